@@ -1,0 +1,3 @@
+//! Meaning: names, types, overloads, constants. `Parsed` in, `Checked` out.
+
+pub mod tree;

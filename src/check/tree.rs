@@ -1,0 +1,238 @@
+//! The typed tree: what the checker hands to lowering. Every name is resolved, every type known, every generic function
+//! instantiated, every built-in either a primitive operation or a function of this module.
+
+use crate::ids::IdVec;
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
+use crate::source::Span;
+use crate::types::{StructTable, Type};
+
+crate::define_id!(
+    /// A function instance of the checked module.
+    FnId, "fn"
+);
+crate::define_id!(
+    /// A variable of a function, parameters included.
+    LocalId, "local"
+);
+
+/// The checked kernels of one file and every function they reach. A kernel with errors is not in it.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    pub structs: StructTable,
+    /// Callees stand before their callers.
+    pub functions: IdVec<FnId, Function>,
+    /// The launchable entries of `functions`, in source order.
+    pub kernels: Vec<FnId>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Unique in the module, and a C identifier.
+    pub name: String,
+    /// As written in the source.
+    pub source_name: String,
+    /// `Some(rank)` for kernels: the number of coordinates of `tid()` (1 to 4).
+    pub kernel_rank: Option<u8>,
+    /// From the built-in library.
+    pub library: bool,
+    /// The CUDA function that computes the same, such as `sinf`.
+    pub cuda_name: Option<String>,
+    /// The first `param_count` locals are the parameters.
+    pub locals: IdVec<LocalId, Local>,
+    pub param_count: u32,
+    /// Types of the returned values: none, one, or several.
+    pub results: Vec<Type>,
+    /// Parameters whose final value goes back to the caller's variable, in order.
+    pub by_ref: Vec<LocalId>,
+    pub body: Vec<Stmt>,
+    pub span: Span,
+}
+
+/// A variable keeps one type in its whole function. Reading it before any assignment gives zero.
+#[derive(Clone, Debug)]
+pub struct Local {
+    pub name: String,
+    pub ty: Type,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    pub kind: StmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    /// `place = value`. The value is evaluated first.
+    Assign(Place, Expr),
+    /// `a, b = f(...)`: results of a call to variables, in order; None drops one.
+    AssignCall {
+        targets: Vec<Option<LocalId>>,
+        call: Call,
+    },
+    /// `a, b = x, y` between variables: all values are evaluated before any is assigned.
+    AssignMany(Vec<(LocalId, Expr)>),
+    /// `place op= value` on array memory that compiles to an atomic; the old value is dropped.
+    AtomicUpdate {
+        op: AtomicOp,
+        place: Place,
+        value: Expr,
+    },
+    /// An expression for its effects.
+    Expr(Expr),
+    /// A call without results, or whose results are dropped.
+    Call(Call),
+    If {
+        condition: Expr,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+    /// `for variable in range(start, end, step)`: all four of one integer type. The loop owns its counter: assigning
+    /// the variable in the body does not change the next turn. After the loop the variable keeps its last value.
+    For {
+        variable: LocalId,
+        start: Expr,
+        end: Expr,
+        step: Expr,
+        body: Vec<Stmt>,
+    },
+    While {
+        condition: Expr,
+        body: Vec<Stmt>,
+    },
+    Break,
+    Continue,
+    /// One expression per result of the function.
+    Return(Vec<Expr>),
+    /// `return f(...)` where `f` has several results.
+    ReturnCall(Call),
+    /// C format string with scalar arguments.
+    Print {
+        format: String,
+        args: Vec<Expr>,
+    },
+    Assert {
+        condition: Expr,
+        message: String,
+    },
+}
+
+/// Something assignable: a variable or an array element, and a path to a part of it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub root: Root,
+    pub path: Vec<Step>,
+    /// The type of the part.
+    pub ty: Type,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum Root {
+    Local(LocalId),
+    /// An element of an array or local array: one index per dimension, each of an integer type.
+    Element {
+        array: Box<Expr>,
+        index: Vec<Expr>,
+    },
+}
+
+/// One step to a part (see [`Type::step`]).
+#[derive(Clone, Debug)]
+pub enum Step {
+    At(u32),
+    /// By an integer expression.
+    Dynamic(Box<Expr>),
+}
+
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: Type,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub callee: FnId,
+    pub args: Vec<Expr>,
+    /// For each of the callee's `by_ref` parameters, where its final value goes.
+    pub by_ref: Vec<Place>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    Const(Const),
+    /// A value of all zero bits.
+    Zero,
+    Local(LocalId),
+    Unary(UnaryOp, Box<Expr>),
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Operands of one type.
+    Compare(CompareOp, Box<Expr>, Box<Expr>),
+    Fma(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Short circuit; operands are bool.
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    /// `then if condition else otherwise`: only one side is evaluated.
+    Conditional {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
+    /// Both sides are evaluated (`wp.where`).
+    Select {
+        condition: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
+    /// Number conversion to `ty`.
+    Cast(Box<Expr>),
+    Bitcast(Box<Expr>),
+    /// All scalars of a composite (row major), or all fields of a struct.
+    Construct(Vec<Expr>),
+    /// A part of a value.
+    Part {
+        base: Box<Expr>,
+        path: Vec<Step>,
+    },
+    /// Full indexing of an array, then a path into the element: only that part is loaded.
+    Load {
+        array: Box<Expr>,
+        index: Vec<Expr>,
+        path: Vec<Step>,
+    },
+    /// The call has exactly one result.
+    Call(Call),
+    ThreadIndex(u8),
+    BlockDim,
+    Extent(Box<Expr>, u8),
+    IsSet(Box<Expr>),
+    Address(Box<Expr>),
+    View {
+        array: Box<Expr>,
+        index: Vec<ViewIndex>,
+    },
+    LocalArray,
+    /// Gives the old value.
+    Atomic {
+        op: AtomicOp,
+        place: Place,
+        value: Box<Expr>,
+    },
+    AtomicCas {
+        place: Place,
+        expected: Box<Expr>,
+        new: Box<Expr>,
+    },
+}
+
+/// One dimension of a view; expressions of any integer type. Missing bounds are the ends; bounds follow Python's
+/// slice rules (negative ones count from the end, all are clamped to the extent).
+#[derive(Clone, Debug)]
+pub enum ViewIndex {
+    At(Expr),
+    Range { start: Option<Expr>, stop: Option<Expr>, step: Option<Expr> },
+}

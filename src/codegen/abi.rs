@@ -1,0 +1,118 @@
+//! The binary interface of compiled kernels: one truth for PTX, host code, CUDA text, header, metadata and `kc run`.
+//!
+//! - A kernel `K` is `K_cuda_kernel_forward(launch, args...)` on the device, each argument by value, and
+//!   `K_cpu_kernel_forward(launch*, args*, begin, end, status*)` on the host, where `args*` points to a C struct with the
+//!   kernel's parameters in order and the threads `begin..end` (linear index) are run.
+//! - An array is passed as the 56-byte descriptor that Warp 1.19 uses (`warp/native/array.h`), so arrays owned by Warp,
+//!   PyTorch or plain C can be handed over.
+//! - Structs, and the struct of host arguments, have C layout ([`crate::types::Layout`]); `bool` is one byte.
+
+use std::ffi::c_void;
+
+use crate::types::{Layout, MAX_DIMS, StructTable, Type};
+
+/// The launch: extents of up to four dimensions (unused ones are 1) and their product. Threads are numbered in row-major
+/// order. A device kernel of rank N is launched with extents 1 beyond N; a host launch may have more dimensions than
+/// the kernel's rank, and the trailing ones then repeat each thread.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaunchBounds {
+    pub shape: [u32; MAX_DIMS],
+    pub size: u64,
+}
+
+impl LaunchBounds {
+    /// None when the number of threads does not fit in 63 bits.
+    pub fn new(dims: &[u32]) -> Option<LaunchBounds> {
+        let mut shape = [1; MAX_DIMS];
+        shape.get_mut(..dims.len())?.copy_from_slice(dims);
+        let size = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(u64::from(d)))?;
+        (size <= i64::MAX as u64).then_some(LaunchBounds { shape, size })
+    }
+}
+
+/// Array argument, by value.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArrayDescriptor {
+    pub data: u64,
+    /// Gradient array of the same shape and strides; 0 without one.
+    pub grad: u64,
+    pub shape: [i32; MAX_DIMS],
+    /// In bytes.
+    pub strides: [i32; MAX_DIMS],
+    pub ndim: i32,
+    pub flags: i32,
+}
+
+const _: () = assert!(size_of::<ArrayDescriptor>() == crate::types::ARRAY_DESCRIPTOR_SIZE as usize);
+
+/// Byte offsets inside [`ArrayDescriptor`].
+pub mod descriptor {
+    pub const DATA: u32 = 0;
+    pub const GRAD: u32 = 8;
+    pub const SHAPE: u32 = 16;
+    pub const STRIDES: u32 = 32;
+    pub const NDIM: u32 = 48;
+    pub const FLAGS: u32 = 52;
+}
+
+/// The name of a kernel's device entry.
+pub fn device_entry(kernel: &str) -> String {
+    format!("{kernel}_cuda_kernel_forward")
+}
+
+/// The name of a kernel's host entry.
+pub fn host_entry(kernel: &str) -> String {
+    format!("{kernel}_cpu_kernel_forward")
+}
+
+/// Byte offset of each host argument in the argument struct, and the struct's layout.
+pub fn argument_layout(params: &[Type], structs: &StructTable) -> (Vec<u32>, Layout) {
+    let mut end = Layout { size: 0, align: 1 };
+    let offsets = params
+        .iter()
+        .map(|&ty| {
+            let layout = Layout::of(ty, structs);
+            let start = end.size.next_multiple_of(layout.align);
+            end = Layout { size: start + layout.size, align: end.align.max(layout.align) };
+            start
+        })
+        .collect();
+    (offsets, Layout { size: end.size.max(1).next_multiple_of(end.align), ..end })
+}
+
+/// Signature of a host entry. `status` may be null: then nothing is recorded and prints go to standard output.
+pub type HostEntry = unsafe extern "C" fn(
+    launch: *const LaunchBounds,
+    args: *const c_void,
+    begin: u64,
+    end: u64,
+    status: *mut HostStatus,
+);
+
+/// What a host run reports back. The first failing thread fills the fields from `kind` on; `kind` is claimed by an atomic
+/// compare-and-swap from 0, so several workers can share one status.
+#[repr(C)]
+#[derive(Debug)]
+pub struct HostStatus {
+    /// 0: no error; 1: index out of bounds; 2: failed assert.
+    pub kind: u32,
+    /// Which access or assert: an index into the host module's list of sites.
+    pub site: u32,
+    /// Out of bounds: the dimension, the index as written, the extent.
+    pub dim: u32,
+    pub extent: i32,
+    pub index: i64,
+    /// Linear index of the thread.
+    pub thread: u64,
+    /// Receives printed bytes; null: standard output.
+    pub print: Option<unsafe extern "C" fn(user: *mut c_void, text: *const u8, len: u64)>,
+    pub user: *mut c_void,
+}
+
+impl HostStatus {
+    pub const OK: u32 = 0;
+    pub const OUT_OF_BOUNDS: u32 = 1;
+    pub const ASSERT: u32 = 2;
+}

@@ -1,0 +1,1 @@
+//! IR to PTX and host code through LLVM.

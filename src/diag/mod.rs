@@ -1,0 +1,140 @@
+//! Diagnostics as data. A stage reports what it found; only `render/` turns it into text.
+//!
+//! Voice: titles in lower case without a full stop, code in backticks, active, one idea; a label says what stands at
+//! its place; one help at most.
+
+pub mod codes;
+pub mod render;
+
+use crate::source::Span;
+pub use codes::Code;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    Note,
+    Warning,
+    Error,
+}
+
+/// A place in a source text and what stands there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    pub span: Span,
+    pub message: String,
+}
+
+/// How far a fix can be trusted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Applicability {
+    /// Applying it gives a program that means what the user meant.
+    Machine,
+    /// Probably right; a person should look.
+    Maybe,
+}
+
+/// Edits that repair the finding: each replaces a span with a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fix {
+    pub message: String,
+    pub edits: Vec<(Span, String)>,
+    pub applicability: Applicability,
+}
+
+/// One finding.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    pub code: Code,
+    pub level: Level,
+    /// The primary message: if only one thing can be shown, it is this.
+    pub message: String,
+    /// The first label is the primary place; there is none for findings about a whole file or the command line.
+    pub labels: Vec<Label>,
+    pub notes: Vec<String>,
+    pub help: Option<String>,
+    pub fix: Option<Fix>,
+}
+
+impl Diagnostic {
+    /// A diagnostic of the code's default level.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            level: code.level(),
+            message: message.into(),
+            labels: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+            fix: None,
+        }
+    }
+
+    /// Adds a label; the first one added is the primary place.
+    pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.labels.push(Label { span, message: message.into() });
+        self
+    }
+
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub fn fix(mut self, message: impl Into<String>, span: Span, text: impl Into<String>, how: Applicability) -> Self {
+        self.fix = Some(Fix { message: message.into(), edits: vec![(span, text.into())], applicability: how });
+        self
+    }
+
+    pub fn span(&self) -> Option<Span> {
+        self.labels.first().map(|label| label.span)
+    }
+}
+
+/// Where stages put what they find.
+#[derive(Debug, Default)]
+pub struct Diagnostics {
+    list: Vec<Diagnostic>,
+}
+
+impl Diagnostics {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        // The same finding can be reached twice, for example by two instances of one generic function.
+        if !self.list.contains(&diagnostic) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    pub fn has_errors(&self) -> bool {
+        self.error_count() > 0
+    }
+
+    pub fn error_count(&self) -> usize {
+        self.list.iter().filter(|d| d.level == Level::Error).count()
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.list.iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// All findings in the order of their places.
+    pub fn into_sorted(mut self) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|d| d.span());
+        self.list
+    }
+}

@@ -1,0 +1,1 @@
+//! The only place that knows the order of the stages.

@@ -1,0 +1,599 @@
+//! The intermediate representation: typed, structured, in SSA form. One IR serves forward and backward code, the
+//! interpreter, both LLVM back ends and the CUDA text.
+//!
+//! # Semantics
+//!
+//! 1. A [`Module`] is a list of functions; a function is a tree of blocks. A block is a list of instructions that ends
+//!    in exactly one *terminator* ([`Op::is_terminator`]); terminators stand nowhere else.
+//! 2. Every value is defined once, by an instruction or as a block parameter, and is visible after its definition in
+//!    its own block and in the blocks nested in it.
+//! 3. `if` runs one of its two blocks, which take no parameters. A block that ends in `yield` gives the `if` its results.
+//! 4. `for` evaluates start, end and step once. It runs its body for i = start, start + step, ... while i < end (i > end
+//!    when step < 0; not at all when step = 0). The body's parameters are i and the carried values; `yield` and
+//!    `continue` give the next carried values. The results are the carried values after the last turn. i never
+//!    overflows: a turn that would need i past the type's range ends the loop.
+//! 5. `while` runs its condition block (parameters: the carried values), which yields one bool; if true it runs the
+//!    body (parameters: the carried values). `yield` and `continue` in the body give the next carried values; the
+//!    results are the carried values at the moment the condition failed, or those of the `break`.
+//! 6. `break`, `continue` leave or restart the innermost loop around them, through any number of `if`s, carrying that
+//!    loop's values. They do not stand in a condition block. `return` leaves the function with its results. An
+//!    `if` whose branches both leave has no reachable code after it (its block still ends in a terminator).
+//! 7. Integers are two's complement and wrap. `div` truncates, `floor_div` rounds down, `rem` has the sign of the
+//!    dividend. x / 0 = 0 and x // 0 = 0, x % 0 = x; MIN / -1 = MIN, MIN % -1 = 0.
+//! 8. Shifts by the width or more (or by a negative count) give 0, or for `shr` of a negative signed value -1.
+//! 9. Floats are IEEE 754 with round to nearest even, subnormals kept. `float16` and `bfloat16` operations round their
+//!    exact result once. There is no contraction in the IR itself; [`Op::Fma`] rounds once.
+//! 10. `min`, `max` return the other operand when one is NaN; min(-0, +0) is -0, max is +0.
+//! 11. Casts: int to int wraps; float to int truncates toward zero, saturates, and maps NaN to 0; to float rounds to
+//!     nearest even; to bool is `x != 0`; from bool is 0 or 1.
+//! 12. Arithmetic on composites (vectors, matrices, quaternions) works component by component; `mul` also takes a
+//!     scalar on either side and `div` a scalar on the right. `eq`/`ne` on composites compare all components.
+//! 13. Array indices count from 0; a negative index has the extent added once. `load`, `store`, `atomic` name the array,
+//!     one index per dimension, and the access path inside the element. In checked runs an index outside the extent is an
+//!     error of the run (the load gives zero, the store does nothing); unchecked it is undefined.
+//! 14. Component steps by a run-time value have the count added once when negative; outside the range a read gives 0 and
+//!     a write changes nothing.
+//! 15. `store` is not atomic. `atomic` reads and writes one scalar indivisibly (a composite: each component by itself) and
+//!     returns the old value. Threads of a launch run in any order.
+//! 16. A failed `assert` is an error of the run; the thread goes on.
+//!
+//! Text form: [`print`]; it reads back through [`parse`]. [`verify`] checks the rules above; [`interp`] executes them.
+
+use smallvec::SmallVec;
+
+use crate::ids::IdVec;
+use crate::source::Span;
+use crate::types::{Scalar, StructTable, Type};
+
+pub mod build;
+
+crate::define_id!(
+    /// A function of a module.
+    FuncId, "@"
+);
+crate::define_id!(
+    /// A value of a function.
+    ValueId, "%"
+);
+crate::define_id!(
+    /// A block of a function.
+    BlockId, "block"
+);
+crate::define_id!(
+    /// An instruction of a function.
+    InstId, "inst"
+);
+
+/// Everything compiled from one source file. Callees stand before or after their callers; there is no recursion.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    pub structs: StructTable,
+    pub functions: IdVec<FuncId, Function>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FunctionKind {
+    /// An entry point; `rank` is the number of coordinates that its `tid()` gives (1 to 4).
+    Kernel { rank: u8 },
+    /// Called from kernels and other functions.
+    Device,
+}
+
+/// How a result of a device function goes back to the caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResultRole {
+    /// One of the values after `return`.
+    Return,
+    /// The new value of parameter `n`, which the source takes by reference. The caller rebinds its variable.
+    ByRef(u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ResultInfo {
+    pub ty: Type,
+    pub role: ResultRole,
+}
+
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Unique in the module, and a C identifier: `dot_vec3f`. A kernel's name is its source name.
+    pub name: String,
+    /// As the user or the library wrote it: `dot`.
+    pub source_name: String,
+    pub kind: FunctionKind,
+    /// `ByRef` results come after the `Return` ones.
+    pub results: Vec<ResultInfo>,
+    /// The CUDA function that computes the same (`sinf`): CUDA text calls it and does not print the body.
+    pub cuda_name: Option<String>,
+    /// From the built-in library, not from the user's file.
+    pub library: bool,
+    pub entry: BlockId,
+    pub values: IdVec<ValueId, Value>,
+    pub insts: IdVec<InstId, Inst>,
+    pub blocks: IdVec<BlockId, Block>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Value {
+    pub ty: Type,
+    pub def: ValueDef,
+    /// The source variable this value was assigned to, where there was one.
+    pub name: Option<String>,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ValueDef {
+    /// Result `n` of an instruction.
+    Result(InstId, u32),
+    /// Parameter `n` of a block; the entry block's parameters are the function's.
+    Param(BlockId, u32),
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    pub params: Vec<ValueId>,
+    pub insts: Vec<InstId>,
+}
+
+pub type Results = SmallVec<[ValueId; 1]>;
+pub type Values = SmallVec<[ValueId; 4]>;
+
+#[derive(Clone, Debug)]
+pub struct Inst {
+    pub op: Op,
+    pub results: Results,
+    pub span: Span,
+}
+
+/// A scalar constant as its bits: integers sign- or zero-extended to 64 bits, floats in their own format.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Const {
+    pub scalar: Scalar,
+    pub bits: u64,
+}
+
+/// One step from a composite or struct to a part of it (see [`Type::step`]).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Step {
+    At(u32),
+    /// By an integer value.
+    Dynamic(ValueId),
+}
+
+pub type Path = SmallVec<[Step; 2]>;
+
+/// One dimension of a view.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ViewIndex {
+    /// Fixes the dimension at this index (int32), which removes it.
+    At(ValueId),
+    /// Keeps the elements start, start + step, ... below stop (all int32, already inside 0..=extent; step > 0).
+    Range { start: ValueId, stop: ValueId, step: ValueId },
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    // Values
+    Const(Const),
+    /// All bits zero; the result may be of any type (an array: null, all extents 0).
+    Zero,
+    Unary(UnaryOp, ValueId),
+    Binary(BinaryOp, ValueId, ValueId),
+    /// Gives bool.
+    Compare(CompareOp, ValueId, ValueId),
+    /// a * b + c, rounded once; floats only.
+    Fma(ValueId, ValueId, ValueId),
+    /// Scalar to scalar by value; a composite converts each component.
+    Cast(ValueId),
+    /// Scalar to a scalar of the same size, bit for bit.
+    Bitcast(ValueId),
+    /// Both sides are evaluated.
+    Select {
+        condition: ValueId,
+        then: ValueId,
+        otherwise: ValueId,
+    },
+    /// A composite from all its scalars (row major; a transform from p and q's 7), a struct from all its fields.
+    Construct(Values),
+    Extract(ValueId, Path),
+    /// A copy of the value with one part replaced.
+    Insert(ValueId, Path, ValueId),
+
+    // Functions and threads
+    Call(FuncId, Values),
+    /// int32 coordinate `n` of the thread: the launch's row-major coordinates, last one fastest. A kernel of rank 1
+    /// launched with more dimensions sees the first coordinate.
+    ThreadIndex(u8),
+    /// int32: threads in a block (1 on the host).
+    BlockDim,
+
+    // Memory
+    /// int32 extent of a dimension of an array.
+    Extent(ValueId, u8),
+    /// bool: the array is not null.
+    IsSet(ValueId),
+    /// uint64: the address of the array's first element.
+    Address(ValueId),
+    /// The sub-array that fixes or cuts the leading dimensions; those not named stay whole.
+    View(ValueId, SmallVec<[ViewIndex; 4]>),
+    /// A zeroed per-thread array; the result is a [`Type::Local`], used like an array by the ops below.
+    LocalArray,
+    Load {
+        array: ValueId,
+        index: Values,
+        path: Path,
+    },
+    Store {
+        array: ValueId,
+        index: Values,
+        path: Path,
+        value: ValueId,
+    },
+    /// Gives the old value.
+    Atomic {
+        op: AtomicOp,
+        array: ValueId,
+        index: Values,
+        path: Path,
+        value: ValueId,
+    },
+    /// Gives the old value; stores `new` if the old value equals `expected`.
+    AtomicCas {
+        array: ValueId,
+        index: Values,
+        path: Path,
+        expected: ValueId,
+        new: ValueId,
+    },
+
+    // Control
+    If {
+        condition: ValueId,
+        then: BlockId,
+        otherwise: BlockId,
+    },
+    For {
+        start: ValueId,
+        end: ValueId,
+        step: ValueId,
+        init: Values,
+        body: BlockId,
+    },
+    While {
+        init: Values,
+        condition: BlockId,
+        body: BlockId,
+    },
+
+    // Effects
+    /// C format string; the arguments are scalars.
+    Print {
+        format: String,
+        args: Values,
+    },
+    Assert {
+        condition: ValueId,
+        message: String,
+    },
+
+    // Terminators
+    Yield(Values),
+    Break(Values),
+    Continue(Values),
+    Return(Values),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnaryOp {
+    Neg,
+    /// bool
+    Not,
+    /// Integers.
+    BitNot,
+    Abs,
+    /// Floats.
+    Sqrt,
+    Floor,
+    Ceil,
+    Trunc,
+    /// Nearest, ties to even.
+    RoundEven,
+    /// Nearest, ties away from zero.
+    Round,
+    /// Integers: number of one bits, in the operand's type.
+    PopCount,
+    /// Integers: number of zero bits above the highest one bit; the width for 0.
+    LeadingZeros,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    /// Integers.
+    FloorDiv,
+    /// Integers.
+    Rem,
+    Min,
+    Max,
+    /// Integers and bool.
+    And,
+    Or,
+    Xor,
+    Shl,
+    /// Arithmetic for signed, logical for unsigned.
+    Shr,
+    /// Floats: the magnitude of a with the sign of b.
+    CopySign,
+    /// uint32, uint64: the high half of the double-width product.
+    MulHigh,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CompareOp {
+    Eq,
+    /// True when unordered.
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicOp {
+    Add,
+    Sub,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Exchange,
+}
+
+/// Gives each op a name that is the same in the IR text and in the library's `@op("...")` entries.
+macro_rules! op_names {
+    ($ty:ident { $($variant:ident $name:literal),* $(,)? }) => {
+        impl $ty {
+            pub const ALL: &[$ty] = &[$($ty::$variant),*];
+
+            pub fn name(self) -> &'static str {
+                match self { $($ty::$variant => $name),* }
+            }
+
+            pub fn from_name(name: &str) -> Option<$ty> {
+                match name { $($name => Some($ty::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+op_names!(UnaryOp {
+    Neg "neg", Not "not", BitNot "bit_not", Abs "abs", Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc",
+    RoundEven "round_even", Round "round", PopCount "pop_count", LeadingZeros "leading_zeros",
+});
+op_names!(BinaryOp {
+    Add "add", Sub "sub", Mul "mul", Div "div", FloorDiv "floor_div", Rem "rem", Min "min", Max "max", And "and",
+    Or "or", Xor "xor", Shl "shl", Shr "shr", CopySign "copy_sign", MulHigh "mul_high",
+});
+op_names!(CompareOp { Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge" });
+op_names!(AtomicOp {
+    Add "add", Sub "sub", Min "min", Max "max", And "and", Or "or", Xor "xor", Exchange "exchange",
+});
+
+impl Const {
+    pub fn bool(value: bool) -> Const {
+        Const { scalar: Scalar::Bool, bits: u64::from(value) }
+    }
+
+    /// An integer of type `scalar`, wrapped to its width.
+    pub fn int(scalar: Scalar, value: i128) -> Const {
+        let bits = match scalar {
+            Scalar::I8 => value as i8 as i64 as u64,
+            Scalar::I16 => value as i16 as i64 as u64,
+            Scalar::I32 => value as i32 as i64 as u64,
+            Scalar::U8 => u64::from(value as u8),
+            Scalar::U16 => u64::from(value as u16),
+            Scalar::U32 => u64::from(value as u32),
+            Scalar::I64 | Scalar::U64 => value as u64,
+            Scalar::Bool => u64::from(value != 0),
+            Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64 => return Const::float(scalar, value as f64),
+        };
+        Const { scalar, bits }
+    }
+
+    /// A float of type `scalar`, rounded to it once.
+    pub fn float(scalar: Scalar, value: f64) -> Const {
+        let bits = match scalar {
+            Scalar::F16 => u64::from(half::f16::from_f64(value).to_bits()),
+            Scalar::BF16 => u64::from(half::bf16::from_f64(value).to_bits()),
+            Scalar::F32 => u64::from((value as f32).to_bits()),
+            Scalar::F64 => value.to_bits(),
+            _ => return Const::int(scalar, value as i128),
+        };
+        Const { scalar, bits }
+    }
+
+    /// The value of an integer or bool constant; None for floats.
+    pub fn as_int(self) -> Option<i128> {
+        match self.scalar {
+            s if s.is_float() => None,
+            s if s.is_signed_int() => Some(i128::from(self.bits as i64)),
+            _ => Some(i128::from(self.bits)),
+        }
+    }
+
+    /// The value of a float constant, exact; None for integers and bool.
+    pub fn as_float(self) -> Option<f64> {
+        Some(match self.scalar {
+            Scalar::F16 => half::f16::from_bits(self.bits as u16).to_f64(),
+            Scalar::BF16 => half::bf16::from_bits(self.bits as u16).to_f64(),
+            Scalar::F32 => f64::from(f32::from_bits(self.bits as u32)),
+            Scalar::F64 => f64::from_bits(self.bits),
+            _ => return None,
+        })
+    }
+}
+
+impl Op {
+    pub fn is_terminator(&self) -> bool {
+        matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
+    }
+
+    /// The blocks nested in this instruction.
+    pub fn blocks(&self) -> SmallVec<[BlockId; 2]> {
+        match *self {
+            Op::If { then, otherwise, .. } => SmallVec::from_slice(&[then, otherwise]),
+            Op::For { body, .. } => SmallVec::from_slice(&[body]),
+            Op::While { condition, body, .. } => SmallVec::from_slice(&[condition, body]),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// Calls `f` on every value this instruction reads (not those read inside nested blocks).
+    pub fn for_each_operand(&self, mut f: impl FnMut(ValueId)) {
+        // One traversal serves reading and rewriting.
+        self.clone().for_each_operand_mut(|value| f(*value));
+    }
+
+    /// Calls `f` on every operand, in place.
+    pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut ValueId)) {
+        fn path(steps: &mut Path, f: &mut impl FnMut(&mut ValueId)) {
+            for step in steps {
+                if let Step::Dynamic(value) = step {
+                    f(value);
+                }
+            }
+        }
+        match self {
+            Op::Const(_) | Op::Zero | Op::ThreadIndex(_) | Op::BlockDim | Op::LocalArray => {}
+            Op::Unary(_, a) | Op::Cast(a) | Op::Bitcast(a) | Op::Extent(a, _) | Op::IsSet(a) | Op::Address(a) => f(a),
+            Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            Op::Fma(a, b, c) | Op::Select { condition: a, then: b, otherwise: c } => {
+                f(a);
+                f(b);
+                f(c);
+            }
+            Op::Construct(args)
+            | Op::Call(_, args)
+            | Op::Print { args, .. }
+            | Op::Yield(args)
+            | Op::Break(args)
+            | Op::Continue(args)
+            | Op::Return(args) => args.iter_mut().for_each(f),
+            Op::Extract(a, steps) => {
+                f(a);
+                path(steps, &mut f);
+            }
+            Op::Insert(a, steps, b) => {
+                f(a);
+                path(steps, &mut f);
+                f(b);
+            }
+            Op::View(a, dims) => {
+                f(a);
+                for dim in dims {
+                    match dim {
+                        ViewIndex::At(v) => f(v),
+                        ViewIndex::Range { start, stop, step } => {
+                            f(start);
+                            f(stop);
+                            f(step);
+                        }
+                    }
+                }
+            }
+            Op::Load { array, index, path: steps } => {
+                f(array);
+                index.iter_mut().for_each(&mut f);
+                path(steps, &mut f);
+            }
+            Op::Store { array, index, path: steps, value } | Op::Atomic { array, index, path: steps, value, .. } => {
+                f(array);
+                index.iter_mut().for_each(&mut f);
+                path(steps, &mut f);
+                f(value);
+            }
+            Op::AtomicCas { array, index, path: steps, expected, new } => {
+                f(array);
+                index.iter_mut().for_each(&mut f);
+                path(steps, &mut f);
+                f(expected);
+                f(new);
+            }
+            Op::If { condition, .. } | Op::Assert { condition, .. } => f(condition),
+            Op::For { start, end, step, init, .. } => {
+                f(start);
+                f(end);
+                f(step);
+                init.iter_mut().for_each(f);
+            }
+            Op::While { init, .. } => init.iter_mut().for_each(f),
+        }
+    }
+}
+
+impl Function {
+    pub fn is_kernel(&self) -> bool {
+        matches!(self.kind, FunctionKind::Kernel { .. })
+    }
+
+    pub fn params(&self) -> &[ValueId] {
+        &self.blocks[self.entry].params
+    }
+
+    pub fn ty(&self, value: ValueId) -> Type {
+        self.values[value].ty
+    }
+
+    /// The instruction that defines a value; None for block parameters.
+    pub fn def(&self, value: ValueId) -> Option<&Inst> {
+        match self.values[value].def {
+            ValueDef::Result(inst, _) => Some(&self.insts[inst]),
+            ValueDef::Param(..) => None,
+        }
+    }
+
+    /// The constant that a value is, if it is one.
+    pub fn as_const(&self, value: ValueId) -> Option<Const> {
+        match self.def(value)?.op {
+            Op::Const(c) => Some(c),
+            Op::Zero => self.ty(value).as_scalar().map(|scalar| Const { scalar, bits: 0 }),
+            _ => None,
+        }
+    }
+
+    /// The terminator of a finished block.
+    pub fn terminator(&self, block: BlockId) -> Option<&Inst> {
+        self.blocks[block].insts.last().map(|&i| &self.insts[i]).filter(|inst| inst.op.is_terminator())
+    }
+
+    /// Calls `f` on every instruction reachable from `block`, outer ones before those nested in them.
+    pub fn walk(&self, block: BlockId, f: &mut impl FnMut(InstId, &Inst)) {
+        for &id in &self.blocks[block].insts {
+            let inst = &self.insts[id];
+            f(id, inst);
+            for nested in inst.op.blocks() {
+                self.walk(nested, f);
+            }
+        }
+    }
+}
+
+impl Module {
+    pub fn kernels(&self) -> impl Iterator<Item = (FuncId, &Function)> {
+        self.functions.iter().filter(|(_, f)| f.is_kernel())
+    }
+
+    pub fn find(&self, name: &str) -> Option<FuncId> {
+        self.functions.iter().find(|(_, f)| f.name == name).map(|(id, _)| id)
+    }
+}

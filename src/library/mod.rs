@@ -1,0 +1,1 @@
+//! The built-in library: the entries of `stdlib/`.

@@ -1,0 +1,1 @@
+//! Typed tree to IR.

@@ -1,0 +1,3 @@
+//! The `kc` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! IR to simpler IR. This file is the table of contents: order and reason.

@@ -1,0 +1,1 @@
+//! Executing kernels: launch files, arguments, the host, later the GPU.

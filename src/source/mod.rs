@@ -1,0 +1,98 @@
+//! Source files and positions in them: the lowest layer, known to every stage.
+
+use std::path::{Path, PathBuf};
+
+use crate::ids::IdVec;
+
+crate::define_id!(
+    /// One source text: the user's file, or a file of the built-in library.
+    FileId, "file"
+);
+
+/// A byte range `start..end` of one file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Span {
+    pub file: FileId,
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Span {
+    pub fn new(file: FileId, start: u32, end: u32) -> Self {
+        Self { file, start, end }
+    }
+
+    /// The smallest span that holds both (of the same file).
+    pub fn to(self, other: Span) -> Span {
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
+    pub fn len(self) -> u32 {
+        self.end - self.start
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// A text with its line starts.
+#[derive(Debug)]
+pub struct SourceFile {
+    pub path: PathBuf,
+    pub text: String,
+    line_starts: Vec<u32>,
+}
+
+/// A position for people: both numbers count from 1; the column counts characters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LineColumn {
+    pub line: u32,
+    pub column: u32,
+}
+
+impl SourceFile {
+    pub fn new(path: impl Into<PathBuf>, text: String) -> Self {
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1)).collect();
+        Self { path: path.into(), text, line_starts }
+    }
+
+    pub fn line_column(&self, offset: u32) -> LineColumn {
+        let line = self.line_starts.partition_point(|&start| start <= offset);
+        let start = self.line_starts[line - 1] as usize;
+        let offset = (offset as usize).min(self.text.len());
+        let column = self.text.get(start..offset).map_or(offset - start, |s| s.chars().count());
+        LineColumn { line: line as u32, column: column as u32 + 1 }
+    }
+
+    /// The text of a line that counts from 1, without its line end.
+    pub fn line_text(&self, line: u32) -> &str {
+        let start = self.line_starts[line as usize - 1] as usize;
+        let end = self.line_starts.get(line as usize).map_or(self.text.len(), |&e| e as usize);
+        self.text[start..end].trim_end_matches(['\n', '\r'])
+    }
+}
+
+/// All source texts of one compilation.
+#[derive(Debug, Default)]
+pub struct SourceMap {
+    files: IdVec<FileId, SourceFile>,
+}
+
+impl SourceMap {
+    pub fn add(&mut self, file: SourceFile) -> FileId {
+        self.files.push(file)
+    }
+
+    pub fn file(&self, id: FileId) -> &SourceFile {
+        &self.files[id]
+    }
+
+    pub fn text(&self, span: Span) -> &str {
+        self.files[span.file].text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    pub fn path(&self, id: FileId) -> &Path {
+        &self.files[id].path
+    }
+}

@@ -1,0 +1,336 @@
+//! The data types of kernels, shared by the checker and the IR: scalars, small vectors and matrices, structs, arrays.
+
+use crate::ids::IdVec;
+
+mod layout;
+
+pub use layout::{ARRAY_DESCRIPTOR_SIZE, Layout};
+
+/// The number types. `float` is `F32`, `int` is `I32`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Scalar {
+    Bool,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F16,
+    BF16,
+    F32,
+    F64,
+}
+
+impl Scalar {
+    pub const ALL: [Scalar; 13] = [
+        Scalar::Bool,
+        Scalar::I8,
+        Scalar::I16,
+        Scalar::I32,
+        Scalar::I64,
+        Scalar::U8,
+        Scalar::U16,
+        Scalar::U32,
+        Scalar::U64,
+        Scalar::F16,
+        Scalar::BF16,
+        Scalar::F32,
+        Scalar::F64,
+    ];
+
+    /// The name in kernels, launch files, and IR text: `float32`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scalar::Bool => "bool",
+            Scalar::I8 => "int8",
+            Scalar::I16 => "int16",
+            Scalar::I32 => "int32",
+            Scalar::I64 => "int64",
+            Scalar::U8 => "uint8",
+            Scalar::U16 => "uint16",
+            Scalar::U32 => "uint32",
+            Scalar::U64 => "uint64",
+            Scalar::F16 => "float16",
+            Scalar::BF16 => "bfloat16",
+            Scalar::F32 => "float32",
+            Scalar::F64 => "float64",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Scalar> {
+        Scalar::ALL.into_iter().find(|s| s.name() == name)
+    }
+
+    /// The letters that end a composite type's name: `vec3` + `f`. None for `bool` and `bfloat16`.
+    pub fn suffix(self) -> Option<&'static str> {
+        Some(match self {
+            Scalar::I8 => "b",
+            Scalar::U8 => "ub",
+            Scalar::I16 => "s",
+            Scalar::U16 => "us",
+            Scalar::I32 => "i",
+            Scalar::U32 => "ui",
+            Scalar::I64 => "l",
+            Scalar::U64 => "ul",
+            Scalar::F16 => "h",
+            Scalar::F32 => "f",
+            Scalar::F64 => "d",
+            Scalar::Bool | Scalar::BF16 => return None,
+        })
+    }
+
+    /// Size in bytes, which is also the alignment.
+    pub fn size(self) -> u32 {
+        match self {
+            Scalar::Bool | Scalar::I8 | Scalar::U8 => 1,
+            Scalar::I16 | Scalar::U16 | Scalar::F16 | Scalar::BF16 => 2,
+            Scalar::I32 | Scalar::U32 | Scalar::F32 => 4,
+            Scalar::I64 | Scalar::U64 | Scalar::F64 => 8,
+        }
+    }
+
+    pub fn bits(self) -> u32 {
+        if self == Scalar::Bool { 1 } else { self.size() * 8 }
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64)
+    }
+
+    /// Integers without `bool`.
+    pub fn is_int(self) -> bool {
+        !self.is_float() && self != Scalar::Bool
+    }
+
+    pub fn is_signed_int(self) -> bool {
+        matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64)
+    }
+
+    pub fn is_unsigned_int(self) -> bool {
+        self.is_int() && !self.is_signed_int()
+    }
+}
+
+crate::define_id!(
+    /// A `@wp.struct`.
+    StructId, "struct"
+);
+
+/// The type of a runtime value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Type {
+    Scalar(Scalar),
+    /// `Vec(n, T)`: n components.
+    Vec(u16, Scalar),
+    /// `Mat(rows, columns, T)`, row major.
+    Mat(u16, u16, Scalar),
+    /// x, y, z, w.
+    Quat(Scalar),
+    /// A translation `p` (`Vec(3, T)`) and a rotation `q` (`Quat(T)`): 7 scalars.
+    Transform(Scalar),
+    Struct(StructId),
+    Array(ArrayType),
+    /// A per-thread array of fixed size (`wp.zeros(shape=N, dtype=T)` inside a kernel): a reference to local memory.
+    Local(LocalArrayType),
+}
+
+/// What an array holds: every type but arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Element {
+    Scalar(Scalar),
+    Vec(u16, Scalar),
+    Mat(u16, u16, Scalar),
+    Quat(Scalar),
+    Transform(Scalar),
+    Struct(StructId),
+}
+
+/// A strided view of device memory with 1 to 4 dimensions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ArrayType {
+    pub element: Element,
+    pub ndim: u8,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LocalArrayType {
+    pub element: Element,
+    /// Extents; those past `ndim` are 1.
+    pub shape: [u32; 4],
+    pub ndim: u8,
+}
+
+impl LocalArrayType {
+    pub fn len(self) -> u64 {
+        self.shape.iter().map(|&n| u64::from(n)).product()
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The most dimensions an array can have.
+pub const MAX_DIMS: usize = 4;
+
+pub const BOOL: Type = Type::Scalar(Scalar::Bool);
+pub const I32: Type = Type::Scalar(Scalar::I32);
+pub const U32: Type = Type::Scalar(Scalar::U32);
+pub const U64: Type = Type::Scalar(Scalar::U64);
+pub const F32: Type = Type::Scalar(Scalar::F32);
+pub const F64: Type = Type::Scalar(Scalar::F64);
+
+impl From<Element> for Type {
+    fn from(element: Element) -> Type {
+        match element {
+            Element::Scalar(s) => Type::Scalar(s),
+            Element::Vec(n, s) => Type::Vec(n, s),
+            Element::Mat(r, c, s) => Type::Mat(r, c, s),
+            Element::Quat(s) => Type::Quat(s),
+            Element::Transform(s) => Type::Transform(s),
+            Element::Struct(id) => Type::Struct(id),
+        }
+    }
+}
+
+impl From<Scalar> for Type {
+    fn from(scalar: Scalar) -> Type {
+        Type::Scalar(scalar)
+    }
+}
+
+impl Type {
+    /// This type as an array element; None for arrays.
+    pub fn element(self) -> Option<Element> {
+        Some(match self {
+            Type::Scalar(s) => Element::Scalar(s),
+            Type::Vec(n, s) => Element::Vec(n, s),
+            Type::Mat(r, c, s) => Element::Mat(r, c, s),
+            Type::Quat(s) => Element::Quat(s),
+            Type::Transform(s) => Element::Transform(s),
+            Type::Struct(id) => Element::Struct(id),
+            Type::Array(_) | Type::Local(_) => return None,
+        })
+    }
+
+    pub fn as_scalar(self) -> Option<Scalar> {
+        if let Type::Scalar(s) = self { Some(s) } else { None }
+    }
+
+    pub fn is_float(self) -> bool {
+        self.as_scalar().is_some_and(Scalar::is_float)
+    }
+
+    pub fn is_int(self) -> bool {
+        self.as_scalar().is_some_and(Scalar::is_int)
+    }
+
+    /// The scalar that a scalar, vector, matrix, quaternion or transform is made of.
+    pub fn scalar_part(self) -> Option<Scalar> {
+        match self {
+            Type::Scalar(s) | Type::Vec(_, s) | Type::Mat(_, _, s) | Type::Quat(s) | Type::Transform(s) => Some(s),
+            Type::Struct(_) | Type::Array(_) | Type::Local(_) => None,
+        }
+    }
+
+    /// Vectors, matrices, quaternions, transforms.
+    pub fn is_composite(self) -> bool {
+        matches!(self, Type::Vec(..) | Type::Mat(..) | Type::Quat(_) | Type::Transform(_))
+    }
+
+    /// The number of scalars in a scalar or composite (row major order).
+    pub fn scalar_count(self) -> Option<u32> {
+        Some(match self {
+            Type::Scalar(_) => 1,
+            Type::Vec(n, _) => u32::from(n),
+            Type::Mat(r, c, _) => u32::from(r) * u32::from(c),
+            Type::Quat(_) => 4,
+            Type::Transform(_) => 7,
+            Type::Struct(_) | Type::Array(_) | Type::Local(_) => return None,
+        })
+    }
+
+    /// The type one access step down: a vector's or quaternion's component, a matrix's row, a transform's `p` (0) or
+    /// `q` (1), a struct's field. `index` is None for a step by a value known only at run time, which structs and
+    /// transforms do not have.
+    pub fn step(self, index: Option<u32>, structs: &StructTable) -> Option<Type> {
+        let within = |n: u16| index.is_none_or(|i| i < u32::from(n));
+        match self {
+            Type::Vec(n, s) if within(n) => Some(Type::Scalar(s)),
+            Type::Quat(s) if within(4) => Some(Type::Scalar(s)),
+            Type::Mat(r, c, s) if within(r) => Some(Type::Vec(c, s)),
+            Type::Transform(s) => match index? {
+                0 => Some(Type::Vec(3, s)),
+                1 => Some(Type::Quat(s)),
+                _ => None,
+            },
+            Type::Struct(id) => structs[id].fields.get(index? as usize).map(|f| f.ty),
+            _ => None,
+        }
+    }
+
+    /// The number of access steps a value of this type offers (see [`Type::step`]); 0 for scalars and arrays.
+    pub fn step_count(self, structs: &StructTable) -> u32 {
+        match self {
+            Type::Vec(n, _) => u32::from(n),
+            Type::Quat(_) => 4,
+            Type::Mat(r, _, _) => u32::from(r),
+            Type::Transform(_) => 2,
+            Type::Struct(id) => structs[id].fields.len() as u32,
+            Type::Scalar(_) | Type::Array(_) | Type::Local(_) => 0,
+        }
+    }
+
+    /// The name a user would write or read: `vec3f`, `mat33d`, `array2d(dtype=float32)`. Struct names come from the
+    /// table; see [`StructTable::name_of`].
+    pub fn display(self, structs: &StructTable) -> String {
+        let short = |stem: String, s: Scalar, long: String| match s.suffix() {
+            Some(suffix) => format!("{stem}{suffix}"),
+            None => long,
+        };
+        match self {
+            Type::Scalar(s) => s.name().to_string(),
+            Type::Vec(n @ 2..=4, s) => short(format!("vec{n}"), s, format!("vec({n}, {})", s.name())),
+            Type::Vec(6, s) if s.is_float() && s.suffix().is_some() => {
+                format!("spatial_vector{}", s.suffix().unwrap_or(""))
+            }
+            Type::Vec(n, s) => format!("vec({n}, {})", s.name()),
+            Type::Mat(r @ 2..=4, c, s) if r == c => {
+                short(format!("mat{r}{c}"), s, format!("mat({r}, {c}, {})", s.name()))
+            }
+            Type::Mat(6, 6, s) if s.is_float() && s.suffix().is_some() => {
+                format!("spatial_matrix{}", s.suffix().unwrap_or(""))
+            }
+            Type::Mat(r, c, s) => format!("mat({r}, {c}, {})", s.name()),
+            Type::Quat(s) => short("quat".into(), s, format!("quat({})", s.name())),
+            Type::Transform(s) => short("transform".into(), s, format!("transform({})", s.name())),
+            Type::Struct(id) => structs[id].name.clone(),
+            Type::Array(a) => {
+                let dims = if a.ndim == 1 { String::new() } else { format!("{}d", a.ndim) };
+                format!("array{dims}(dtype={})", Type::from(a.element).display(structs))
+            }
+            Type::Local(a) => {
+                let shape: Vec<String> = a.shape[..usize::from(a.ndim)].iter().map(u32::to_string).collect();
+                format!("local({}, {})", Type::from(a.element).display(structs), shape.join(", "))
+            }
+        }
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    pub name: String,
+    pub ty: Type,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StructDef {
+    pub name: String,
+    pub fields: Vec<Field>,
+}
+
+/// All structs of a module; a struct's fields refer only to structs before it.
+pub type StructTable = IdVec<StructId, StructDef>;
