@@ -46,6 +46,7 @@ use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
 
 pub mod build;
+pub mod eval;
 
 crate::define_id!(
     /// A function of a module.
@@ -391,7 +392,7 @@ impl Const {
         Const { scalar: Scalar::Bool, bits: u64::from(value) }
     }
 
-    /// An integer of type `scalar`, wrapped to its width.
+    /// An integer of type `scalar`, wrapped to its width; a float is rounded once, a bool is `value != 0`.
     pub fn int(scalar: Scalar, value: i128) -> Const {
         let bits = match scalar {
             Scalar::I8 => value as i8 as i64 as u64,
@@ -402,7 +403,7 @@ impl Const {
             Scalar::U32 => u64::from(value as u32),
             Scalar::I64 | Scalar::U64 => value as u64,
             Scalar::Bool => u64::from(value != 0),
-            Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64 => return Const::float(scalar, value as f64),
+            Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64 => eval::int_to_float(scalar, value),
         };
         Const { scalar, bits }
     }
@@ -410,8 +411,8 @@ impl Const {
     /// A float of type `scalar`, rounded to it once.
     pub fn float(scalar: Scalar, value: f64) -> Const {
         let bits = match scalar {
-            Scalar::F16 => u64::from(half::f16::from_f64(value).to_bits()),
-            Scalar::BF16 => u64::from(half::bf16::from_f64(value).to_bits()),
+            // Not `half`'s own conversion from `f64`, which drops low bits or rounds twice.
+            Scalar::F16 | Scalar::BF16 => eval::narrow(scalar, value),
             Scalar::F32 => u64::from((value as f32).to_bits()),
             Scalar::F64 => value.to_bits(),
             _ => return Const::int(scalar, value as i128),
