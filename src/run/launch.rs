@@ -249,11 +249,7 @@ impl Reader<'_> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let id = match json.id {
             Some(id) => id,
-            // A folder per launch is the usual arrangement; its name tells the launches apart.
-            None => std::path::absolute(self.path)
-                .ok()
-                .and_then(|p| Some(p.parent()?.file_name()?.to_string_lossy().into_owned()))
-                .unwrap_or_else(|| "launch".to_string()),
+            None => default_id(self.path),
         };
         check_id(&id).map_err(|why| self.fail(Code::E1001, format!("id {id:?} {why}")))?;
         let direction = match json.direction.as_deref() {
@@ -459,6 +455,13 @@ fn number(value: &serde_json::Value) -> Option<Number> {
 /// Long user text in a message would hide the message.
 pub(super) fn shorten(text: &str) -> String {
     if text.chars().count() <= 60 { text.to_string() } else { text.chars().take(57).chain("...".chars()).collect() }
+}
+
+/// The id of a launch file that states none: a folder per launch is the usual arrangement, so the folder's name.
+pub fn default_id(path: &Path) -> String {
+    let absolute = std::path::absolute(path).unwrap_or_default();
+    let folder = absolute.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+    folder.filter(|id| check_id(id).is_ok()).unwrap_or_else(|| "launch".to_string())
 }
 
 /// An id becomes a file name; the error completes the sentence "id X ...".

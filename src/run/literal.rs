@@ -1,7 +1,7 @@
 //! How does a number become the bits of a scalar? Strictly for integers, with one rounding for floats.
 
 use super::launch::Number;
-use crate::ir::Const;
+use crate::ir::{Const, eval};
 use crate::types::Scalar;
 
 /// The smallest and largest value of an integer type (`bool`: 0 and 1); None for floats.
@@ -56,13 +56,7 @@ pub fn load(bytes: &[u8], scalar: Scalar) -> Const {
     let size = scalar.size() as usize;
     let mut word = [0; 8];
     word[..size].copy_from_slice(&bytes[..size]);
-    let raw = u64::from_le_bytes(word);
-    if scalar.is_float() {
-        return Const { scalar, bits: raw };
-    }
-    let shift = 64 - 8 * size as u32;
-    let value = if scalar.is_signed_int() { i128::from((raw << shift) as i64 >> shift) } else { i128::from(raw) };
-    Const::int(scalar, value)
+    eval::from_memory(scalar, u64::from_le_bytes(word))
 }
 
 #[cfg(test)]

@@ -7,15 +7,26 @@
 //! | [`literal`] | how does a number become the bytes of a scalar? |
 //! | [`memory`] | where do the arrays of a launch live? |
 //! | [`args`] | what does the kernel receive? |
+//! | [`flags`] | how do the flags of the command line describe a launch? |
+//! | [`device`] | on what does it run? |
+//! | [`session`] | in what order does all this happen? |
+//! | [`output`], [`show`] | what is left of it on disk, and on the screen? |
+//!
+//! Sources are compiled by the caller ([`session::Compile`]): nothing here knows the stages before the IR.
 
 use crate::diag::{Code, Diagnostic};
 
 pub mod args;
+pub mod device;
+pub mod flags;
 pub mod launch;
 pub mod literal;
 pub mod memory;
 pub mod npy;
 pub mod npz;
+pub mod output;
+pub mod session;
+pub mod show;
 
 /// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of this folder.
 pub type Fail = Box<Diagnostic>;
