@@ -227,10 +227,8 @@ impl<'a> Binder<'a> {
             if !params.iter().any(|(name, _)| *name == argument.name) {
                 let names: Vec<String> = params.iter().map(|p| p.0.clone()).collect();
                 let has = if names.is_empty() { "none".to_string() } else { super::list(&names) };
-                let message = format!(
-                    "argument `{}` is not a {what} of {owner}; its {what}s are {has}",
-                    full(&argument.name)
-                );
+                let message =
+                    format!("argument `{}` is not a {what} of {owner}; its {what}s are {has}", full(&argument.name));
                 return Err(self.fail(Code::E1004, message));
             }
         }
@@ -239,7 +237,10 @@ impl<'a> Binder<'a> {
             .map(|(name, ty)| {
                 by_name.get(name.as_str()).copied().ok_or_else(|| {
                     let ty = ty.display(self.structs);
-                    self.fail(Code::E1004, format!("argument `{}` of {owner} is missing ({what} type `{ty}`)", full(name)))
+                    self.fail(
+                        Code::E1004,
+                        format!("argument `{}` of {owner} is missing ({what} type `{ty}`)", full(name)),
+                    )
                 })
             })
             .collect()
@@ -300,7 +301,8 @@ impl<'a> Binder<'a> {
             return Ok(());
         }
         let fields: Vec<String> = def.fields.iter().map(|f| f.name.clone()).collect();
-        let fields = if fields.is_empty() { "no fields".to_string() } else { format!("fields {}", super::list(&fields)) };
+        let fields =
+            if fields.is_empty() { "no fields".to_string() } else { format!("fields {}", super::list(&fields)) };
         let message = format!(
             "argument `{path}`: the launch gives struct `{name}` another layout than the kernel, where `{}` has {} bytes and {fields}",
             def.name, ours.size
@@ -322,7 +324,8 @@ impl<'a> Binder<'a> {
         }
         for (what, n) in [("ndim", given.ndim), ("shape", given.shape.as_ref().map(|s| s.len() as u32))] {
             if let Some(n) = n.filter(|&n| n != u32::from(ty.ndim)) {
-                let message = format!("{at}: expected `{shown}` with {}, found {what} of {}", dims(ty.ndim.into()), dims(n));
+                let message =
+                    format!("{at}: expected `{shown}` with {}, found {what} of {}", dims(ty.ndim.into()), dims(n));
                 return Err(self.fail(Code::E1005, message));
             }
         }
@@ -492,7 +495,8 @@ impl<'a> Binder<'a> {
             return Ok(place);
         }
         if self.placed.contains_key(&stored.key) {
-            let message = format!("{at}: the array `{}` belongs to an earlier argument; use alias_of to share it", stored.key);
+            let message =
+                format!("{at}: the array `{}` belongs to an earlier argument; use alias_of to share it", stored.key);
             return Err(self.fail(Code::E1010, message));
         }
         // Extents and strides fit in 31 bits, so nothing here can overflow.
@@ -529,7 +533,8 @@ impl<'a> Binder<'a> {
         let origin = place.origin as i64;
         if let Source::Fill(fill) = source {
             for leaf in leaves {
-                let values = FillValues::new(fill, leaf).map_err(|why| self.fail(Code::E1011, format!("{at}: {why}")))?;
+                let values =
+                    FillValues::new(fill, leaf).map_err(|why| self.fail(Code::E1011, format!("{at}: {why}")))?;
                 let memory = self.out.buffers[place.buffer].bytes_mut();
                 let mut failed = None;
                 let mut number = 0;

@@ -48,8 +48,15 @@ pub struct Trap {
 #[derive(Clone, Debug, PartialEq)]
 pub enum TrapKind {
     /// `array` is the array's name in the source, where it has one; `index` is as written, before the extent is added.
-    OutOfBounds { array: Option<String>, dim: u32, index: i64, extent: i32 },
-    Assert { message: String },
+    OutOfBounds {
+        array: Option<String>,
+        dim: u32,
+        index: i64,
+        extent: i32,
+    },
+    Assert {
+        message: String,
+    },
 }
 
 /// What a kernel printed, up to a limit: a runaway kernel must not fill the memory.

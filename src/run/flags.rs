@@ -14,13 +14,7 @@ use crate::ir::Function;
 use crate::types::{Element, MAX_DIMS, Scalar, StructTable, Type};
 
 /// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe.
-pub fn launch(
-    source: &Path,
-    kernel: &Function,
-    structs: &StructTable,
-    dim: &[u32],
-    args: &[String],
-) -> Result<Launch> {
+pub fn launch(source: &Path, kernel: &Function, structs: &StructTable, dim: &[u32], args: &[String]) -> Result<Launch> {
     let mut given: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
     for text in args {
         let (name, value) = split_assignment("--arg", text)?;
@@ -40,7 +34,8 @@ pub fn launch(
             .filter_map(|&p| Some(format!("{}: {}", kernel.values[p].name.as_ref()?, kernel.ty(p).display(structs))))
             .collect();
         let has = if names.is_empty() { "no parameters".to_string() } else { super::list(&names) };
-        let message = format!("argument `{name}` is not a parameter of kernel `{}`, which has {has}", kernel.source_name);
+        let message =
+            format!("argument `{name}` is not a parameter of kernel `{}`, which has {has}", kernel.source_name);
         return Err(fail(Code::E1004, message));
     }
     Ok(Launch {
@@ -60,7 +55,10 @@ pub fn launch(
 pub fn parse_dim(option: &str, text: &str) -> Result<Vec<u32>> {
     let bad = || {
         let text = shorten(text);
-        fail(Code::E1012, format!("{option} {text}: expected 1 to {MAX_DIMS} extents of 0 to {}, such as 256x256", i32::MAX))
+        fail(
+            Code::E1012,
+            format!("{option} {text}: expected 1 to {MAX_DIMS} extents of 0 to {}, such as 256x256", i32::MAX),
+        )
     };
     let extents: Option<Vec<u32>> =
         text.split(['x', ',']).map(|n| n.trim().parse().ok().filter(|&n: &u32| n <= i32::MAX as u32)).collect();
@@ -208,9 +206,9 @@ fn dtype_by_name(name: &str, structs: &StructTable) -> Option<DType> {
             .or_else(|| suffixed(&format!("vec{n}"), &|s| Element::Vec(n, s)))
             .or_else(|| suffixed(&format!("mat{n}{n}"), &|s| Element::Mat(n, n, s)));
     }
-    found.map(DType::Plain).or_else(|| {
-        structs.values().any(|def| def.name == name).then(|| DType::Struct(name.to_string()))
-    })
+    found
+        .map(DType::Plain)
+        .or_else(|| structs.values().any(|def| def.name == name).then(|| DType::Struct(name.to_string())))
 }
 
 /// `f32`, `i8`, `u64`, `bool`.

@@ -48,3 +48,6 @@ fn list(names: &[String]) -> String {
         (all, _) => all.join(", "),
     }
 }
+
+#[cfg(test)]
+mod tests;

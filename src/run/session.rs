@@ -54,6 +54,8 @@ pub struct Finished {
     pub program: Option<Rc<Program>>,
     /// The arrays after the run; None if it did not run.
     pub arguments: Option<Arguments>,
+    /// The caller has shown the errors already.
+    pub reported: bool,
 }
 
 /// More compiled sources than this are not kept.
@@ -216,10 +218,12 @@ impl Finished {
             seconds: 0.0,
             program: None,
             arguments: None,
+            reported: false,
         }
     }
 
-    fn failed(id: String, error: Fail) -> Finished {
+    /// A launch that could not even be read.
+    pub fn failed(id: String, error: Fail) -> Finished {
         Finished { id, errors: vec![*error], ..Finished::empty() }
     }
 

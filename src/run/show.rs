@@ -72,8 +72,7 @@ fn leaf_rows(out: &mut String, array: &BoundArray, leaf: &Leaf, bytes: &[u8], ro
     if count > rows {
         out.push_str(&format!("  ... {} more rows\n", count - rows));
     }
-    let finite: Vec<f64> =
-        bytes.chunks_exact(size).map(|s| to_f64(s, leaf.scalar)).filter(|x| x.is_finite()).collect();
+    let finite: Vec<f64> = bytes.chunks_exact(size).map(|s| to_f64(s, leaf.scalar)).filter(|x| x.is_finite()).collect();
     if finite.len() > 1 {
         let (low, high) = range(&finite);
         let mean = finite.iter().sum::<f64>() / finite.len() as f64;
@@ -117,22 +116,29 @@ pub fn png(
     let channels = match leaf.shape.as_slice() {
         [] => 1,
         [n @ (3 | 4)] => *n as usize,
-        _ => return Err(unfit(format!("elements of type `{}` are no pixels", Type::from(array.ty.element).display(structs)))),
+        _ => {
+            return Err(unfit(format!(
+                "elements of type `{}` are no pixels",
+                Type::from(array.ty.element).display(structs)
+            )));
+        }
     };
     let (width, height) = match (array.shape.as_slice(), size) {
         (&[h, w], None) => (w, h),
         (&[n], Some((w, h))) if u64::from(w) * u64::from(h) == u64::from(n) => (w, h),
         (shape, Some((w, h))) => return Err(unfit(format!("shape {shape:?} has not the {w} x {h} pixels asked for"))),
         (shape, None) => {
-            return Err(unfit(format!("a picture has two dimensions, not {}; a list of pixels needs --png {name}:WxH=FILE", shape.len())));
+            return Err(unfit(format!(
+                "a picture has two dimensions, not {}; a list of pixels needs --png {name}:WxH=FILE",
+                shape.len()
+            )));
         }
     };
     if width == 0 || height == 0 || width > 65_535 || height > 65_535 {
         return Err(unfit(format!("{width} x {height} is no picture size")));
     }
     let bytes = arguments.gather(array, &leaf);
-    let values: Vec<f64> =
-        bytes.chunks_exact(leaf.scalar.size() as usize).map(|s| to_f64(s, leaf.scalar)).collect();
+    let values: Vec<f64> = bytes.chunks_exact(leaf.scalar.size() as usize).map(|s| to_f64(s, leaf.scalar)).collect();
     let (low, high) = if leaf.scalar == Scalar::U8 {
         (0.0, 255.0)
     } else if channels > 1 {
