@@ -1,8 +1,8 @@
 //! How do expressions become IR?
 
-use super::{Lowering, fold};
+use super::Lowering;
 use crate::check::tree::*;
-use crate::ir::{BinaryOp, CompareOp, Const, Op, UnaryOp, ValueId};
+use crate::ir::{BinaryOp, CompareOp, Const, Op, UnaryOp, ValueId, eval};
 use crate::types::Type;
 
 /// The most nodes of an expression that is evaluated although it may not be needed.
@@ -60,13 +60,13 @@ impl<'a> Lowering<'a> {
             }
             ExprKind::Part { base, path } => {
                 let base = self.expr(base);
-                let path = self.path(path);
+                let path = self.path(self.b.ty(base), path);
                 self.part(base, path, expr.ty)
             }
             ExprKind::Load { array, index, path } => {
                 let array = self.expr(array);
                 let index = index.iter().map(|at| self.expr(at)).collect();
-                let path = self.path(path);
+                let path = self.path(self.element_of(array), path);
                 self.b.one(Op::Load { array, index, path }, expr.ty)
             }
             ExprKind::Call(call) => {
@@ -95,22 +95,22 @@ impl<'a> Lowering<'a> {
     }
 
     fn unary(&mut self, op: UnaryOp, a: ValueId) -> ValueId {
-        match self.b.function.as_const(a).and_then(|a| fold::unary(op, a)) {
-            Some(known) => self.b.constant(known),
+        match self.known(a).and_then(|a| eval::unary(op, a)) {
+            Some(result) => self.b.constant(result),
             None => self.b.unary(op, a),
         }
     }
 
     pub(super) fn binary(&mut self, op: BinaryOp, a: ValueId, b: ValueId) -> ValueId {
-        match self.known_pair(a, b).and_then(|(a, b)| fold::binary(op, a, b)) {
-            Some(known) => self.b.constant(known),
+        match self.known(a).zip(self.known(b)).and_then(|(a, b)| eval::binary(op, a, b)) {
+            Some(result) => self.b.constant(result),
             None => self.b.binary(op, a, b),
         }
     }
 
     fn compare(&mut self, op: CompareOp, a: ValueId, b: ValueId) -> ValueId {
-        match self.known_pair(a, b).and_then(|(a, b)| fold::compare(op, a, b)) {
-            Some(known) => self.b.constant(known),
+        match self.known(a).zip(self.known(b)).and_then(|(a, b)| eval::compare(op, a, b)) {
+            Some(result) => self.b.constant(result),
             None => self.b.compare(op, a, b),
         }
     }
@@ -120,15 +120,21 @@ impl<'a> Lowering<'a> {
         if self.b.ty(value) == to {
             return value;
         }
-        let known = self.b.function.as_const(value).zip(to.as_scalar());
-        match known.and_then(|(known, to)| fold::cast(known, to)) {
-            Some(known) => self.b.constant(known),
+        match self.known(value).zip(to.as_scalar()) {
+            Some((known, to)) => self.b.constant(eval::cast(known, to)),
             None => self.b.one(Op::Cast(value), to),
         }
     }
 
-    fn known_pair(&self, a: ValueId, b: ValueId) -> Option<(Const, Const)> {
-        Some((self.b.function.as_const(a)?, self.b.function.as_const(b)?))
+    /// The constant that an integer or bool value is. Operations on these are folded here, because unrolled loops and
+    /// lengths of vectors make constants of indices, and a component step by a constant is another thing than one by a
+    /// value; all other folding is the passes' business.
+    pub(super) fn known(&self, value: ValueId) -> Option<Const> {
+        self.b.function.as_const(value).filter(|known| !known.scalar.is_float())
+    }
+
+    pub(super) fn known_bool(&self, value: ValueId) -> Option<bool> {
+        self.known(value)?.as_int().map(|bit| bit != 0)
     }
 
     /// `and`, `or` from left to right. A part that is cheap and harmless is evaluated anyway; any other only when the

@@ -123,7 +123,7 @@ impl<'a> Lowering<'a> {
     /// A loop is unrolled here when its bounds are constants and its turns few, and it is library code or picks
     /// components of a small composite, which then stay in registers. Other loops are the passes' business.
     fn turns_to_unroll(&self, stmt: &Stmt, bounds: [ValueId; 3]) -> Option<Turns> {
-        let [start, end, step] = bounds.map(|bound| self.b.function.as_const(bound));
+        let [start, end, step] = bounds.map(|bound| self.known(bound));
         let turns = Turns::of(start?, end?, step?)?;
         let facts = self.flow.facts(stmt);
         let wanted = self.function.library || facts.selects_component;

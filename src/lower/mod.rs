@@ -20,7 +20,6 @@ use crate::types::Type;
 
 mod expr;
 mod flow;
-mod fold;
 mod local_set;
 mod loops;
 mod place;

@@ -23,36 +23,52 @@ enum TargetRoot {
 impl<'a> Lowering<'a> {
     /// Evaluates the indices of a place, each once.
     pub(super) fn target(&mut self, place: &'a Place) -> Target {
-        let root = match &place.root {
-            Root::Local(local) => TargetRoot::Local(*local),
+        let (root, whole) = match &place.root {
+            Root::Local(local) => (TargetRoot::Local(*local), self.function.locals[*local].ty),
             Root::Element { array, index } => {
                 let array = self.expr(array);
                 let index = index.iter().map(|at| self.expr(at)).collect();
-                TargetRoot::Element { array, index }
+                (TargetRoot::Element { array, index }, self.element_of(array))
             }
         };
-        let path = self.path(&place.path);
+        let path = self.path(whole, &place.path);
         self.b.span = place.span;
         Target { root, path, ty: place.ty }
     }
 
-    /// A path of steps; those whose index turns out to be a constant inside the composite become fixed steps.
-    pub(super) fn path(&mut self, steps: &'a [Step]) -> ir::Path {
-        steps
-            .iter()
-            .map(|step| match step {
+    /// A path of steps into a value of type `whole`. Steps whose index turns out to be a constant become fixed ones; a
+    /// constant outside the composite keeps its run-time meaning.
+    pub(super) fn path(&mut self, mut whole: Type, steps: &'a [Step]) -> ir::Path {
+        let structs = &self.checked.structs;
+        let mut path = ir::Path::new();
+        for step in steps {
+            let lowered = match step {
                 Step::At(at) => ir::Step::At(*at),
                 Step::Dynamic(index) => {
                     let index = self.expr(index);
-                    // Negative constants keep their run-time meaning.
-                    let known = self.b.function.as_const(index).and_then(Const::as_int);
-                    match known.and_then(|at| u32::try_from(at).ok()) {
-                        Some(at) => ir::Step::At(at),
+                    let count = i128::from(whole.step_count(structs));
+                    let known = self.known(index).and_then(Const::as_int);
+                    let known = known.map(|at| if at < 0 { at + count } else { at });
+                    match known.filter(|at| (0..count).contains(at)) {
+                        Some(at) => ir::Step::At(at as u32),
                         None => ir::Step::Dynamic(index),
                     }
                 }
-            })
-            .collect()
+            };
+            let at = if let ir::Step::At(at) = lowered { Some(at) } else { None };
+            whole = whole.step(at, structs).unwrap_or(whole);
+            path.push(lowered);
+        }
+        path
+    }
+
+    /// The type of an array's elements.
+    pub(super) fn element_of(&self, array: ValueId) -> Type {
+        match self.b.ty(array) {
+            Type::Array(array) => array.element.into(),
+            Type::Local(array) => array.element.into(),
+            other => other,
+        }
     }
 
     pub(super) fn load(&mut self, target: &Target) -> ValueId {
@@ -170,7 +186,7 @@ impl<'a> Lowering<'a> {
                     None => extent,
                 };
                 let step = match step {
-                    Some(step) if self.b.function.as_const(step).is_some() => step,
+                    Some(step) if self.known(step).is_some() => step,
                     // A step that only run time knows is kept positive.
                     Some(step) => {
                         let one = self.b.constant(one);
@@ -186,7 +202,7 @@ impl<'a> Lowering<'a> {
     /// A slice bound as a position in 0..=extent, by Python's rule: negative ones count from the end.
     fn slice_bound(&mut self, bound: ValueId, extent: ValueId) -> ValueId {
         let zero = self.b.constant(Const::int(Scalar::I32, 0));
-        let known = self.b.function.as_const(bound).and_then(Const::as_int);
+        let known = self.known(bound).and_then(Const::as_int);
         let from_end = |this: &mut Self| {
             let position = this.b.binary(BinaryOp::Add, bound, extent);
             this.b.binary(BinaryOp::Max, position, zero)

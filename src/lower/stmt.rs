@@ -183,8 +183,4 @@ impl<'a> Lowering<'a> {
         self.assign_all(changed, &results[own..]);
         value.map(|_| results[0])
     }
-
-    pub(super) fn known_bool(&self, value: ValueId) -> Option<bool> {
-        self.b.function.as_const(value)?.as_int().map(|bit| bit != 0)
-    }
 }
