@@ -52,6 +52,15 @@ codes! {
     // 08 back ends
 
     // 09 kc itself
+    E0901 "unreadable-file" "a file that cannot be read";
+    E0902 "not-utf-8" "a file that is not UTF-8 text";
+    E0903 "file-too-large" "a source file above the size limit";
+    E0904 "unwritten-output" "an output that cannot be written";
+    E0905 "unknown-kernel" "`-k` names a kernel that the file does not have";
+    E0906 "same-output" "two inputs would write the same output file";
+    W0907 "no-kernels" "a file without kernels";
+    E0908 "nothing-to-compile" "no kernel to compile";
+    E0909 "invalid-ir" "an IR text that does not parse or verify";
     E0999 "internal-error" "a fault of kc itself";
 
     // 10 launch files and arguments
