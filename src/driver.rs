@@ -60,8 +60,7 @@ pub fn read(path: &Path, sources: &mut SourceMap, diagnostics: &mut Diagnostics)
 
 fn read_text(path: &Path) -> Result<String, Diagnostic> {
     let shown = path.display();
-    let unreadable =
-        |error| Diagnostic::new(Code::E0901, format!("cannot read `{shown}`: {}", reason(&error)));
+    let unreadable = |error| Diagnostic::new(Code::E0901, format!("cannot read `{shown}`: {}", reason(&error)));
     let mut bytes = Vec::new();
     // A pipe or device has no size to ask for, so the limit is on what is read.
     std::fs::File::open(path)

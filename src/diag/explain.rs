@@ -20,7 +20,8 @@ fn nearest(text: &str) -> Vec<Code> {
     let mut found: Vec<(usize, Code)> = Code::ALL
         .iter()
         .filter_map(|&code| {
-            let by_number = !digits.is_empty() && code.name()[1..].trim_start_matches('0') == digits.trim_start_matches('0');
+            let by_number =
+                !digits.is_empty() && code.name()[1..].trim_start_matches('0') == digits.trim_start_matches('0');
             let by_name = distance(code.name(), &name);
             let by_slug = distance(code.slug(), &slug);
             match () {

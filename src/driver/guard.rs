@@ -29,17 +29,18 @@ pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
             return;
         }
         std::panic::set_hook(Box::new(|info| {
-            let place = info.location().map_or("an unknown place".to_string(), |at| format!("{}:{}", at.file(), at.line()));
+            let place =
+                info.location().map_or("an unknown place".to_string(), |at| format!("{}:{}", at.file(), at.line()));
             let message = info.payload_as_str().unwrap_or("no message").to_string();
             *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Fault { message, place });
         }));
     });
     // Nothing that `work` left half-done is seen again: its caller drops it all.
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        LAST.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_else(|| Fault {
-            message: "no message".to_string(),
-            place: "an unknown place".to_string(),
-        })
+        LAST.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+            .unwrap_or_else(|| Fault { message: "no message".to_string(), place: "an unknown place".to_string() })
     })
 }
 

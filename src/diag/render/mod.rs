@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn odd_spans_do_not_panic() {
         let long = format!("{}\nend", "x = 1 + ".repeat(300));
-        for text in ["", "\n", "a", "é", "x = 'äöü€😀'\r\ny\u{2028}z\u{b}\u{c}w\u{85}\n\t\u{1b}[31mé", "a\n\n\n", &long] {
+        for text in ["", "\n", "a", "é", "x = 'äöü€😀'\r\ny\u{2028}z\u{b}\u{c}w\u{85}\n\t\u{1b}[31mé", "a\n\n\n", &long]
+        {
             let mut sources = SourceMap::default();
             let file = sources.add(SourceFile::new("odd.py", text.to_string()));
             let offsets = || (0..(text.len() as u32 + 3).min(40)).chain([text.len() as u32, u32::MAX]);
