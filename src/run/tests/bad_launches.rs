@@ -164,7 +164,7 @@ const BAD: &[Bad] = &[
     ("null a number", |l| arg(l, "x")["null"] = json!(1), Code::E1001, "line"),
     // Values.
     ("value missing", |l| remove(arg(l, "n"), "value"), Code::E1001, "value"),
-    ("value null", |l| arg(l, "n")["value"] = json!(null), Code::E1011, "null"),
+    ("value null", |l| arg(l, "n")["value"] = json!(null), Code::E1001, "missing"),
     ("value a text", |l| arg(l, "n")["value"] = json!("seven"), Code::E1011, "seven"),
     ("value an object", |l| arg(l, "n")["value"] = json!({"a": 1}), Code::E1011, "value"),
     ("value past int32", |l| arg(l, "n")["value"] = json!(2147483648u64), Code::E1011, "2147483648"),
