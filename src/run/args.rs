@@ -519,7 +519,6 @@ impl<'a> Binder<'a> {
     }
 
     /// Writes the contents into the array's memory.
-    #[allow(clippy::too_many_arguments)]
     fn scatter(
         &mut self,
         place: Place,
