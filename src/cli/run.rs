@@ -222,6 +222,11 @@ fn report(error: &Diagnostic, sources: &SourceMap) {
 }
 
 /// The front half of the compiler, from a file to IR.
-fn compile(_path: &Path) -> Program {
-    Program::default()
+fn compile(path: &Path) -> Program {
+    let compilation = driver::Compilation::load(path);
+    Program {
+        module: Some(compilation.module),
+        sources: compilation.sources,
+        diagnostics: compilation.diagnostics.into_sorted(),
+    }
 }

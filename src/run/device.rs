@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::{Result, fail};
 use crate::codegen::abi::LaunchBounds;
 use crate::diag::Code;
-use crate::ir::{FuncId, Module, Op};
+use crate::ir::{FuncId, Module, Op, interp};
 use crate::source::Span;
 
 /// Where kernels run.
@@ -122,16 +122,66 @@ pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> 
 }
 
 /// A kernel made ready for a device.
-pub enum Executable {}
+pub enum Executable {
+    Interp(interp::Program),
+}
 
-/// Makes a kernel ready to run.
-pub fn prepare(_module: &Module, _kernel: FuncId, _device: Device, _checked: bool) -> Result<Executable> {
-    Err(fail(Code::E1104, "no device yet"))
+/// Makes a kernel ready to run. The interpreter checks indices in any case.
+pub fn prepare(module: &Module, kernel: FuncId, device: Device, _checked: bool) -> Result<Executable> {
+    match device {
+        Device::Interp => Ok(Executable::Interp(interp::Program::new(module, kernel))),
+        Device::Host => Err(fail(Code::E1104, "the device `host` is not available yet; use `interp`")),
+        Device::Cuda => Err(fail(Code::E1104, "the device `cuda` is not available; `host` and `interp` are")),
+    }
 }
 
 impl Executable {
     /// Runs a launch.
-    pub fn run(&self, _module: &Module, _job: &Job) -> Report {
-        match *self {}
+    ///
+    /// # Safety
+    /// `job.args` points to the argument struct of the kernel, whose arrays are null or describe valid memory that nobody
+    /// else uses meanwhile.
+    pub unsafe fn run(&self, module: &Module, job: &Job) -> Report {
+        match self {
+            Executable::Interp(program) => {
+                let mut printed = Printed::default();
+                let mut outcome = interp::Outcome::new(|text: &str| printed.push(text.as_bytes()));
+                // SAFETY: the same contract.
+                unsafe { program.run(&job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
+                let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
+                drop(outcome);
+                Report { printed, trap }
+            }
+        }
     }
+}
+
+fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
+    let kind = match trap.kind {
+        interp::TrapKind::OutOfBounds => TrapKind::OutOfBounds {
+            array: array_at(module, trap.span),
+            dim: trap.dim,
+            index: trap.index,
+            extent: trap.extent,
+        },
+        interp::TrapKind::Assert | interp::TrapKind::StepLimit => TrapKind::Assert { message: trap.message },
+    };
+    Trap { kind, span: trap.span, thread: trap.thread }
+}
+
+/// The name of the array that the access at `span` names.
+fn array_at(module: &Module, span: Span) -> Option<String> {
+    let mut found = None;
+    for function in module.functions.values() {
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Load { array, .. } | Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } =
+                &inst.op
+                && inst.span == span
+                && found.is_none()
+            {
+                found.clone_from(&function.values[*array].name);
+            }
+        });
+    }
+    found
 }

@@ -157,7 +157,8 @@ impl<'a> Session<'a> {
         };
         let job = Job { bounds, args: arguments.block(), threads: self.options.threads };
         let start = Instant::now();
-        let report = executable.run(module, &job);
+        // SAFETY: `bind` made the struct for this kernel; its arrays live in `arguments`, which outlives the run.
+        let report = unsafe { executable.run(module, &job) };
         finished.seconds = start.elapsed().as_secs_f64();
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         if let Some(trap) = report.trap {
