@@ -2,12 +2,14 @@
 
 mod guard;
 mod input;
+mod options;
 mod timings;
 
 use std::path::Path;
 
 pub use guard::{Fault, catch, guard};
 pub use input::{MAX_SOURCE_BYTES, read, reason};
+pub use options::{Arch, Artefact, Opt, Options};
 pub use timings::Timings;
 
 use crate::check::{self, Checked};
@@ -123,6 +125,15 @@ impl Compilation {
         }
         self.kernels.retain(|kernel| names.contains(kernel));
         self.timings.time("select", || passes::select(&mut self.module, &self.kernels));
+    }
+
+    /// One result for the kernels that are good.
+    pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Result<Vec<u8>, Diagnostic> {
+        let Compilation { module, timings, .. } = self;
+        match artefact {
+            Artefact::Ir => Ok(timings.time("ir text", || ir::print::print(module)).into_bytes()),
+            _ => Err(Diagnostic::new(Code::E0999, format!("{artefact:?} {options:?} is not wired yet"))),
+        }
     }
 
     fn unknown_kernel(&self, name: &str) -> Diagnostic {
