@@ -39,8 +39,30 @@ impl Compilation {
     pub fn check(path: &Path) -> Compilation {
         let mut this = Compilation::default();
         if let Some(file) = this.read(path) {
-            this.front(file);
+            this.check_file(file);
         }
+        this
+    }
+
+    /// Everything that `kc check` looks at.
+    fn check_file(&mut self, file: FileId) {
+        if is_ir(self.sources.path(file)) {
+            self.ir_text(file);
+        } else {
+            self.front(file);
+        }
+        if self.kernels.is_empty() && !self.diagnostics.has_errors() {
+            let message = format!("`{}` has no kernels", self.sources.path(file).display());
+            self.diagnostics
+                .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
+        }
+    }
+
+    /// Looks for errors in a text, as if it stood in a file at `path`.
+    pub fn check_text(path: &Path, text: String) -> Compilation {
+        let mut this = Compilation::default();
+        let file = this.sources.add(SourceFile::new(path, text));
+        this.check_file(file);
         this
     }
 

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use super::{Exit, FormatArg, Report, output};
 use crate::diag::render::count;
-use crate::diag::{Code, Diagnostic};
 use crate::driver::Compilation;
 
 /// Checks kernel files and reports what is wrong, without writing anything.
@@ -21,14 +20,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Exit {
     let mut exit = Exit::Ok;
     for path in &args.files {
-        let mut compilation = Compilation::check(path);
+        let compilation = Compilation::check(path);
         let kernels = compilation.kernels.clone();
-        if kernels.is_empty() && !compilation.diagnostics.has_errors() {
-            let message = format!("`{}` has no kernels", path.display());
-            compilation
-                .diagnostics
-                .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
-        }
         if compilation.diagnostics.has_errors() {
             exit = Exit::Errors;
         }
