@@ -102,7 +102,9 @@ fn too_large() {
 #[test]
 fn empty_and_without_kernels() {
     let case = Case::new();
-    for (name, text) in [("empty.py", ""), ("newline.py", "\n"), ("bom.py", "\u{feff}"), ("host.py", "def f(x):\n    return x\n")] {
+    for (name, text) in
+        [("empty.py", ""), ("newline.py", "\n"), ("bom.py", "\u{feff}"), ("host.py", "def f(x):\n    return x\n")]
+    {
         let path = case.write(name, text);
         assert!(case.ends(&path, &[0]).contains("W0907"), "{name}");
         let (code, text) = case.kc(&["compile", "-o", "out", path.to_str().expect("UTF-8")]);
@@ -182,7 +184,26 @@ fn garbage() {
         state ^= state << 17;
         state
     };
-    let words = ["(", ")", "[", "]", ":", "\n", "    ", "def ", "@wp.kernel\n", "if ", "é", "\"", "'''", "\\", "0x", "1e", "#", "\t"];
+    let words = [
+        "(",
+        ")",
+        "[",
+        "]",
+        ":",
+        "\n",
+        "    ",
+        "def ",
+        "@wp.kernel\n",
+        "if ",
+        "é",
+        "\"",
+        "'''",
+        "\\",
+        "0x",
+        "1e",
+        "#",
+        "\t",
+    ];
     let mut text = String::new();
     while text.len() < 1 << 20 {
         let n = next();

@@ -32,12 +32,13 @@ pub(super) fn run(args: &Args) -> Exit {
             return Exit::Errors;
         }
         if matches!(args.report.format, FormatArg::Full) {
-            let good = match kernels.len() {
-                0 => "no kernels".to_string(),
-                1 => "1 kernel".to_string(),
-                n => format!("{n} kernels"),
+            let found = count(&findings);
+            let summary = match kernels.len() {
+                0 => found,
+                1 => format!("1 kernel ok, {found}"),
+                n => format!("{n} kernels ok, {found}"),
             };
-            output::err(&format!("{}: {good} without errors, {}\n", path.display(), count(&findings)));
+            output::err(&format!("{}: {summary}\n", path.display()));
         }
     }
     exit

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Exit, Report, output};
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{Arch, Artefact, Compilation, Options, Opt};
+use crate::driver::{Arch, Artefact, Compilation, Opt, Options};
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
 #[derive(clap::Args, Debug)]
