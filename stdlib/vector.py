@@ -317,14 +317,10 @@ def div(a: Scalar, b: Vec[N, Scalar]) -> Vec[N, Scalar]:
     return r
 
 
-@func
+@op("rem")
 @no_grad("integers")
 def mod(a: Vec[N, Int], b: Vec[N, Int]) -> Vec[N, Int]:
     """`a % b`, component by component: the remainder with the sign of `a`."""
-    r = a
-    for i in range(N):
-        r[i] = a[i] % b[i]
-    return r
 
 
 @func
@@ -336,61 +332,49 @@ def mod(a: Vec[N, Float], b: Vec[N, Float]) -> Vec[N, Float]:
     return r
 
 
-@func
+@op("and")
 @no_grad("integers")
 def bit_and(a: Vec[N, Int], b: Vec[N, Int]) -> Vec[N, Int]:
     """`a & b`, component by component."""
-    r = a
-    for i in range(N):
-        r[i] = a[i] & b[i]
-    return r
 
 
-@func
+@op("or")
 @no_grad("integers")
 def bit_or(a: Vec[N, Int], b: Vec[N, Int]) -> Vec[N, Int]:
     """`a | b`, component by component."""
-    r = a
-    for i in range(N):
-        r[i] = a[i] | b[i]
-    return r
 
 
-@func
+@op("xor")
 @no_grad("integers")
 def bit_xor(a: Vec[N, Int], b: Vec[N, Int]) -> Vec[N, Int]:
     """`a ^ b`, component by component."""
-    r = a
-    for i in range(N):
-        r[i] = a[i] ^ b[i]
-    return r
 
 
-@func
+@op("shl")
 @no_grad("integers")
 def lshift(a: Vec[N, Int], b: Vec[N, Int]) -> Vec[N, Int]:
     """`a << b`, component by component."""
-    r = a
-    for i in range(N):
-        r[i] = a[i] << b[i]
-    return r
 
 
-@func
+@op("shr")
 @no_grad("integers")
 def rshift(a: Vec[N, Int], b: Vec[N, Int]) -> Vec[N, Int]:
     """`a >> b`, component by component."""
-    r = a
-    for i in range(N):
-        r[i] = a[i] >> b[i]
-    return r
 
 
-@func
+@op("bit_not")
 @no_grad("integers")
 def invert(a: Vec[N, Int]) -> Vec[N, Int]:
     """`~a`: every bit of every component inverted."""
-    r = a
-    for i in range(N):
-        r[i] = ~a[i]
-    return r
+
+
+@func
+def div_approx(a: Vec[N, Float], b: Float) -> Vec[N, Float]:
+    """`a / b`. Warp's approximate division on GPUs is exact here."""
+    return a / b
+
+
+@func
+def div_approx(a: Float, b: Vec[N, Float]) -> Vec[N, Float]:
+    """`a / b`. Warp's approximate division on GPUs is exact here."""
+    return a / b
