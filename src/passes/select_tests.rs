@@ -4,11 +4,11 @@ use crate::ir::{parse, print, verify};
 #[test]
 fn keeps_the_chosen_kernels_and_their_callees() {
     let text = "\
-func @unused(%a: int32) -> int32 {
+func @unused(%a: int32) -> (int32) {
   return %a
 }
 
-func @inner(%a: int32) -> int32 {
+func @inner(%a: int32) -> (int32) {
   return %a
 }
 
