@@ -6,6 +6,7 @@ mod check;
 mod compile;
 mod explain;
 mod output;
+mod run;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ enum Verb {
     Compile(compile::Args),
     Check(check::Args),
     Explain(explain::Args),
+    Run(run::Args),
 }
 
 /// How a command ended.
@@ -72,6 +74,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Compile(args) => compile::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Run(args) => run::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
