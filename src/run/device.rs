@@ -52,7 +52,7 @@ pub enum TrapKind {
         array: Option<String>,
         dim: u32,
         index: i64,
-        extent: i32,
+        extent: i64,
     },
     Assert {
         message: String,
@@ -174,8 +174,10 @@ fn array_at(module: &Module, span: Span) -> Option<String> {
     let mut found = None;
     for function in module.functions.values() {
         function.walk(function.entry, &mut |_, inst| {
-            if let Op::Load { array, .. } | Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } =
-                &inst.op
+            if let Op::Load { array, .. }
+            | Op::Store { array, .. }
+            | Op::Atomic { array, .. }
+            | Op::AtomicCas { array, .. } = &inst.op
                 && inst.span == span
                 && found.is_none()
             {
