@@ -4,6 +4,7 @@
 
 mod explain;
 mod output;
+mod run;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 errors in the input, 2 wrong usage
 #[derive(Subcommand, Debug)]
 enum Verb {
     Explain(explain::Args),
+    Run(run::Args),
 }
 
 /// How a command ended.
@@ -66,6 +68,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let outcome = driver::guard(move || match command.verb {
         Verb::Explain(args) => explain::run(&args),
+        Verb::Run(args) => run::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
