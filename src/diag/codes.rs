@@ -69,6 +69,9 @@ codes! {
     // 05 constants
 
     // 08 back ends
+    E0801 "llvm-refused" "LLVM could not compile a kernel";
+    E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
+    E0803 "parameters-too-large" "more parameter bytes than a kernel can have";
 
     // 09 kc itself
     E0901 "unreadable-file" "a file that cannot be read";
