@@ -103,8 +103,21 @@ fn flags_run_a_kernel() {
     for device in DEVICES {
         let folder = Folder::new();
         let output = folder.run(&[
-            "saxpy.ir", "--dim", "5", "--arg", "a=-2", "--arg", "x=range:5", "--arg", "y=ones:f32:5", "--out-dir", "out",
-            "--device", device, "--print", "y:3",
+            "saxpy.ir",
+            "--dim",
+            "5",
+            "--arg",
+            "a=-2",
+            "--arg",
+            "x=range:5",
+            "--arg",
+            "y=ones:f32:5",
+            "--out-dir",
+            "out",
+            "--device",
+            device,
+            "--print",
+            "y:3",
         ]);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let y: Vec<f32> = folder.npy("out/y.npy", 5).into_iter().map(f32::from_le_bytes).collect();
@@ -122,7 +135,17 @@ fn large_launches_are_complete() {
     for (device, unchecked) in [("host", false), ("host", true), ("interp", false)] {
         let folder = Folder::new();
         let mut args = vec![
-            "sums.ir", "--dim", "701x333", "--arg", "out=zeros:701x333", "--out-dir", "out", "--device", device, "--threads", "3",
+            "sums.ir",
+            "--dim",
+            "701x333",
+            "--arg",
+            "out=zeros:701x333",
+            "--out-dir",
+            "out",
+            "--device",
+            device,
+            "--threads",
+            "3",
         ];
         args.extend(unchecked.then_some("--unchecked"));
         let output = folder.run(&args);
@@ -137,12 +160,8 @@ fn large_launches_are_complete() {
 fn one_failure_stops_no_other() {
     for device in DEVICES {
         let folder = Folder::new();
-        let value = |v: f64| {
-            json!({"name": "a", "kind": "value", "value": v, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}})
-        };
-        let unset = |name: &str| {
-            json!({"name": name, "kind": "array", "ndim": 1, "null": true, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}})
-        };
+        let value = |v: f64| json!({"name": "a", "kind": "value", "value": v, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}});
+        let unset = |name: &str| json!({"name": name, "kind": "array", "ndim": 1, "null": true, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}});
         let files = [
             folder.launch("idle", "saxpy.ir", &[0], json!([value(1.0), unset("x"), unset("y")])),
             folder.write("broken/case.json", "{"),
@@ -229,8 +248,17 @@ fn what_cannot_be_run_is_said() {
 #[test]
 fn pictures() {
     let folder = Folder::new();
-    let output =
-        folder.run(&["sums.ir", "--dim", "30x40", "--arg", "out=zeros:30x40", "--png", "out=sums.png", "--device", "interp"]);
+    let output = folder.run(&[
+        "sums.ir",
+        "--dim",
+        "30x40",
+        "--arg",
+        "out=zeros:30x40",
+        "--png",
+        "out=sums.png",
+        "--device",
+        "interp",
+    ]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let file = std::io::BufReader::new(std::fs::File::open(folder.path("sums.png")).expect("a picture"));
     let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
@@ -240,7 +268,8 @@ fn pictures() {
     // 0 to 68 becomes 0 to 255.
     assert_eq!((pixels[0], pixels[30 * 40 - 1], pixels[39]), (0, 255, 146));
     for bad in ["out:3x3=a.png", "nothing=a.png"] {
-        let output = folder.run(&["sums.ir", "--dim", "2x2", "--arg", "out=zeros:2x2", "--png", bad, "--device", "interp"]);
+        let output =
+            folder.run(&["sums.ir", "--dim", "2x2", "--arg", "out=zeros:2x2", "--png", bad, "--device", "interp"]);
         assert_eq!(output.status.code(), Some(2), "{bad}");
     }
 }
