@@ -112,7 +112,7 @@ impl Body<'_, '_> {
                 Operand::Value(e) => e.ty.scalar_part(),
                 Operand::Const(c) => Some(c.scalar()),
                 _ => None,
-            }
+            }),
         };
         let Some(scalar) = scalar else {
             return self.error(Code::E0402, span, "the `dtype` of this value is not known", "add `dtype=float`");
