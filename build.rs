@@ -71,9 +71,8 @@ fn split_chunks(text: &str) -> Vec<(usize, usize)> {
 
 /// `sin`, `_TWO_PI`; a gradient rule of `sin` is `sin.grad`.
 fn chunk_name(chunk: &str) -> String {
-    let word = |text: &str| -> String {
-        text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
-    };
+    let word =
+        |text: &str| -> String { text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
     for line in chunk.lines() {
         if let Some(rest) = line.strip_prefix("@func_grad(") {
             return format!("{}.grad", word(rest));

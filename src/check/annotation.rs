@@ -33,7 +33,12 @@ impl Checker<'_> {
             Pattern::Exact(ty) => Ok(ty),
             other => {
                 let shown = other.display(&self.structs);
-                self.error(Code::E0310, expr.span, format!("`{shown}` is not one type"), "a concrete type is needed here")
+                self.error(
+                    Code::E0310,
+                    expr.span,
+                    format!("`{shown}` is not one type"),
+                    "a concrete type is needed here",
+                )
             }
         }
     }
@@ -57,9 +62,7 @@ impl Checker<'_> {
             TypeWord::Any => Pattern::Any,
             TypeWord::Class(class) => Pattern::Class(class),
             TypeWord::Function => Pattern::Function,
-            TypeWord::Array(n) => {
-                Pattern::Array(Box::new(Pattern::Any), Some(n.max(1)))
-            }
+            TypeWord::Array(n) => Pattern::Array(Box::new(Pattern::Any), Some(n.max(1))),
             TypeWord::Family(_) => return self.not_a_type(span, "its length and `dtype` are missing"),
             TypeWord::Ref => return self.not_a_type(span, "write `wp.ref[T]`"),
             TypeWord::None => return self.not_a_type(span, "no value"),
@@ -130,7 +133,8 @@ impl Checker<'_> {
                 }
             }
             TypeWord::Family(family) => {
-                let Some(scalar) = find("dtype", if family == Family::Vector { 1 } else { 2 }).or(find("dtype", 0)) else {
+                let Some(scalar) = find("dtype", if family == Family::Vector { 1 } else { 2 }).or(find("dtype", 0))
+                else {
                     return self.not_a_type(span, "`dtype` is missing");
                 };
                 let part = self.part(scalar, library)?;
@@ -210,9 +214,9 @@ impl Checker<'_> {
 
     fn not_a_type<T>(&mut self, span: Span, label: &str) -> Res<T> {
         Err(self.report(
-            Diagnostic::new(Code::E0310, "this is not a type of the kernel language")
-                .label(span, label)
-                .help("types are scalars (`float`, `wp.int32`), `wp.vec3`, `wp.mat33`, `wp.quat`, structs and arrays of them"),
+            Diagnostic::new(Code::E0310, "this is not a type of the kernel language").label(span, label).help(
+                "types are scalars (`float`, `wp.int32`), `wp.vec3`, `wp.mat33`, `wp.quat`, structs and arrays of them",
+            ),
         ))
     }
 }

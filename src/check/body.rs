@@ -171,11 +171,10 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             let (old, first) = (self.show(local.ty), local.span);
             let new = self.show(ty);
-            let mut diagnostic =
-                Diagnostic::new(Code::E0302, format!("`{name}` is `{old}` and cannot become `{new}`"))
-                    .label(value, format!("this is `{new}`"))
-                    .label(first, format!("`{name}` is `{old}` since here"))
-                    .note("a variable keeps one type in its whole function");
+            let mut diagnostic = Diagnostic::new(Code::E0302, format!("`{name}` is `{old}` and cannot become `{new}`"))
+                .label(value, format!("this is `{new}`"))
+                .label(first, format!("`{name}` is `{old}` since here"))
+                .note("a variable keeps one type in its whole function");
             if let (Type::Scalar(to), Type::Scalar(_)) = (self.locals[id].ty, ty) {
                 diagnostic = diagnostic.help(format!("convert it: `{}(...)`", cast_name(to)));
             } else {
@@ -301,12 +300,18 @@ impl<'c, 'a> Body<'c, 'a> {
             Operand::Module(path) => {
                 self.error(Code::E0304, span, format!("module `{path}` is used as a value"), "name one of its members")
             }
-            Operand::Str(_) => {
-                self.error(Code::E0304, span, "kernels have no string values", "strings stand only in `print`, `printf`, `assert`")
-            }
-            Operand::Enum(name) => {
-                self.error(Code::E0304, span, format!("enumeration `{name}` is used as a value"), "name one of its members")
-            }
+            Operand::Str(_) => self.error(
+                Code::E0304,
+                span,
+                "kernels have no string values",
+                "strings stand only in `print`, `printf`, `assert`",
+            ),
+            Operand::Enum(name) => self.error(
+                Code::E0304,
+                span,
+                format!("enumeration `{name}` is used as a value"),
+                "name one of its members",
+            ),
         }
     }
 
@@ -344,10 +349,7 @@ impl Checker<'_> {
         {
             name = format!("{source}_{}", self.show(*ty));
         }
-        let name: String = name
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
-            .collect();
+        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
         self.unique_name(name.trim_end_matches('_'))
     }
 }

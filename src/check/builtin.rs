@@ -14,9 +14,34 @@ use crate::types::{I32, LocalArrayType, MAX_DIMS, Scalar, Type};
 
 /// Their names, for look-up and suggestions.
 pub const NAMES: &[&str] = &[
-    "tid", "range", "len", "zeros", "static", "print", "printf", "type", "block_dim", "vector", "matrix", "quaternion",
-    "transformation", "identity", "quat_identity", "transform_identity", "cast", "constant", "select", "view",
-    "atomic_add", "atomic_sub", "atomic_min", "atomic_max", "atomic_and", "atomic_or", "atomic_xor", "atomic_exch",
+    "tid",
+    "range",
+    "len",
+    "zeros",
+    "static",
+    "print",
+    "printf",
+    "type",
+    "block_dim",
+    "vector",
+    "matrix",
+    "quaternion",
+    "transformation",
+    "identity",
+    "quat_identity",
+    "transform_identity",
+    "cast",
+    "constant",
+    "select",
+    "view",
+    "atomic_add",
+    "atomic_sub",
+    "atomic_min",
+    "atomic_max",
+    "atomic_and",
+    "atomic_or",
+    "atomic_xor",
+    "atomic_exch",
     "atomic_cas",
 ];
 
@@ -30,8 +55,8 @@ pub fn unsupported(name: &str) -> Option<&'static str> {
         return Some("it belongs to Warp's run-time engine (meshes, hash grids, volumes, textures)");
     }
     match name {
-        "grad" | "adjoint" | "address_of" | "indexedarray" | "fabricarray" | "indexedfabricarray" | "Mesh" | "Volume"
-        | "Bvh" | "HashGrid" | "Texture2D" | "Texture3D" => Some("not compiled yet"),
+        "grad" | "adjoint" | "address_of" | "indexedarray" | "fabricarray" | "indexedfabricarray" | "Mesh"
+        | "Volume" | "Bvh" | "HashGrid" | "Texture2D" | "Texture3D" => Some("not compiled yet"),
         _ => None,
     }
 }
@@ -73,7 +98,9 @@ impl Body<'_, '_> {
             "atomic_exch" => self.atomic(AtomicOp::Exchange, name, given, span),
             "atomic_cas" => self.atomic_cas(given, span),
             "range" => self.error(Code::E0313, span, "`range` stands only in `for ... in range(...)`", "not a value"),
-            "print" | "printf" => self.error(Code::E0313, span, format!("`{name}` gives no value"), "use it as a statement"),
+            "print" | "printf" => {
+                self.error(Code::E0313, span, format!("`{name}` gives no value"), "use it as a statement")
+            }
             _ => return None,
         })
     }
@@ -105,7 +132,12 @@ impl Body<'_, '_> {
                     ty if ty.is_composite() => number(ty.step_count(&self.c.structs)),
                     ty => {
                         let shown = self.show(ty);
-                        self.error(Code::E0401, one.span, format!("`{shown}` has no length"), format!("this is `{shown}`"))
+                        self.error(
+                            Code::E0401,
+                            one.span,
+                            format!("`{shown}` has no length"),
+                            format!("this is `{shown}`"),
+                        )
                     }
                 }
             }
@@ -136,7 +168,12 @@ impl Body<'_, '_> {
             None => crate::types::F32,
         };
         let Some(element) = element.element() else {
-            return self.error(Code::E0310, span, "a local array holds scalars, vectors or structs", "not an element type");
+            return self.error(
+                Code::E0310,
+                span,
+                "a local array holds scalars, vectors or structs",
+                "not an element type",
+            );
         };
         let items = match &shape.operand {
             Operand::Tuple(items) => items.clone(),
@@ -144,7 +181,12 @@ impl Body<'_, '_> {
         };
         let mut extents = [1u32; MAX_DIMS];
         if items.is_empty() || items.len() > MAX_DIMS {
-            return self.error(Code::E0305, shape.span, "a local array has 1 to 4 dimensions", format!("{} given", items.len()));
+            return self.error(
+                Code::E0305,
+                shape.span,
+                "a local array has 1 to 4 dimensions",
+                format!("{} given", items.len()),
+            );
         }
         for (extent, item) in extents.iter_mut().zip(&items) {
             let n = match item {
@@ -158,13 +200,23 @@ impl Body<'_, '_> {
             match n.and_then(|n| u32::try_from(n).ok()).filter(|&n| (1..=1 << 20).contains(&n)) {
                 Some(n) => *extent = n,
                 None => {
-                    return self.error(Code::E0305, shape.span, "the shape of a local array is a positive constant", "not a constant");
+                    return self.error(
+                        Code::E0305,
+                        shape.span,
+                        "the shape of a local array is a positive constant",
+                        "not a constant",
+                    );
                 }
             }
         }
         let ty = LocalArrayType { element, shape: extents, ndim: items.len() as u8 };
         if ty.len() > 1 << 20 {
-            return self.error(Code::E0305, shape.span, "this local array is too large", format!("{} elements in each thread", ty.len()));
+            return self.error(
+                Code::E0305,
+                shape.span,
+                "this local array is too large",
+                format!("{} elements in each thread", ty.len()),
+            );
         }
         Ok(Operand::Value(Expr::new(ExprKind::LocalArray, Type::Local(ty), span)))
     }
@@ -189,11 +241,18 @@ impl Body<'_, '_> {
             "transform_identity" => (Type::Transform(scalar), Box::new(|k| k == 6)),
             _ => {
                 let n = match self.argument(given, "n", 0).map(|g| &g.operand) {
-                    Some(Operand::Const(c)) => c.as_int().and_then(|n| u16::try_from(n).ok()).filter(|&n| (1..=32).contains(&n)),
+                    Some(Operand::Const(c)) => {
+                        c.as_int().and_then(|n| u16::try_from(n).ok()).filter(|&n| (1..=32).contains(&n))
+                    }
                     _ => None,
                 };
                 let Some(n) = n else {
-                    return self.error(Code::E0305, span, "`identity` takes a constant size", "the size is not a constant");
+                    return self.error(
+                        Code::E0305,
+                        span,
+                        "`identity` takes a constant size",
+                        "the size is not a constant",
+                    );
                 };
                 (Type::Mat(n, n, scalar), Box::new(move |k| k % (u32::from(n) + 1) == 0))
             }
@@ -215,7 +274,12 @@ impl Body<'_, '_> {
             }
             (a, b) => {
                 let (a, b) = (self.show(a), self.show(b));
-                self.error(Code::E0401, span, format!("`cast` cannot read `{a}` as `{b}`"), "scalars of one size are needed")
+                self.error(
+                    Code::E0401,
+                    span,
+                    format!("`cast` cannot read `{a}` as `{b}`"),
+                    "scalars of one size are needed",
+                )
             }
         }
     }
@@ -226,10 +290,20 @@ impl Body<'_, '_> {
         };
         let array = self.materialize(array.operand.clone(), array.span)?;
         let Type::Array(mut ty) = array.ty else {
-            return self.error(Code::E0401, span, "`view` takes an array", format!("this is `{}`", self.show(array.ty)));
+            return self.error(
+                Code::E0401,
+                span,
+                "`view` takes an array",
+                format!("this is `{}`", self.show(array.ty)),
+            );
         };
         if indices.is_empty() || indices.len() >= usize::from(ty.ndim) {
-            return self.error(Code::E0305, span, "`view` fixes some dimensions of an array, not all", format!("{} indices", indices.len()));
+            return self.error(
+                Code::E0305,
+                span,
+                "`view` fixes some dimensions of an array, not all",
+                format!("{} indices", indices.len()),
+            );
         }
         let mut dims = Vec::new();
         for index in indices {
@@ -245,11 +319,22 @@ impl Body<'_, '_> {
             return Ok(value);
         }
         let shown = self.show(value.ty);
-        self.error(Code::E0305, given.span, format!("an index is an integer, not `{shown}`"), format!("this is `{shown}`"))
+        self.error(
+            Code::E0305,
+            given.span,
+            format!("an index is an integer, not `{shown}`"),
+            format!("this is `{shown}`"),
+        )
     }
 
     /// The element that `atomic_*(array, i, ..., values)` works on, and the `values` arguments after the indices.
-    fn atomic_place(&mut self, name: &str, given: &[Given], values: usize, span: Span) -> Res<(crate::check::tree::Place, Vec<Expr>)> {
+    fn atomic_place(
+        &mut self,
+        name: &str,
+        given: &[Given],
+        values: usize,
+        span: Span,
+    ) -> Res<(crate::check::tree::Place, Vec<Expr>)> {
         let Some((first, rest)) = given.split_first() else {
             return self.arguments(name, "an array, its indices and a value", given, span);
         };
@@ -258,20 +343,34 @@ impl Body<'_, '_> {
             Type::Array(a) => (usize::from(a.ndim), Type::from(a.element)),
             ty => {
                 let shown = self.show(ty);
-                return self.error(Code::E0401, first.span, format!("`{name}` works on arrays"), format!("this is `{shown}`"));
+                return self.error(
+                    Code::E0401,
+                    first.span,
+                    format!("`{name}` works on arrays"),
+                    format!("this is `{shown}`"),
+                );
             }
         };
         if rest.len() != rank + values {
             return self.error(
                 Code::E0402,
                 span,
-                format!("`{name}` takes the array, {rank} ind{} and {values} value{}", if rank == 1 { "ex" } else { "ices" }, if values == 1 { "" } else { "s" }),
+                format!(
+                    "`{name}` takes the array, {rank} ind{} and {values} value{}",
+                    if rank == 1 { "ex" } else { "ices" },
+                    if values == 1 { "" } else { "s" }
+                ),
                 format!("{} arguments after the array", rest.len()),
             );
         }
         if element.scalar_part().is_none_or(|s| s == Scalar::Bool) {
             let shown = self.show(element);
-            return self.error(Code::E0401, first.span, format!("`{name}` is not defined for `{shown}`"), "the elements have no atomics");
+            return self.error(
+                Code::E0401,
+                first.span,
+                format!("`{name}` is not defined for `{shown}`"),
+                "the elements have no atomics",
+            );
         }
         let mut index = Vec::new();
         for given in &rest[..rank] {
@@ -282,11 +381,19 @@ impl Body<'_, '_> {
             let value = self.coerce(given.operand.clone(), element, given.span)?;
             if value.ty != element {
                 let (wanted, found) = (self.show(element), self.show(value.ty));
-                let mut diagnostic = Diagnostic::new(Code::E0303, format!("`{name}` on an array of `{wanted}` takes `{wanted}`, not `{found}`"))
-                    .label(given.span, format!("this is `{found}`"));
+                let mut diagnostic = Diagnostic::new(
+                    Code::E0303,
+                    format!("`{name}` on an array of `{wanted}` takes `{wanted}`, not `{found}`"),
+                )
+                .label(given.span, format!("this is `{found}`"));
                 if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
                     let text = format!("{}({})", crate::check::body::cast_name(to), self.c.sources.text(given.span));
-                    diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix("convert the value", given.span, text, crate::diag::Applicability::Machine);
+                    diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
+                        "convert the value",
+                        given.span,
+                        text,
+                        crate::diag::Applicability::Machine,
+                    );
                 }
                 return Err(self.report(diagnostic));
             }
@@ -299,9 +406,15 @@ impl Body<'_, '_> {
     fn atomic(&mut self, op: AtomicOp, name: &str, given: &[Given], span: Span) -> Res<Operand> {
         let (place, mut values) = self.atomic_place(name, given, 1, span)?;
         let ty = place.ty;
-        if matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) && ty.scalar_part().is_some_and(Scalar::is_float) {
+        if matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) && ty.scalar_part().is_some_and(Scalar::is_float)
+        {
             let shown = self.show(ty);
-            return self.error(Code::E0401, span, format!("`{name}` is not defined for `{shown}`"), "bit operations work on integers");
+            return self.error(
+                Code::E0401,
+                span,
+                format!("`{name}` is not defined for `{shown}`"),
+                "bit operations work on integers",
+            );
         }
         let value = Box::new(values.pop().ok_or(Reported)?);
         Ok(Operand::Value(Expr::new(ExprKind::Atomic { op, place, value }, ty, span)))
@@ -312,7 +425,12 @@ impl Body<'_, '_> {
         let ty = place.ty;
         if ty.as_scalar().is_none() {
             let shown = self.show(ty);
-            return self.error(Code::E0401, span, format!("`atomic_cas` is not defined for `{shown}`"), "it works on scalars");
+            return self.error(
+                Code::E0401,
+                span,
+                format!("`atomic_cas` is not defined for `{shown}`"),
+                "it works on scalars",
+            );
         }
         let (new, expected) = (values.pop().ok_or(Reported)?, values.pop().ok_or(Reported)?);
         Ok(Operand::Value(Expr::new(
@@ -338,14 +456,29 @@ impl Body<'_, '_> {
                 let value = self.materialize(operand, at)?;
                 if value.ty.as_scalar().is_none() {
                     let shown = self.show(value.ty);
-                    return self.error(Code::E0401, at, format!("`printf` writes scalars, not `{shown}`"), format!("this is `{shown}`"));
+                    return self.error(
+                        Code::E0401,
+                        at,
+                        format!("`printf` writes scalars, not `{shown}`"),
+                        format!("this is `{shown}`"),
+                    );
                 }
                 values.push(value);
             }
             return match conversions(&format) {
                 Ok(n) if n == values.len() => Ok(StmtKind::Print { format, args: values }),
-                Ok(n) => self.error(Code::E0402, span, format!("the format has {n} conversions, {} values are given", values.len()), "they do not match"),
-                Err(letter) => self.error(Code::E0402, span, format!("`%{letter}` is not a conversion for numbers"), "in this format"),
+                Ok(n) => self.error(
+                    Code::E0402,
+                    span,
+                    format!("the format has {n} conversions, {} values are given", values.len()),
+                    "they do not match",
+                ),
+                Err(letter) => self.error(
+                    Code::E0402,
+                    span,
+                    format!("`%{letter}` is not a conversion for numbers"),
+                    "in this format",
+                ),
             };
         }
         let mut lets: Vec<(LocalId, Expr)> = Vec::new();
@@ -359,7 +492,12 @@ impl Body<'_, '_> {
             let value = self.materialize(operand, at)?;
             if value.ty.scalar_part().is_none() {
                 let shown = self.show(value.ty);
-                return self.error(Code::E0401, at, format!("`print` does not write `{shown}`"), format!("this is `{shown}`"));
+                return self.error(
+                    Code::E0401,
+                    at,
+                    format!("`print` does not write `{shown}`"),
+                    format!("this is `{shown}`"),
+                );
             }
             let ty = value.ty;
             let value = if ty.is_composite() { self.shared(value, &mut lets) } else { value };
@@ -409,7 +547,9 @@ fn conversions(format: &str) -> Result<usize, char> {
         }
         match letters.find(|c| c.is_ascii_alphabetic() && !"hlLqjzt".contains(*c) || *c == '%') {
             Some('%') => {}
-            Some('d' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' | 'p') => count += 1,
+            Some('d' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' | 'p') => {
+                count += 1
+            }
             Some(other) => return Err(other),
             None => return Err(' '),
         }

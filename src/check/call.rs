@@ -39,9 +39,7 @@ impl Checker<'_> {
         let entries = self.library.entries(name, self.sources);
         let definitions: Vec<Rc<Definition>> = entries
             .iter()
-            .map(|entry| {
-                Rc::new(Definition { ast: entry.function.clone(), entry: Some(entry.clone()), kernel: false })
-            })
+            .map(|entry| Rc::new(Definition { ast: entry.function.clone(), entry: Some(entry.clone()), kernel: false }))
             .collect();
         self.builtins.insert(name.to_string(), definitions.clone());
         definitions
@@ -69,14 +67,20 @@ impl Body<'_, '_> {
         for arg in args {
             if let ast::ExprKind::Starred(inner) = &arg.value.kind {
                 match self.star_items(inner) {
-                    Ok(items) => given.extend(items.into_iter().map(|operand| Given { name: None, operand, span: inner.span })),
+                    Ok(items) => {
+                        given.extend(items.into_iter().map(|operand| Given { name: None, operand, span: inner.span }))
+                    }
                     Err(Reported) => failed = true,
                 }
                 continue;
             }
             match self.expr(&arg.value) {
                 Ok(operand) => {
-                    given.push(Given { name: arg.name.as_ref().map(|n| n.text.clone()), operand, span: arg.value.span });
+                    given.push(Given {
+                        name: arg.name.as_ref().map(|n| n.text.clone()),
+                        operand,
+                        span: arg.value.span,
+                    });
                 }
                 Err(Reported) => failed = true,
             }
@@ -116,7 +120,12 @@ impl Body<'_, '_> {
                     .map(|k| Operand::Value(self.part(expr.clone(), crate::check::tree::Step::At(k), inner.span)))
                     .collect())
             }
-            _ => self.error(Code::E0402, inner.span, "only variables with vectors or tuples can be unpacked", "not unpackable here"),
+            _ => self.error(
+                Code::E0402,
+                inner.span,
+                "only variables with vectors or tuples can be unpacked",
+                "not unpackable here",
+            ),
         }
     }
 
@@ -237,7 +246,12 @@ impl Body<'_, '_> {
                 (operand, _) => self.materialize(operand, at)?,
             };
             if slot.is_none() && !param.pattern.matches(expr.ty, &mut bindings) {
-                return self.error(Code::E0401, at, "the default value does not fit the parameter", format!("this is `{}`", self.show(expr.ty)));
+                return self.error(
+                    Code::E0401,
+                    at,
+                    "the default value does not fit the parameter",
+                    format!("this is `{}`", self.show(expr.ty)),
+                );
             }
             if let Pattern::Ref(_) = param.pattern {
                 match self.as_place(expr.clone()) {
@@ -264,7 +278,12 @@ impl Body<'_, '_> {
             };
             return match ty.and_then(|ty| primitive(op, values, ty, span)) {
                 Some(expr) => Ok(Operand::Value(expr)),
-                None => self.error(Code::E0999, span, format!("the library's `{}` is not a primitive", definition.ast.name.text), "called here"),
+                None => self.error(
+                    Code::E0999,
+                    span,
+                    format!("the library's `{}` is not a primitive", definition.ast.name.text),
+                    "called here",
+                ),
             };
         }
         let callee = match self.c.instance(&definition, key, bindings, span) {
@@ -309,7 +328,14 @@ impl Body<'_, '_> {
     }
 
     /// Why the only function of a name does not take the arguments.
-    fn explain(&mut self, definition: &Rc<Definition>, signature: &Rc<Signature>, given: &[Given], name: &str, span: Span) -> Res<Operand> {
+    fn explain(
+        &mut self,
+        definition: &Rc<Definition>,
+        signature: &Rc<Signature>,
+        given: &[Given],
+        name: &str,
+        span: Span,
+    ) -> Res<Operand> {
         let place = definition.ast.name.span;
         for arg in given {
             if let Some(keyword) = &arg.name
@@ -325,7 +351,11 @@ impl Body<'_, '_> {
         let required = signature.params.iter().filter(|p| p.default.is_none()).count();
         if given.len() < required || given.len() > signature.params.len() {
             let wanted = signature.params.len();
-            let message = format!("`{name}` takes {wanted} argument{}, {} given", if wanted == 1 { "" } else { "s" }, given.len());
+            let message = format!(
+                "`{name}` takes {wanted} argument{}, {} given",
+                if wanted == 1 { "" } else { "s" },
+                given.len()
+            );
             let mut diagnostic = Diagnostic::new(Code::E0402, message).label(span, "this call");
             diagnostic = match self.show_signature(definition) {
                 Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
@@ -353,15 +383,20 @@ impl Body<'_, '_> {
                 None => param.pattern.display(&self.c.structs),
             };
             let found = self.show(ty);
-            let mut diagnostic = Diagnostic::new(Code::E0401, format!("`{name}` needs `{wanted}` for `{}`, not `{found}`", param.name))
-                .label(arg.span, format!("this is `{found}`"));
+            let mut diagnostic =
+                Diagnostic::new(Code::E0401, format!("`{name}` needs `{wanted}` for `{}`, not `{found}`", param.name))
+                    .label(arg.span, format!("this is `{found}`"));
             if definition.entry.is_none() {
                 diagnostic = diagnostic.label(param.span, format!("`{}` is declared here", param.name));
             }
             if let (Some(Type::Scalar(to)), Type::Scalar(_)) = (param.pattern.resolve(&bindings), ty) {
                 let source = self.c.sources.text(arg.span).to_string();
                 let literal = source.parse::<i64>().is_ok() && to == Scalar::F32;
-                let text = if literal { format!("{source}.0") } else { format!("{}({source})", crate::check::body::cast_name(to)) };
+                let text = if literal {
+                    format!("{source}.0")
+                } else {
+                    format!("{}({source})", crate::check::body::cast_name(to))
+                };
                 diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
                     "convert the argument",
                     arg.span,

@@ -15,7 +15,8 @@ impl Body<'_, '_> {
             TypeWord::Type(Type::Scalar(scalar)) => self.convert(scalar, given, span),
             TypeWord::Type(Type::Struct(id)) => self.construct_struct(id, given, span),
             TypeWord::Type(ty) if ty.is_composite() => {
-                let positional: Vec<Given> = given.iter().filter(|g| g.name.as_deref() != Some("dtype")).cloned().collect();
+                let positional: Vec<Given> =
+                    given.iter().filter(|g| g.name.as_deref() != Some("dtype")).cloned().collect();
                 self.construct_composite(ty, &positional, span).map(Operand::Value)
             }
             TypeWord::Family(family) => self.construct_family(family, given, span),
@@ -30,7 +31,12 @@ impl Body<'_, '_> {
             }
             [one] => &one.operand,
             _ => {
-                return self.error(Code::E0402, span, format!("a conversion to `{}` takes one value", scalar.name()), format!("{} given", given.len()));
+                return self.error(
+                    Code::E0402,
+                    span,
+                    format!("a conversion to `{}` takes one value", scalar.name()),
+                    format!("{} given", given.len()),
+                );
             }
         };
         // A constant keeps its full precision on the way to its type.
@@ -58,7 +64,12 @@ impl Body<'_, '_> {
             Type::Array(_) if scalar == Scalar::Bool => Ok(Operand::Value(self.truth(Operand::Value(value), span)?)),
             ty => {
                 let shown = self.show(ty);
-                self.error(Code::E0301, given[0].span, format!("`{shown}` cannot become `{}`", scalar.name()), format!("this is `{shown}`"))
+                self.error(
+                    Code::E0301,
+                    given[0].span,
+                    format!("`{shown}` cannot become `{}`", scalar.name()),
+                    format!("this is `{shown}`"),
+                )
             }
         }
     }
@@ -76,7 +87,12 @@ impl Body<'_, '_> {
                 None => Some(k),
             };
             let Some(field) = slot.and_then(|s| fields.get(s)) else {
-                return self.error(Code::E0402, arg.span, format!("`{name}` has {} fields", fields.len()), "no field for this");
+                return self.error(
+                    Code::E0402,
+                    arg.span,
+                    format!("`{name}` has {} fields", fields.len()),
+                    "no field for this",
+                );
             };
             let value = self.coerce(arg.operand.clone(), field.ty, arg.span)?;
             if value.ty != field.ty {
@@ -133,7 +149,14 @@ impl Body<'_, '_> {
                     (Some(r), Some(c)) => Type::Mat(r, c, scalar),
                     _ => return self.error(Code::E0305, span, "`shape` is two constants", "not constant"),
                 },
-                _ => return self.error(Code::E0402, span, "the `shape` of this matrix is missing", "add `shape=(rows, columns)`"),
+                _ => {
+                    return self.error(
+                        Code::E0402,
+                        span,
+                        "the `shape` of this matrix is missing",
+                        "add `shape=(rows, columns)`",
+                    );
+                }
             },
         };
         // Outside kernels, `wp.types.vector(length=3, dtype=float)` is the type itself.
@@ -170,7 +193,9 @@ impl Body<'_, '_> {
                     let filled = Expr::new(ExprKind::Construct(parts), ty, span);
                     return Ok(self.wrap(lets, filled));
                 }
-                (Type::Vec(n, _), Type::Vec(m, _)) if n == m => return Ok(self.convert_composite(value.clone(), ty, span)),
+                (Type::Vec(n, _), Type::Vec(m, _)) if n == m => {
+                    return Ok(self.convert_composite(value.clone(), ty, span));
+                }
                 (Type::Mat(r, c, _), Type::Mat(p, q, _)) if (r, c) == (p, q) => {
                     return Ok(self.convert_composite(value.clone(), ty, span));
                 }
@@ -208,9 +233,12 @@ impl Body<'_, '_> {
             if part.ty != Type::Scalar(scalar) {
                 let (shown, found) = (self.show(ty), self.show(part.ty));
                 return Err(self.report(
-                    Diagnostic::new(Code::E0401, format!("a component of `{shown}` is `{}`, not `{found}`", scalar.name()))
-                        .label(part.span, format!("this is `{found}`"))
-                        .help(format!("convert it: `{}(...)`", crate::check::body::cast_name(scalar))),
+                    Diagnostic::new(
+                        Code::E0401,
+                        format!("a component of `{shown}` is `{}`, not `{found}`", scalar.name()),
+                    )
+                    .label(part.span, format!("this is `{found}`"))
+                    .help(format!("convert it: `{}(...)`", crate::check::body::cast_name(scalar))),
                 ));
             }
         }

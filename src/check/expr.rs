@@ -49,9 +49,12 @@ impl Body<'_, '_> {
             ),
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
             ast::ExprKind::Unsupported(what) => self.unsupported(span, what, None),
-            ast::ExprKind::Opaque => {
-                self.error(Code::E0501, span, "this value is not a compile-time constant", "computed by Python at run time")
-            }
+            ast::ExprKind::Opaque => self.error(
+                Code::E0501,
+                span,
+                "this value is not a compile-time constant",
+                "computed by Python at run time",
+            ),
             ast::ExprKind::Error => {
                 self.failed = true;
                 Err(Reported)
@@ -60,7 +63,13 @@ impl Body<'_, '_> {
     }
 
     /// Left-nested chains such as sums of thousands of terms, without deep recursion.
-    fn binary_chain(&mut self, op: ast::BinaryOp, left: &ast::Expr, right: &ast::Expr, span: crate::source::Span) -> Res<Operand> {
+    fn binary_chain(
+        &mut self,
+        op: ast::BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: crate::source::Span,
+    ) -> Res<Operand> {
         let mut pending = vec![(op, right, span)];
         let mut first = left;
         while let ast::ExprKind::Binary { op, left, right } = &first.kind {
@@ -114,7 +123,13 @@ impl Body<'_, '_> {
         })
     }
 
-    fn conditional(&mut self, condition: &ast::Expr, then: &ast::Expr, otherwise: &ast::Expr, expr: &ast::Expr) -> Res<Operand> {
+    fn conditional(
+        &mut self,
+        condition: &ast::Expr,
+        then: &ast::Expr,
+        otherwise: &ast::Expr,
+        expr: &ast::Expr,
+    ) -> Res<Operand> {
         let condition = match self.expr(condition)? {
             Operand::Const(c) => return self.expr(if c.number.is_true() { then } else { otherwise }),
             operand => self.truth(operand, condition.span)?,
@@ -131,16 +146,19 @@ impl Body<'_, '_> {
             ));
         }
         let ty = left.ty;
-        let kind = ExprKind::Conditional {
-            condition: Box::new(condition),
-            then: Box::new(left),
-            otherwise: Box::new(right),
-        };
+        let kind =
+            ExprKind::Conditional { condition: Box::new(condition), then: Box::new(left), otherwise: Box::new(right) };
         Ok(Operand::Value(Expr::new(kind, ty, expr.span)))
     }
 
     /// Two operands as values. In library code an untyped literal takes the scalar type of the other side.
-    pub fn unify(&mut self, left: Operand, right: Operand, at_left: crate::source::Span, at_right: crate::source::Span) -> Res<(Expr, Expr)> {
+    pub fn unify(
+        &mut self,
+        left: Operand,
+        right: Operand,
+        at_left: crate::source::Span,
+        at_right: crate::source::Span,
+    ) -> Res<(Expr, Expr)> {
         if self.is_library() {
             match (&left, &right) {
                 (Operand::Const(c), Operand::Value(v)) => {

@@ -166,7 +166,10 @@ impl Checker<'_> {
                     return Err(self.report(
                         Diagnostic::new(
                             Code::E0315,
-                            format!("kernel `{}` is generic: `{}` has no concrete type", definition.ast.name.text, param.name),
+                            format!(
+                                "kernel `{}` is generic: `{}` has no concrete type",
+                                definition.ast.name.text, param.name
+                            ),
                         )
                         .label(param.span, format!("this is `{}`", param.pattern.display(&self.structs)))
                         .help("a kernel that is compiled ahead of time needs the type of every parameter"),
@@ -266,7 +269,10 @@ impl Checker<'_> {
                 self.report(
                     Diagnostic::new(Code::E0309, format!("parameter `{}` has no type annotation", param.name.text))
                         .label(param.name.span, "its type is needed")
-                        .help(format!("write `{}: float`, `{}: wp.array(dtype=float)`, ...", param.name.text, param.name.text)),
+                        .help(format!(
+                            "write `{}: float`, `{}: wp.array(dtype=float)`, ...",
+                            param.name.text, param.name.text
+                        )),
                 );
                 failed = true;
                 continue;
@@ -304,3 +310,6 @@ impl Checker<'_> {
         Body::constant(self, expr, library)
     }
 }
+
+#[cfg(test)]
+mod tests;

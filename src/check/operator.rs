@@ -29,7 +29,15 @@ fn function_name(op: BinaryOp) -> &'static str {
 }
 
 impl Body<'_, '_> {
-    pub fn binary(&mut self, op: BinaryOp, left: Operand, right: Operand, span: Span, at_left: Span, at_right: Span) -> Res<Operand> {
+    pub fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: Operand,
+        right: Operand,
+        span: Span,
+        at_left: Span,
+        at_right: Span,
+    ) -> Res<Operand> {
         if let (Operand::Const(a), Operand::Const(b)) = (&left, &right)
             && let Some(folded) = self.fold(op, *a, *b)
         {
@@ -103,7 +111,15 @@ impl Body<'_, '_> {
         self.call_if_matches(&FunctionName::User(name.to_string()), &args, span)
     }
 
-    fn operand_mismatch(&mut self, symbol: &str, l: &Expr, r: &Expr, at_left: Span, at_right: Span, span: Span) -> Res<Operand> {
+    fn operand_mismatch(
+        &mut self,
+        symbol: &str,
+        l: &Expr,
+        r: &Expr,
+        at_left: Span,
+        at_right: Span,
+        span: Span,
+    ) -> Res<Operand> {
         let (a, b) = (self.show(l.ty), self.show(r.ty));
         let message = if l.ty == r.ty {
             format!("`{symbol}` is not defined for `{a}`")
@@ -134,8 +150,17 @@ impl Body<'_, '_> {
             let (target, at) = if left_moves { (b, at_left) } else { (a, at_right) };
             let text = self.c.sources.text(at).to_string();
             let number = text.parse::<i64>().is_ok();
-            let repaired = if number && target == Scalar::F32 { format!("{text}.0") } else { format!("{}({text})", cast_name(target)) };
-            diagnostic = diagnostic.help(format!("convert one side: `{repaired}`")).fix("convert it", at, repaired, Applicability::Maybe);
+            let repaired = if number && target == Scalar::F32 {
+                format!("{text}.0")
+            } else {
+                format!("{}({text})", cast_name(target))
+            };
+            diagnostic = diagnostic.help(format!("convert one side: `{repaired}`")).fix(
+                "convert it",
+                at,
+                repaired,
+                Applicability::Maybe,
+            );
         } else if l.ty != r.ty {
             diagnostic = diagnostic.help(convert_help(r.ty));
         }
@@ -149,7 +174,9 @@ impl Body<'_, '_> {
                 (UnaryOp::Neg, Number::Float(v)) => Some(Number::Float(-v)),
                 (UnaryOp::Pos, Number::Int(_) | Number::Float(_)) => Some(c.number),
                 (UnaryOp::Not, n) => return Ok(Operand::Const(Constant::untyped(Number::Bool(!n.is_true())))),
-                (UnaryOp::Invert, Number::Int(v)) if c.scalar.is_none_or(Scalar::is_signed_int) => Some(Number::Int(!v)),
+                (UnaryOp::Invert, Number::Int(v)) if c.scalar.is_none_or(Scalar::is_signed_int) => {
+                    Some(Number::Int(!v))
+                }
                 _ => None,
             };
             if let Some(number) = number {
@@ -177,7 +204,12 @@ impl Body<'_, '_> {
             UnaryOp::Invert if scalar.is_some_and(Scalar::is_int) => IrUnary::BitNot,
             _ => {
                 let shown = self.show(expr.ty);
-                return self.error(Code::E0301, at, format!("`{}` is not defined for `{shown}`", op.symbol()), format!("this is `{shown}`"));
+                return self.error(
+                    Code::E0301,
+                    at,
+                    format!("`{}` is not defined for `{shown}`", op.symbol()),
+                    format!("this is `{shown}`"),
+                );
             }
         };
         let ty = expr.ty;
@@ -226,7 +258,15 @@ impl Body<'_, '_> {
         })
     }
 
-    fn compare(&mut self, op: CompareOp, left: Operand, right: Operand, span: Span, at_left: Span, at_right: Span) -> Res<Operand> {
+    fn compare(
+        &mut self,
+        op: CompareOp,
+        left: Operand,
+        right: Operand,
+        span: Span,
+        at_left: Span,
+        at_right: Span,
+    ) -> Res<Operand> {
         let ir = match op {
             CompareOp::Eq => IrCompare::Eq,
             CompareOp::Ne => IrCompare::Ne,
@@ -352,7 +392,11 @@ fn common_scalar(a: Scalar, b: Scalar) -> Scalar {
     match (float(a), float(b)) {
         (true, true) if a.size() == b.size() => Scalar::F32,
         (true, true) => {
-            if a.size() > b.size() { a } else { b }
+            if a.size() > b.size() {
+                a
+            } else {
+                b
+            }
         }
         (true, false) => a,
         (false, true) => b,
@@ -363,7 +407,11 @@ fn common_scalar(a: Scalar, b: Scalar) -> Scalar {
                 std::cmp::Ordering::Greater => a,
                 std::cmp::Ordering::Less => b,
                 std::cmp::Ordering::Equal => {
-                    if a.is_unsigned_int() { a } else { b }
+                    if a.is_unsigned_int() {
+                        a
+                    } else {
+                        b
+                    }
                 }
             }
         }

@@ -176,7 +176,8 @@ impl Body<'_, '_> {
                 crate::diag::Applicability::Maybe,
             );
         } else if !known.is_empty() {
-            diagnostic = diagnostic.note(format!("it has {}", known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")));
+            diagnostic = diagnostic
+                .note(format!("it has {}", known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")));
         }
         Err(self.report(diagnostic))
     }
@@ -214,11 +215,7 @@ impl Body<'_, '_> {
                     let extents = (0..array.ndim).map(|d| Expr::new(ExprKind::Extent(boxed(), d), I32, span));
                     extents
                         .reduce(|a, b| {
-                            Expr::new(
-                                ExprKind::Binary(crate::ir::BinaryOp::Mul, Box::new(a), Box::new(b)),
-                                I32,
-                                span,
-                            )
+                            Expr::new(ExprKind::Binary(crate::ir::BinaryOp::Mul, Box::new(a), Box::new(b)), I32, span)
                         })
                         .map(Operand::Value)
                 }
@@ -280,7 +277,12 @@ impl Body<'_, '_> {
                     ty if ty.is_composite() => self.index_composite(expr, indices, span),
                     ty => {
                         let shown = self.show(ty);
-                        self.error(Code::E0304, span, format!("`{shown}` cannot be indexed"), format!("this is `{shown}`"))
+                        self.error(
+                            Code::E0304,
+                            span,
+                            format!("`{shown}` cannot be indexed"),
+                            format!("this is `{shown}`"),
+                        )
                     }
                 }
             }
@@ -305,7 +307,12 @@ impl Body<'_, '_> {
         let wrapped = if index < 0 { index + items.len() as i128 } else { index };
         match usize::try_from(wrapped).ok().and_then(|k| items.get(k)) {
             Some(item) => Ok(item.clone()),
-            None => self.error(Code::E0306, span, format!("index {index} is outside a tuple of {}", items.len()), "out of range"),
+            None => self.error(
+                Code::E0306,
+                span,
+                format!("index {index} is outside a tuple of {}", items.len()),
+                "out of range",
+            ),
         }
     }
 
@@ -313,7 +320,9 @@ impl Body<'_, '_> {
         let rank = usize::from(self.rank_of(array.ty));
         // `a[i][j]` is `a[i, j]`: the view's fixed dimensions join the new ones.
         let (array, mut dims) = match array.kind {
-            ExprKind::View { array: inner, index } if index.iter().all(|i| matches!(i, ViewIndex::At(_))) => (*inner, index),
+            ExprKind::View { array: inner, index } if index.iter().all(|i| matches!(i, ViewIndex::At(_))) => {
+                (*inner, index)
+            }
             kind => (Expr { kind, ..array }, Vec::new()),
         };
         if indices.len() > rank {
@@ -321,7 +330,11 @@ impl Body<'_, '_> {
             return self.error(
                 Code::E0305,
                 span,
-                format!("{} indices for an array of {rank} dimension{}", indices.len(), if rank == 1 { "" } else { "s" }),
+                format!(
+                    "{} indices for an array of {rank} dimension{}",
+                    indices.len(),
+                    if rank == 1 { "" } else { "s" }
+                ),
                 format!("the array is `{shown}`"),
             );
         }
@@ -374,7 +387,12 @@ impl Body<'_, '_> {
             return Ok(value);
         }
         let shown = self.show(value.ty);
-        self.error(Code::E0305, expr.span, format!("an index is an integer, not `{shown}`"), format!("this is `{shown}`"))
+        self.error(
+            Code::E0305,
+            expr.span,
+            format!("an index is an integer, not `{shown}`"),
+            format!("this is `{shown}`"),
+        )
     }
 
     fn index_composite(&mut self, base: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
@@ -403,7 +421,12 @@ impl Body<'_, '_> {
         let depth = if matches!(base.ty, Type::Mat(..)) { 2 } else { 1 };
         if indices.len() > depth {
             let shown = self.show(base.ty);
-            return self.error(Code::E0305, span, format!("{} indices for `{shown}`", indices.len()), format!("it takes {depth}"));
+            return self.error(
+                Code::E0305,
+                span,
+                format!("{} indices for `{shown}`", indices.len()),
+                format!("it takes {depth}"),
+            );
         }
         let mut expr = base;
         for index in indices {

@@ -20,7 +20,10 @@ pub(crate) enum Global {
     /// `import warp as wp`, `import numpy as np`.
     Module(String),
     /// `from warp import vec3`: a name of a module.
-    Member { module: String, name: String },
+    Member {
+        module: String,
+        name: String,
+    },
     /// Functions of one name: overloads.
     Functions(Vec<Rc<Definition>>),
     Kernel(Rc<Definition>),
@@ -256,9 +259,12 @@ impl Checker<'_> {
             .label(span, "not a name of the kernel language");
         if let Some(near) = nearest(name, Library::public_names().chain(crate::check::builtin::NAMES.iter().copied())) {
             let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
-            diagnostic = diagnostic
-                .help(format!("did you mean `{near}`?"))
-                .fix(format!("use `{near}`"), fixed, near, Applicability::Maybe);
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
+                format!("use `{near}`"),
+                fixed,
+                near,
+                Applicability::Maybe,
+            );
         }
         Err(self.report(diagnostic))
     }

@@ -26,7 +26,13 @@ impl Body<'_, '_> {
         match &statement.kind {
             ast::StmtKind::Assign { targets, value } => match targets.as_slice() {
                 [target] => self.assign(target, value, span, out)?,
-                _ => return self.unsupported(span, "an assignment to several targets", Some("write one assignment per target")),
+                _ => {
+                    return self.unsupported(
+                        span,
+                        "an assignment to several targets",
+                        Some("write one assignment per target"),
+                    );
+                }
             },
             ast::StmtKind::AugAssign { target, op, value } => self.aug_assign(target, *op, value, span, out)?,
             ast::StmtKind::AnnAssign { target, annotation, value } => {
@@ -82,7 +88,12 @@ impl Body<'_, '_> {
                 let is_break = matches!(statement.kind, ast::StmtKind::Break);
                 if self.loop_depth == 0 {
                     let word = if is_break { "break" } else { "continue" };
-                    return self.error(Code::E0308, span, format!("`{word}` outside a loop"), "there is no loop around this");
+                    return self.error(
+                        Code::E0308,
+                        span,
+                        format!("`{word}` outside a loop"),
+                        "there is no loop around this",
+                    );
                 }
                 push(if is_break { StmtKind::Break } else { StmtKind::Continue });
             }
@@ -97,7 +108,12 @@ impl Body<'_, '_> {
                     None => shown,
                     Some(_) => {
                         let place = message.as_ref().map_or(span, |m| m.span);
-                        return self.error(Code::E0308, place, "the message of `assert` is a string literal", "not a string literal");
+                        return self.error(
+                            Code::E0308,
+                            place,
+                            "the message of `assert` is a string literal",
+                            "not a string literal",
+                        );
                     }
                 };
                 push(StmtKind::Assert { condition: checked, message });
@@ -110,8 +126,8 @@ impl Body<'_, '_> {
     }
 
     pub fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Res<T> {
-        let mut diagnostic =
-            Diagnostic::new(Code::E0308, format!("kernels do not have {what}")).label(span, "not part of the kernel language");
+        let mut diagnostic = Diagnostic::new(Code::E0308, format!("kernels do not have {what}"))
+            .label(span, "not part of the kernel language");
         if let Some(help) = help {
             diagnostic = diagnostic.help(help);
         }
@@ -121,7 +137,11 @@ impl Body<'_, '_> {
     fn no_loop_else(&mut self, otherwise: &[ast::Stmt]) -> Res<()> {
         match otherwise.first() {
             None => Ok(()),
-            Some(first) => self.unsupported(first.span, "`else` after a loop", Some("set a flag before `break` and test it after the loop")),
+            Some(first) => self.unsupported(
+                first.span,
+                "`else` after a loop",
+                Some("set a flag before `break` and test it after the loop"),
+            ),
         }
     }
 
@@ -223,7 +243,13 @@ impl Body<'_, '_> {
         for target in targets {
             match &target.kind {
                 ast::ExprKind::Name(name) => names.push((name.as_str(), target.span)),
-                _ => return self.unsupported(target.span, "nested or indexed targets in a tuple assignment", Some("unpack into plain names first")),
+                _ => {
+                    return self.unsupported(
+                        target.span,
+                        "nested or indexed targets in a tuple assignment",
+                        Some("unpack into plain names first"),
+                    );
+                }
             }
         }
         let count = names.len();
@@ -249,18 +275,27 @@ impl Body<'_, '_> {
                     .map(|d| Operand::Value(Expr::new(ExprKind::Extent(Box::new(array.clone()), d), I32, value.span)))
                     .collect()
             }
-            Operand::Value(expr) if expr.ty.step_count(&self.c.structs) > 0 && matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) => {
+            Operand::Value(expr)
+                if expr.ty.step_count(&self.c.structs) > 0 && matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) =>
+            {
                 let steps = expr.ty.step_count(&self.c.structs);
                 let id = self.new_local("", expr.ty, value.span);
                 let whole = Expr::new(ExprKind::Local(id), expr.ty, value.span);
                 out.push(self.assign_local(id, expr, span));
                 let expr = whole;
-                (0..steps).map(|k| Operand::Value(self.part(expr.clone(), crate::check::tree::Step::At(k), value.span))).collect()
+                (0..steps)
+                    .map(|k| Operand::Value(self.part(expr.clone(), crate::check::tree::Step::At(k), value.span)))
+                    .collect()
             }
             other => {
                 let expr = self.materialize(other, value.span)?;
                 let shown = self.show(expr.ty);
-                return self.error(Code::E0313, value.span, format!("`{shown}` cannot be unpacked"), "this is one value");
+                return self.error(
+                    Code::E0313,
+                    value.span,
+                    format!("`{shown}` cannot be unpacked"),
+                    "this is one value",
+                );
             }
         };
         if items.len() != count {
@@ -277,7 +312,12 @@ impl Body<'_, '_> {
     }
 
     fn count_mismatch<T>(&mut self, span: Span, found: usize, wanted: usize) -> Res<T> {
-        self.error(Code::E0313, span, format!("{found} values for {wanted} variables"), format!("{found} values come from here"))
+        self.error(
+            Code::E0313,
+            span,
+            format!("{found} values for {wanted} variables"),
+            format!("{found} values come from here"),
+        )
     }
 
     fn is_tid_call(&mut self, expr: &ast::Expr) -> bool {
@@ -288,13 +328,19 @@ impl Body<'_, '_> {
             _ => return false,
         };
         // Only resolved when it can be `tid`, so that nothing is reported twice.
-        last == "tid" && matches!(self.expr(callee), Ok(Operand::Function(FunctionName::Builtin(name))) if name == "tid")
+        last == "tid"
+            && matches!(self.expr(callee), Ok(Operand::Function(FunctionName::Builtin(name))) if name == "tid")
     }
 
     fn assign_tid(&mut self, names: &[(&str, Span)], span: Span, out: &mut Vec<Stmt>) -> Res<()> {
         self.tid_allowed(span)?;
         if names.len() > 4 {
-            return self.error(Code::E0313, span, "a launch has at most 4 dimensions", format!("{} variables", names.len()));
+            return self.error(
+                Code::E0313,
+                span,
+                "a launch has at most 4 dimensions",
+                format!("{} variables", names.len()),
+            );
         }
         self.rank = self.rank.max(names.len() as u8);
         for (k, (name, at)) in names.iter().enumerate() {
@@ -308,7 +354,12 @@ impl Body<'_, '_> {
         if self.kernel {
             return Ok(());
         }
-        self.error(Code::E0406, span, "`wp.tid()` is only known in kernels", "not inside a `@wp.func`: pass the index as an argument")
+        self.error(
+            Code::E0406,
+            span,
+            "`wp.tid()` is only known in kernels",
+            "not inside a `@wp.func`: pass the index as an argument",
+        )
     }
 
     fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
@@ -416,7 +467,12 @@ impl Body<'_, '_> {
             return self.not_iterable(iter.span);
         }
         if args.is_empty() || args.len() > 3 || args.iter().any(|arg| arg.name.is_some()) {
-            return self.error(Code::E0402, iter.span, "`range` takes one to three arguments", format!("{} given", args.len()));
+            return self.error(
+                Code::E0402,
+                iter.span,
+                "`range` takes one to three arguments",
+                format!("{} given", args.len()),
+            );
         }
         let mut operands = Vec::new();
         for arg in args {
@@ -449,7 +505,8 @@ impl Body<'_, '_> {
             }
             values.push(value);
         }
-        let number = |n| crate::check::value::Constant::untyped(crate::check::value::Number::Int(n)).expr_as(scalar, iter.span);
+        let number =
+            |n| crate::check::value::Constant::untyped(crate::check::value::Number::Int(n)).expr_as(scalar, iter.span);
         let mut values = values.into_iter();
         let triple = match (values.next(), values.next(), values.next()) {
             (Some(end), None, _) => [number(0), end, number(1)],
@@ -553,7 +610,12 @@ impl Body<'_, '_> {
             Type::Array(_) => Ok(Expr::new(ExprKind::IsSet(Box::new(expr)), BOOL, span)),
             ty => {
                 let shown = self.show(ty);
-                self.error(Code::E0307, span, format!("`{shown}` is neither true nor false"), "a condition is a `bool` or a number")
+                self.error(
+                    Code::E0307,
+                    span,
+                    format!("`{shown}` is neither true nor false"),
+                    "a condition is a `bool` or a number",
+                )
             }
         }
     }

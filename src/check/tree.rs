@@ -193,7 +193,11 @@ pub enum ExprKind {
     Cast(Box<Expr>),
     Bitcast(Box<Expr>),
     /// Assigns a new variable, then gives `body`: for values that are used several times.
-    Let { local: LocalId, value: Box<Expr>, body: Box<Expr> },
+    Let {
+        local: LocalId,
+        value: Box<Expr>,
+        body: Box<Expr>,
+    },
     /// All scalars of a composite (row major), or all fields of a struct.
     Construct(Vec<Expr>),
     /// A part of a value.
