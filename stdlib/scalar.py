@@ -22,28 +22,24 @@ def _(a: Float, b: Float, c: Float, adj_ret: Float):
 
 
 @op("bitcast")
-@cuda("__float_as_uint")
 @no_grad("the result is an integer")
 def _bits(x: float32) -> uint32:
     """The IEEE 754 bits of `x`."""
 
 
 @op("bitcast")
-@cuda("__double_as_longlong")
 @no_grad("the result is an integer")
 def _bits(x: float64) -> uint64:
     """The IEEE 754 bits of `x`."""
 
 
 @op("bitcast")
-@cuda("__uint_as_float")
 @no_grad("the operand is an integer")
 def _float_from_bits(x: uint32) -> float32:
     """The number whose IEEE 754 bits are `x`."""
 
 
 @op("bitcast")
-@cuda("__longlong_as_double")
 @no_grad("the operand is an integer")
 def _float_from_bits(x: uint64) -> float64:
     """The number whose IEEE 754 bits are `x`."""
@@ -131,6 +127,19 @@ def mod(a: Int, b: Int) -> Int:
 @no_grad("integers")
 def floordiv(a: Int, b: Int) -> Int:
     """`a // b`: the quotient rounded down; `a // 0` is 0."""
+
+
+@func
+@cuda("fmodf", "fmod")
+def mod(a: Float, b: Float) -> Float:
+    """`a % b`: `a - trunc(a / b) * b`, exact, with the sign of `a`. NaN for infinite `a`, for `b = 0`, and for NaN."""
+    return _mod(a, b)
+
+
+@func_grad(mod)
+def _(a: Float, b: Float, adj_ret: Float):
+    adjoint[a] += adj_ret
+    adjoint[b] -= trunc(a / b) * adj_ret
 
 
 @func
