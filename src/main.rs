@@ -1,3 +1,5 @@
 //! The `kc` command.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    kc::cli::run(std::env::args_os())
+}

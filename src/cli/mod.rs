@@ -1,1 +1,79 @@
-//! The command line: one file per verb.
+//! The command line: what can the user ask for? One file per verb.
+//!
+//! Exit codes: 0 all went well; 1 errors in the input; 2 the command line is wrong; 70 a fault of kc itself.
+
+mod explain;
+mod output;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::diag::render::{Format, render};
+use crate::diag::{Code, Diagnostic};
+use crate::driver;
+use crate::source::SourceMap;
+
+/// Compiles GPU kernels written in a Python subset to PTX, CUDA C++ and native host code.
+#[derive(Parser, Debug)]
+#[command(name = "kc", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+struct Command {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 ok, 1 errors in the input, 2 wrong usage, 70 a fault of kc itself.\n\
+                          Colours: on when writing to a terminal, unless NO_COLOR is set.";
+
+#[derive(Subcommand, Debug)]
+enum Verb {
+    Explain(explain::Args),
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Exit {
+    Ok,
+    /// Errors in the input, all of them reported.
+    Errors,
+    /// The command line asks for something that does not exist.
+    Usage,
+    /// Our fault, reported as E0999.
+    Internal,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Ok => 0,
+            Exit::Errors => 1,
+            Exit::Usage => 2,
+            Exit::Internal => 70,
+        })
+    }
+}
+
+/// Runs one command line, program name first.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let command = match Command::try_parse_from(args) {
+        Ok(command) => command,
+        Err(error) => {
+            // `--help` and `--version` come here too, with code 0. A closed pipe is not worth a word.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    let outcome = driver::guard(move || match command.verb {
+        Verb::Explain(args) => explain::run(&args),
+    });
+    outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
+}
+
+/// Reports a panic as a finding.
+fn internal_error(fault: &driver::Fault) -> Exit {
+    let diagnostic = Diagnostic::new(Code::E0999, format!("kc failed at {}: {}", fault.place, fault.message))
+        .note("this is a fault of kc, not of your file; please report it together with the file");
+    output::err(&render(&diagnostic, &SourceMap::default(), Format::Full, output::style()));
+    Exit::Internal
+}

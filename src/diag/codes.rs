@@ -40,6 +40,25 @@ macro_rules! codes {
 
 codes! {
     // 01 syntax
+    E0101 "unknown-character" "a character that is no part of Python";
+    E0102 "malformed-string" "a string that is not closed or has a broken escape";
+    E0103 "malformed-number" "a number that Python refuses";
+    E0104 "unclosed-bracket" "a bracket that is never closed";
+    E0105 "stray-bracket" "a closing bracket without an opening one";
+    E0106 "unexpected-indent" "a line deeper than its block";
+    E0107 "inconsistent-indent" "an indentation that matches no block";
+    E0108 "missing-body" "a header without a body";
+    E0109 "missing-colon" "a header without `:`";
+    E0110 "assignment-in-expression" "`=` where a comparison belongs";
+    E0111 "missing-value" "an expression with a hole";
+    E0112 "unexpected-token" "text that fits nowhere";
+    E0113 "invalid-target" "an assignment to something that is no place";
+    E0114 "clause-alone" "`else`, `elif`, `except` or `finally` without its opener";
+    E0115 "too-deep" "code that nests too deep";
+    E0116 "invalid-name" "a definition or member without a proper name";
+    E0117 "invalid-parameters" "parameters or arguments in a forbidden form";
+    E0118 "decorator-alone" "a decorator with nothing to decorate";
+    E0119 "too-many-errors" "too many syntax errors";
 
     // 02 names
 
@@ -52,6 +71,15 @@ codes! {
     // 08 back ends
 
     // 09 kc itself
+    E0901 "unreadable-file" "a file that cannot be read";
+    E0902 "not-utf-8" "a file that is not UTF-8 text";
+    E0903 "file-too-large" "a source file above the size limit";
+    E0904 "unwritten-output" "an output that cannot be written";
+    E0905 "unknown-kernel" "`-k` names a kernel that the file does not have";
+    E0906 "same-output" "two inputs would write the same output file";
+    W0907 "no-kernels" "a file without kernels";
+    E0908 "nothing-to-compile" "no kernel to compile";
+    E0909 "invalid-ir" "an IR text that does not parse or verify";
     E0999 "internal-error" "a fault of kc itself";
 
     // 10 launch files and arguments

@@ -4,6 +4,7 @@
 //! its place; one help at most.
 
 pub mod codes;
+pub mod explain;
 pub mod render;
 
 use crate::source::Span;

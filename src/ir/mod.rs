@@ -16,13 +16,14 @@
 //!    body (parameters: the carried values). `yield` and `continue` in the body give the next carried values; the
 //!    results are the carried values at the moment the condition failed, or those of the `break`.
 //! 6. `break`, `continue` leave or restart the innermost loop around them, through any number of `if`s, carrying that
-//!    loop's values. They do not stand in a condition block. `return` leaves the function with its results. An
+//!    loop's values. `return` leaves the function with its results. None of the three stands in a condition block. An
 //!    `if` whose branches both leave has no reachable code after it (its block still ends in a terminator).
 //! 7. Integers are two's complement and wrap. `div` truncates, `floor_div` rounds down, `rem` has the sign of the
 //!    dividend. x / 0 = 0 and x // 0 = 0, x % 0 = x; MIN / -1 = MIN, MIN % -1 = 0.
 //! 8. Shifts by the width or more (or by a negative count) give 0, or for `shr` of a negative signed value -1.
 //! 9. Floats are IEEE 754 with round to nearest even, subnormals kept. `float16` and `bfloat16` operations round their
-//!    exact result once. There is no contraction in the IR itself; [`Op::Fma`] rounds once.
+//!    exact result once. There is no contraction in the IR itself; [`Op::Fma`] rounds once. Which NaN an operation gives is
+//!    not fixed, but `neg`, `abs`, `copy_sign` and `bitcast` work on the bits.
 //! 10. `min`, `max` return the other operand when one is NaN; min(-0, +0) is -0, max is +0.
 //! 11. Casts: int to int wraps; float to int truncates toward zero, saturates, and maps NaN to 0; to float rounds to
 //!     nearest even; to bool is `x != 0`; from bool is 0 or 1.
@@ -30,14 +31,18 @@
 //!     scalar on either side and `div` a scalar on the right. `eq`/`ne` on composites compare all components.
 //! 13. Array indices count from 0; a negative index has the extent added once. `load`, `store`, `atomic` name the array,
 //!     one index per dimension, and the access path inside the element. In checked runs an index outside the extent is an
-//!     error of the run (the load gives zero, the store does nothing); unchecked it is undefined.
+//!     error of the run (the load gives zero, the store does nothing, an atomic gives zero and changes nothing, `view`
+//!     gives the null array); unchecked it is undefined.
 //! 14. Component steps by a run-time value have the count added once when negative; outside the range a read gives 0 and
 //!     a write changes nothing.
 //! 15. `store` is not atomic. `atomic` reads and writes one scalar indivisibly (a composite: each component by itself) and
-//!     returns the old value. Threads of a launch run in any order.
+//!     returns the old value. `atomic_cas` compares bits. Threads of a launch run in any order.
 //! 16. A failed `assert` is an error of the run; the thread goes on.
+//! 17. A local array is a reference. A `local_array` instruction names one piece of memory per call of its function, which it
+//!     zeroes each time it runs; the reference is good until the function returns, so it is not among its results.
 //!
-//! Text form: [`print`]; it reads back through [`parse`]. [`verify`] checks the rules above; [`interp`] executes them.
+//! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
+//! [`interp`] whole kernels.
 
 use smallvec::SmallVec;
 
@@ -46,6 +51,12 @@ use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
 
 pub mod build;
+pub mod eval;
+pub mod interp;
+pub mod parse;
+pub mod print;
+mod text;
+pub mod verify;
 
 crate::define_id!(
     /// A function of a module.
@@ -391,7 +402,7 @@ impl Const {
         Const { scalar: Scalar::Bool, bits: u64::from(value) }
     }
 
-    /// An integer of type `scalar`, wrapped to its width.
+    /// An integer of type `scalar`, wrapped to its width; a float is rounded once, a bool is `value != 0`.
     pub fn int(scalar: Scalar, value: i128) -> Const {
         let bits = match scalar {
             Scalar::I8 => value as i8 as i64 as u64,
@@ -402,7 +413,7 @@ impl Const {
             Scalar::U32 => u64::from(value as u32),
             Scalar::I64 | Scalar::U64 => value as u64,
             Scalar::Bool => u64::from(value != 0),
-            Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64 => return Const::float(scalar, value as f64),
+            Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64 => eval::int_to_float(scalar, value),
         };
         Const { scalar, bits }
     }
@@ -410,8 +421,8 @@ impl Const {
     /// A float of type `scalar`, rounded to it once.
     pub fn float(scalar: Scalar, value: f64) -> Const {
         let bits = match scalar {
-            Scalar::F16 => u64::from(half::f16::from_f64(value).to_bits()),
-            Scalar::BF16 => u64::from(half::bf16::from_f64(value).to_bits()),
+            // Not `half`'s own conversion from `f64`, which drops low bits or rounds twice.
+            Scalar::F16 | Scalar::BF16 => eval::narrow(scalar, value),
             Scalar::F32 => u64::from((value as f32).to_bits()),
             Scalar::F64 => value.to_bits(),
             _ => return Const::int(scalar, value as i128),

@@ -1,3 +1,29 @@
 //! Text to syntax tree.
+//!
+//! ```text
+//! text -- token --> tokens -- layout --> logical lines -- item --> items, from lines read by `line` (grammar) and `block`
+//! ```
+//!
+//! A line is the unit of the grammar and of error recovery; blocks come from the indentation alone. So a mistake costs
+//! one line, and nesting costs the parser's tables nothing. [`parse`] is the only door.
 
 pub mod ast;
+mod block;
+mod builder;
+mod fault;
+mod item;
+mod layout;
+mod line;
+mod literal;
+mod token;
+
+use crate::diag::Diagnostics;
+use crate::source::FileId;
+
+/// Reads a source text. Never fails: what cannot be read is reported and stands in the tree as an error node; Python
+/// that does not concern kc is skipped.
+pub fn parse(file: FileId, text: &str, diagnostics: &mut Diagnostics) -> ast::Parsed {
+    let layout = layout::layout(text, token::lex(text));
+    let items = item::items(line::LineReader::new(file, text, &layout, diagnostics));
+    ast::Parsed { file, items }
+}

@@ -1,0 +1,34 @@
+# make demo      what kc does, on the examples: PTX, CUDA C++, and a picture rendered on this machine
+# make test      every check; what .ci/run calls
+# make release   target/release/kc, linked statically
+# make bench     start-up and compile latency
+# make clean     removes build products, but not what was installed
+#
+# Each installs what it misses first (scripts/setup.sh).
+
+SHELL := /bin/bash
+STATIC := --release --no-default-features --features llvm-static
+KC := target/release/kc
+
+.PHONY: demo test release bench clean
+
+release:
+	@scripts/setup.sh build
+	eval "$$(scripts/setup.sh env)" && cargo build $(STATIC) --bin kc
+
+demo: release
+	@scripts/demo.sh $(KC)
+
+test:
+	@scripts/setup.sh test
+	cargo fmt --check
+	eval "$$(scripts/setup.sh env)" && cargo clippy --all-targets -- -D warnings
+	eval "$$(scripts/setup.sh env)" && cargo test
+
+bench: release
+	@scripts/setup.sh test
+	.env-test/bin/python benches/latency.py --kc $(KC)
+
+clean:
+	cargo clean
+	rm -rf out .env-test

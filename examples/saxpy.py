@@ -1,0 +1,13 @@
+"""y = a * x + y: the smallest kernel worth running.
+
+    kc run examples/saxpy.py -k saxpy --dim 1000000 \
+        --arg a=2.0 --arg x=ones:f32:1000000 --arg y=zeros:f32:1000000 --out-dir out
+"""
+
+import warp as wp
+
+
+@wp.kernel
+def saxpy(a: float, x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = a * x[i] + y[i]

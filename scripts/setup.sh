@@ -1,0 +1,96 @@
+#!/bin/bash
+# Makes the machine ready, and changes nothing that is ready already.
+#   setup.sh build   the C++ linker and LLVM 22, for building kc
+#   setup.sh test    that, and the private Python environment .env-test with NVIDIA's compilers, for testing it
+#   setup.sh env     prints the variables that cargo needs, for `eval`
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf '%s\n' "setup: $*" >&2; }
+
+# The folder of an LLVM 22 installation, if there is one.
+find_llvm() {
+    local config
+    for config in "${LLVM_SYS_221_PREFIX:+$LLVM_SYS_221_PREFIX/bin/llvm-config}" /usr/lib/llvm-22/bin/llvm-config \
+                  llvm-config-22 llvm-config; do
+        if [[ -n $config ]] && command -v "$config" >/dev/null && [[ $("$config" --version) == 22.* ]] \
+           && [[ -d $("$config" --includedir)/llvm-c ]]; then
+            "$config" --prefix
+            return 0
+        fi
+    done
+    return 1
+}
+
+# Installs Debian or Ubuntu packages.
+install() {
+    local as_root=()
+    if ! command -v apt-get >/dev/null; then
+        say "this is not Debian or Ubuntu; install the counterparts of: $*"
+        exit 1
+    fi
+    if [[ $(id -u) != 0 ]]; then
+        if ! command -v sudo >/dev/null; then
+            say "as root, run: apt-get update && apt-get install -y $*"
+            exit 1
+        fi
+        as_root=(sudo)
+    fi
+    say "installing $*"
+    "${as_root[@]}" apt-get update -qq >&2
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+}
+
+# Does the C compiler find a library of this name?
+have_library() {
+    printf 'int main(void) { return 0; }\n' | cc -x c - -o /dev/null "-l$1" 2>/dev/null
+}
+
+setup_build() {
+    local missing=()
+    command -v cargo >/dev/null || { say "cargo is not there; install Rust 1.95 or newer (rustup.rs)"; exit 1; }
+    { command -v cc >/dev/null && have_library stdc++; } || missing+=(g++)
+    find_llvm >/dev/null || missing+=(llvm-22-dev)
+    # The static release also links these.
+    { command -v cc >/dev/null && have_library zstd; } || missing+=(libzstd-dev)
+    { command -v cc >/dev/null && have_library z; } || missing+=(zlib1g-dev)
+    { command -v cc >/dev/null && have_library xml2; } || missing+=(libxml2-dev)
+    { command -v cc >/dev/null && have_library ffi; } || missing+=(libffi-dev)
+    if [[ " ${missing[*]-} " == *" llvm-22-dev "* || $(find_llvm || true) == /usr/lib/llvm-22 ]]; then
+        [[ -e /usr/lib/llvm-22/lib/libPolly.a ]] || missing+=(libpolly-22-dev)
+    fi
+    if (( ${#missing[@]} )); then
+        if ! install "${missing[@]}"; then
+            say "could not install: ${missing[*]}"
+            say "If this distribution has no LLVM 22, LLVM's own package repository has it (https://apt.llvm.org):"
+            say "add it, then run make again. An LLVM 22 that is installed elsewhere (with its static libraries) is used"
+            say "when LLVM_SYS_221_PREFIX names its folder: LLVM_SYS_221_PREFIX=/opt/llvm-22 make"
+            exit 1
+        fi
+    fi
+    find_llvm >/dev/null || { say "LLVM 22 is installed but llvm-config does not say so"; exit 1; }
+}
+
+# NVIDIA's assembler and run-time compiler, and numpy, from Python wheels; used by tests only.
+PYTHON_PACKAGES=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-nvrtc==13.0.88 numpy==2.2.6)
+
+setup_test() {
+    setup_build
+    local stamp=.env-test/installed wanted="${PYTHON_PACKAGES[*]}"
+    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
+    if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
+        install python3-venv
+    fi
+    say "making .env-test with $wanted"
+    rm -rf .env-test
+    python3 -m venv .env-test
+    .env-test/bin/python -m pip install --quiet --disable-pip-version-check "${PYTHON_PACKAGES[@]}" >&2
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+case ${1-} in
+    build) setup_build ;;
+    test) setup_test ;;
+    env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
+    *) say "usage: setup.sh build|test|env"; exit 2 ;;
+esac

@@ -1,0 +1,74 @@
+//! The standard streams and output files: the only file that prints.
+
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::Path;
+
+use crate::diag::render::Style;
+use crate::diag::{Code, Diagnostic};
+
+/// How text for standard error is shown.
+pub(super) fn style() -> Style {
+    style_for(std::io::stderr().is_terminal())
+}
+
+/// How text for standard output is shown.
+pub(super) fn stdout_style() -> Style {
+    style_for(std::io::stdout().is_terminal())
+}
+
+fn style_for(terminal: bool) -> Style {
+    // NO_COLOR counts when it is set to anything but the empty text (no-color.org).
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(Style::PLAIN.width);
+    Style { color: terminal && !no_color, width }
+}
+
+/// Writes to standard error. Nobody is left to tell when that fails.
+pub(super) fn err(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes to standard output. A reader that went away (`kc ... | head`) is not an error.
+pub(super) fn out(bytes: &[u8]) -> Result<(), Diagnostic> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritten("standard output", &error)),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file whole: under a temporary name beside it, then renamed. Missing folders are made.
+pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
+    let write = || -> std::io::Result<()> {
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder)?;
+        let mut file = tempfile::Builder::new().prefix(".kc-").permissions_like_new_file().tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    };
+    write().map_err(|error| unwritten(&format!("`{}`", path.display()), &error))
+}
+
+fn unwritten(what: &str, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::new(Code::E0904, format!("cannot write {what}: {}", crate::driver::reason(error)))
+}
+
+/// Files that `tempfile` makes are private by default; results get the rights that any new file gets.
+trait LikeNewFile {
+    fn permissions_like_new_file(&mut self) -> &mut Self;
+}
+
+impl LikeNewFile for tempfile::Builder<'_, '_> {
+    #[cfg(unix)]
+    fn permissions_like_new_file(&mut self) -> &mut Self {
+        use std::os::unix::fs::PermissionsExt;
+        // The process's umask still applies.
+        self.permissions(std::fs::Permissions::from_mode(0o666))
+    }
+
+    #[cfg(not(unix))]
+    fn permissions_like_new_file(&mut self) -> &mut Self {
+        self
+    }
+}

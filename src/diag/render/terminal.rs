@@ -1,0 +1,223 @@
+//! Findings for people: a headline, the source text with labels under it, notes, help.
+
+use std::ops::Range;
+
+use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind, Source};
+
+use super::{Style, clamp};
+use crate::diag::{Diagnostic, Level};
+use crate::ids::Id;
+use crate::source::{FileId, SourceMap};
+
+/// Source lines longer than this many bytes are not drawn, only quoted in part.
+const LONGEST_LINE: usize = 400;
+/// A label over more lines than this is drawn at its first line only.
+const MOST_LINES: u32 = 12;
+
+pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> String {
+    let mut text = headline(diagnostic, style);
+    if let Some(drawn) = draw(diagnostic, sources, style) {
+        text.push_str(&drawn);
+    } else {
+        text.push_str(&quote(diagnostic, sources));
+    }
+    for note in &diagnostic.notes {
+        text.push_str(&remark("note", note, style));
+    }
+    if let Some(help) = &diagnostic.help {
+        text.push_str(&remark("help", help, style));
+    }
+    if let Some(fix) = &diagnostic.fix {
+        text.push_str(&remark("fix", &fix.message, style));
+    }
+    text.push('\n');
+    text
+}
+
+/// `error[E0301]: message (type-mismatch)`
+fn headline(diagnostic: &Diagnostic, style: Style) -> String {
+    let (kind, code) = (diagnostic.level.name(), diagnostic.code);
+    let (name, slug) = (code.name(), code.slug());
+    let message = printable(&diagnostic.message);
+    if style.color {
+        let color = match diagnostic.level {
+            Level::Error => 31,
+            Level::Warning => 33,
+            Level::Note => 36,
+        };
+        format!("\u{1b}[1;{color}m{kind}[{name}]\u{1b}[0;1m: {message}\u{1b}[0m \u{1b}[2m({slug})\u{1b}[0m\n")
+    } else {
+        format!("{kind}[{name}]: {message} ({slug})\n")
+    }
+}
+
+/// `  = note: ...`, wrapped to the width with a hanging indent.
+fn remark(kind: &str, message: &str, style: Style) -> String {
+    let lead = format!("  = {kind}: ");
+    let room = style.width.saturating_sub(lead.len()).max(20);
+    let mut lines = Vec::new();
+    for paragraph in printable(message).lines() {
+        let mut line = String::new();
+        for word in paragraph.split(' ') {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+                lines.push(std::mem::take(&mut line));
+            } else if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    let body = lines.join(&format!("\n{}", " ".repeat(lead.len())));
+    let lead = if style.color { format!("  \u{1b}[36m=\u{1b}[0m \u{1b}[1m{kind}\u{1b}[0m: ") } else { lead };
+    format!("{lead}{body}\n")
+}
+
+/// The part of a file that one drawing shows, with its first line's number and byte offset.
+struct Excerpt {
+    id: FileId,
+    name: String,
+    source: Source<String>,
+    start: usize,
+}
+
+/// The labels in the source text. None when there is none, or a line is too long to draw.
+fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<String> {
+    let mut ranges: Vec<(FileId, Range<usize>, &str)> = Vec::new();
+    for label in &diagnostic.labels {
+        let range = clip(label.span.file, clamp(label.span, sources), sources);
+        ranges.push((label.span.file, range, &label.message));
+    }
+    let primary = ranges.first()?.clone();
+    let mut excerpts: Vec<Excerpt> = Vec::new();
+    for (id, ..) in &ranges {
+        if excerpts.iter().all(|e| e.id != *id) {
+            excerpts.push(excerpt(*id, ranges.iter().filter(|r| r.0 == *id).map(|r| r.1.clone()), sources)?);
+        }
+    }
+    let local = |id: FileId, range: &Range<usize>| {
+        let start = excerpts.iter().find(|e| e.id == id).map_or(0, |e| e.start);
+        (id.index(), range.start - start..range.end - start)
+    };
+    let config = Config::new()
+        .with_color(style.color)
+        .with_compact(true)
+        .with_cross_gap(false)
+        .with_index_type(IndexType::Byte)
+        .with_char_set(CharSet::Unicode);
+    let strong = match diagnostic.level {
+        Level::Error => Color::Red,
+        Level::Warning => Color::Yellow,
+        Level::Note => Color::Cyan,
+    };
+    let mut report = Report::build(ReportKind::Advice, local(primary.0, &primary.1)).with_config(config);
+    for (order, (id, range, message)) in ranges.iter().enumerate() {
+        let color = if order == 0 { strong } else { Color::Blue };
+        let mut label = Label::new(local(*id, range)).with_color(color);
+        if !message.is_empty() {
+            label = label.with_message(printable(message));
+        }
+        report.add_label(label);
+    }
+    let mut cache = Excerpts(excerpts);
+    let mut bytes = Vec::new();
+    report.finish().write(&mut cache, &mut bytes).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    // ariadne's own headline goes: ours has the code and the slug.
+    text.split_once('\n').map(|(_, rest)| rest.to_string())
+}
+
+/// A range over many lines becomes its first line.
+fn clip(id: FileId, range: Range<usize>, sources: &SourceMap) -> Range<usize> {
+    let file = sources.file(id);
+    let first = file.line_column(range.start as u32).line;
+    let last = file.line_column(range.end as u32).line;
+    if last - first < MOST_LINES {
+        return range;
+    }
+    let end = file.text[range.start..].find('\n').map_or(range.end, |n| range.start + n);
+    range.start..end
+}
+
+/// The lines of a file that hold all of the ranges.
+fn excerpt(id: FileId, ranges: impl Iterator<Item = Range<usize>>, sources: &SourceMap) -> Option<Excerpt> {
+    let file = sources.file(id);
+    let ranges: Vec<_> = ranges.collect();
+    let first = ranges.iter().map(|r| r.start).min()?;
+    let last = ranges.iter().map(|r| r.end).max()?;
+    let start = file.text[..first].rfind('\n').map_or(0, |n| n + 1);
+    let end = file.text[last..].find('\n').map_or(file.text.len(), |n| last + n + 1);
+    let text = &file.text[start..end];
+    if ranges.iter().any(|range| {
+        let from = file.text[..range.start].rfind('\n').map_or(0, |n| n + 1);
+        let to = file.text[range.start..].find('\n').map_or(file.text.len(), |n| range.start + n);
+        to - from > LONGEST_LINE
+    }) {
+        return None;
+    }
+    let line = file.line_column(start as u32).line as usize;
+    Some(Excerpt {
+        id,
+        name: file.path.display().to_string(),
+        source: Source::from(drawable(text)).with_display_line_offset(line - 1),
+        start,
+    })
+}
+
+/// The same text with the same byte offsets, but with nothing in it that moves a terminal's cursor or that ariadne
+/// would take for a line end.
+fn drawable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\u{85}' => out.push('·'),
+            '\u{2028}' | '\u{2029}' => out.push('␤'),
+            '\r' => out.push(' '),
+            c if c.is_ascii_control() => out.push(' '),
+            c if c.is_control() => out.extend(std::iter::repeat_n('?', c.len_utf8())),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A message without characters that move a terminal's cursor.
+fn printable(message: &str) -> String {
+    message.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+/// The place in words, for labels that cannot be drawn.
+fn quote(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+    let mut text = String::new();
+    for label in &diagnostic.labels {
+        let file = sources.file(label.span.file);
+        let range = clamp(label.span, sources);
+        let at = file.line_column(range.start as u32);
+        let part: String =
+            file.text[range.start..].chars().take_while(|c| *c != '\n').take(40).collect::<String>().trim().to_string();
+        text.push_str(&format!("  --> {}:{}:{}", file.path.display(), at.line, at.column));
+        if !part.is_empty() {
+            text.push_str(&format!(" at `{}`", printable(&part)));
+        }
+        if !label.message.is_empty() {
+            text.push_str(&format!(": {}", printable(&label.message)));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+struct Excerpts(Vec<Excerpt>);
+
+impl ariadne::Cache<usize> for &mut Excerpts {
+    type Storage = String;
+
+    fn fetch(&mut self, id: &usize) -> Result<&Source<String>, impl std::fmt::Debug> {
+        self.0.iter().find(|e| e.id.index() == *id).map(|e| &e.source).ok_or("no such file")
+    }
+
+    fn display<'a>(&self, id: &'a usize) -> Option<impl std::fmt::Display + 'a> {
+        self.0.iter().find(|e| e.id.index() == *id).map(|e| e.name.clone())
+    }
+}

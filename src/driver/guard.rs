@@ -1,0 +1,79 @@
+//! Panics and deep recursion: how does kc stay on its feet?
+//!
+//! The stages recurse over expressions and blocks, so their depth is the input's. They run on a thread whose stack is
+//! far larger than any source file of the permitted size can fill; its pages are only taken from the system when they
+//! are used.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, Once, PoisonError};
+
+/// Stack sizes in bytes, tried in order: a system may refuse to set aside the first.
+const STACKS: [usize; 4] = [4 << 30, 1 << 30, 256 << 20, 64 << 20];
+
+/// A panic of kc: always a fault of ours.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    pub message: String,
+    /// `src/lower/expr.rs:42`
+    pub place: String,
+}
+
+static LAST: Mutex<Option<Fault>> = Mutex::new(None);
+static HOOK: Once = Once::new();
+
+/// Runs `work`; a panic in it becomes a [`Fault`], and nothing is printed.
+pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
+    HOOK.call_once(|| {
+        // Test runners have their own hook, which says which test it was.
+        if cfg!(test) {
+            return;
+        }
+        std::panic::set_hook(Box::new(|info| {
+            let place =
+                info.location().map_or("an unknown place".to_string(), |at| format!("{}:{}", at.file(), at.line()));
+            let message = info.payload_as_str().unwrap_or("no message").to_string();
+            *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Fault { message, place });
+        }));
+    });
+    // Nothing that `work` left half-done is seen again: its caller drops it all.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        LAST.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+            .unwrap_or_else(|| Fault { message: "no message".to_string(), place: "an unknown place".to_string() })
+    })
+}
+
+/// Runs `work` as [`catch`] does, on a thread with a large stack.
+pub fn guard<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Fault> {
+    // The closure must survive a thread that could not be made.
+    let work = Mutex::new(Some(work));
+    let run = || {
+        let work = work.lock().unwrap_or_else(PoisonError::into_inner).take();
+        work.map(|work| catch(work))
+    };
+    std::thread::scope(|scope| {
+        for size in STACKS {
+            if let Ok(thread) = std::thread::Builder::new().stack_size(size).spawn_scoped(scope, run)
+                && let Ok(Some(result)) = thread.join()
+            {
+                return result;
+            }
+        }
+        run().unwrap_or_else(|| Err(Fault { message: "the work was lost".into(), place: "src/driver/guard.rs".into() }))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deep_recursion_fits() {
+        fn depth(n: u64) -> u64 {
+            let pad = std::hint::black_box([n; 16]);
+            if n == 0 { 0 } else { depth(n - 1) + pad[7] - pad[3] + 1 }
+        }
+        assert_eq!(guard(|| depth(300_000)), Ok(300_000));
+    }
+}

@@ -1,0 +1,309 @@
+//! What can be wrong with a text, and how is it said? All words of the syntax stage stand here.
+
+use super::token::{Tok, Token};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::source::{FileId, Span};
+
+/// A finding at a place. Its words are made only when it is reported: most texts are host code, where faults are none
+/// of our business.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    pub kind: FaultKind,
+    pub start: u32,
+    pub end: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    // Found by the lexer.
+    BadCharacter,
+    BadNumber,
+    UnclosedString,
+    UnclosedTripleString,
+    // Found by the layout.
+    UnclosedBracket,
+    StrayBracket,
+    TooManyBrackets,
+    // Found by the blocks.
+    UnexpectedIndent,
+    /// An indentation between two blocks.
+    OddIndent,
+    /// Lines whose order of depth hangs on the width of a tab.
+    MixedTabs,
+    /// The place is the first token of the line that needs a body.
+    MissingBody,
+    /// The place is the keyword.
+    ClauseAlone,
+    DecoratorAlone,
+    TooManyBlocks,
+    TooManyClauses,
+    TooLong,
+    TypeParameters,
+    // Found by the actions of the grammar.
+    InvalidTarget,
+    PositionalAfterNamed,
+    RepeatedParameter,
+    BadEscape,
+    // Found by the grammar; the place is the token it could not use.
+    MissingColon,
+    /// `=` where a comparison is meant.
+    AssignInExpression,
+    /// `else if`
+    ElseIf,
+    /// An expression breaks off; the place is the operator that lacks its operand.
+    MissingOperand,
+    /// A value is needed; another token stands there.
+    ExpectedValue,
+    /// Two values side by side.
+    MissingOperator,
+    KeywordAsName,
+    MissingName,
+    MissingParams,
+    Unexpected,
+    UnexpectedEnd,
+    /// The limit of findings.
+    TooManyFaults,
+}
+
+/// The most findings of one file; what comes after is noise.
+pub const MAX_FAULTS: usize = 200;
+/// The deepest nesting of brackets and of blocks.
+pub const MAX_NESTING: usize = 256;
+/// The longest chain of `elif`.
+pub const MAX_CLAUSES: usize = 4096;
+/// The deepest tree of one expression, counted in operators.
+pub const MAX_OPERATORS: usize = 20_000;
+
+impl Fault {
+    pub fn at(kind: FaultKind, token: Token) -> Self {
+        Self { kind, start: token.start, end: token.end }
+    }
+
+    /// Faults that break the layout of the whole file; they count in host code too.
+    pub fn tears_layout(&self) -> bool {
+        matches!(self.kind, FaultKind::UnclosedTripleString | FaultKind::UnclosedBracket)
+    }
+
+    /// The finding in words.
+    pub fn diagnostic(&self, file: FileId, text: &str) -> Diagnostic {
+        let span = Span::new(file, self.start, self.end);
+        let here = text.get(self.start as usize..self.end as usize).unwrap_or("");
+        let word = quoted(here);
+        let new = |code: Code, message: String, label: &str| Diagnostic::new(code, message).label(span, label);
+        match self.kind {
+            FaultKind::BadCharacter => bad_character(here, span),
+            FaultKind::BadNumber => bad_number(here, span),
+            FaultKind::UnclosedString => {
+                new(Code::E0102, "this string is never closed".into(), "its closing quote is missing on this line")
+                    .help("a string over several lines needs triple quotes: `\"\"\"`")
+            }
+            FaultKind::UnclosedTripleString => {
+                let opening = Span::new(file, self.start, self.end.min(self.start + 3));
+                Diagnostic::new(Code::E0102, "this triple-quoted string is never closed")
+                    .label(opening, "opened here; the same three quotes do not come again")
+            }
+            FaultKind::UnclosedBracket => new(Code::E0104, format!("{word} is never closed"), "opened here"),
+            FaultKind::StrayBracket => new(Code::E0105, format!("{word} closes nothing"), "no bracket is open here"),
+            FaultKind::TooManyBrackets => {
+                new(Code::E0115, format!("brackets nest more than {MAX_NESTING} deep"), "this one is too deep")
+                    .help("give inner parts a name on a line before")
+            }
+            FaultKind::UnexpectedIndent => {
+                new(Code::E0106, "unexpected indentation".into(), "deeper than the line before, which opens no block")
+            }
+            FaultKind::OddIndent => new(Code::E0107, "this indentation matches no block".into(), "between two blocks")
+                .help("align the line with the block it belongs to"),
+            FaultKind::MixedTabs => {
+                new(Code::E0107, "tabs and spaces are mixed".into(), "the depth of this line depends on the tab width")
+                    .help("indent with spaces only")
+            }
+            FaultKind::MissingBody => new(Code::E0108, format!("{word} needs an indented body"), "nothing follows")
+                .help("write `pass` for an empty body"),
+            FaultKind::ClauseAlone => {
+                let opener = match here {
+                    "except" | "finally" => "`try`",
+                    "elif" => "`if`",
+                    _ => "`if`, `for` or `while`",
+                };
+                new(
+                    Code::E0114,
+                    format!("{word} without {opener}"),
+                    &format!("no {opener} with this indentation stands before"),
+                )
+            }
+            FaultKind::DecoratorAlone => {
+                new(Code::E0118, "this decorator decorates nothing".into(), "a `def` or `class` must follow")
+            }
+            FaultKind::TooManyBlocks => {
+                new(Code::E0115, format!("blocks nest more than {MAX_NESTING} deep"), "this block is too deep")
+                    .help("move inner blocks into a `@wp.func`")
+            }
+            FaultKind::TooManyClauses => {
+                new(Code::E0115, format!("more than {MAX_CLAUSES} `elif` in a row"), "this one is too many")
+            }
+            FaultKind::TooLong => new(Code::E0115, "this expression is too long".into(), "it starts here")
+                .help("compute it in several steps"),
+            FaultKind::TypeParameters => {
+                new(Code::E0117, "kernels and functions have no type parameters".into(), "declared here")
+                    .help("annotate the arguments with `typing.Any`")
+            }
+            FaultKind::InvalidTarget => {
+                new(Code::E0113, "this cannot be assigned to".into(), "not a place for a value")
+                    .help("the left side of `=` is a name, an element `a[i]`, a member `a.x`, or a tuple of names")
+            }
+            FaultKind::PositionalAfterNamed => {
+                new(Code::E0117, "positional argument after a named one".into(), "this argument has no name")
+                    .help("put it before the named arguments, or name it")
+            }
+            FaultKind::RepeatedParameter => {
+                new(Code::E0117, format!("two parameters are called {word}"), "the second one")
+            }
+            FaultKind::BadEscape => new(Code::E0102, format!("{word} is an incomplete escape"), "digits are missing")
+                .help("write `\\\\` for a backslash"),
+            FaultKind::MissingColon => {
+                let end = Span::new(file, self.start, self.start);
+                Diagnostic::new(Code::E0109, "`:` is missing").label(end, "the block starts after a `:`").fix(
+                    "insert `:`",
+                    end,
+                    ":",
+                    Applicability::Machine,
+                )
+            }
+            FaultKind::AssignInExpression => new(
+                Code::E0110,
+                "assignment inside an expression".into(),
+                "`=` assigns; `==` compares",
+            )
+            .fix("compare with `==`", span, "==", Applicability::Maybe),
+            FaultKind::ElseIf => new(Code::E0112, "`else if` is written `elif`".into(), "two words here").fix(
+                "replace by `elif`",
+                span,
+                "elif",
+                Applicability::Machine,
+            ),
+            FaultKind::MissingOperand => {
+                let fault = new(Code::E0111, format!("a value is missing after {word}"), "nothing follows");
+                if here == "++" || here == "--" {
+                    let op = &here[..1];
+                    fault.help(format!("there is no `{here}`; write `{op}= 1`"))
+                } else {
+                    fault
+                }
+            }
+            FaultKind::ExpectedValue => {
+                let fault = new(Code::E0111, format!("expected a value, found {word}"), "a value belongs here");
+                match here {
+                    "&" => fault.help("Python writes `and`, not `&&`"),
+                    "|" => fault.help("Python writes `or`, not `||`"),
+                    _ => fault,
+                }
+            }
+            FaultKind::MissingOperator => {
+                new(Code::E0112, format!("unexpected {word}"), "an operator or a comma is missing before this")
+            }
+            FaultKind::KeywordAsName => {
+                new(Code::E0116, format!("{word} is a reserved word"), "it cannot stand here as a name")
+            }
+            FaultKind::MissingName => new(Code::E0116, format!("expected a name, found {word}"), "a name belongs here"),
+            FaultKind::MissingParams => new(
+                Code::E0116,
+                "this definition has no parameter list".into(),
+                "`(` belongs here, also for a function without parameters",
+            ),
+            FaultKind::Unexpected => {
+                new(Code::E0112, format!("unexpected {word}"), "kc cannot read the line from here")
+            }
+            FaultKind::UnexpectedEnd => {
+                new(Code::E0112, format!("the line ends too early after {word}"), "something is missing after this")
+            }
+            FaultKind::TooManyFaults => {
+                new(Code::E0119, format!("more than {MAX_FAULTS} syntax errors; the rest is not shown"), "stopped here")
+            }
+        }
+    }
+}
+
+/// The user's own text in backticks; long texts are cut.
+fn quoted(text: &str) -> String {
+    let line = text.lines().next().unwrap_or("");
+    if line.chars().count() > 40 {
+        format!("`{}...`", line.chars().take(37).collect::<String>())
+    } else if line.is_empty() {
+        "the end of the line".to_owned()
+    } else {
+        format!("`{line}`")
+    }
+}
+
+fn bad_character(here: &str, span: Span) -> Diagnostic {
+    let shown: String = here.chars().take(8).flat_map(char::escape_debug).collect();
+    let fault =
+        Diagnostic::new(Code::E0101, format!("`{shown}` does not belong into Python")).label(span, "unknown character");
+    match here {
+        "!" => fault.help("negation is written `not`, and inequality `!=`"),
+        "?" => fault.help("a choice is written `a if condition else b`"),
+        "\\" => fault.help("a backslash joins two lines only as the very last character of the first"),
+        "\u{201c}" | "\u{201d}" | "\u{2018}" | "\u{2019}" => fault.help("use straight quotes: `\"`"),
+        "\u{2212}" | "\u{2013}" => fault.help("use the ASCII minus: `-`"),
+        "\u{d7}" => fault.help("multiplication is written `*`"),
+        _ => fault,
+    }
+}
+
+fn bad_number(here: &str, span: Span) -> Diagnostic {
+    let fault = Diagnostic::new(Code::E0103, format!("{} is not a number", quoted(here)));
+    if here.bytes().all(|b| b.is_ascii_digit() || b == b'_') {
+        let decimal = here.trim_start_matches(['0', '_']);
+        fault
+            .label(span, "a decimal number has no leading zeros")
+            .help(format!("write `{decimal}`, or `0o{decimal}` for an octal number"))
+    } else {
+        fault.label(span, "digits are missing after the prefix, or do not fit it")
+    }
+}
+
+/// What the grammar could not use, told from the tokens around it. `index` is where it stopped; it can be the end.
+pub fn unusable(tokens: &[Token], index: usize, text: &str) -> Fault {
+    let before = index.checked_sub(1).and_then(|at| tokens.get(at)).copied();
+    let Some(&found) = tokens.get(index) else {
+        let Some(before) = before else { return Fault { kind: FaultKind::UnexpectedEnd, start: 0, end: 0 } };
+        return match (index.checked_sub(2).and_then(|at| tokens.get(at)), before.kind) {
+            (Some(first), Tok::Plus | Tok::Minus) if first.kind == before.kind && first.end == before.start => {
+                Fault { kind: FaultKind::MissingOperand, start: first.start, end: before.end }
+            }
+            (_, Tok::Def | Tok::Class) => Fault::at(FaultKind::UnexpectedEnd, before),
+            (_, Tok::Name) if tokens.first().is_some_and(|t| t.kind == Tok::Def) && index == 2 => {
+                Fault::at(FaultKind::MissingParams, before)
+            }
+            _ if needs_operand(before.kind) => Fault::at(FaultKind::MissingOperand, before),
+            _ => Fault::at(FaultKind::UnexpectedEnd, before),
+        };
+    };
+    let kind = match before {
+        Some(before) if matches!(before.kind, Tok::Def | Tok::Class | Tok::Dot | Tok::As) => {
+            if found.kind.is_keyword() { FaultKind::KeywordAsName } else { FaultKind::MissingName }
+        }
+        Some(_) if index == 2 && tokens.first().is_some_and(|t| t.kind == Tok::Def) => FaultKind::MissingParams,
+        _ if found.kind == Tok::Assign && before.is_some_and(|t| t.kind.is_keyword()) => FaultKind::KeywordAsName,
+        _ if found.kind == Tok::Assign => FaultKind::AssignInExpression,
+        Some(before) if before.kind.ends_value() && found.kind.starts_value() => FaultKind::MissingOperator,
+        Some(before) if needs_operand(before.kind) => FaultKind::ExpectedValue,
+        None if found.kind.is_keyword() || found.kind.is_closing() => FaultKind::Unexpected,
+        None => FaultKind::ExpectedValue,
+        Some(_) => FaultKind::Unexpected,
+    };
+    let culprit = if found.kind == Tok::Assign && kind == FaultKind::KeywordAsName { before } else { Some(found) };
+    let mut fault = Fault::at(kind, culprit.unwrap_or(found));
+    // A token that the layout put in has no text; point at what stands before it.
+    if fault.start == fault.end && fault.start > 0 {
+        fault.start =
+            text.get(..fault.end as usize).and_then(|t| t.char_indices().next_back()).map_or(0, |(at, _)| at as u32);
+    }
+    fault
+}
+
+/// Whether an operand must follow.
+fn needs_operand(kind: Tok) -> bool {
+    use Tok::*;
+    !kind.ends_value() && !matches!(kind, Comma | Colon | Semicolon | Pass | Break | Continue | Return | Yield)
+}

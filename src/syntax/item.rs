@@ -1,0 +1,399 @@
+//! Which parts of a file concern kc? Finds them among the lines at module level; all else is host code, an opaque
+//! island that is skipped whatever it holds.
+
+use super::ast::*;
+use super::block::Blocks;
+use super::builder::{Line, Small};
+use super::fault::FaultKind;
+use super::line::LineReader;
+use super::literal;
+use super::token::{Tok, Token};
+use crate::source::Span;
+
+/// A `def` with one of these as the last part of a decorator's path is read whole. The second line is the words of
+/// the built-in library.
+const FUNCTION_DECORATORS: &[&str] = &[
+    "kernel",
+    "func",
+    "func_grad",
+    "func_replay",
+    "func_native",
+    "overload", //
+    "op",
+    "cuda",
+    "zero_grad",
+    "no_grad",
+    "intrinsic",
+    "host",
+];
+/// A class with such a base is an enumeration.
+const ENUM_BASES: &[&str] = &["IntEnum", "IntFlag", "Enum", "Flag"];
+
+/// Reads the items of a file.
+pub fn items(mut lines: LineReader<'_>) -> Vec<Item> {
+    let mut out = Vec::new();
+    for fault in lines.layout.faults.iter().filter(|fault| fault.tears_layout()) {
+        lines.report(fault);
+    }
+    let count = lines.layout.lines.len();
+    let mut at = 0;
+    while at < count {
+        let end = island_end(&lines, at);
+        Island { lines: &mut lines, first: at, end }.read(&mut out);
+        at = end;
+    }
+    out
+}
+
+/// The line behind the one at `at`, its decorated definition, and all deeper lines.
+fn island_end(lines: &LineReader<'_>, mut at: usize) -> usize {
+    let all = &lines.layout.lines;
+    let outer = all.get(at).map_or(0, |line| line.column);
+    let kind = |at: usize| all.get(at).and_then(|line| lines.tokens(line).first()).map(|token| token.kind);
+    while kind(at) == Some(Tok::At) && all.get(at + 1).is_some_and(|line| line.column == outer) {
+        at += 1;
+    }
+    at += 1;
+    while all.get(at).is_some_and(|line| line.column > outer) {
+        at += 1;
+    }
+    at
+}
+
+/// The lines of one statement at module level.
+struct Island<'r, 't> {
+    lines: &'r mut LineReader<'t>,
+    first: usize,
+    end: usize,
+}
+
+impl<'t> Island<'_, 't> {
+    fn tokens(&self, index: usize) -> &'t [Token] {
+        self.lines.layout.lines.get(index).map_or(&[], |line| self.lines.tokens(line))
+    }
+
+    fn text(&self, token: Token) -> &'t str {
+        self.lines.text.get(token.start as usize..token.end as usize).unwrap_or("")
+    }
+
+    fn read(&mut self, out: &mut Vec<Item>) {
+        let mut header = self.first;
+        while header < self.end && self.tokens(header).first().is_some_and(|token| token.kind == Tok::At) {
+            header += 1;
+        }
+        let kind = |index: usize| self.tokens(header).get(index).map(|token| token.kind);
+        let is_ours = |index: usize| self.decorator(index).is_some_and(|name| FUNCTION_DECORATORS.contains(&name));
+        let ours = (self.first..header).any(is_ours);
+        let is_struct = (self.first..header).any(|index| self.decorator(index) == Some("struct"));
+        match (kind(0), kind(1)) {
+            (Some(Tok::Def), _) if ours => out.extend(self.function(header)),
+            (Some(Tok::Def), _) => out.extend(self.plain_function(header)),
+            (Some(Tok::Class), _) if is_struct || self.is_enum(header) => out.extend(self.class(header)),
+            (Some(Tok::Import | Tok::From), _) => self.imports(header, out),
+            (Some(Tok::Name), Some(Tok::Assign | Tok::Colon)) if header == self.first => self.constants(header, out),
+            (Some(Tok::Name), Some(second)) if header == self.first && is_augmented(second) => {
+                self.changed_constant(header, out);
+            }
+            (Some(Tok::Async | Tok::Class), _) => {}
+            _ if ours || is_struct => {
+                if let Some(&token) = self.tokens(self.first).first() {
+                    self.lines.report_at(FaultKind::DecoratorAlone, token);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The last part of the path of a decorator line: `kernel` of `@wp.kernel(enable_backward=False)`.
+    fn decorator(&self, index: usize) -> Option<&'t str> {
+        let tokens = self.tokens(index).get(1..)?;
+        let mut name = None;
+        for (at, token) in tokens.iter().enumerate() {
+            match token.kind {
+                Tok::Name if at % 2 == 0 => name = Some(self.text(*token)),
+                Tok::Dot if at % 2 == 1 => {}
+                Tok::LeftParen if at % 2 == 1 => return name,
+                _ => return None,
+            }
+        }
+        name
+    }
+
+    /// Whether a class header names an enumeration among its bases.
+    fn is_enum(&self, header: usize) -> bool {
+        let bases = self.tokens(header).iter().skip(2);
+        bases
+            .take_while(|token| token.kind != Tok::Colon)
+            .any(|&token| token.kind == Tok::Name && ENUM_BASES.contains(&self.text(token)))
+    }
+
+    /// The span of lines, from the first to the last token.
+    fn span(&mut self, from: usize, to: usize) -> Span {
+        Blocks { lines: self.lines, next: from, end: to }.span(from, to)
+    }
+
+    fn decorators(&mut self, header: usize) -> Vec<Decorator> {
+        let mut out = Vec::new();
+        for index in self.first..header {
+            let read = self.lines.line(index);
+            let expr = match read.line {
+                Some(Line::Decorator(expr)) => expr,
+                _ => Expr { kind: ExprKind::Error, span: self.span(index, index + 1) },
+            };
+            out.push(Decorator { expr });
+        }
+        out
+    }
+
+    fn function(&mut self, header: usize) -> Option<Item> {
+        let span = self.span(self.first, self.end);
+        let decorators = self.decorators(header);
+        let read = self.lines.line(header);
+        if read.line.is_some() && self.tokens(header).get(2).is_some_and(|t| t.kind == Tok::LeftBracket) {
+            let token = self.tokens(header)[2];
+            self.lines.report_at(FaultKind::TypeParameters, token);
+        }
+        let (name, params, returns, suite) = match read.line {
+            Some(Line::Def(name, params, returns, suite)) => (name, params, returns, suite),
+            _ => (self.name(header)?, self.salvage_params(header), None, Vec::new()),
+        };
+        let mut blocks = Blocks { lines: self.lines, next: header + 1, end: self.end };
+        let mut body = blocks.body(header, suite, 0);
+        let doc = take_doc(&mut body);
+        Some(Item::Function(Function { name, decorators, params, returns, doc, body, span }))
+    }
+
+    /// A function of the host keeps its name and parameters.
+    fn plain_function(&mut self, header: usize) -> Option<Item> {
+        let span = self.span(self.first, self.end);
+        let (name, params) = match self.lines.quiet(header).line {
+            Some(Line::Def(name, params, ..)) => (name, params),
+            _ => (self.name(header)?, Vec::new()),
+        };
+        let function =
+            Function { name, decorators: Vec::new(), params, returns: None, doc: None, body: Vec::new(), span };
+        Some(Item::Function(function))
+    }
+
+    /// The name behind `def` or `class` of a header that could not be read.
+    fn name(&self, header: usize) -> Option<Name> {
+        let token = *self.tokens(header).get(1)?;
+        let span = Span::new(self.lines.file, token.start, token.end);
+        (token.kind == Tok::Name).then(|| Name { text: self.text(token).to_owned(), span })
+    }
+
+    /// The parameters of a header that could not be read, so that the body does not seem to use unknown names: each
+    /// name before a `:` or alone between commas. Annotations that can be read are kept.
+    fn salvage_params(&self, header: usize) -> Vec<Param> {
+        let tokens = self.tokens(header).get(2..).unwrap_or(&[]);
+        let tokens =
+            if tokens.last().is_some_and(|t| t.kind == Tok::Colon) { &tokens[..tokens.len() - 1] } else { tokens };
+        let starts: Vec<usize> = (1..tokens.len())
+            .filter(|&at| {
+                let before = matches!(tokens[at - 1].kind, Tok::LeftParen | Tok::Comma | Tok::Error);
+                let after = tokens.get(at + 1).is_none_or(|t| t.kind == Tok::Colon);
+                tokens[at].kind == Tok::Name && after && (before || tokens.get(at + 1).is_some())
+            })
+            .collect();
+        let mut params = Vec::new();
+        for (index, &at) in starts.iter().enumerate() {
+            let end = starts.get(index + 1).map_or(tokens.len(), |&next| next - 1).max(at + 1);
+            let name_token = tokens[at];
+            let span = Span::new(self.lines.file, name_token.start, name_token.end);
+            // `def f(a: ...):` with nothing but this parameter.
+            let mut trial = vec![virtual_token(Tok::Def, name_token), name_token];
+            trial.push(virtual_token(Tok::LeftParen, name_token));
+            trial.extend_from_slice(&tokens[at..end]);
+            let mut read = None;
+            // The parameter list may end within this piece; try without its last tokens.
+            while read.is_none() && trial.len() > 4 {
+                let mut whole = trial.clone();
+                whole.extend([virtual_token(Tok::RightParen, name_token), virtual_token(Tok::Colon, name_token)]);
+                read = self.lines.attempt(&whole).ok();
+                if index + 1 < starts.len() || trial.len() + 4 < end - at {
+                    break;
+                }
+                trial.pop();
+            }
+            let param = match read.and_then(|read| read.line) {
+                Some(Line::Def(_, mut params, ..)) if params.len() == 1 => params.pop(),
+                _ => None,
+            };
+            params.push(param.unwrap_or_else(|| Param {
+                name: Name { text: self.text(name_token).to_owned(), span },
+                annotation: Some(Expr { kind: ExprKind::Error, span }),
+                default: None,
+                star: Star::None,
+                span,
+            }));
+        }
+        params
+    }
+
+    fn class(&mut self, header: usize) -> Option<Item> {
+        let span = self.span(self.first, self.end);
+        let decorators = self.decorators(header);
+        let (name, args, suite) = match self.lines.line(header).line {
+            Some(Line::Class(name, args, suite)) => (name, args, suite),
+            _ => (self.name(header)?, Vec::new(), Vec::new()),
+        };
+        let bases = args.into_iter().filter(|arg| arg.name.is_none()).map(|arg| arg.value).collect();
+        let mut members = Vec::new();
+        let mut doc = None;
+        self.members(suite, false, &mut members, &mut doc);
+        let base = self.lines.layout.lines.get(header + 1).map_or(0, |line| line.column);
+        let mut at = header + 1;
+        while at < self.end {
+            let column = self.lines.layout.lines.get(at).map_or(0, |line| line.column);
+            let first = self.tokens(at).first().copied();
+            let foreign =
+                first.is_none_or(|t| t.kind.opens_block() || matches!(t.kind, Tok::At | Tok::Try | Tok::With));
+            if !foreign {
+                if column > base
+                    && let Some(token) = first
+                {
+                    self.lines.report_at(FaultKind::UnexpectedIndent, token);
+                }
+                let read = self.lines.line(at);
+                if let Some(Line::Simple(smalls)) = read.line {
+                    self.members(smalls, read.unsupported, &mut members, &mut doc);
+                }
+            }
+            at += 1;
+            // Methods, and whatever hangs on a line that is not ours.
+            while foreign && self.lines.layout.lines.get(at).is_some_and(|line| line.column > column) && at < self.end {
+                at += 1;
+            }
+        }
+        if header + 1 == self.end
+            && members.is_empty()
+            && doc.is_none()
+            && self.tokens(header).last().is_some_and(|t| t.kind == Tok::Colon)
+            && let Some(&token) = self.tokens(header).first()
+        {
+            self.lines.report_at(FaultKind::MissingBody, token);
+        }
+        Some(Item::Class(Class { name, decorators, bases, members, doc, span }))
+    }
+
+    fn members(&self, smalls: Vec<Small>, unsupported: bool, members: &mut Vec<Member>, doc: &mut Option<String>) {
+        for small in smalls {
+            let Small::Stmt(stmt) = small else { continue };
+            let (target, annotation, value) = match stmt.kind {
+                StmtKind::AnnAssign { target, annotation, value } => (target, Some(annotation), value),
+                StmtKind::Assign { mut targets, value } if targets.len() == 1 => match targets.pop() {
+                    Some(target) => (target, None, Some(value)),
+                    None => continue,
+                },
+                StmtKind::Expr(Expr { kind: ExprKind::Str(text), .. }) if members.is_empty() && doc.is_none() => {
+                    *doc = Some(literal::dedent(&text));
+                    continue;
+                }
+                _ => continue,
+            };
+            if let ExprKind::Name(text) = target.kind {
+                let value = value.map(|value| if unsupported { opaque(value.span) } else { value });
+                members.push(Member { name: Name { text, span: target.span }, annotation, value });
+            }
+        }
+    }
+
+    fn imports(&mut self, header: usize, out: &mut Vec<Item>) {
+        if let Some(Line::Simple(smalls)) = self.lines.line(header).line {
+            for small in smalls {
+                match small {
+                    Small::Import(imports) => out.extend(imports.into_iter().map(Item::Import)),
+                    Small::Stmt(stmt) => constant(stmt, false, out),
+                }
+            }
+        }
+    }
+
+    /// `NAME = value`: what cannot be read is host code.
+    fn constants(&mut self, header: usize, out: &mut Vec<Item>) {
+        let read = self.lines.quiet(header);
+        let readable = read.faults.is_empty() && !read.unsupported;
+        match read.line {
+            Some(Line::Simple(smalls)) => {
+                for small in smalls {
+                    match small {
+                        Small::Import(imports) => out.extend(imports.into_iter().map(Item::Import)),
+                        Small::Stmt(stmt) => constant(stmt, !readable, out),
+                    }
+                }
+            }
+            _ if self.tokens(header).iter().any(|token| token.kind == Tok::Assign) => {
+                self.changed_constant(header, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// A name whose value only the host knows.
+    fn changed_constant(&mut self, header: usize, out: &mut Vec<Item>) {
+        let span = self.span(header, header + 1);
+        if let Some(&token) = self.tokens(header).first() {
+            let name =
+                Name { text: self.text(token).to_owned(), span: Span::new(self.lines.file, token.start, token.end) };
+            out.push(Item::Constant(Constant { name, value: opaque(span), span }));
+        }
+    }
+}
+
+fn virtual_token(kind: Tok, near: Token) -> Token {
+    Token { kind, start: near.start, end: near.start }
+}
+
+fn opaque(span: Span) -> Expr {
+    Expr { kind: ExprKind::Opaque, span }
+}
+
+/// The constants that a statement at module level makes.
+fn constant(stmt: Stmt, hide: bool, out: &mut Vec<Item>) {
+    let span = stmt.span;
+    let (targets, value) = match stmt.kind {
+        StmtKind::Assign { targets, value } => (targets, value),
+        StmtKind::AnnAssign { target, value: Some(value), .. } => (vec![target], value),
+        StmtKind::AugAssign { target, value, .. } => (vec![target], opaque(value.span)),
+        _ => return,
+    };
+    for target in targets {
+        if let ExprKind::Name(text) = target.kind {
+            let name = Name { text, span: target.span };
+            let value = if hide { opaque(value.span) } else { value.clone() };
+            out.push(Item::Constant(Constant { name, value, span }));
+        }
+    }
+}
+
+fn is_augmented(kind: Tok) -> bool {
+    use Tok::*;
+    matches!(
+        kind,
+        PlusAssign
+            | MinusAssign
+            | StarAssign
+            | SlashAssign
+            | DoubleSlashAssign
+            | PercentAssign
+            | DoubleStarAssign
+            | AtAssign
+            | AmperAssign
+            | BarAssign
+            | CaretAssign
+            | ShiftLeftAssign
+            | ShiftRightAssign
+    )
+}
+
+/// Takes the docstring out of a body.
+fn take_doc(body: &mut Vec<Stmt>) -> Option<String> {
+    match body.first() {
+        Some(Stmt { kind: StmtKind::Expr(Expr { kind: ExprKind::Str(text), .. }), .. }) => {
+            let doc = literal::dedent(text);
+            body.remove(0);
+            Some(doc)
+        }
+        _ => None,
+    }
+}

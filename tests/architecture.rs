@@ -1,0 +1,262 @@
+//! Keeps the house as it is drawn in `src/lib.rs`: who may import whom, who may print or open files, how long a file
+//! may be.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Which modules of the crate each module may name. A module may always name itself.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("ids", &[]),
+    ("source", &["ids"]),
+    ("types", &["ids", "source"]),
+    ("diag", &["ids", "source"]),
+    ("ir", &["ids", "source", "types"]),
+    ("syntax", &["ids", "source", "diag"]),
+    ("library", &["ids", "source", "diag", "syntax", "types", "ir"]),
+    ("check", &["ids", "source", "diag", "syntax", "types", "ir", "library"]),
+    ("lower", &["ids", "source", "types", "ir", "check"]),
+    ("passes", &["ids", "source", "types", "ir"]),
+    ("codegen", &["ids", "source", "types", "ir"]),
+    ("run", &["ids", "source", "diag", "types", "ir", "codegen"]),
+    ("driver", &["ids", "source", "diag", "types", "ir", "syntax", "library", "check", "lower", "passes", "codegen"]),
+    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "run", "driver"]),
+    // The two roots.
+    ("lib", &[]),
+    ("main", &["cli"]),
+];
+
+const MAX_LINES: &[(&str, usize)] =
+    &[("src/main.rs", 60), ("grammar/", 600), ("src/", 800), ("tests/", 800), ("stdlib/", 800)];
+
+struct File {
+    /// Relative to the repository, with `/`.
+    path: String,
+    text: String,
+    /// The code alone: no comments, no text literals, nothing from the first `#[cfg(test)]` of a module on.
+    code: String,
+}
+
+impl File {
+    /// The module a source file belongs to: `src/codegen/cuda/mod.rs` is in `codegen`.
+    fn module(&self) -> &str {
+        let inside = self.path.strip_prefix("src/").unwrap_or(&self.path);
+        inside.split('/').next().unwrap_or_default().trim_end_matches(".rs")
+    }
+
+    fn is_test(&self) -> bool {
+        self.path.ends_with("tests.rs") || self.path.contains("/tests/")
+    }
+}
+
+fn files(folder: &str, extension: &str) -> Vec<File> {
+    fn visit(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.expect("a readable folder").path();
+            if path.is_dir() {
+                visit(&path, extension, found);
+            } else if path.extension().is_some_and(|e| e == extension) {
+                found.push(path);
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    visit(&root.join(folder), extension, &mut found);
+    found.sort();
+    found
+        .iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(path).expect("a readable text");
+            let code = code_of(&text);
+            let path = path.strip_prefix(root).expect("below the root").to_string_lossy().replace('\\', "/");
+            File { path, text, code }
+        })
+        .collect()
+}
+
+fn sources() -> Vec<File> {
+    let files: Vec<File> = files("src", "rs").into_iter().filter(|file| !file.is_test()).collect();
+    assert!(files.len() > 10, "the sources were not found");
+    files
+}
+
+/// Blanks out comments and text literals, and cuts the test module off.
+fn code_of(text: &str) -> String {
+    let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
+    let mut code = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let skip = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if let Some(raw) = rest.strip_prefix("r#\"") {
+            raw.find("\"#").map_or(rest.len(), |end| end + 5)
+        } else if c == '"' {
+            let mut escaped = false;
+            let end = rest[1..].find(|c| {
+                let end = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                end
+            });
+            end.map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
+            rest[1..].find("'").map_or(rest.len(), |end| end + 2)
+        } else {
+            code.push(c);
+            c.len_utf8()
+        };
+        rest = &rest[skip..];
+    }
+    code
+}
+
+/// The first path elements after `crate::`, also inside `crate::{a, b::c}`.
+fn imports(code: &str) -> BTreeSet<String> {
+    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let mut found = BTreeSet::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        let Some(group) = rest.strip_prefix('{') else {
+            found.insert(word(rest));
+            continue;
+        };
+        let mut depth = 0;
+        let mut item = String::new();
+        for c in group.chars() {
+            match c {
+                '}' if depth == 0 => break,
+                ',' if depth == 0 => {
+                    found.insert(word(item.trim()));
+                    item.clear();
+                    continue;
+                }
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            item.push(c);
+        }
+        found.insert(word(item.trim()));
+    }
+    found
+}
+
+fn report(faults: Vec<String>) {
+    assert!(faults.is_empty(), "\n  {}\n", faults.join("\n  "));
+}
+
+#[test]
+fn modules_import_along_the_arrows() {
+    let modules: Vec<&str> = ARROWS.iter().map(|(module, _)| *module).collect();
+    let mut faults = Vec::new();
+    for file in sources() {
+        let module = file.module();
+        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == module) else {
+            faults.push(format!("{}: `{module}` is not in the drawing; add it to ARROWS", file.path));
+            continue;
+        };
+        for import in imports(&file.code) {
+            if modules.contains(&import.as_str()) && import != module && !allowed.contains(&import.as_str()) {
+                faults.push(format!("{}: `{module}` may not import `{import}`", file.path));
+            }
+        }
+        if file.path.starts_with("src/codegen/cuda/") && file.code.contains("codegen::llvm") {
+            faults.push(format!("{}: the CUDA text does not depend on LLVM", file.path));
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn foreign_crates_stay_in_their_corner() {
+    const CORNERS: &[(&str, &str)] = &[
+        ("inkwell::", "src/codegen/llvm/"),
+        ("llvm_sys::", "src/codegen/llvm/"),
+        ("logos::", "src/syntax/"),
+        ("lalrpop_util::", "src/syntax/"),
+        ("ariadne::", "src/diag/render/"),
+        ("clap::", "src/cli/"),
+        ("npyz::", "src/run/"),
+    ];
+    let mut faults = Vec::new();
+    for file in sources() {
+        for (name, corner) in CORNERS {
+            if file.code.contains(name) && !file.path.starts_with(corner) {
+                faults.push(format!("{}: only {corner} uses {name}", file.path));
+            }
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn the_core_is_pure() {
+    const PRINTING: &[&str] = &["println!", "print!(", "eprint!(", "dbg!", "io::stdout", "io::stderr"];
+    const WORLD: &[&str] = &["std::fs", "File::open", "std::time", "Instant::now", "std::env::var", "std::process"];
+    let mut faults = Vec::new();
+    for file in sources() {
+        let (module, path) = (file.module(), &file.path);
+        for word in PRINTING.iter().filter(|word| file.code.contains(**word)) {
+            if module != "cli" {
+                faults.push(format!("{path}: only the command line prints ({word})"));
+            }
+        }
+        for word in WORLD.iter().filter(|word| file.code.contains(**word)) {
+            if !["cli", "driver", "run", "main"].contains(&module) {
+                faults.push(format!("{path}: the core touches no files, clock or environment ({word})"));
+            }
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn nothing_is_left_to_chance() {
+    let mut faults = Vec::new();
+    for file in sources() {
+        for (number, line) in file.code.lines().enumerate() {
+            for word in [".unwrap()", "todo!(", "unimplemented!("] {
+                if line.contains(word) {
+                    faults.push(format!(
+                        "{}:{}: `{word}`: report it, or `expect` with a reason",
+                        file.path,
+                        number + 1
+                    ));
+                }
+            }
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn files_are_short_and_say_what_they_are() {
+    let mut faults = Vec::new();
+    let code = files("src", "rs").into_iter().chain(files("tests", "rs"));
+    for file in code.chain(files("grammar", "lalrpop")).chain(files("stdlib", "py")) {
+        let lines = file.text.lines().count();
+        let limit = MAX_LINES.iter().find(|(prefix, _)| file.path.starts_with(prefix)).map_or(800, |(_, limit)| *limit);
+        if lines > limit {
+            faults.push(format!("{}: {lines} lines; at most {limit}", file.path));
+        }
+        if file.path.ends_with(".rs") && !file.path.ends_with("tests.rs") && !file.text.starts_with("//!") {
+            faults.push(format!("{}: begins with `//!` and the question it answers", file.path));
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn every_library_module_has_an_arrow() {
+    let lib = files("src", "rs").into_iter().find(|file| file.path == "src/lib.rs").expect("src/lib.rs");
+    for line in lib.code.lines().filter_map(|line| line.strip_prefix("pub mod ")) {
+        let module = line.trim_end_matches(';');
+        assert!(ARROWS.iter().any(|(name, _)| *name == module), "`{module}` has no arrows");
+    }
+}
+
+#[test]
+fn imports_are_read_as_rust_reads_them() {
+    let code =
+        code_of("use crate::{a::{b, c}, d};\n// crate::no\nlet s = \"crate::no\";\ncrate::e::f();\nuse crate::g;");
+    assert_eq!(imports(&code), ["a", "d", "e", "g"].map(String::from).into());
+}
