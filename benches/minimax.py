@@ -160,6 +160,71 @@ def both_sides(f, high, terms, bits, weight):
     return fit(f, -mpfr(high), high, range(terms), bits, weight=weight)
 
 
+SQRT_PI = gmpy2.sqrt(PI)
+
+
+def erf_tail(z):
+    """erf(x) / x - 1."""
+    x = gmpy2.sqrt(z)
+    return gmpy2.erf(x) / x - 1
+
+
+def erf_weight(z):
+    x = gmpy2.sqrt(z)
+    return x / gmpy2.erf(x)
+
+
+def erfcx(x):
+    """exp(x^2) erfc(x)."""
+    return gmpy2.exp(x * x) * gmpy2.erfc(x)
+
+
+def erfc_scaled(center):
+    """(1 + 2 x) erfcx(x) as a function of t = (x - center) / (x + center)."""
+
+    def scaled(t):
+        x = center * (1 + t) / (1 - t)
+        return (1 + 2 * x) * erfcx(x)
+
+    return scaled
+
+
+def erfc_fit(center, top, terms, bits):
+    top = mpfr(top)
+    return fit(erfc_scaled(center), mpfr(-1), (top - center) / (top + center), range(terms), bits)
+
+
+def inverse_erfc(x):
+    """y with erfc(y) = x, for 0 < x <= 1, by Newton's method."""
+    y = gmpy2.sqrt(-gmpy2.log(x)) if x < mpfr("0.1") else (1 - x)
+    for _ in range(200):
+        step = (gmpy2.erfc(y) - x) * gmpy2.exp(y * y) * SQRT_PI / 2
+        step = min(step, mpfr(1))
+        y += step
+        if abs(step) < abs(y) * mpfr("1e-60"):
+            break
+    return y
+
+
+def inverse_ratio(w):
+    """erfinv(x) / x where w = -log(1 - x^2)."""
+    if w < mpfr("1e-20"):
+        return SQRT_PI / 2
+    x = gmpy2.sqrt(-gmpy2.expm1(-w))
+    return inverse_erfc(gmpy2.exp(-w) / (1 + x)) / x
+
+
+def inverse_fit(low, high, terms, bits, center, root):
+    """erfinv(x) / x as a polynomial in w - center or, for large w, in sqrt(w) - center."""
+    def f(v):
+        return inverse_ratio((v + center) ** 2 if root else v + center)
+
+    low, high, center = mpfr(low), mpfr(high), mpfr(center)
+    if root:
+        low, high = gmpy2.sqrt(low), gmpy2.sqrt(high)
+    return fit(f, low - center, high - center, range(terms), bits, grid=300)
+
+
 SETS = {
     "sin_f32": lambda: odd(gmpy2.sin, QUARTER, 3, 24),
     "cos_f32": lambda: fit(cos_tail, mpfr("1e-9"), QUARTER**2, range(3), 24, weight=lambda z: z**2),
@@ -186,6 +251,14 @@ SETS = {
     "pow_log2_f64": lambda: fit(lambda z: ((gmpy2.atanh(gmpy2.sqrt(z)) / gmpy2.sqrt(z) - 1) / z - mpfr(1) / 3) / z * 2 / LN2,
                                 mpfr("1e-9"), mpfr("0.02945"), range(9), 53, weight=lambda z: z**2),
     "exp2_f64": lambda: both_sides(lambda r: gmpy2.expm1(r * LN2) / r, mpfr("0.5001"), 12, 53, lambda r: abs(r)),
+    "sinh_f32": lambda: odd(gmpy2.sinh, mpfr(1), 4, 24),
+    "sinh_f64": lambda: odd(gmpy2.sinh, mpfr(1), 8, 53),
+    "erf_f32": lambda: fit(erf_tail, mpfr("1e-9"), mpfr("0.85") ** 2, range(6), 24, weight=erf_weight),
+    "erf_f64": lambda: fit(erf_tail, mpfr("1e-9"), mpfr("0.85") ** 2, range(12), 53, weight=erf_weight),
+    "erfc_f32": lambda: erfc_fit(mpfr(3), 10.2, 10, 24),
+    "erfc_f64": lambda: erfc_fit(mpfr(4), 27.3, 22, 53),
+    "erfinv_small_f32": lambda: inverse_fit("1e-9", 5, 9, 24, 2.5, False),
+    "erfinv_large_f32": lambda: inverse_fit(5, 104, 10, 24, 3, True),
     "tanh_f32": lambda: odd(gmpy2.tanh, mpfr("0.56"), 5, 24),
 }
 

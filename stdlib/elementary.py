@@ -1,8 +1,8 @@
-# The elementary functions: documentation, domain, gradient. The computation is in elementary_f32.py, elementary_f64.py and,
-# for 16-bit floats, through float32 in elementary_f16.py. docs/accuracy.md has the measured error bounds.
+# The elementary functions: documentation, domain, gradient. The computation is in elementary_f32.py,
+# elementary_f64.py and, for 16-bit floats, through float32 in elementary_f16.py. docs/accuracy.md has the measured error bounds.
 
 
-# ---- Exponential and logarithm ------------------------------------------------------------------------------------------
+# ---- Exponential and logarithm ----------------------------------------------------------------------------------------
 
 
 @func
@@ -32,7 +32,7 @@ def _(x: Float, adj_ret: Float):
 @func
 @cuda("powf", "pow")
 def pow(x: Float, y: Float) -> Float:
-    """`x` to the power `y`. 1 for `y = 0` and for `x = 1`; NaN for `x < 0` unless `y` is whole; special values as in C."""
+    """`x` to the power `y`. 1 for `y = 0` and for `x = 1`; NaN for `x < 0` unless `y` is whole; the rest as in C."""
     return _pow(x, y)
 
 
@@ -45,7 +45,7 @@ def _(x: Float, y: Float, adj_ret: Float):
         adjoint[y] += log(x) * pow(x, y) * adj_ret
 
 
-# ---- Trigonometric ------------------------------------------------------------------------------------------------------
+# ---- Trigonometric ----------------------------------------------------------------------------------------------------
 
 
 @func
@@ -153,7 +153,7 @@ def _(y: Float, x: Float, adj_ret: Float):
         adjoint[x] -= y / d * adj_ret
 
 
-# ---- Hyperbolic ---------------------------------------------------------------------------------------------------------
+# ---- Hyperbolic -------------------------------------------------------------------------------------------------------
 
 
 @func

@@ -70,7 +70,7 @@ def _round_even(x: Float) -> Float:
     """The nearest integer, ties to even."""
 
 
-# ---- Operators as functions ---------------------------------------------------------------------------------------------
+# ---- Operators as functions -------------------------------------------------------------------------------------------
 
 
 @op("add")
@@ -211,7 +211,7 @@ def lshift(a: Int, b: Int) -> Int:
 @op("shr")
 @no_grad("integers")
 def rshift(a: Int, b: Int) -> Int:
-    """`a >> b`, arithmetic for signed integers; 0 (or -1 for negative `a`) when `b` is the width or more, or negative."""
+    """`a >> b`, arithmetic if signed; 0 (-1 for negative `a`) when `b` is the width or more, or negative."""
 
 
 @func
@@ -221,7 +221,7 @@ def bit_count(x: Int) -> int32:
     return int32(_pop_count(x))
 
 
-# ---- Magnitude, sign, order ---------------------------------------------------------------------------------------------
+# ---- Magnitude, sign, order -------------------------------------------------------------------------------------------
 
 
 @op("abs")
@@ -313,7 +313,7 @@ def _(x: Float, low: Float, high: Float, adj_ret: Float):
         adjoint[high] += adj_ret
 
 
-# ---- Classification -----------------------------------------------------------------------------------------------------
+# ---- Classification ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -340,7 +340,7 @@ def isfinite(x: Float) -> bool:
     return abs(x) < Float(_float_from_bits(uint32(0x7F800000)))
 
 
-# ---- Rounding to integers -----------------------------------------------------------------------------------------------
+# ---- Rounding to integers ---------------------------------------------------------------------------------------------
 
 
 @op("floor")
@@ -384,7 +384,7 @@ def frac(x: Float) -> Float:
     return x - trunc(x)
 
 
-# ---- Square root, angles, interpolation ---------------------------------------------------------------------------------
+# ---- Square root, angles, interpolation -------------------------------------------------------------------------------
 
 
 @op("sqrt")
