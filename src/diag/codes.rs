@@ -83,9 +83,25 @@ codes! {
     E0999 "internal-error" "a fault of kc itself";
 
     // 10 launch files and arguments
+    E1001 "launch-file-invalid" "launch file cannot be read or is malformed";
+    E1002 "launch-format-unknown" "launch file has an unknown format version";
+    E1003 "kernel-not-found" "no such kernel in the source file";
+    E1004 "argument-names" "arguments do not match the kernel's parameters";
+    E1005 "argument-type" "argument has another type than the kernel's parameter";
+    E1006 "size-invalid" "extent or size is out of range";
+    E1007 "array-file-invalid" "array file cannot be read";
+    E1008 "array-missing" "array is not in the file";
+    E1009 "array-mismatch" "stored array has another shape or type than the argument";
+    E1010 "array-placement" "strides or alias cannot be used";
+    E1011 "value-invalid" "value does not fit its type";
+    E1012 "option-invalid" "command line option is malformed";
+    E1013 "output-not-written" "results cannot be written";
 
     // 11 running
-
+    E1101 "index-out-of-bounds" "index is out of bounds";
+    E1102 "assertion-failed" "an assertion in the kernel failed";
+    E1103 "gradients-unavailable" "gradients are not available yet";
+    E1104 "device-unavailable" "device is not available";
 }
 
 impl Code {
