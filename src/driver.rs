@@ -18,7 +18,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module};
 use crate::source::{FileId, SourceFile, SourceMap, Span};
 use crate::syntax::{self, ast};
-use crate::{lower, passes};
+use crate::{check, lower, passes};
 
 /// One source file on its way: what was found in it, and the IR of what is good.
 #[derive(Debug, Default)]
@@ -103,8 +103,7 @@ impl Compilation {
         let Compilation { sources, diagnostics, timings, .. } = self;
         let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
         self.declared = declared(&parsed);
-        diagnostics.push(Diagnostic::new(Code::E0999, "Python input is not wired yet; give a `.ir` file"));
-        let checked = Checked::default();
+        let checked = timings.time("check", || check::check(&parsed, sources, diagnostics));
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked
     }
