@@ -12,7 +12,7 @@ pub use input::{MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, Artefact, Opt, Options};
 pub use timings::Timings;
 
-use crate::check::tree::Checked;
+use crate::check::{self, Checked};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module};
