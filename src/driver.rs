@@ -18,7 +18,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module};
 use crate::source::{FileId, SourceFile, SourceMap, Span};
 use crate::syntax::{self, ast};
-use crate::{check, lower, passes};
+use crate::{lower, passes};
 
 /// One source file on its way: what was found in it, and the IR of what is good.
 #[derive(Debug, Default)]
