@@ -77,7 +77,9 @@ fn backend(
                 .map_err(|error| Box::new(error.into()));
         }
         Artefact::Ir => Ok(ir::print::print(module)),
-        Artefact::Cuda | Artefact::Header | Artefact::Metadata => todo!(),
+        Artefact::Cuda | Artefact::Header | Artefact::Metadata => {
+            return Err(Box::new(Diagnostic::new(crate::diag::Code::E0999, "this artefact is not wired yet")));
+        }
     };
     text.map(String::into_bytes).map_err(|error| Box::new(error.into()))
 }
