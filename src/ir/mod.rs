@@ -41,7 +41,7 @@
 //! 17. A local array is a reference. A `local_array` instruction names one piece of memory per call of its function, which it
 //!     zeroes each time it runs; the reference is good until the function returns, so it is not among its results.
 //!
-//! Text form: [`print`](mod@print). [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
+//! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.
 
 use smallvec::SmallVec;
@@ -53,6 +53,7 @@ use crate::types::{Scalar, StructTable, Type};
 pub mod build;
 pub mod eval;
 pub mod interp;
+pub mod parse;
 pub mod print;
 mod text;
 pub mod verify;

@@ -1,1 +1,7 @@
 //! IR to simpler IR. This file is the table of contents: order and reason.
+
+mod select;
+#[cfg(test)]
+mod select_tests;
+
+pub use select::select;

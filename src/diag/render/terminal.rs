@@ -113,11 +113,9 @@ fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<St
     let mut report = Report::build(ReportKind::Advice, local(primary.0, &primary.1)).with_config(config);
     for (order, (id, range, message)) in ranges.iter().enumerate() {
         let color = if order == 0 { strong } else { Color::Blue };
-        let mut label = Label::new(local(*id, range)).with_color(color);
-        if !message.is_empty() {
-            label = label.with_message(printable(message));
-        }
-        report.add_label(label);
+        // A label without words would not be drawn.
+        let message = if message.is_empty() { "here".to_string() } else { printable(message) };
+        report.add_label(Label::new(local(*id, range)).with_color(color).with_message(message));
     }
     let mut cache = Excerpts(excerpts);
     let mut bytes = Vec::new();
