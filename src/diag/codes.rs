@@ -98,6 +98,7 @@ codes! {
     E0503 "literal-range" "a number that does not fit its type";
 
     // 08 back ends
+    E0820 "no-cuda-text" "a construct without CUDA C++ form";
 
     // 09 kc itself
     E0901 "unreadable-file" "a file that cannot be read";
