@@ -19,7 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("check", &["ids", "source", "diag", "syntax", "types", "ir", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir"]),
-    ("codegen", &["ids", "source", "types", "ir", "codegen::abi"]),
+    ("codegen", &["ids", "source", "diag", "types", "ir", "codegen::abi"]),
     ("run", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi"]),
     ("driver", &["ids", "source", "diag", "types", "ir", "syntax", "library", "check", "lower", "passes", "codegen"]),
     ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver"]),

@@ -98,6 +98,9 @@ codes! {
     E0503 "literal-range" "a number that does not fit its type";
 
     // 08 back ends
+    E0801 "llvm-refused" "LLVM could not compile a kernel";
+    E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
+    E0803 "parameters-too-large" "more parameter bytes than a kernel can have";
     E0820 "no-cuda-text" "a construct without CUDA C++ form";
 
     // 09 kc itself
@@ -115,7 +118,7 @@ codes! {
     // 10 launch files and arguments
     E1001 "launch-file-invalid" "launch file cannot be read or is malformed";
     E1002 "launch-format-unknown" "launch file has an unknown format version";
-    E1003 "kernel-not-found" "no such kernel in the source file";
+    E1003 "kernel-not-named" "a source file with several kernels, and none is named";
     E1004 "argument-names" "arguments do not match the kernel's parameters";
     E1005 "argument-type" "argument has another type than the kernel's parameter";
     E1006 "size-invalid" "extent or size is out of range";
@@ -125,7 +128,6 @@ codes! {
     E1010 "array-placement" "strides or alias cannot be used";
     E1011 "value-invalid" "value does not fit its type";
     E1012 "option-invalid" "command line option is malformed";
-    E1013 "output-not-written" "results cannot be written";
 
     // 11 running
     E1101 "index-out-of-bounds" "index is out of bounds";
