@@ -57,13 +57,7 @@ fn parts(ty: Type) -> Parts {
 type PartOp<'a> = &'a mut dyn FnMut(&[Expr], Type, &mut Prelude) -> Expr;
 
 /// The body of a function with parameters `a`, `b`, ... (`is_scalar` says which are no composites) that gives `result`.
-fn body(
-    result: Type,
-    params: &[(&str, bool)],
-    op: PartOp<'_>,
-    structs: &StructTable,
-    prelude: &mut Prelude,
-) -> String {
+fn body(result: Type, params: &[(&str, bool)], op: PartOp<'_>, structs: &StructTable, prelude: &mut Prelude) -> String {
     let name = type_name(result, structs);
     let s = result.scalar_part().unwrap_or(Scalar::F32);
     let operands = |member: &str| -> Vec<Expr> {
@@ -74,10 +68,8 @@ fn body(
     };
     match parts(result) {
         Parts::Members(members) => {
-            let values: Vec<String> = members
-                .iter()
-                .map(|m| text(&scalar::typed(s, op(&operands(m), Type::Scalar(s), prelude))))
-                .collect();
+            let values: Vec<String> =
+                members.iter().map(|m| text(&scalar::typed(s, op(&operands(m), Type::Scalar(s), prelude)))).collect();
             format!("{{ return {name}{{{}}}; }}", values.join(", "))
         }
         Parts::Loop { n, member, part } => {
@@ -346,7 +338,8 @@ pub fn atomic(op: AtomicOp, ty: Type, structs: &StructTable, prelude: &mut Prelu
     }
     let ty = scalar_name(s);
     let signature = format!("{ty} {name}({ty} *p, {ty} value)");
-    if s == Scalar::I64 && matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exchange | AtomicOp::Add)
+    if s == Scalar::I64
+        && matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor | AtomicOp::Exchange | AtomicOp::Add)
     {
         prelude.scalar(Scalar::U64);
         prelude.function(signature, |_| format!("{{ return (int64){name}((uint64 *)p, (uint64)value); }}"));

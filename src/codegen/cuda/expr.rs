@@ -131,9 +131,7 @@ impl Translator<'_> {
             Op::ThreadIndex(n) => self.thread_index(*n).ok_or_else(|| self.fault(inst, "`tid()` in a function"))?,
             Op::BlockDim => Expr::cast("int", Expr::atom("blockDim.x")),
             Op::Extent(array, dim) => match self.function.ty(*array) {
-                Type::Local(local) => {
-                    Expr::atom(local.shape.get(usize::from(*dim)).copied().unwrap_or(1).to_string())
-                }
+                Type::Local(local) => Expr::atom(local.shape.get(usize::from(*dim)).copied().unwrap_or(1).to_string()),
                 _ => self.value(*array)?.member("shape").index(Expr::atom(dim.to_string())),
             },
             Op::IsSet(array) => match self.function.ty(*array) {
@@ -311,13 +309,7 @@ impl Translator<'_> {
     }
 
     /// A part of an array element that can be assigned to or pointed at.
-    fn place(
-        &mut self,
-        inst: &Inst,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-    ) -> Result<(Expr, Type), Fault> {
+    fn place(&mut self, inst: &Inst, array: ValueId, index: &[ValueId], path: &Path) -> Result<(Expr, Type), Fault> {
         let (element, ty) = self.element(inst, array, index)?;
         if self.first_unchecked_step(ty, path).is_some() {
             return Err(self.fault(inst, "an atomic operation on a component chosen at run time"));
@@ -449,7 +441,7 @@ impl Translator<'_> {
     }
 
     pub fn declare_compound(&mut self, target: &Expr, ty: Type, value: &Expr) {
-        if let Expr::Infix(op, a, b) = value
+        if let Expr::Infix(op, a, _) = value
             && op.has_assignment()
             && **a == *target
         {

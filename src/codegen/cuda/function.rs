@@ -74,7 +74,7 @@ pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude
         let ty = members.first().map_or(crate::types::I32, |&m| function.ty(m));
         vars.push(VarData { ty, hint: names::hint(shared, function, &variables, members), by_reference: false });
     }
-    let mut translator = Translator {
+    let translator = Translator {
         shared,
         function,
         plan: &plan,
@@ -364,9 +364,7 @@ impl<'a> Translator<'a> {
         let k = || Expr::Var(var);
         let (condition, step) = match known {
             Some(0) => return Ok(()),
-            Some(n) => {
-                (Expr::infix(if n > 0 { Infix::Lt } else { Infix::Gt }, k(), end), Expr::atom(n.to_string()))
-            }
+            Some(n) => (Expr::infix(if n > 0 { Infix::Lt } else { Infix::Gt }, k(), end), Expr::atom(n.to_string())),
             None => {
                 let step = self.value(*step)?;
                 let zero = || Expr::atom("0");

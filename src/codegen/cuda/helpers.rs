@@ -15,7 +15,6 @@ pub enum Helper {
     RoundToOdd,
     IntRoundToOdd,
     FmaRoundToOdd,
-    AtomicAddInt64,
     AtomicBits,
     AtomicUpdate,
     AtomicCas,
@@ -33,7 +32,6 @@ impl Helper {
             Helper::Saturate => "saturate",
             Helper::RoundToOdd | Helper::IntRoundToOdd => "round_to_odd",
             Helper::FmaRoundToOdd => "fma_round_to_odd",
-            Helper::AtomicAddInt64 => "atomicAdd",
             Helper::AtomicBits => "compare_and_swap_bits",
             Helper::AtomicUpdate => "atomic_update",
             Helper::AtomicCas => "compare_and_swap",
@@ -42,9 +40,22 @@ impl Helper {
 
     /// Every helper's name: variables and functions of the text avoid them.
     pub const NAMES: &[&str] = &[
-        "wrap", "safe_div", "safe_rem", "floor_div", "shift_left", "shift_right", "saturate", "round_to_odd",
-        "fma_round_to_odd", "compare_and_swap_bits", "atomic_update", "compare_and_swap", "component", "set_component",
-        "cw_mul", "cw_div",
+        "wrap",
+        "safe_div",
+        "safe_rem",
+        "floor_div",
+        "shift_left",
+        "shift_right",
+        "saturate",
+        "round_to_odd",
+        "fma_round_to_odd",
+        "compare_and_swap_bits",
+        "atomic_update",
+        "compare_and_swap",
+        "component",
+        "set_component",
+        "cw_mul",
+        "cw_div",
     ];
 
     /// The helpers that this one calls.
@@ -53,14 +64,6 @@ impl Helper {
             Helper::FloorDiv => &[Helper::SafeDiv],
             Helper::FmaRoundToOdd => &[Helper::RoundToOdd],
             Helper::AtomicUpdate | Helper::AtomicCas => &[Helper::AtomicBits],
-            _ => &[],
-        }
-    }
-
-    /// The number types that this one names.
-    pub fn scalars(self) -> &'static [Scalar] {
-        match self {
-            Helper::AtomicAddInt64 => &[Scalar::I64, Scalar::U64],
             _ => &[],
         }
     }
@@ -165,11 +168,6 @@ static __device__ float fma_round_to_odd(double a, double b, double c) {
     if (sum - sum == 0 && error != 0 && bits % 2 == 0) bits += (error > 0) == (sum > 0) ? 1 : -1;
     return round_to_odd(__longlong_as_double(bits));
 }
-"
-            }
-            Helper::AtomicAddInt64 => {
-                "\
-static __device__ int64 atomicAdd(int64 *p, int64 value) { return (int64)atomicAdd((uint64 *)p, (uint64)value); }
 "
             }
             Helper::AtomicBits => {

@@ -25,9 +25,7 @@ pub fn literal(c: Const, prelude: &mut Prelude) -> Expr {
         },
         Scalar::U64 => Expr::atom(unsigned(c.bits, "ull")),
         Scalar::U32 => Expr::atom(unsigned(c.bits, "u")),
-        Scalar::I32 if c.bits as i32 == i32::MIN => {
-            Expr::infix(Infix::Sub, Expr::atom("-2147483647"), Expr::atom("1"))
-        }
+        Scalar::I32 if c.bits as i32 == i32::MIN => Expr::infix(Infix::Sub, Expr::atom("-2147483647"), Expr::atom("1")),
         Scalar::I8 | Scalar::I16 | Scalar::I32 => Expr::atom((c.bits as i64).to_string()),
         Scalar::U8 | Scalar::U16 => Expr::atom(c.bits.to_string()),
     }

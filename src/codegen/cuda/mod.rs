@@ -45,11 +45,7 @@ pub struct CudaOptions {
 /// Prints some kernels of a module, with the functions they call. The error names the construct that has no CUDA form.
 pub fn emit(module: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
     let order = call_order(module, kernels);
-    let shared = Shared {
-        module,
-        effects: FunctionEffects::of(module),
-        names: function_names(module, &order),
-    };
+    let shared = Shared { module, effects: FunctionEffects::of(module), names: function_names(module, &order) };
     let mut prelude = Prelude::default();
     let mut functions = String::new();
     for &id in &order {
@@ -125,8 +121,7 @@ fn function_names(module: &Module, order: &[FuncId]) -> BTreeMap<FuncId, String>
             params.extend(plain);
         }
         let is_type = |name: &str| types::is_type_name(name) || module.structs.values().any(|s| s.name == name);
-        let clashes_with_cuda =
-            types::is_cuda_function(&name) && params.iter().all(|ty| ty.as_scalar().is_some());
+        let clashes_with_cuda = types::is_cuda_function(&name) && params.iter().all(|ty| ty.as_scalar().is_some());
         if clashes_with_cuda || is_type(&name) || !signatures.insert((name.clone(), params.clone())) {
             name = unique(function, |name| !types::is_cuda_function(name) && !is_type(name));
             while !signatures.insert((name.clone(), params.clone())) {

@@ -71,7 +71,9 @@ fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables,
         Op::BlockDim => "block_size".to_string(),
         Op::View(array, _) => format!("{}_part", named(array).unwrap_or("array")),
         Op::Extent(array, _) => format!("{}_extent", named(array).unwrap_or("array")),
-        Op::Cast(a) | Op::Bitcast(a) => named(a).map_or("converted".to_string(), |a| format!("{a}_as_{}", short(function.ty(value), &shared.module.structs))),
+        Op::Cast(a) | Op::Bitcast(a) => named(a).map_or("converted".to_string(), |a| {
+            format!("{a}_as_{}", short(function.ty(value), &shared.module.structs))
+        }),
         Op::Compare(..) => "test".to_string(),
         Op::Unary(op, a) => {
             let word = match op {

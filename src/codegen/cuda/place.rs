@@ -96,8 +96,10 @@ fn occurring(stmt: &Stmt, out: &mut BTreeSet<Var>) {
         }
         _ => {}
     }
-    stmt.for_each_expr(&mut |e| e.for_each_var(&mut |v| {
-        out.insert(v);
-    }));
+    stmt.for_each_expr(&mut |e| {
+        e.for_each_var(&mut |v| {
+            out.insert(v);
+        })
+    });
     stmt.bodies().iter().for_each(|body| body.iter().for_each(|s| occurring(s, out)));
 }

@@ -2,7 +2,7 @@
 
 use super::effects::{Effects, FunctionEffects, gives_one_value};
 use crate::ids::IdVec;
-use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, Step, ValueId};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Step, ValueId};
 use crate::types::Scalar;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -186,7 +186,10 @@ impl Planner<'_> {
 
     fn is_inlined_tree(&self, value: ValueId) -> bool {
         self.plan.forms[value] == Form::Inline
-            && self.function.def(value).is_some_and(|d| !matches!(d.op, Op::Const(_) | Op::Zero) && !self.is_trivial(&d.op))
+            && self
+                .function
+                .def(value)
+                .is_some_and(|d| !matches!(d.op, Op::Const(_) | Op::Zero) && !self.is_trivial(&d.op))
     }
 
     /// Cheap and free of memory: may be repeated.
@@ -196,6 +199,10 @@ impl Planner<'_> {
             Op::BlockDim => true,
             Op::Extent(array, _) | Op::IsSet(array) | Op::Address(array) => is_variable(array),
             Op::Extract(base, path) => is_variable(base) && path.iter().all(|s| matches!(s, Step::At(_))),
+            // `i + 1`
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
+                is_variable(a) && self.function.as_const(*b).is_some_and(|c| c.as_int().is_some())
+            }
             _ => false,
         }
     }
@@ -234,7 +241,10 @@ impl Planner<'_> {
     fn operand_cost(&self, value: ValueId) -> Cost {
         match self.plan.forms[value] {
             Form::Inline => self.cost[value],
-            _ => Cost { length: self.function.values[value].name.as_ref().map_or(5, |n| n.len() as u32), ..Cost::default() },
+            _ => Cost {
+                length: self.function.values[value].name.as_ref().map_or(5, |n| n.len() as u32),
+                ..Cost::default()
+            },
         }
     }
 
@@ -277,4 +287,3 @@ fn collect(function: &Function, block: BlockId, order: &mut Vec<(BlockId, InstId
         }
     }
 }
-

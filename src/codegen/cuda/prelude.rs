@@ -73,9 +73,6 @@ impl Prelude {
         for &needed in helper.needs() {
             self.helper(needed);
         }
-        for &scalar in helper.scalars() {
-            self.scalar(scalar);
-        }
         self.helpers.insert(helper);
         helper.name()
     }
@@ -282,7 +279,10 @@ fn array_struct(rank: u8, members: &BTreeSet<ArrayMember>) -> String {
             }
             ArrayMember::Row => row_text(rank),
             ArrayMember::RowAt => {
-                format!("    __device__ array{}<T> at(int i) const {{ return (*this)[wrap(i, shape[0])]; }}\n", rank - 1)
+                format!(
+                    "    __device__ array{}<T> at(int i) const {{ return (*this)[wrap(i, shape[0])]; }}\n",
+                    rank - 1
+                )
             }
             ArrayMember::Fix => fix_text(rank),
             ArrayMember::Slice => "    // Elements start, start + step, ... below stop of dimension d.\n    \

@@ -64,8 +64,9 @@ fn is_easily_misread(outer: Infix, inner: &Expr) -> bool {
     match infix_precedence(outer) {
         Precedence::Or => *inner == Infix::And,
         Precedence::Shift | Precedence::BitAnd | Precedence::BitXor | Precedence::BitOr => *inner != outer,
-        Precedence::Equality | Precedence::Relation => infix_precedence(*inner) >= Precedence::Equality
-            && infix_precedence(*inner) <= Precedence::Relation,
+        Precedence::Equality | Precedence::Relation => {
+            infix_precedence(*inner) >= Precedence::Equality && infix_precedence(*inner) <= Precedence::Relation
+        }
         _ => false,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Sums and products of such numbers count as such: an index that overflowed would be outside every array anyway.
 
-use crate::ir::{BinaryOp, Function, FunctionKind, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{BinaryOp, BlockId, Function, Op, UnaryOp, ValueDef, ValueId};
 use crate::types::{Scalar, Type};
 
 /// How many definitions are followed.
@@ -109,7 +109,7 @@ impl<'a> Ranges<'a> {
     }
 
     /// Start, end and step of the loop that a block is the body of.
-    fn loop_index(self, block: crate::ir::BlockId) -> Option<(ValueId, ValueId, ValueId)> {
+    fn loop_index(self, block: BlockId) -> Option<(ValueId, ValueId, ValueId)> {
         self.function.insts.values().find_map(|inst| match inst.op {
             Op::For { start, end, step, body, .. } if body == block => Some((start, end, step)),
             _ => None,
@@ -120,11 +120,8 @@ impl<'a> Ranges<'a> {
     fn is_widening(self, a: ValueId, to: Scalar) -> bool {
         let Type::Scalar(from) = self.function.ty(a) else { return false };
         from == Scalar::Bool
-            || from.is_int() && to.is_int() && (from.bits() < to.bits() || from.bits() == to.bits() && from.is_signed_int())
+            || from.is_int()
+                && to.is_int()
+                && (from.bits() < to.bits() || from.bits() == to.bits() && from.is_signed_int())
     }
-}
-
-/// The number of coordinates of a kernel's threads; None for functions.
-pub fn kernel_rank(function: &Function) -> Option<u8> {
-    if let FunctionKind::Kernel { rank } = function.kind { Some(rank) } else { None }
 }

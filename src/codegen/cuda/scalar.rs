@@ -165,11 +165,7 @@ pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: 
         BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv => divide(op, s, a, b, facts, prelude),
         BinaryOp::Min | BinaryOp::Max => {
             let name = if op == BinaryOp::Min { "min" } else { "max" };
-            if s.is_float() {
-                math_call(&format!("f{name}"), s, vec![a, b], prelude)
-            } else {
-                Expr::call(name, [a, b])
-            }
+            if s.is_float() { math_call(&format!("f{name}"), s, vec![a, b], prelude) } else { Expr::call(name, [a, b]) }
         }
         BinaryOp::And if s == Scalar::Bool => Expr::infix(Infix::And, a, b),
         BinaryOp::Or if s == Scalar::Bool => Expr::infix(Infix::Or, a, b),
@@ -194,17 +190,12 @@ fn divide(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: &mut
         BinaryOp::FloorDiv if !rounds_down => (Helper::FloorDiv, Infix::Div, false),
         _ => (Helper::SafeDiv, Infix::Div, plain),
     };
-    if is_plain {
-        Expr::infix(operator, a, b)
-    } else {
-        Expr::call(prelude.helper(helper), [typed(s, a), typed(s, b)])
-    }
+    if is_plain { Expr::infix(operator, a, b) } else { Expr::call(prelude.helper(helper), [typed(s, a), typed(s, b)]) }
 }
 
 fn shift(left: bool, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: &mut Prelude) -> Expr {
     let count = facts.right.and_then(Const::as_int).filter(|&n| (0..i128::from(s.bits())).contains(&n));
-    let (operator, helper) =
-        if left { (Infix::Shl, Helper::ShiftLeft) } else { (Infix::Shr, Helper::ShiftRight) };
+    let (operator, helper) = if left { (Infix::Shl, Helper::ShiftLeft) } else { (Infix::Shr, Helper::ShiftRight) };
     match count {
         Some(n) => {
             let shifted = Expr::infix(operator, a, Expr::atom(n.to_string()));

@@ -93,7 +93,7 @@ impl Infix {
     }
 }
 
-/// How a variable is declared.
+/// A statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stmt {
     /// `type var;`
@@ -123,7 +123,6 @@ pub enum Stmt {
         start: Expr,
         condition: Expr,
         step: Expr,
-        /// The sign of a constant step, which then prints as `++k`, `--k` or `k += step`.
         body: Vec<Stmt>,
     },
     /// Without a condition: `for (;;)`.
@@ -215,29 +214,6 @@ impl Expr {
         let mut found = false;
         self.for_each_var(&mut |v| found |= v == var);
         found
-    }
-
-    /// Replaces every occurrence of a variable.
-    pub fn replace_var(&mut self, from: Var, to: Var) {
-        match self {
-            Expr::Var(var) if *var == from => *var = to,
-            Expr::Var(_) | Expr::Atom(_) => {}
-            Expr::Prefix(_, a) | Expr::Cast(_, a) | Expr::Member(a, _) => a.replace_var(from, to),
-            Expr::Infix(_, a, b) | Expr::Index(a, b) => {
-                a.replace_var(from, to);
-                b.replace_var(from, to);
-            }
-            Expr::Conditional(a, b, c) => {
-                a.replace_var(from, to);
-                b.replace_var(from, to);
-                c.replace_var(from, to);
-            }
-            Expr::Call(_, args) | Expr::Braces(_, args) => args.iter_mut().for_each(|a| a.replace_var(from, to)),
-            Expr::Method(a, _, args) | Expr::Apply(a, args) => {
-                a.replace_var(from, to);
-                args.iter_mut().for_each(|a| a.replace_var(from, to));
-            }
-        }
     }
 }
 

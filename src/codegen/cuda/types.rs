@@ -70,36 +70,38 @@ pub fn identifier(name: &str) -> String {
 
 /// Keywords of C++20, and the types, variables, macros and operators that CUDA predefines.
 pub fn is_reserved(name: &str) -> bool {
+    #[rustfmt::skip]
     const NAMES: &[&str] = &[
         "alignas", "alignof", "and", "and_eq", "asm", "assert", "atomicAdd", "atomicAnd", "atomicCAS", "atomicExch",
         "atomicMax", "atomicMin", "atomicOr", "atomicSub", "atomicXor", "auto", "bitand", "bitor", "blockDim",
-        "blockIdx", "bool", "break", "case", "catch", "char", "char8_t", "char16_t", "char32_t", "class", "co_await",
-        "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit",
-        "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit",
-        "export", "extern", "false", "float", "for", "friend", "goto", "gridDim", "if", "inline", "int", "long",
-        "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq", "printf",
-        "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed",
-        "size_t", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this",
-        "thread_local", "threadIdx", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned",
-        "using", "virtual", "void", "volatile", "warpSize", "wchar_t", "while", "xor", "xor_eq", "NAN", "INFINITY",
-        "int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "launch_bounds", "array1", "array2", "array3", "array4", "main", "wrap", "dim3", "NULL", "linux",
-        "unix",
+        "blockIdx", "bool", "break", "case", "catch", "char", "char8_t", "char16_t", "char32_t", "class",
+        "co_await", "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr",
+        "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
+        "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "gridDim", "if", "inline", "int",
+        "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
+        "printf", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short",
+        "signed", "size_t", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template",
+        "this", "thread_local", "threadIdx", "throw", "true", "try", "typedef", "typeid", "typename", "union",
+        "unsigned", "using", "virtual", "void", "volatile", "warpSize", "wchar_t", "while", "xor", "xor_eq", "NAN",
+        "INFINITY", "int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+        "launch_bounds", "array1", "array2", "array3", "array4", "main", "wrap", "dim3", "NULL", "linux", "unix",
     ];
     NAMES.contains(&name) || name.starts_with("__")
 }
 
 /// Functions that CUDA declares for plain numbers: a user's function of this name and of such parameters would clash.
 pub fn is_cuda_function(name: &str) -> bool {
+    #[rustfmt::skip]
     const NAMES: &[&str] = &[
         "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "brev", "cbrt", "ceil", "clock", "clz",
-        "copysign", "cos", "cosh", "cospi", "div", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp10", "exp2",
-        "expm1", "fabs", "fdim", "fdivide", "ffs", "floor", "fma", "fmax", "fmin", "fmod", "free", "frexp", "funnel",
-        "hypot", "ilogb", "index", "isfinite", "isinf", "isnan", "j0", "j1", "jn", "labs", "ldexp", "lgamma", "llabs",
-        "llrint", "llround", "log", "log10", "log1p", "log2", "logb", "lrint", "lround", "malloc", "max", "memcpy",
-        "memset", "min", "modf", "nan", "nearbyint", "nextafter", "norm", "norm3d", "norm4d", "normcdf", "normcdfinv",
-        "pow", "rcbrt", "remainder", "remquo", "rhypot", "rint", "rnorm", "round", "rsqrt", "scalbln", "scalbn",
-        "select", "signbit", "sin", "sincos", "sincospi", "sinh", "sinpi", "sqrt", "tan", "tanh", "tgamma", "time",
-        "trunc", "y0", "y1", "yn",
+        "copysign", "cos", "cosh", "cospi", "div", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp10",
+        "exp2", "expm1", "fabs", "fdim", "fdivide", "ffs", "floor", "fma", "fmax", "fmin", "fmod", "free", "frexp",
+        "funnel", "hypot", "ilogb", "index", "isfinite", "isinf", "isnan", "j0", "j1", "jn", "labs", "ldexp",
+        "lgamma", "llabs", "llrint", "llround", "log", "log10", "log1p", "log2", "logb", "lrint", "lround",
+        "malloc", "max", "memcpy", "memset", "min", "modf", "nan", "nearbyint", "nextafter", "norm", "norm3d",
+        "norm4d", "normcdf", "normcdfinv", "pow", "rcbrt", "remainder", "remquo", "rhypot", "rint", "rnorm",
+        "round", "rsqrt", "scalbln", "scalbn", "select", "signbit", "sin", "sincos", "sincospi", "sinh", "sinpi",
+        "sqrt", "tan", "tanh", "tgamma", "time", "trunc", "y0", "y1", "yn",
     ];
     let stem = name.strip_suffix('f').unwrap_or(name);
     NAMES.contains(&name) || NAMES.contains(&stem)
@@ -107,11 +109,11 @@ pub fn is_cuda_function(name: &str) -> bool {
 
 /// Names of composite types: `vec3d`, `mat33`, `quat`, `transform`.
 pub fn is_type_name(name: &str) -> bool {
-    let numbered = |stem: &str| {
-        name.strip_prefix(stem).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
+    let numbered =
+        |stem: &str| name.strip_prefix(stem).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let plain = |stem: &str| {
-        name.strip_prefix(stem).is_some_and(|rest| rest.is_empty() || crate::types::Scalar::ALL.iter().any(|&s| suffix(s) == rest))
+        name.strip_prefix(stem)
+            .is_some_and(|rest| rest.is_empty() || crate::types::Scalar::ALL.iter().any(|&s| suffix(s) == rest))
     };
     numbered("vec") || numbered("mat") || plain("quat") || plain("transform")
 }

@@ -89,8 +89,7 @@ impl Graph<'_> {
 
     fn interferes(&mut self, a: ValueId, b: ValueId) -> bool {
         let (a, b) = (self.find(a), self.find(b));
-        let (small, large) =
-            if self.edges[a.index()].len() <= self.edges[b.index()].len() { (a, b) } else { (b, a) };
+        let (small, large) = if self.edges[a.index()].len() <= self.edges[b.index()].len() { (a, b) } else { (b, a) };
         let neighbours: Vec<u32> = self.edges[small.index()].iter().copied().collect();
         neighbours.into_iter().any(|n| self.find(ValueId(n)) == large)
     }
@@ -213,7 +212,10 @@ impl Graph<'_> {
     }
 
     fn inst(&mut self, id: InstId, inst: &Inst, live: &mut Live, context: &Context) {
-        let copy = |graph: &mut Self, (targets, after): &(SmallVec<[ValueId; 4]>, Live), sources: &[ValueId], live: &mut Live| {
+        let copy = |graph: &mut Self,
+                    (targets, after): &(SmallVec<[ValueId; 4]>, Live),
+                    sources: &[ValueId],
+                    live: &mut Live| {
             *live = after.clone();
             if targets.is_empty() {
                 sources.iter().for_each(|&s| graph.leaves(s, live));
