@@ -12,7 +12,7 @@ pub use input::{MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, Artefact, Opt, Options};
 pub use timings::Timings;
 
-use crate::check::tree::Checked;
+use crate::check::{self, Checked};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module};
@@ -103,8 +103,7 @@ impl Compilation {
         let Compilation { sources, diagnostics, timings, .. } = self;
         let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
         self.declared = declared(&parsed);
-        diagnostics.push(Diagnostic::new(Code::E0999, "Python input is not wired yet; give a `.ir` file"));
-        let checked = Checked::default();
+        let checked = timings.time("check", || check::check(&parsed, sources, diagnostics));
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked
     }
