@@ -3,7 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use super::args::{Arguments, leaves};
+use super::args::Arguments;
+use super::elements::leaves;
 use super::npz::{NpzWriter, write_whole};
 use super::{Fail, Result, fail, npy};
 use crate::diag::Code;
