@@ -1,5 +1,6 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
+mod emit;
 mod guard;
 mod input;
 mod options;
@@ -9,7 +10,7 @@ use std::path::Path;
 
 pub use guard::{Fault, catch, guard};
 pub use input::{MAX_SOURCE_BYTES, read, reason};
-pub use options::{Arch, Artefact, Opt, Options};
+pub use options::{Arch, Artefact, Cpu, Opt, Options};
 pub use timings::Timings;
 
 use crate::check::{self, Checked};
@@ -150,15 +151,6 @@ impl Compilation {
         }
         self.kernels.retain(|kernel| names.contains(kernel));
         self.timings.time("select", || passes::select(&mut self.module, &self.kernels));
-    }
-
-    /// One result for the kernels that are good.
-    pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Result<Vec<u8>, Diagnostic> {
-        let Compilation { module, timings, .. } = self;
-        match artefact {
-            Artefact::Ir => Ok(timings.time("ir text", || ir::print::print(module)).into_bytes()),
-            _ => Err(Diagnostic::new(Code::E0999, format!("{artefact:?} {options:?} is not wired yet"))),
-        }
     }
 
     fn unknown_kernel(&self, name: &str) -> Diagnostic {

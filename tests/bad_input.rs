@@ -49,7 +49,7 @@ impl Case {
         let text = reader.join().expect("the reader ends") + &stderr;
         let code = status.code();
         assert!(code.is_some(), "{args:?}: killed by a signal ({status}) after {:?}:\n{text}", start.elapsed());
-        for word in ["panicked", "RUST_BACKTRACE", "E0999", "overflowed its stack", "LLVM ERROR"] {
+        for word in ["panicked", "RUST_BACKTRACE", "error[E0999]", "overflowed its stack", "LLVM ERROR"] {
             assert!(!text.contains(word), "{args:?}: {word}:\n{text}");
         }
         (code.unwrap_or_default(), text)

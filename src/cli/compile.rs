@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Exit, Report, output};
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{Arch, Artefact, Compilation, Opt, Options};
+use crate::driver::{Arch, Artefact, Compilation, Cpu, Opt, Options};
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
 #[derive(clap::Args, Debug)]
@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(short, long = "out-dir", value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// GPU architectures for PTX: sm_75 and up. With several, files are named FILE.sm_90.ptx.
-    #[arg(long, value_delimiter = ',', default_value = "sm_90", value_name = "SM")]
+    #[arg(long, value_delimiter = ',', default_value = "sm_90", value_name = "SM", value_parser = arch)]
     arch: Vec<Arch>,
     /// How much work the optimizer puts in.
     #[arg(long, value_enum, default_value = "full")]
@@ -31,6 +31,12 @@ pub(super) struct Args {
     /// Fuse `a * b + c` into one rounding on the GPU, as nvcc does.
     #[arg(long, value_enum, default_value = "on")]
     fmad: Switch,
+    /// Processor of object files: `native` (this machine's), `x86-64`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`.
+    #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
+    cpu: Cpu,
+    /// Object files test every array index and report the first that is out of bounds.
+    #[arg(long)]
+    checked: bool,
     /// Print how long each stage took.
     #[arg(long)]
     timings: bool,
@@ -98,11 +104,10 @@ pub(super) fn run(args: &Args) -> Exit {
                 compilation.diagnostics.push(Diagnostic::new(Code::E0906, message));
                 continue;
             }
-            let written = compilation.emit(artefact, &options(args)).and_then(|bytes| {
-                compilation.timings.time("write", || match stdout {
-                    true => output::out(&bytes),
-                    false => output::write_file(&target, &bytes),
-                })
+            let Some(bytes) = compilation.emit(artefact, &options(args)) else { continue };
+            let written = compilation.timings.time("write", || match stdout {
+                true => output::out(&bytes),
+                false => output::write_file(&target, &bytes),
             });
             if let Err(diagnostic) = written {
                 compilation.diagnostics.push(diagnostic);
@@ -120,13 +125,26 @@ pub(super) fn run(args: &Args) -> Exit {
     exit
 }
 
+/// `sm_90`, or `90` alone.
+fn arch(text: &str) -> Result<Arch, String> {
+    let number = text.strip_prefix("sm_").unwrap_or(text);
+    Arch::ALL.iter().copied().find(|arch| arch.number.to_string() == number).ok_or_else(|| {
+        let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name).collect();
+        format!("known architectures: {}", names.join(", "))
+    })
+}
+
+fn cpu(text: &str) -> Result<Cpu, String> {
+    Cpu::from_name(text).ok_or_else(|| "known processors: native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4".to_string())
+}
+
 /// What one file gives, each with the end of its name.
 fn artefacts(args: &Args) -> Vec<(Artefact, String)> {
     let mut list: Vec<(Artefact, String)> = Vec::new();
     let several = args.arch.len() > 1;
     for emit in &args.emit {
         let per_arch = |of: fn(Arch) -> Artefact, suffix: &str| -> Vec<(Artefact, String)> {
-            let name = |arch: &Arch| if several { format!("{arch}.{suffix}") } else { suffix.to_string() };
+            let name = |arch: &Arch| if several { format!("{}.{suffix}", arch.name) } else { suffix.to_string() };
             args.arch.iter().map(|arch| (of(*arch), name(arch))).collect()
         };
         let one = |artefact, suffix: &str| vec![(artefact, suffix.to_string())];
@@ -153,6 +171,8 @@ fn options(args: &Args) -> Options {
             OptArg::Full => Opt::Full,
         },
         fmad: matches!(args.fmad, Switch::On),
+        cpu: args.cpu,
+        checked: args.checked,
     }
 }
 

@@ -101,6 +101,7 @@ codes! {
     E0801 "llvm-refused" "LLVM could not compile a kernel";
     E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
     E0803 "parameters-too-large" "more parameter bytes than a kernel can have";
+    E0820 "no-cuda-text" "a construct without CUDA C++ form";
 
     // 09 kc itself
     E0901 "unreadable-file" "a file that cannot be read";

@@ -581,15 +581,8 @@ impl Llvm {
     pub fn atomic_cas(&self, pointer: Val, expected: Val, new: Val, align: u32) -> (Val, Val) {
         unsafe {
             let order = LLVMAtomicOrdering::LLVMAtomicOrderingMonotonic;
-            let pair = LLVMBuildAtomicCmpXchgSyncScope(
-                self.builder,
-                pointer.0,
-                expected.0,
-                new.0,
-                order,
-                order,
-                self.scope,
-            );
+            let pair =
+                LLVMBuildAtomicCmpXchgSyncScope(self.builder, pointer.0, expected.0, new.0, order, order, self.scope);
             LLVMSetAlignment(pair, align);
             (self.extract_field(Val(pair), 0), self.extract_field(Val(pair), 1))
         }

@@ -125,7 +125,8 @@ impl<'a> Lower<'_, 'a> {
             print_format::Kind::Signed => self.ops.cast(s, Scalar::I64, value),
             print_format::Kind::Unsigned => {
                 // As C does: what is narrower than int is promoted to int first.
-                let value = if s.is_signed_int() && s.bits() < 32 { self.ops.cast(s, Scalar::I32, value) } else { value };
+                let value =
+                    if s.is_signed_int() && s.bits() < 32 { self.ops.cast(s, Scalar::I32, value) } else { value };
                 let bits = if s.is_float() { 64 } else { s.bits().max(32) };
                 if s.is_float() || bits == 64 {
                     self.ops.cast(s, if s.is_float() { Scalar::I64 } else { s }, value)

@@ -152,8 +152,7 @@ impl<'a> ModuleState<'a> {
             let entry = ll.block(made, "entry");
             ll.position_at_end(entry);
             let p = |n| ll.param(made, n);
-            let thread =
-                Thread { coordinates: [p(0), p(1), p(2), p(3)], block_dim: p(4), linear: p(5), status: p(6) };
+            let thread = Thread { coordinates: [p(0), p(1), p(2), p(3)], block_dim: p(4), linear: p(5), status: p(6) };
             let mut next = 7;
             let mut args = Vec::new();
             for &param in function.params() {

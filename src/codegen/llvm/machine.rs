@@ -171,8 +171,7 @@ impl Machine {
 
     /// Compiles a module to text or an object.
     pub fn emit(&self, ll: &Llvm, text: bool) -> Result<Vec<u8>, CodegenError> {
-        let kind =
-            if text { LLVMCodeGenFileType::LLVMAssemblyFile } else { LLVMCodeGenFileType::LLVMObjectFile };
+        let kind = if text { LLVMCodeGenFileType::LLVMAssemblyFile } else { LLVMCodeGenFileType::LLVMObjectFile };
         // SAFETY: the buffer is copied and disposed of once.
         unsafe {
             let mut message = std::ptr::null_mut();

@@ -218,7 +218,11 @@ fn validate(module: &ir::Module, kernel: FuncId) -> Result<(), CodegenError> {
         if bytes > MAX_LOCAL_BYTES {
             return Err(CodegenError {
                 code: Code::E0802,
-                message: format!("the local arrays of `{}` need more than {} KiB", name_of(module, kernel), MAX_LOCAL_BYTES >> 10),
+                message: format!(
+                    "the local arrays of `{}` need more than {} KiB",
+                    name_of(module, kernel),
+                    MAX_LOCAL_BYTES >> 10
+                ),
                 span: largest,
             });
         }

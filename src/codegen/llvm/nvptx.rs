@@ -136,12 +136,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
     let size = ll.load(ll.i64(), ll.offset_by(launch, offset_of!(LaunchBounds, size) as u64), 8);
 
     let zero32 = ll.const_i32(0);
-    let thread = Thread {
-        coordinates: [zero32; 4],
-        block_dim,
-        linear: ll.const_i64(0),
-        status: ll.zero(ll.ptr(0)),
-    };
+    let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
     let mut lower = Lower::new(state, made, start, thread, false);
     let args: Vec<Scalars> = types
         .iter()
@@ -164,8 +159,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
-    let shape: Vec<Val> =
-        (1..rank).map(|k| wide(ll.load(ll.i32(), ll.offset_by(launch, 4 * k as u64), 4))).collect();
+    let shape: Vec<Val> = (1..rank).map(|k| wide(ll.load(ll.i32(), ll.offset_by(launch, 4 * k as u64), 4))).collect();
     ll.br(head);
 
     ll.position_at_end(head);
