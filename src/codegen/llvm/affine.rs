@@ -99,7 +99,8 @@ impl Affine {
     /// The value without the inner part, as i64: at the cursor for the present turn of the loops around it (`bound` None),
     /// or its least or greatest value over them.
     fn emit(&self, ll: &Llvm, bound: Option<Bound>) -> Val {
-        let extend = |value: Val, signed: bool| if signed { ll.sext(value, ll.i64()) } else { ll.zext(value, ll.i64()) };
+        let extend =
+            |value: Val, signed: bool| if signed { ll.sext(value, ll.i64()) } else { ll.zext(value, ll.i64()) };
         let mut sum = None;
         for (factor, leaf) in &self.terms {
             let value = match (leaf, bound) {
@@ -218,8 +219,9 @@ impl Facts {
             BinaryOp::Mul => match (ll.as_int(x), ll.as_int(y)) {
                 (_, Some(n)) => fx.times(n),
                 (Some(n), _) => fy.times(n),
-                _ => fx.as_invariant().zip(fy.as_invariant()).filter(|(a, b)| a.1 && b.1).map(|(a, b)| {
-                    Affine { terms: SmallVec::from_iter([(1, Leaf::Product([a, b]))]), ..Affine::default() }
+                _ => fx.as_invariant().zip(fy.as_invariant()).filter(|(a, b)| a.1 && b.1).map(|(a, b)| Affine {
+                    terms: SmallVec::from_iter([(1, Leaf::Product([a, b]))]),
+                    ..Affine::default()
                 }),
             },
             BinaryOp::Shl => match ll.as_int(y) {
@@ -260,8 +262,9 @@ impl Facts {
         }
         let (Some(start), Some(end)) = (self.form(ll, start), self.form(ll, end)) else { return };
         // Only ranges of single invariants or constants, exact by themselves: a sum may have wrapped.
-        let exact =
-            |form: &Affine| form.terms.is_empty() && form.inner == 0 || form.as_invariant().is_some_and(|(_, signed)| signed);
+        let exact = |form: &Affine| {
+            form.terms.is_empty() && form.inner == 0 || form.as_invariant().is_some_and(|(_, signed)| signed)
+        };
         if !exact(&start) || !exact(&end) {
             return;
         }

@@ -207,8 +207,7 @@ impl<'a> Lower<'_, 'a> {
         let ll = self.ll;
         let ty = self.ops.ty(s);
         let (zero, one) = (ll.int(ty, 0), ll.int(ty, 1));
-        let less =
-            |a, b| ll.icmp(if s.is_signed_int() { IntCompare::SignedLt } else { IntCompare::UnsignedLt }, a, b);
+        let less = |a, b| ll.icmp(if s.is_signed_int() { IntCompare::SignedLt } else { IntCompare::UnsignedLt }, a, b);
         // ceil(distance / |step|) for a distance of at least 1.
         let count = |distance: Val, step: Val| {
             let zero_step = ll.eq(step, zero);
@@ -270,4 +269,3 @@ impl<'a> Lower<'_, 'a> {
         ll.and(more, ll.eq(kind, ll.const_i32(HostStatus::OK as i32)))
     }
 }
-

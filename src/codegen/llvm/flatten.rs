@@ -80,9 +80,7 @@ pub fn leaf_count(ty: Type, structs: &StructTable) -> usize {
 /// The position of the first leaf of step `index` (see [`Type::step`]) in a flattened value of type `ty`.
 pub fn leaf_start(ty: Type, index: u32, structs: &StructTable) -> usize {
     match ty {
-        Type::Struct(id) => {
-            structs[id].fields.iter().take(index as usize).map(|f| leaf_count(f.ty, structs)).sum()
-        }
+        Type::Struct(id) => structs[id].fields.iter().take(index as usize).map(|f| leaf_count(f.ty, structs)).sum(),
         Type::Mat(_, columns, _) => index as usize * usize::from(columns),
         Type::Transform(_) => index as usize * 3,
         _ => index as usize,

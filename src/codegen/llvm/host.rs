@@ -57,7 +57,7 @@ pub(super) fn compile(
     let ll = Llvm::new("kc", "", names);
     machine.prepare(&ll);
     let target = Target::Host { checked: options.checked };
-    let mut state = ModuleState::new(module, &ll, target, Machine::host_has_half(options.cpu));
+    let mut state = ModuleState::new(module, &ll, target, Machine::host_has_half(options.cpu), names);
     for &kernel in kernels {
         KernelEntry::define(&mut state, kernel);
     }
@@ -190,12 +190,8 @@ impl KernelEntry {
         };
         let shape: Vec<Val> = (0..MAX_DIMS).map(extent).collect();
         let repeats = shape[self.rank..].iter().fold(ll.const_i64(1), |n, e| ll.mul(n, *e));
-        let (some, once, repeated, done) = (
-            ll.block(made, "some"),
-            ll.block(made, "once"),
-            ll.block(made, "repeated"),
-            ll.block(made, "done"),
-        );
+        let (some, once, repeated, done) =
+            (ll.block(made, "some"), ll.block(made, "once"), ll.block(made, "repeated"), ll.block(made, "done"));
         ll.cond_br(ll.icmp(IntCompare::UnsignedLt, begin, end), some, done);
         ll.position_at_end(some);
         ll.cond_br(ll.eq(repeats, ll.const_i64(1)), once, repeated);
@@ -283,8 +279,7 @@ impl KernelEntry {
         };
 
         if has_fast_loop {
-            let (head, body, after) =
-                (ll.block(made, "threads"), ll.block(made, "thread"), ll.block(made, "rest"));
+            let (head, body, after) = (ll.block(made, "threads"), ll.block(made, "thread"), ll.block(made, "rest"));
             lower.thread.coordinates = self.coordinates(ll, [outer(0), outer(1), outer(2)], zero);
             let row_end = ll.current_block();
             ll.position_at_end(head);
@@ -301,8 +296,7 @@ impl KernelEntry {
 
             // All guards are known now: find the part of the row for the loop, and run what is before and after it.
             let guards = lower.guards.take();
-            let (first, end_of_fast) =
-                guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
+            let (first, end_of_fast) = guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
             ll.position_at_end(row_end);
             let preheader = self.when(ll, made, ll.icmp(IntCompare::SignedLt, low, first), || call_rows(low, first));
             ll.br(head);

@@ -40,8 +40,7 @@ impl HostModule {
         // SAFETY: the buffer is a copy that LLJIT takes over; names outlive the calls.
         unsafe {
             let name = c"kernels";
-            let buffer =
-                LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), name.as_ptr());
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), name.as_ptr());
             let library = LLVMOrcLLJITGetMainJITDylib(host.jit);
             check(LLVMOrcLLJITAddObjectFile(host.jit, library, buffer))?;
             for &kernel in kernels {

@@ -134,9 +134,8 @@ impl<'a> Lower<'_, 'a> {
         if !self.target.is_checked() || ll.as_int(wrapped).is_some_and(in_range) {
             return (wide, None);
         }
-        let written = written.unwrap_or_else(|| {
-            if signed { ll.sext(number, ll.i64()) } else { ll.zext(number, ll.i64()) }
-        });
+        let written =
+            written.unwrap_or_else(|| if signed { ll.sext(number, ll.i64()) } else { ll.zext(number, ll.i64()) });
         let within = ll.icmp(IntCompare::UnsignedLt, wrapped, count);
         (wide, Some(DimCheck { dim, within, index: written, extent }))
     }

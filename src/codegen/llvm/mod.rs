@@ -28,9 +28,6 @@ mod nvptx;
 mod ops;
 mod print_format;
 
-#[cfg(test)]
-mod tests;
-
 pub use host::emit_object;
 pub use jit::HostModule;
 pub use machine::Arch;
@@ -218,7 +215,11 @@ fn validate(module: &ir::Module, kernel: FuncId) -> Result<(), CodegenError> {
         if bytes > MAX_LOCAL_BYTES {
             return Err(CodegenError {
                 code: Code::E0802,
-                message: format!("the local arrays of `{}` need more than {} KiB", name_of(module, kernel), MAX_LOCAL_BYTES >> 10),
+                message: format!(
+                    "the local arrays of `{}` need more than {} KiB",
+                    name_of(module, kernel),
+                    MAX_LOCAL_BYTES >> 10
+                ),
                 span: largest,
             });
         }

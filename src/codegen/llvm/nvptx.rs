@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 
-use super::builder::{Attribute, Convention, IntCompare, Llvm, Place, Ty, Val};
+use super::builder::{Attribute, IntCompare, Llvm, Place, Ty, Val};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::Machine;
@@ -44,7 +44,7 @@ pub(super) fn compile(
     let mut ll = Llvm::new("kc", "device", names);
     ll.contract = options.fmad;
     machine.prepare(&ll);
-    let mut state = ModuleState::new(module, &ll, Target::Nvptx, true);
+    let mut state = ModuleState::new(module, &ll, Target::Nvptx, true, names);
     for &kernel in kernels {
         entry(&mut state, kernel, options.layout);
     }
@@ -112,7 +112,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
         })
         .collect();
     let made = ll.add_function(&abi::device_entry(&function.name), ll.void(), &llvm_types, false);
-    ll.set_convention(made, Convention::PtxKernel);
+    ll.set_ptx_kernel(made);
     for (n, p) in passing.iter().enumerate() {
         if let Passing::Bytes(layout) = p {
             let place = Place::Param(n as u32);
@@ -136,12 +136,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
     let size = ll.load(ll.i64(), ll.offset_by(launch, offset_of!(LaunchBounds, size) as u64), 8);
 
     let zero32 = ll.const_i32(0);
-    let thread = Thread {
-        coordinates: [zero32; 4],
-        block_dim,
-        linear: ll.const_i64(0),
-        status: ll.zero(ll.ptr(0)),
-    };
+    let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
     let mut lower = Lower::new(state, made, start, thread, false);
     let args: Vec<Scalars> = types
         .iter()
@@ -164,8 +159,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
-    let shape: Vec<Val> =
-        (1..rank).map(|k| wide(ll.load(ll.i32(), ll.offset_by(launch, 4 * k as u64), 4))).collect();
+    let shape: Vec<Val> = (1..rank).map(|k| wide(ll.load(ll.i32(), ll.offset_by(launch, 4 * k as u64), 4))).collect();
     ll.br(head);
 
     ll.position_at_end(head);

@@ -101,10 +101,8 @@ impl Ops<'_> {
                 let sum = ll.raw_fadd(ll.bitcast(magnitude, ll.f32()), ll.const_f32(0.5));
                 let subnormal = ll.sub(ll.bitcast(sum, ll.i32()), c(0.5f32.to_bits()));
                 let special = ll.or(c(0x7c00), ll.lshr(ll.and(magnitude, c(0x7f_ffff)), c(13)));
-                let finite =
-                    ll.select(ll.icmp(IntCompare::UnsignedLt, magnitude, c(113 << 23)), subnormal, normal);
-                let result =
-                    ll.select(ll.icmp(IntCompare::UnsignedGe, magnitude, c(0x7f80_0000)), special, finite);
+                let finite = ll.select(ll.icmp(IntCompare::UnsignedLt, magnitude, c(113 << 23)), subnormal, normal);
+                let result = ll.select(ll.icmp(IntCompare::UnsignedGe, magnitude, c(0x7f80_0000)), special, finite);
                 ll.trunc(ll.or(result, sign), i16)
             }
             Scalar::BF16 => ll.trunc(ll.lshr(ll.bitcast(value, ll.i32()), ll.const_i32(16)), i16),
@@ -130,10 +128,8 @@ impl Ops<'_> {
                 let biased = ll.bitcast(ll.add(shifted, c(113 << 23)), ll.f32());
                 let least = ll.const_f32(f32::from_bits(113 << 23));
                 let subnormal = ll.bitcast(ll.raw_fsub(biased, least), ll.i32());
-                let finite =
-                    ll.select(ll.icmp(IntCompare::UnsignedLt, shifted, c(0x0400 << 13)), subnormal, normal);
-                let result =
-                    ll.select(ll.icmp(IntCompare::UnsignedGe, shifted, c(0x7c00 << 13)), special, finite);
+                let finite = ll.select(ll.icmp(IntCompare::UnsignedLt, shifted, c(0x0400 << 13)), subnormal, normal);
+                let result = ll.select(ll.icmp(IntCompare::UnsignedGe, shifted, c(0x7c00 << 13)), special, finite);
                 ll.bitcast(ll.or(result, sign), ll.f32())
             }
             Scalar::BF16 => ll.bitcast(ll.shl(ll.zext(bits, ll.i32()), ll.const_i32(16)), ll.f32()),
@@ -424,8 +420,7 @@ impl Ops<'_> {
             ..=32 => self.f64_to_narrow(to, convert(a, ll.f64())),
             _ => {
                 // Where double could not hold the integer, the low 11 bits are folded into one that says "inexact".
-                let magnitude =
-                    if signed { ll.intrinsic("llvm.abs", &[ll.i64()], &[a, ll.bool(false)]) } else { a };
+                let magnitude = if signed { ll.intrinsic("llvm.abs", &[ll.i64()], &[a, ll.bool(false)]) } else { a };
                 let low = ll.and(magnitude, ll.const_i64(0x7ff));
                 let sticky = ll.zext(ll.icmp(IntCompare::Ne, low, ll.const_i64(0)), ll.i64());
                 let high = ll.and(magnitude, ll.const_i64(!0x7ff));
