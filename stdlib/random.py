@@ -95,11 +95,11 @@ def sample_cdf(state: ref[uint32], cdf: Array[float32, 1]) -> int32:
 @no_grad("the result is an integer")
 def poisson(state: ref[uint32], lam: float32) -> uint32:
     """A Poisson distributed count with mean `lam`; advances `state`."""
+    if lam >= 10.0:
+        return _poisson_rejection(state, lam)
     if lam == 0.0:
         return uint32(0)
-    if lam < 10.0:
-        return _poisson_product(state, lam)
-    return _poisson_rejection(state, lam)
+    return _poisson_product(state, lam)
 
 
 @func

@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 all went well; 1 errors in the input; 2 the command line is wrong; 70 a fault of kc itself.
 
+mod check;
+mod compile;
 mod explain;
 mod output;
 mod run;
@@ -11,7 +13,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::diag::render::{Format, render};
+use crate::diag::render::{Format, Style, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
 use crate::source::SourceMap;
@@ -29,6 +31,8 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 errors in the input, 2 wrong usage
 
 #[derive(Subcommand, Debug)]
 enum Verb {
+    Compile(compile::Args),
+    Check(check::Args),
     Explain(explain::Args),
     Run(run::Args),
 }
@@ -67,6 +71,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let outcome = driver::guard(move || match command.verb {
+        Verb::Compile(args) => compile::run(&args),
+        Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Run(args) => run::run(&args),
     });
@@ -79,4 +85,43 @@ fn internal_error(fault: &driver::Fault) -> Exit {
         .note("this is a fault of kc, not of your file; please report it together with the file");
     output::err(&render(&diagnostic, &SourceMap::default(), Format::Full, output::style()));
     Exit::Internal
+}
+
+/// `--format`.
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum FormatArg {
+    /// Source text with labels.
+    Full,
+    /// One line per finding.
+    Short,
+    /// One JSON object per finding.
+    Json,
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Format {
+        match format {
+            FormatArg::Full => Format::Full,
+            FormatArg::Short => Format::Short,
+            FormatArg::Json => Format::Json,
+        }
+    }
+}
+
+/// How findings are shown; shared by the verbs that read kernel files.
+#[derive(clap::Args, Clone, Debug)]
+struct Report {
+    /// Form of the findings.
+    #[arg(long, value_enum, default_value = "full")]
+    format: FormatArg,
+    /// Errors shown per file; 0 shows all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    max_errors: usize,
+}
+
+impl Report {
+    /// The findings as text in the chosen form.
+    fn render(&self, findings: &[Diagnostic], sources: &SourceMap, style: Style) -> String {
+        crate::diag::render::render_all(findings, sources, self.format.into(), style, self.max_errors)
+    }
 }

@@ -135,20 +135,12 @@ fn from_flags(args: &Args, session: &mut Session) -> Result<Finished> {
         None => return Err(fail(Code::E1012, "--dim is missing: the number of threads, such as 1000 or 256x256")),
     };
     let program = session.program(path);
-    let launch = match (kernel(&program, path, args.kernel.as_deref()), &program.module) {
-        (Ok(id), Some(module)) => flags::launch(path, &module.functions[id], &module.structs, &dim, &args.args)?,
-        (Ok(_), None) => return Err(fail(Code::E0999, "a kernel without its module")),
-        (Err(mut errors), _) => {
-            let last = errors.pop();
-            errors.iter().for_each(|e| report(e, &program.sources));
-            return match last {
-                Some(last) if last.span().is_some() => {
-                    report(&last, &program.sources);
-                    Ok(Finished { reported: true, ..Finished::failed(String::new(), Box::new(last)) })
-                }
-                Some(last) => Err(Box::new(last)),
-                None => Err(fail(Code::E0999, "no kernel and no reason")),
-            };
+    let module = &program.module;
+    let launch = match kernel(&program, path, args.kernel.as_deref()) {
+        Ok(id) => flags::launch(path, &module.functions[id], &module.structs, &dim, &args.args)?,
+        Err(errors) => {
+            let finished = Finished { errors, program: Some(program.clone()), ..Finished::default() };
+            return Ok(finished);
         }
     };
     Ok(session.run(&launch, "command line"))
@@ -159,13 +151,10 @@ fn conclude(finished: &Finished, views: &[View]) -> Result<Exit> {
     let write = |bytes: &[u8]| output::out(bytes).map_err(Box::new);
     write(finished.printed.as_bytes())?;
     let empty = SourceMap::default();
-    if !finished.reported {
-        let sources = finished.program.as_ref().map_or(&empty, |p| &p.sources);
-        finished.errors.iter().for_each(|error| report(error, sources));
-    }
-    if let (Some(arguments), Some(module)) =
-        (&finished.arguments, finished.program.as_ref().and_then(|p| p.module.as_ref()))
-    {
+    let sources = finished.program.as_ref().map_or(&empty, |p| &p.sources);
+    finished.errors.iter().for_each(|error| report(error, sources));
+    if let (Some(arguments), Some(program)) = (&finished.arguments, &finished.program) {
+        let structs = &program.module.structs;
         for view in views {
             let (View::Table { name, .. } | View::Picture { name, .. }) = view;
             let Some(array) = arguments.arrays.iter().find(|a| a.key == *name) else {
@@ -175,10 +164,10 @@ fn conclude(finished: &Finished, views: &[View]) -> Result<Exit> {
             };
             match view {
                 View::Table { rows, .. } => {
-                    write(show::table(arguments, array, &module.structs, *rows).as_bytes())?;
+                    write(show::table(arguments, array, structs, *rows).as_bytes())?;
                 }
                 View::Picture { size, file, .. } => {
-                    show::png(arguments, array, &module.structs, *size, file)?;
+                    show::png(arguments, array, structs, *size, file)?;
                     write(format!("wrote {}\n", file.display()).as_bytes())?;
                 }
             }
@@ -222,6 +211,11 @@ fn report(error: &Diagnostic, sources: &SourceMap) {
 }
 
 /// The front half of the compiler, from a file to IR.
-fn compile(_path: &Path) -> Program {
-    Program::default()
+fn compile(path: &Path) -> Program {
+    let compilation = driver::Compilation::load(path);
+    Program {
+        module: compilation.module,
+        sources: compilation.sources,
+        diagnostics: compilation.diagnostics.into_sorted(),
+    }
 }

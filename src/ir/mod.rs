@@ -32,7 +32,7 @@
 //! 13. Array indices count from 0; a negative index has the extent added once. `load`, `store`, `atomic` name the array,
 //!     one index per dimension, and the access path inside the element. In checked runs an index outside the extent is an
 //!     error of the run (the load gives zero, the store does nothing, an atomic gives zero and changes nothing, `view`
-//!     gives the null array); unchecked it is undefined.
+//!     gives the null array); unchecked it is undefined. A load or view that nothing uses may be left out, check and all.
 //! 14. Component steps by a run-time value have the count added once when negative; outside the range a read gives 0 and
 //!     a write changes nothing.
 //! 15. `store` is not atomic. `atomic` reads and writes one scalar indivisibly (a composite: each component by itself) and

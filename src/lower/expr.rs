@@ -54,6 +54,11 @@ impl<'a> Lowering<'a> {
                 let a = self.expr(a);
                 if self.b.ty(a) == expr.ty { a } else { self.b.one(Op::Bitcast(a), expr.ty) }
             }
+            ExprKind::Let { local, value, body } => {
+                let value = self.expr(value);
+                self.assign(*local, value);
+                self.expr(body)
+            }
             ExprKind::Construct(parts) => {
                 let parts = parts.iter().map(|part| self.expr(part)).collect();
                 self.b.one(Op::Construct(parts), expr.ty)

@@ -103,7 +103,10 @@ impl<'a> Lowering<'a> {
 
     /// Makes `value` the current value of a local.
     fn assign(&mut self, local: tree::LocalId, value: ValueId) {
-        self.b.name(value, &self.function.locals[local].name);
+        let name = &self.function.locals[local].name;
+        if !name.is_empty() {
+            self.b.name(value, name);
+        }
         self.env[local.index()] = Some(value);
     }
 

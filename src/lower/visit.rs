@@ -21,6 +21,10 @@ pub(super) fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
             f(a);
             f(b);
         }
+        ExprKind::Let { value, body, .. } => {
+            f(value);
+            f(body);
+        }
         ExprKind::Fma(a, b, c)
         | ExprKind::Conditional { condition: a, then: b, otherwise: c }
         | ExprKind::Select { condition: a, then: b, otherwise: c } => {

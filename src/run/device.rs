@@ -3,10 +3,13 @@
 use std::ffi::c_void;
 
 use super::{Result, fail};
-use crate::codegen::abi::LaunchBounds;
-use crate::diag::Code;
-use crate::ir::{FuncId, Module, Op};
-use crate::source::Span;
+use rayon::prelude::*;
+
+use crate::codegen::abi::{HostEntry, HostStatus, LaunchBounds};
+use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{FuncId, Module, Op, interp};
+use crate::source::{FileId, Span};
 
 /// Where kernels run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,7 +55,7 @@ pub enum TrapKind {
         array: Option<String>,
         dim: u32,
         index: i64,
-        extent: i32,
+        extent: i64,
     },
     Assert {
         message: String,
@@ -122,16 +125,157 @@ pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> 
 }
 
 /// A kernel made ready for a device.
-pub enum Executable {}
+pub enum Executable {
+    Interp(interp::Program),
+    Host { code: HostModule, entry: HostEntry, prints: bool },
+}
 
-/// Makes a kernel ready to run.
-pub fn prepare(_module: &Module, _kernel: FuncId, _device: Device, _checked: bool) -> Result<Executable> {
-    Err(fail(Code::E1104, "no device yet"))
+/// Makes a kernel ready to run. The interpreter checks indices in any case.
+pub fn prepare(module: &Module, kernel: FuncId, device: Device, checked: bool) -> Result<Executable> {
+    match device {
+        Device::Interp => Ok(Executable::Interp(interp::Program::new(module, kernel))),
+        Device::Host => {
+            let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Native };
+            let code = HostModule::compile(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+            let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
+            Ok(Executable::Host { code, entry, prints: prints(module, kernel) })
+        }
+        Device::Cuda => Err(fail(Code::E1104, "the device `cuda` is not available; `host` and `interp` are")),
+    }
 }
 
 impl Executable {
     /// Runs a launch.
-    pub fn run(&self, _module: &Module, _job: &Job) -> Report {
-        match *self {}
+    ///
+    /// # Safety
+    /// `job.args` points to the argument struct of the kernel, whose arrays are null or describe valid memory that nobody
+    /// else uses meanwhile.
+    pub unsafe fn run(&self, module: &Module, job: &Job) -> Report {
+        match self {
+            Executable::Interp(program) => {
+                let mut printed = Printed::default();
+                let mut outcome = interp::Outcome::new(|text: &str| printed.push(text.as_bytes()));
+                // SAFETY: the same contract.
+                unsafe { program.run(&job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
+                let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
+                drop(outcome);
+                Report { printed, trap }
+            }
+            // SAFETY: the same contract.
+            Executable::Host { code, entry, prints } => unsafe { run_host(code, *entry, *prints, job) },
+        }
     }
+}
+
+/// What the workers of a host launch share.
+struct Shared<'a> {
+    entry: HostEntry,
+    bounds: &'a LaunchBounds,
+    args: *const c_void,
+    status: *mut HostStatus,
+}
+
+// SAFETY: the code is reentrant, claims the status atomically, and the arrays are the kernel's own business (rule 15 of
+// the IR).
+unsafe impl Sync for Shared<'_> {}
+
+impl Shared<'_> {
+    /// Runs the threads `begin..end`.
+    fn run(&self, begin: u64, end: u64) {
+        // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the launch.
+        unsafe { (self.entry)(self.bounds, self.args, begin, end, self.status) }
+    }
+}
+
+/// Runs compiled code: in order on this thread if it prints or is small, else in pieces on all cores.
+///
+/// # Safety
+/// As for [`Executable::run`].
+unsafe fn run_host(code: &HostModule, entry: HostEntry, prints: bool, job: &Job) -> Report {
+    let mut printed = Printed::default();
+    let mut status = HostStatus {
+        kind: HostStatus::OK,
+        site: 0,
+        dim: 0,
+        extent: 0,
+        index: 0,
+        thread: 0,
+        print: Some(receive),
+        user: (&raw mut printed).cast(),
+    };
+    let shared = Shared { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
+    let size = job.bounds.size;
+    let workers = if job.threads == 0 { rayon::current_num_threads() } else { job.threads };
+    let piece = chunk(&job.bounds, workers);
+    if prints || workers == 1 || size <= piece {
+        shared.run(0, size);
+    } else {
+        let shared = &shared;
+        let all = || {
+            // Chunks are found by their number: a launch may have far more threads than a list could hold.
+            (0..size.div_ceil(piece)).into_par_iter().for_each(|n| shared.run(n * piece, ((n + 1) * piece).min(size)));
+        };
+        match rayon::ThreadPoolBuilder::new().num_threads(workers).build() {
+            Ok(pool) if job.threads != 0 => pool.install(all),
+            // The shared pool has one worker per core.
+            _ => all(),
+        }
+    }
+    let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
+    Report { printed, trap }
+}
+
+/// Takes a printed text; `user` is a [`Printed`].
+unsafe extern "C" fn receive(user: *mut c_void, text: *const u8, len: u64) {
+    // SAFETY: `user` is the `Printed` of `run_host`, and only kernels that run on one thread print; the text is the
+    // kernel's buffer.
+    unsafe { (*user.cast::<Printed>()).push(std::slice::from_raw_parts(text, len as usize)) }
+}
+
+fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
+    let site = code.sites().get(status.site as usize);
+    let description = site.map(|s| s.description.clone()).unwrap_or_default();
+    let kind = match status.kind {
+        HostStatus::OUT_OF_BOUNDS => TrapKind::OutOfBounds {
+            array: Some(description).filter(|name| !name.is_empty()),
+            dim: status.dim,
+            index: status.index,
+            extent: status.extent.into(),
+        },
+        _ => TrapKind::Assert { message: description },
+    };
+    let nowhere = Span::new(FileId(0), 0, 0);
+    Trap { kind, span: site.map_or(nowhere, |s| s.span), thread: status.thread }
+}
+
+fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
+    let kind = match trap.kind {
+        interp::TrapKind::OutOfBounds => TrapKind::OutOfBounds {
+            array: array_at(module, trap.span),
+            dim: trap.dim,
+            index: trap.index,
+            extent: trap.extent,
+        },
+        interp::TrapKind::Assert | interp::TrapKind::StepLimit => TrapKind::Assert { message: trap.message },
+    };
+    Trap { kind, span: trap.span, thread: trap.thread }
+}
+
+/// The name of the array that the access at `span` names.
+fn array_at(module: &Module, span: Span) -> Option<String> {
+    let mut found = None;
+    for function in module.functions.values() {
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Load { array, .. }
+            | Op::Store { array, .. }
+            | Op::Atomic { array, .. }
+            | Op::AtomicCas { array, .. } = &inst.op
+                && inst.span == span
+                && found.is_none()
+            {
+                found.clone_from(&function.values[*array].name);
+            }
+        });
+    }
+    found
 }

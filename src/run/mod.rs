@@ -6,6 +6,8 @@
 //! | [`npy`], [`npz`] | how are arrays read and written? |
 //! | [`literal`] | how does a number become the bytes of a scalar? |
 //! | [`memory`] | where do the arrays of a launch live? |
+//! | [`elements`] | which scalars does an array element consist of, and where is it? |
+//! | [`fill`] | what stands in an array that comes from no file? |
 //! | [`args`] | what does the kernel receive? |
 //! | [`flags`] | how do the flags of the command line describe a launch? |
 //! | [`device`] | on what does it run? |
@@ -18,6 +20,8 @@ use crate::diag::{Code, Diagnostic};
 
 pub mod args;
 pub mod device;
+pub mod elements;
+pub mod fill;
 pub mod flags;
 pub mod launch;
 pub mod literal;

@@ -119,7 +119,7 @@ impl<W: Write + Seek> NpzWriter<W> {
 
 /// Writes `path` whole or not at all: `write` fills a temporary file beside it, which then takes its name.
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> std::io::Result<()>) -> Result<()> {
-    let failed = |e: std::io::Error| fail(Code::E1013, format!("cannot write {}: {e}", path.display()));
+    let failed = |e: std::io::Error| fail(Code::E0904, format!("cannot write {}: {e}", path.display()));
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".kc-");

@@ -3,7 +3,8 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use super::args::{Arguments, leaves};
+use super::args::Arguments;
+use super::elements::leaves;
 use super::npz::{NpzWriter, write_whole};
 use super::{Fail, Result, fail, npy};
 use crate::diag::Code;
@@ -49,7 +50,7 @@ fn entries(
 /// Makes the folder of the results.
 pub fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)
-        .map_err(|e| fail(Code::E1013, format!("cannot make the folder {}: {e}", folder.display())))
+        .map_err(|e| fail(Code::E0904, format!("cannot make the folder {}: {e}", folder.display())))
 }
 
 /// Writes `ID.npz`.
@@ -78,7 +79,7 @@ pub fn write_npy(folder: &Path, arguments: &Arguments, structs: &StructTable) ->
     });
     match (failed, written) {
         (Some(failed), _) => Err(failed),
-        (None, Err(e)) => Err(fail(Code::E1013, e.to_string())),
+        (None, Err(e)) => Err(fail(Code::E0904, e.to_string())),
         (None, Ok(())) => Ok(()),
     }
 }

@@ -31,8 +31,8 @@ pub struct Options {
 /// A compiled source file.
 #[derive(Default)]
 pub struct Program {
-    /// The kernels that compiled; None if none could.
-    pub module: Option<Module>,
+    /// The kernels that compiled, and what they call.
+    pub module: Module,
     pub sources: SourceMap,
     /// What the compiler found, in order.
     pub diagnostics: Vec<Diagnostic>,
@@ -42,6 +42,7 @@ pub struct Program {
 pub type Compile<'a> = dyn FnMut(&Path) -> Program + 'a;
 
 /// How one launch ended.
+#[derive(Default)]
 pub struct Finished {
     pub id: String,
     /// Empty if the launch ran without error. The first one counts.
@@ -54,8 +55,6 @@ pub struct Finished {
     pub program: Option<Rc<Program>>,
     /// The arrays after the run; None if it did not run.
     pub arguments: Option<Arguments>,
-    /// The caller has shown the errors already.
-    pub reported: bool,
 }
 
 /// More compiled sources than this are not kept.
@@ -90,7 +89,7 @@ impl<'a> Session<'a> {
 
     /// Runs a launch and writes its results; `origin` names it in messages.
     pub fn run(&mut self, launch: &Launch, origin: &str) -> Finished {
-        let mut finished = Finished { id: launch.id.clone(), ..Finished::empty() };
+        let mut finished = Finished { id: launch.id.clone(), ..Finished::default() };
         if let Err(error) = self.attempt(launch, origin, &mut finished) {
             finished.errors.push(*error);
         }
@@ -139,7 +138,7 @@ impl<'a> Session<'a> {
                 return last.map_or(Ok(()), |e| Err(Box::new(e)));
             }
         };
-        let Some(module) = &program.module else { return Err(fail(Code::E0999, "a kernel without its module")) };
+        let module = &program.module;
         let function = &module.functions[id];
         let Some(bounds) = LaunchBounds::new(&launch.dim) else {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
@@ -157,7 +156,8 @@ impl<'a> Session<'a> {
         };
         let job = Job { bounds, args: arguments.block(), threads: self.options.threads };
         let start = Instant::now();
-        let report = executable.run(module, &job);
+        // SAFETY: `bind` made the struct for this kernel; its arrays live in `arguments`, which outlives the run.
+        let report = unsafe { executable.run(module, &job) };
         finished.seconds = start.elapsed().as_secs_f64();
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         if let Some(trap) = report.trap {
@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
         let Some(folder) = self.options.out_dir.clone() else { return };
         if !self.ids.insert(finished.id.clone()) {
             let message = format!("two launches of this call have the id {:?}; the second is not written", finished.id);
-            finished.errors.insert(0, Diagnostic::new(Code::E1013, message));
+            finished.errors.insert(0, Diagnostic::new(Code::E0906, message));
             return;
         }
         if let Err(error) = self.write_files(&folder, finished) {
@@ -200,31 +200,20 @@ impl<'a> Session<'a> {
     fn write_files(&self, folder: &Path, finished: &Finished) -> Result<()> {
         output::make_folder(folder)?;
         let Some(arguments) = &finished.arguments else { return Ok(()) };
-        let Some(module) = finished.program.as_ref().and_then(|p| p.module.as_ref()) else { return Ok(()) };
-        output::write_npz(folder, &finished.id, arguments, &module.structs)?;
+        let Some(program) = &finished.program else { return Ok(()) };
+        let structs = &program.module.structs;
+        output::write_npz(folder, &finished.id, arguments, structs)?;
         if self.options.npy {
-            output::write_npy(folder, arguments, &module.structs)?;
+            output::write_npy(folder, arguments, structs)?;
         }
         Ok(())
     }
 }
 
 impl Finished {
-    fn empty() -> Finished {
-        Finished {
-            id: String::new(),
-            errors: Vec::new(),
-            printed: String::new(),
-            seconds: 0.0,
-            program: None,
-            arguments: None,
-            reported: false,
-        }
-    }
-
     /// A launch that could not even be read.
     pub fn failed(id: String, error: Fail) -> Finished {
-        Finished { id, errors: vec![*error], ..Finished::empty() }
+        Finished { id, errors: vec![*error], ..Finished::default() }
     }
 
     /// The message of a finding with its place: `... (kernel.py:12:5)`.
@@ -241,8 +230,7 @@ impl Finished {
 
 /// The kernel called `name`, or the only one. The errors are those of the source where they are the reason.
 pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::result::Result<FuncId, Vec<Diagnostic>> {
-    let kernels: Vec<(FuncId, &str)> =
-        program.module.iter().flat_map(|m| m.kernels()).map(|(id, f)| (id, f.source_name.as_str())).collect();
+    let kernels: Vec<(FuncId, &str)> = program.module.kernels().map(|(id, f)| (id, f.source_name.as_str())).collect();
     match (name, kernels.as_slice()) {
         (None, &[(id, _)]) => return Ok(id),
         (Some(name), list) => {
@@ -258,12 +246,12 @@ pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::resu
     }
     let names: Vec<String> = kernels.iter().map(|(_, n)| n.to_string()).collect();
     let shown = source.display();
-    let message = match (name, names.is_empty()) {
-        (_, true) => format!("{shown} has no kernels"),
-        (Some(name), false) => format!("{shown} has no kernel `{name}`; it has {}", super::list(&names)),
-        (None, false) => format!("{shown} has several kernels, name one: {}", super::list(&names)),
+    let (code, message) = match (name, names.is_empty()) {
+        (_, true) => (Code::E0908, format!("{shown} has no kernels")),
+        (Some(name), _) => (Code::E0905, format!("{shown} has no kernel `{name}`; it has {}", super::list(&names))),
+        (None, _) => (Code::E1003, format!("{shown} has several kernels, name one: {}", super::list(&names))),
     };
-    Err(vec![Diagnostic::new(Code::E1003, message)])
+    Err(vec![Diagnostic::new(code, message)])
 }
 
 fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnostic {

@@ -3,7 +3,8 @@
 use std::io::BufWriter;
 use std::path::Path;
 
-use super::args::{Arguments, BoundArray, Leaf, leaves};
+use super::args::{Arguments, BoundArray};
+use super::elements::{Leaf, leaves};
 use super::literal::{load, to_f64};
 use super::{Result, fail, npz};
 use crate::diag::Code;

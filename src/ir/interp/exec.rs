@@ -184,6 +184,7 @@ impl<'p> Machine<'p, '_, '_> {
             match steps.checked_sub(code.len() as u64) {
                 Some(left) => *steps = left,
                 None => {
+                    *steps = 0;
                     let (span, thread) = (self.program.span, self.thread);
                     self.trap(|| Trap {
                         kind: TrapKind::StepLimit,

@@ -49,7 +49,7 @@ pub struct Outcome<'a> {
     pub trap: Option<Trap>,
     /// Receives every printed text.
     pub print: Box<dyn FnMut(&str) + 'a>,
-    /// Instructions left to run; None: no limit.
+    /// Instructions left to run; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
     pub steps: Option<u64>,
 }
 

@@ -68,7 +68,7 @@ fn strides_aliases_nulls_and_gradients() {
     assert_eq!(descriptor_at(&arguments, 120), (0, 0, [0; 4], [0; 4], 0));
     let x = &arguments.arrays[0];
     assert_ne!(descriptor_at(&arguments, 0).1, 0);
-    let leaf = super::super::args::leaves(F32, &structs).unwrap().remove(0);
+    let leaf = crate::run::elements::leaves(F32, &structs).unwrap().remove(0);
     assert_eq!(arguments.gather_grad(x, &leaf), Some(vec![9; 16]));
 }
 

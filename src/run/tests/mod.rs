@@ -149,7 +149,7 @@ pub fn bind(path: &Path, kernel: &Function, structs: &StructTable) -> Result<Arg
 /// The contents of a leaf after binding.
 pub fn contents(arguments: &Arguments, structs: &StructTable, key: &str, suffix: &str) -> Vec<u8> {
     let array = arguments.arrays.iter().find(|a| a.key == key).unwrap();
-    let leaves = super::args::leaves(array.ty.element.into(), structs).unwrap();
+    let leaves = super::elements::leaves(array.ty.element.into(), structs).unwrap();
     arguments.gather(array, leaves.iter().find(|l| l.suffix == suffix).unwrap())
 }
 
