@@ -190,8 +190,8 @@ def erfc_scaled(center):
 
 
 def erfc_fit(center, top, terms, bits):
-    top = mpfr(top)
-    return fit(erfc_scaled(center), mpfr(-1), (top - center) / (top + center), range(terms), bits)
+    low, top = mpfr("0.8"), mpfr(top)
+    return fit(erfc_scaled(center), (low - center) / (low + center), (top - center) / (top + center), range(terms), bits)
 
 
 def inverse_erfc(x):
@@ -214,15 +214,15 @@ def inverse_ratio(w):
     return inverse_erfc(gmpy2.exp(-w) / (1 + x)) / x
 
 
-def inverse_fit(low, high, terms, bits, center, root):
-    """erfinv(x) / x as a polynomial in w - center or, for large w, in sqrt(w) - center."""
-    def f(v):
-        return inverse_ratio((v + center) ** 2 if root else v + center)
+def inverse_fit(low, high, terms, bits, center):
+    """erfinv(x) / x as a polynomial in w - center."""
+    return fit(lambda v: inverse_ratio(v + center), low - center, high - center, range(terms), bits, grid=200)
 
-    low, high, center = mpfr(low), mpfr(high), mpfr(center)
-    if root:
-        low, high = gmpy2.sqrt(low), gmpy2.sqrt(high)
-    return fit(f, low - center, high - center, range(terms), bits, grid=300)
+
+def inverse_tail_fit(low, high, terms, bits):
+    """erfinv(x) / (x sqrt w) as a polynomial in 1 / sqrt w."""
+    low, high = 1 / gmpy2.sqrt(mpfr(high)), 1 / gmpy2.sqrt(mpfr(low))
+    return fit(lambda v: inverse_ratio(1 / v**2) * v, low, high, range(terms), bits, grid=200)
 
 
 SETS = {
@@ -255,10 +255,12 @@ SETS = {
     "sinh_f64": lambda: odd(gmpy2.sinh, mpfr(1), 8, 53),
     "erf_f32": lambda: fit(erf_tail, mpfr("1e-9"), mpfr("0.85") ** 2, range(6), 24, weight=erf_weight),
     "erf_f64": lambda: fit(erf_tail, mpfr("1e-9"), mpfr("0.85") ** 2, range(12), 53, weight=erf_weight),
-    "erfc_f32": lambda: erfc_fit(mpfr(3), 10.2, 10, 24),
-    "erfc_f64": lambda: erfc_fit(mpfr(4), 27.3, 22, 53),
-    "erfinv_small_f32": lambda: inverse_fit("1e-9", 5, 9, 24, 2.5, False),
-    "erfinv_large_f32": lambda: inverse_fit(5, 104, 10, 24, 3, True),
+    "erfc_f32": lambda: erfc_fit(mpfr("1.5"), 10.2, 10, 24),
+    "erfc_f64": lambda: erfc_fit(mpfr("2.5"), 27.3, 20, 53),
+    "erfinv_small_f32": lambda: inverse_fit(mpfr("1e-9"), 5, 4, 24, mpfr(0)),
+    "erfinv_large_f32": lambda: inverse_tail_fit(5, 104, 4, 24),
+    "erfinv_small_f64": lambda: inverse_fit(mpfr("1e-9"), 5, 9, 53, mpfr(0)),
+    "erfinv_large_f64": lambda: inverse_tail_fit(5, 746, 14, 53),
     "tanh_f32": lambda: odd(gmpy2.tanh, mpfr("0.56"), 5, 24),
 }
 

@@ -1,8 +1,9 @@
 # The elementary functions: documentation, domain, gradient. The computation is in elementary_f32.py,
-# elementary_f64.py and, for 16-bit floats, through float32 in elementary_f16.py. docs/accuracy.md has the measured error bounds.
+# elementary_f64.py and, for 16-bit floats, through float32 in elementary_f16.py.
+# docs/accuracy.md has the measured error bounds.
 
 
-# ---- Exponential and logarithm ----------------------------------------------------------------------------------------
+# ---- Exponential and logarithm ---------------------------------------------------------------------------------------
 
 
 @func
@@ -30,6 +31,43 @@ def _(x: Float, adj_ret: Float):
 
 
 @func
+@cuda("log2f", "log2")
+def log2(x: Float) -> Float:
+    """The logarithm of `x` to base 2, exact for powers of two. -infinity at 0, NaN for `x < 0`."""
+    return _log2(x)
+
+
+@func_grad(log2)
+def _(x: Float, adj_ret: Float):
+    adjoint[x] += Float(1.4426950408889634) / x * adj_ret
+
+
+@func
+@cuda("log10f", "log10")
+def log10(x: Float) -> Float:
+    """The logarithm of `x` to base 10. -infinity at 0, NaN for `x < 0`."""
+    return _log10(x)
+
+
+@func_grad(log10)
+def _(x: Float, adj_ret: Float):
+    adjoint[x] += Float(0.43429448190325182) / x * adj_ret
+
+
+@func
+@cuda("cbrtf", "cbrt")
+def cbrt(x: Float) -> Float:
+    """The cube root of `x`, negative for negative `x`. The derivative at 0 is infinite."""
+    return _cbrt(x)
+
+
+@func_grad(cbrt)
+def _(x: Float, adj_ret: Float):
+    root = cbrt(x)
+    adjoint[x] += adj_ret / (Float(3.0) * root * root)
+
+
+@func
 @cuda("powf", "pow")
 def pow(x: Float, y: Float) -> Float:
     """`x` to the power `y`. 1 for `y = 0` and for `x = 1`; NaN for `x < 0` unless `y` is whole; the rest as in C."""
@@ -45,7 +83,7 @@ def _(x: Float, y: Float, adj_ret: Float):
         adjoint[y] += log(x) * pow(x, y) * adj_ret
 
 
-# ---- Trigonometric ----------------------------------------------------------------------------------------------------
+# ---- Trigonometric ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -140,7 +178,7 @@ def _(x: Float, adj_ret: Float):
 @func
 @cuda("atan2f", "atan2")
 def atan2(y: Float, x: Float) -> Float:
-    """The angle of the point (`x`, `y`) from the x axis, in -pi..pi. Zeros and infinities, with their signs, as in C."""
+    """The angle of the point (`x`, `y`) from the x axis, in -pi..pi. Zeros and infinities as in C."""
     return _atan2(y, x)
 
 
@@ -153,7 +191,31 @@ def _(y: Float, x: Float, adj_ret: Float):
         adjoint[x] -= y / d * adj_ret
 
 
-# ---- Hyperbolic -------------------------------------------------------------------------------------------------------
+# ---- Hyperbolic ------------------------------------------------------------------------------------------------------
+
+
+@func
+@cuda("sinhf", "sinh")
+def sinh(x: Float) -> Float:
+    """The hyperbolic sine of `x`."""
+    return _sinh(x)
+
+
+@func_grad(sinh)
+def _(x: Float, adj_ret: Float):
+    adjoint[x] += cosh(x) * adj_ret
+
+
+@func
+@cuda("coshf", "cosh")
+def cosh(x: Float) -> Float:
+    """The hyperbolic cosine of `x`."""
+    return _cosh(x)
+
+
+@func_grad(cosh)
+def _(x: Float, adj_ret: Float):
+    adjoint[x] += sinh(x) * adj_ret
 
 
 @func
@@ -167,3 +229,56 @@ def tanh(x: Float) -> Float:
 def _(x: Float, adj_ret: Float):
     t = tanh(x)
     adjoint[x] += (Float(1.0) - t * t) * adj_ret
+
+
+# ---- Error functions -------------------------------------------------------------------------------------------------
+
+
+@func
+@cuda("erff", "erf")
+def erf(x: Float) -> Float:
+    """The error function of `x`: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to `x`."""
+    return _erf(x)
+
+
+@func_grad(erf)
+def _(x: Float, adj_ret: Float):
+    adjoint[x] += Float(1.1283791670955126) * exp(-x * x) * adj_ret
+
+
+@func
+@cuda("erfcf", "erfc")
+def erfc(x: Float) -> Float:
+    """The complementary error function of `x`: `1 - erf(x)` without its loss of digits for large `x`."""
+    return _erfc(x)
+
+
+@func_grad(erfc)
+def _(x: Float, adj_ret: Float):
+    adjoint[x] -= Float(1.1283791670955126) * exp(-x * x) * adj_ret
+
+
+@func
+@cuda("erfinvf", "erfinv")
+def erfinv(x: Float) -> Float:
+    """The inverse error function of `x` in -1..1. Infinite at -1 and 1, NaN beyond."""
+    return _erfinv(x)
+
+
+@func_grad(erfinv)
+def _(x: Float, adj_ret: Float):
+    y = erfinv(x)
+    adjoint[x] += Float(0.88622692545275801) * exp(y * y) * adj_ret
+
+
+@func
+@cuda("erfcinvf", "erfcinv")
+def erfcinv(x: Float) -> Float:
+    """The inverse complementary error function of `x` in 0..2. Infinite at 0 and 2, NaN beyond."""
+    return _erfcinv(x)
+
+
+@func_grad(erfcinv)
+def _(x: Float, adj_ret: Float):
+    y = erfcinv(x)
+    adjoint[x] -= Float(0.88622692545275801) * exp(y * y) * adj_ret

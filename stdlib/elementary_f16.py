@@ -48,6 +48,51 @@ def _tanh(x: Float) -> Float:
 
 
 @func
+def _log2(x: Float) -> Float:
+    return Float(log2(float32(x)))
+
+
+@func
+def _log10(x: Float) -> Float:
+    return Float(log10(float32(x)))
+
+
+@func
+def _cbrt(x: Float) -> Float:
+    return Float(cbrt(float32(x)))
+
+
+@func
+def _sinh(x: Float) -> Float:
+    return Float(sinh(float32(x)))
+
+
+@func
+def _cosh(x: Float) -> Float:
+    return Float(cosh(float32(x)))
+
+
+@func
+def _erf(x: Float) -> Float:
+    return Float(erf(float32(x)))
+
+
+@func
+def _erfc(x: Float) -> Float:
+    return Float(erfc(float32(x)))
+
+
+@func
+def _erfinv(x: Float) -> Float:
+    return Float(erfinv(float32(x)))
+
+
+@func
+def _erfcinv(x: Float) -> Float:
+    return Float(erfcinv(float32(x)))
+
+
+@func
 def _pow(x: Float, y: Float) -> Float:
     return Float(pow(float32(x), float32(y)))
 

@@ -36,12 +36,12 @@ def _power_of_two_f32(n: int32) -> float32:
 
 @func
 def _scale_f32(x: float32, n: int32) -> float32:
-    """x * 2^n for x in 0.5..4 and |n| < 250, rounded once also where the result is subnormal."""
+    """x * 2^n for x around 1 and |n| < 250, rounded once also where the result is subnormal."""
     half = n >> 1
     return x * _power_of_two_f32(half) * _power_of_two_f32(n - half)
 
 
-# ---- sin, cos, tan ----------------------------------------------------------------------------------------------------
+# ---- sin, cos, tan ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -156,17 +156,18 @@ def _tan(x: float32) -> float32:
     # In odd quadrants -1/tan, with the rounding error of value and of the quotient taken out.
     error = (r - value) + rest
     inverse = -1.0 / value
-    inverse = where(abs(inverse) < _inf_f32(), _fma(inverse, _fma(inverse, value, 1.0) + inverse * error, inverse), inverse)
+    correction = _fma(inverse, value, 1.0) + inverse * error
+    inverse = where(abs(inverse) < _inf_f32(), _fma(inverse, correction, inverse), inverse)
     return where(x == 0.0, x, where((q & 1) == 0, value, inverse))
 
 
-# ---- exp, log, pow ----------------------------------------------------------------------------------------------------
+# ---- exp, log, pow ---------------------------------------------------------------------------------------------------
 
 
 @func
 def _exp_scaled_f32(x: float32, n: int32) -> float32:
-    """exp(x) * 2^n for |n| <= 2; NaN for NaN. Overflows to infinity, underflows through the subnormals to 0."""
-    x = where(x > 100.0, 100.0, x)
+    """exp(x) * 2^n for |n| <= 30; NaN for NaN. Overflows to infinity, underflows through the subnormals to 0."""
+    x = where(x > 110.0, 110.0, x)
     x = where(x < -110.0, -110.0, x)
     t = _fma(x, 1.44269502, _ROUND_F32)
     k = t - _ROUND_F32
@@ -231,6 +232,31 @@ def _log(x: float32) -> float32:
     p = _fma(e, -1.90465421e-09, p)
     value = _fma(e, 0.693147182, f + p)
     return _log_special_f32(x, value)
+
+
+@func
+def _log2(x: float32) -> float32:
+    # log2(1 + f) = (f - rest) / ln 2, where f / ln 2 keeps its rounding error; exact for powers of two.
+    e = _log_exponent_f32(x)
+    f = _log_significand_f32(x) - 1.0
+    rest = _fma(0.5 * f, f, -(f * f * f * _log1p_tail_f32(f)))
+    high = f * 1.44269502
+    low = _fma(f, 1.44269502, -high) + _fma(f, 1.92596303e-08, rest * -1.44269502)
+    return _log_special_f32(x, (e + high) + low)
+
+
+@func
+def _log10(x: float32) -> float32:
+    # The first part of log10(2) is short: its product with e is exact.
+    e = _log_exponent_f32(x)
+    f = _log_significand_f32(x) - 1.0
+    rest = _fma(0.5 * f, f, -(f * f * f * _log1p_tail_f32(f)))
+    high = f * 0.434294492
+    low = _fma(f, 0.434294492, -high) + _fma(f, -1.010305e-08, rest * -0.434294492)
+    whole = e * 0.301025390625
+    sum = whole + high
+    low = ((whole - sum) + high) + _fma(e, 4.60503898e-06, low)
+    return _log_special_f32(x, sum + low)
 
 
 @func
@@ -300,7 +326,23 @@ def _pow_from_log_f32(x: float32, y: float32, l: float32, l_low: float32) -> flo
     return where(y == 0.0, 1.0, value)
 
 
-# ---- Inverse trigonometric --------------------------------------------------------------------------------------------
+@func
+def _cbrt(x: float32) -> float32:
+    # A third of the exponent by integer division, then Halley's iteration, which cubes the error (3% at first).
+    a = abs(x)
+    small = a < 1.17549435e-38
+    scaled = where(small, a * 16777216.0, a)
+    y = _float_from_bits(_bits(scaled) / 3 + 0x2A510000)
+    cube = _fma(y * y, y, -scaled)
+    y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
+    cube = _fma(y * y, y, -scaled)
+    y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
+    y = where(small, y * 0.00390625, y)
+    y = where(a < _inf_f32(), y, a)
+    return copysign(where(a == 0.0, a, y), x)
+
+
+# ---- Inverse trigonometric -------------------------------------------------------------------------------------------
 
 
 @func
@@ -382,7 +424,7 @@ def _acos(x: float32) -> float32:
     return where(near, middle, where(x < 0.0, left, right))
 
 
-# ---- Hyperbolic -------------------------------------------------------------------------------------------------------
+# ---- Hyperbolic ------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -398,7 +440,25 @@ def _tanh(x: float32) -> float32:
     return copysign(where(a < 0.56, near, far), x)
 
 
-# ---- Remainder --------------------------------------------------------------------------------------------------------
+@func
+def _sinh(x: float32) -> float32:
+    a = abs(x)
+    z = x * x
+    p = _fma(z, 2.78221319e-06, 0.000198428956)
+    p = _fma(z, p, 0.00833331048)
+    p = _fma(z, p, 0.166666672)
+    near = _fma(z * a, p, a)
+    half = _exp_scaled_f32(a, -1)
+    return copysign(where(a < 1.0, near, half - 0.25 / half), x)
+
+
+@func
+def _cosh(x: float32) -> float32:
+    half = _exp_scaled_f32(abs(x), -1)
+    return half + 0.25 / half
+
+
+# ---- Remainder -------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -426,3 +486,150 @@ def _mod(a: float32, b: float32) -> float32:
         return copysign(r, a)
     # Infinite divisors leave finite a as it is; the rest is NaN.
     return where(r < divisor, a, _nan_f32())
+
+
+# ---- Error functions -------------------------------------------------------------------------------------------------
+
+
+@func
+def _erf_tail_f32(z: float32) -> float32:
+    """erf(x) / x - 1 with z = x^2, |x| <= 0.85."""
+    p = _fma(z, -0.000634851865, 0.0050577037)
+    p = _fma(z, p, -0.0268072877)
+    p = _fma(z, p, 0.11282865)
+    p = _fma(z, p, -0.376125902)
+    return _fma(z, p, 0.128379166)
+
+
+@func
+def _erfcx_series_f32(x: float32) -> float32:
+    """(1 + 2 x) exp(x^2) erfc(x) for x >= 0.8: nearly constant in t = (x - c) / (x + c).
+
+    M. M. Shepherd, J. G. Laframboise, Chebyshev approximation of (1 + 2x) exp(x^2) erfc x, Math. Comp. 36, 1981.
+    """
+    t = (x - 1.5) / (x + 1.5)
+    p = _fma(t, -0.0012147543, 0.0036913876)
+    p = _fma(t, p, 0.0017417107)
+    p = _fma(t, p, -0.00762684504)
+    p = _fma(t, p, -0.0179750752)
+    p = _fma(t, p, 0.0210324079)
+    p = _fma(t, p, 0.114102267)
+    p = _fma(t, p, -0.237737864)
+    p = _fma(t, p, -0.0339624658)
+    return _fma(t, p, 1.28634167)
+
+
+@func
+def _erfc_far_f32(x: float32) -> float32:
+    """erfc(x) for x >= 0.8."""
+    x = min(x, 10.6)
+    # q + q_low = series / (1 + 2 x)
+    series = _erfcx_series_f32(x)
+    d = _fma(2.0, x, 1.0)
+    d_low = _fma(2.0, x, 1.0 - d)
+    q = series / d
+    q_low = (_fma(-q, d, series) - q * d_low) / d
+    # p + p_low = exp(r), where -x^2 = k ln 2 + r and r + r_low is exact enough.
+    square = x * x
+    square_low = _fma(x, x, -square)
+    t = _fma(square, -1.44269502, _ROUND_F32)
+    k = t - _ROUND_F32
+    r1 = _fma(-k, 0.693147182, -square)
+    rest = _fma(-k, -1.90465421e-09, -square_low)
+    r = r1 + rest
+    r_low = (r1 - r) + rest
+    p = _fma(r, 0.00139418722, 0.00836868305)
+    p = _fma(r, p, 0.0416663885)
+    p = _fma(r, p, 0.166665211)
+    p = _fma(r, p, 0.5)
+    tail = _fma(r * r, p, r_low) + r_low * r
+    sum = 1.0 + r
+    tail = ((1.0 - sum) + r) + tail
+    p = sum + tail
+    p_low = (sum - p) + tail
+    product = q * p
+    low = _fma(q, p, -product) + _fma(q, p_low, q_low * p)
+    return _scale_f32(8.0 * (product + low), int32(_bits(t) - _ROUND_F32_BITS) - 3)
+
+
+@func
+def _erf(x: float32) -> float32:
+    a = abs(x)
+    near = _fma(a, _erf_tail_f32(a * a), a)
+    far = 1.0 - _erfc_far_f32(max(a, 0.8))
+    value = copysign(where(a < 0.85, near, far), x)
+    return where(x != x, x, value)
+
+
+@func
+def _erfc(x: float32) -> float32:
+    a = abs(x)
+    # 1 - erf x as 1/2 - ((x - 1/2) + (erf x - x)): nothing is lost for x near 1/2 and above.
+    tail = x * _erf_tail_f32(a * a)
+    near = where(x < 0.25, 1.0 - (x + tail), 0.5 - (tail + (x - 0.5)))
+    far = _erfc_far_f32(max(a, 0.8))
+    far = where(x < 0.0, 2.0 - far, far)
+    value = where(a < 0.8, near, far)
+    return where(x != x, x, value)
+
+
+@func
+def _inverse_erf_ratio_f32(w: float32) -> float32:
+    """erfinv(x) / x as a function of w = -log(1 - x^2), to a third of the digits.
+
+    The variable is that of M. Giles, Approximating the erfinv function, GPU Computing Gems 2, 2010.
+    """
+    near = _inverse_erf_near_f32(w)
+    root = sqrt(max(w, 5.0))
+    far = root * _inverse_erf_tail_f32(1.0 / root)
+    return where(w < 5.0, near, far)
+
+
+@func
+def _inverse_erf_near_f32(w: float32) -> float32:
+    p = _fma(w, -0.0013678018, 0.00730515411)
+    p = _fma(w, p, 0.236233562)
+    return _fma(w, p, 0.885659158)
+
+
+@func
+def _inverse_erf_tail_f32(v: float32) -> float32:
+    p = _fma(v, 0.868304849, -0.572591782)
+    p = _fma(v, p, -0.0775947794)
+    return _fma(v, p, 1.00156713)
+
+
+@func
+def _inverse_erf_refined_f32(y: float32, x: float32, x_low: float32, complement: float32) -> float32:
+    """The y > 0 with erf(y) = x + x_low, erfc(y) = complement: one Halley step, which triples the digits."""
+    # u = (erf(y) - x) / erf'(y), from the one of erf and erfc that keeps its digits here.
+    # exp(y^2) alone could overflow.
+    power = _exp_scaled_f32(y * y, -30)
+    near = ((_fma(y, _erf_tail_f32(y * y), y) - x) - x_low) * (power * 1073741824.0)
+    series = _erfcx_series_f32(max(y, 0.8))
+    far = (complement * 1073741824.0) * power - series / _fma(2.0, y, 1.0)
+    u = where(y < 0.83, near, far) * 0.886226925
+    return y - u / _fma(y, u, 1.0)
+
+
+@func
+def _erfinv(x: float32) -> float32:
+    a = abs(x)
+    w = -log(_fma(-a, a, 1.0))
+    y = a * _inverse_erf_ratio_f32(w)
+    value = copysign(_inverse_erf_refined_f32(y, a, 0.0, 1.0 - a), x)
+    value = where(a < 1.0, value, where(a == 1.0, copysign(_inf_f32(), x), _nan_f32()))
+    return where(a < 1e-10, 0.886226925 * x, value)
+
+
+@func
+def _erfcinv(x: float32) -> float32:
+    # x > 1 mirrors 2 - x, which is exact.
+    complement = min(x, 2.0 - x)
+    a = 1.0 - complement
+    w = -(log(complement) + log(2.0 - complement))
+    y = a * _inverse_erf_ratio_f32(w)
+    value = _inverse_erf_refined_f32(y, a, (1.0 - a) - complement, complement)
+    value = where(complement > 0.0, value, where(complement == 0.0, _inf_f32(), _nan_f32()))
+    value = where(complement == 1.0, 0.0, value)
+    return where(x > 1.0, -value, value)

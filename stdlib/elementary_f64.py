@@ -29,12 +29,12 @@ def _power_of_two_f64(n: int32) -> float64:
 
 @func
 def _scale_f64(x: float64, n: int32) -> float64:
-    """x * 2^n for x in 0.5..4 and |n| < 2040, rounded once also where the result is subnormal."""
+    """x * 2^n for x around 1 and |n| < 2040, rounded once also where the result is subnormal."""
     half = n >> 1
     return x * _power_of_two_f64(half) * _power_of_two_f64(n - half)
 
 
-# ---- sin, cos, tan ----------------------------------------------------------------------------------------------------
+# ---- sin, cos, tan ---------------------------------------------------------------------------------------------------
 
 
 @func
@@ -187,16 +187,17 @@ def _tan(x: float64) -> float64:
     value = r + rest
     error = (r - value) + rest
     inverse = -1.0 / value
-    inverse = where(abs(inverse) < _inf_f64(), _fma(inverse, _fma(inverse, value, 1.0) + inverse * error, inverse), inverse)
+    correction = _fma(inverse, value, 1.0) + inverse * error
+    inverse = where(abs(inverse) < _inf_f64(), _fma(inverse, correction, inverse), inverse)
     return where(x == 0.0, x, where((q & 1) == 0, value, inverse))
 
 
-# ---- exp, log, pow ----------------------------------------------------------------------------------------------------
+# ---- exp, log, pow ---------------------------------------------------------------------------------------------------
 
 
 @func
 def _exp_scaled_f64(x: float64, n: int32) -> float64:
-    """exp(x) * 2^n for |n| <= 2; NaN for NaN. Overflows to infinity, underflows through the subnormals to 0."""
+    """exp(x) * 2^n for |n| <= 60; NaN for NaN. Overflows to infinity, underflows through the subnormals to 0."""
     x = where(x > 800.0, 800.0, x)
     x = where(x < -800.0, -800.0, x)
     t = _fma(x, 1.4426950408889634, _ROUND_F64)
@@ -271,6 +272,31 @@ def _log(x: float64) -> float64:
 
 
 @func
+def _log2(x: float64) -> float64:
+    # log2(1 + f) = (f - rest) / ln 2, where f / ln 2 keeps its rounding error; exact for powers of two.
+    e = _log_exponent_f64(x)
+    f = _log_significand_f64(x) - 1.0
+    rest = _log1p_rest_f64(f)
+    high = f * 1.4426950408889634
+    low = _fma(f, 1.4426950408889634, -high) + _fma(f, 2.0355273740931033e-17, rest * -1.4426950408889634)
+    return _log_special_f64(x, (e + high) + low)
+
+
+@func
+def _log10(x: float64) -> float64:
+    # The first part of log10(2) is short: its product with e is exact.
+    e = _log_exponent_f64(x)
+    f = _log_significand_f64(x) - 1.0
+    rest = _log1p_rest_f64(f)
+    high = f * 0.43429448190325182
+    low = _fma(f, 0.43429448190325182, -high) + _fma(f, 1.0983196502167651e-17, rest * -0.43429448190325182)
+    whole = e * 0.30102999566406652
+    sum = whole + high
+    low = ((whole - sum) + high) + _fma(e, -8.5323443170571066e-14, low)
+    return _log_special_f64(x, sum + low)
+
+
+@func
 def _pow(x: float64, y: float64) -> float64:
     a = abs(x)
     e = _log_exponent_f64(a)
@@ -341,7 +367,25 @@ def _pow_from_log_f64(x: float64, y: float64, l: float64, l_low: float64) -> flo
     return where(y == 0.0, 1.0, value)
 
 
-# ---- Inverse trigonometric --------------------------------------------------------------------------------------------
+@func
+def _cbrt(x: float64) -> float64:
+    # A third of the exponent by integer division, then Halley's iteration, which cubes the error (3% at first).
+    a = abs(x)
+    small = a < 2.2250738585072014e-308
+    scaled = where(small, a * 18014398509481984.0, a)
+    y = _float_from_bits(_bits(scaled) / 3 + 0x2A9F755500000000)
+    cube = _fma(y * y, y, -scaled)
+    y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
+    cube = _fma(y * y, y, -scaled)
+    y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
+    cube = _fma(y * y, y, -scaled)
+    y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
+    y = where(small, y * 3.814697265625e-06, y)
+    y = where(a < _inf_f64(), y, a)
+    return copysign(where(a == 0.0, a, y), x)
+
+
+# ---- Inverse trigonometric -------------------------------------------------------------------------------------------
 
 
 @func
@@ -442,7 +486,7 @@ def _acos(x: float64) -> float64:
     return where(near, middle, where(x < 0.0, left, right))
 
 
-# ---- Hyperbolic -------------------------------------------------------------------------------------------------------
+# ---- Hyperbolic ------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -464,7 +508,29 @@ def _tanh(x: float64) -> float64:
     return copysign(where(a < 0.56, near, far), x)
 
 
-# ---- Remainder --------------------------------------------------------------------------------------------------------
+@func
+def _sinh(x: float64) -> float64:
+    a = abs(x)
+    z = x * x
+    p = _fma(z, 6.4756315288114923e-15, 7.5032572688378767e-13)
+    p = _fma(z, p, 1.6061339247275721e-10)
+    p = _fma(z, p, 2.5052089412419403e-08)
+    p = _fma(z, p, 2.7557319310091192e-06)
+    p = _fma(z, p, 0.00019841269841061159)
+    p = _fma(z, p, 0.0083333333333335726)
+    p = _fma(z, p, 0.16666666666666666)
+    near = _fma(z * a, p, a)
+    half = _exp_scaled_f64(a, -1)
+    return copysign(where(a < 1.0, near, half - 0.25 / half), x)
+
+
+@func
+def _cosh(x: float64) -> float64:
+    half = _exp_scaled_f64(abs(x), -1)
+    return half + 0.25 / half
+
+
+# ---- Remainder -------------------------------------------------------------------------------------------------------
 
 
 @func
@@ -492,3 +558,186 @@ def _mod(a: float64, b: float64) -> float64:
         return copysign(r, a)
     # Infinite divisors leave finite a as it is; the rest is NaN.
     return where(r < divisor, a, _nan_f64())
+
+
+# ---- Error functions -------------------------------------------------------------------------------------------------
+
+
+@func
+def _erf_tail_f64(z: float64) -> float64:
+    """erf(x) / x - 1 with z = x^2, |x| <= 0.85."""
+    p = _fma(z, -1.7171160295718518e-09, 1.7519874436793934e-08)
+    p = _fma(z, p, -1.6875505709681817e-07)
+    p = _fma(z, p, 1.6513819671642809e-06)
+    p = _fma(z, p, -1.4928856618873972e-05)
+    p = _fma(z, p, 0.00012055459833929927)
+    p = _fma(z, p, -0.00085483302365303335)
+    p = _fma(z, p, 0.0052239776761191401)
+    p = _fma(z, p, -0.026866170649794283)
+    p = _fma(z, p, 0.11283791670977153)
+    p = _fma(z, p, -0.37612638903184159)
+    return _fma(z, p, 0.12837916709551259)
+
+
+@func
+def _erfcx_series_f64(x: float64) -> float64:
+    """(1 + 2 x) exp(x^2) erfc(x) for x >= 0.8: nearly constant in t = (x - c) / (x + c).
+
+    M. M. Shepherd, J. G. Laframboise, Chebyshev approximation of (1 + 2x) exp(x^2) erfc x, Math. Comp. 36, 1981.
+    """
+    t = (x - 2.5) / (x + 2.5)
+    p = _fma(t, -2.4714695252933317e-07, 5.7668763908117442e-07)
+    p = _fma(t, p, 7.8512895991372432e-07)
+    p = _fma(t, p, -1.7314846223948166e-06)
+    p = _fma(t, p, -4.3102276235119084e-06)
+    p = _fma(t, p, 2.6961083517063482e-06)
+    p = _fma(t, p, 2.2712144153828115e-05)
+    p = _fma(t, p, 6.2407943321180737e-06)
+    p = _fma(t, p, -0.00011352165430275605)
+    p = _fma(t, p, -8.8475107718760543e-05)
+    p = _fma(t, p, 0.00063212391521717749)
+    p = _fma(t, p, 0.00049186541758441623)
+    p = _fma(t, p, -0.0043820782892466485)
+    p = _fma(t, p, 0.00093189283883338473)
+    p = _fma(t, p, 0.032760893266073308)
+    p = _fma(t, p, -0.10296705603917505)
+    p = _fma(t, p, 0.15762991902326795)
+    p = _fma(t, p, -0.099024539573594805)
+    p = _fma(t, p, -0.12235676308240447)
+    return _fma(t, p, 1.2648381843668615)
+
+
+@func
+def _erfc_far_f64(x: float64) -> float64:
+    """erfc(x) for x >= 0.8."""
+    x = min(x, 27.4)
+    # q + q_low = series / (1 + 2 x)
+    series = _erfcx_series_f64(x)
+    d = _fma(2.0, x, 1.0)
+    d_low = _fma(2.0, x, 1.0 - d)
+    q = series / d
+    q_low = (_fma(-q, d, series) - q * d_low) / d
+    # p + p_low = exp(r), where -x^2 = k ln 2 + r and r + r_low is exact enough.
+    square = x * x
+    square_low = _fma(x, x, -square)
+    t = _fma(square, -1.4426950408889634, _ROUND_F64)
+    k = t - _ROUND_F64
+    r1 = _fma(-k, 0.69314718055994529, -square)
+    rest = _fma(-k, 2.3190468138462996e-17, -square_low)
+    r = r1 + rest
+    r_low = (r1 - r) + rest
+    p = _fma(r, 2.5117827118913551e-08, 2.7631088341194319e-07)
+    p = _fma(r, p, 2.7557216411046172e-06)
+    p = _fma(r, p, 2.4801490563586035e-05)
+    p = _fma(r, p, 0.0001984126991726548)
+    p = _fma(r, p, 0.0013888888946305006)
+    p = _fma(r, p, 0.0083333333333072482)
+    p = _fma(r, p, 0.041666666666518762)
+    p = _fma(r, p, 0.16666666666666699)
+    p = _fma(r, p, 0.50000000000000122)
+    tail = _fma(r * r, p, r_low) + r_low * r
+    sum = 1.0 + r
+    tail = ((1.0 - sum) + r) + tail
+    p = sum + tail
+    p_low = (sum - p) + tail
+    product = q * p
+    low = _fma(q, p, -product) + _fma(q, p_low, q_low * p)
+    return _scale_f64(8.0 * (product + low), int32(_bits(t) - _ROUND_F64_BITS) - 3)
+
+
+@func
+def _erf(x: float64) -> float64:
+    a = abs(x)
+    near = _fma(a, _erf_tail_f64(a * a), a)
+    far = 1.0 - _erfc_far_f64(max(a, 0.8))
+    value = copysign(where(a < 0.85, near, far), x)
+    return where(x != x, x, value)
+
+
+@func
+def _erfc(x: float64) -> float64:
+    a = abs(x)
+    # 1 - erf x as 1/2 - ((x - 1/2) + (erf x - x)): nothing is lost for x near 1/2 and above.
+    tail = x * _erf_tail_f64(a * a)
+    near = where(x < 0.25, 1.0 - (x + tail), 0.5 - (tail + (x - 0.5)))
+    far = _erfc_far_f64(max(a, 0.8))
+    far = where(x < 0.0, 2.0 - far, far)
+    value = where(a < 0.8, near, far)
+    return where(x != x, x, value)
+
+
+@func
+def _inverse_erf_ratio_f64(w: float64) -> float64:
+    """erfinv(x) / x as a function of w = -log(1 - x^2), to a third of the digits.
+
+    The variable is that of M. Giles, Approximating the erfinv function, GPU Computing Gems 2, 2010.
+    """
+    near = _inverse_erf_near_f64(w)
+    root = sqrt(max(w, 5.0))
+    far = root * _inverse_erf_tail_f64(1.0 / root)
+    return where(w < 5.0, near, far)
+
+
+@func
+def _inverse_erf_near_f64(w: float64) -> float64:
+    p = _fma(w, 2.8532333226989945e-08, -2.2691119452264792e-07)
+    p = _fma(w, p, -4.5510497491441414e-06)
+    p = _fma(w, p, 6.8685169908064598e-05)
+    p = _fma(w, p, -0.00016722759339128399)
+    p = _fma(w, p, -0.0022978573517128337)
+    p = _fma(w, p, 0.011532130024039048)
+    p = _fma(w, p, 0.23201665369600824)
+    return _fma(w, p, 0.8862268423376144)
+
+
+@func
+def _inverse_erf_tail_f64(v: float64) -> float64:
+    p = _fma(v, -253355.71292611075, 771809.65666749678)
+    p = _fma(v, p, -1034042.7915189362)
+    p = _fma(v, p, 801644.1608606329)
+    p = _fma(v, p, -398131.59994141012)
+    p = _fma(v, p, 132265.15777080235)
+    p = _fma(v, p, -29611.479621956747)
+    p = _fma(v, p, 4299.017644958888)
+    p = _fma(v, p, -334.72856779752749)
+    p = _fma(v, p, -7.2825666941786658)
+    p = _fma(v, p, 6.9791501371594951)
+    p = _fma(v, p, -1.4684178162384887)
+    p = _fma(v, p, -0.015890452337482583)
+    return _fma(v, p, 1.0000975830394232)
+
+
+@func
+def _inverse_erf_refined_f64(y: float64, x: float64, x_low: float64, complement: float64) -> float64:
+    """The y > 0 with erf(y) = x + x_low, erfc(y) = complement: one Halley step, which triples the digits."""
+    # u = (erf(y) - x) / erf'(y), from the one of erf and erfc that keeps its digits here.
+    # exp(y^2) alone could overflow.
+    power = _exp_scaled_f64(y * y, -60)
+    near = ((_fma(y, _erf_tail_f64(y * y), y) - x) - x_low) * (power * 1152921504606846976.0)
+    series = _erfcx_series_f64(max(y, 0.8))
+    far = (complement * 1152921504606846976.0) * power - series / _fma(2.0, y, 1.0)
+    u = where(y < 0.83, near, far) * 0.88622692545275801
+    return y - u / _fma(y, u, 1.0)
+
+
+@func
+def _erfinv(x: float64) -> float64:
+    a = abs(x)
+    w = -log(_fma(-a, a, 1.0))
+    y = a * _inverse_erf_ratio_f64(w)
+    value = copysign(_inverse_erf_refined_f64(y, a, 0.0, 1.0 - a), x)
+    value = where(a < 1.0, value, where(a == 1.0, copysign(_inf_f64(), x), _nan_f64()))
+    return where(a < 1e-20, 0.88622692545275801 * x, value)
+
+
+@func
+def _erfcinv(x: float64) -> float64:
+    # x > 1 mirrors 2 - x, which is exact.
+    complement = min(x, 2.0 - x)
+    a = 1.0 - complement
+    w = -(log(complement) + log(2.0 - complement))
+    y = a * _inverse_erf_ratio_f64(w)
+    value = _inverse_erf_refined_f64(y, a, (1.0 - a) - complement, complement)
+    value = where(complement > 0.0, value, where(complement == 0.0, _inf_f64(), _nan_f64()))
+    value = where(complement == 1.0, 0.0, value)
+    return where(x > 1.0, -value, value)

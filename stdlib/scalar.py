@@ -5,7 +5,7 @@
 # bounds.
 
 
-# ---- The machine: operations that only the library uses ---------------------------------------------------------------
+# ---- The machine: operations that only the library uses --------------------------------------------------------------
 
 
 @op("fma")
@@ -70,7 +70,7 @@ def _round_even(x: Float) -> Float:
     """The nearest integer, ties to even."""
 
 
-# ---- Operators as functions -------------------------------------------------------------------------------------------
+# ---- Operators as functions ------------------------------------------------------------------------------------------
 
 
 @op("add")
@@ -221,7 +221,7 @@ def bit_count(x: Int) -> int32:
     return int32(_pop_count(x))
 
 
-# ---- Magnitude, sign, order -------------------------------------------------------------------------------------------
+# ---- Magnitude, sign, order ------------------------------------------------------------------------------------------
 
 
 @op("abs")
@@ -313,7 +313,7 @@ def _(x: Float, low: Float, high: Float, adj_ret: Float):
         adjoint[high] += adj_ret
 
 
-# ---- Classification ---------------------------------------------------------------------------------------------------
+# ---- Classification --------------------------------------------------------------------------------------------------
 
 
 @func
@@ -340,7 +340,7 @@ def isfinite(x: Float) -> bool:
     return abs(x) < Float(_float_from_bits(uint32(0x7F800000)))
 
 
-# ---- Rounding to integers ---------------------------------------------------------------------------------------------
+# ---- Rounding to integers --------------------------------------------------------------------------------------------
 
 
 @op("floor")
@@ -384,7 +384,7 @@ def frac(x: Float) -> Float:
     return x - trunc(x)
 
 
-# ---- Square root, angles, interpolation -------------------------------------------------------------------------------
+# ---- Square root, angles, interpolation ------------------------------------------------------------------------------
 
 
 @op("sqrt")
@@ -418,6 +418,6 @@ def lerp(a: Float, b: Float, t: Float) -> Float:
 
 @func
 def smoothstep(a: Float, b: Float, x: Float) -> Float:
-    """Smooth Hermite step: 0 for `x <= a`, 1 for `x >= b`, `t * t * (3 - 2 * t)` with `t = (x - a) / (b - a)` between."""
+    """Smooth Hermite step from 0 to 1: `t * t * (3 - 2 * t)` with `t = clamp((x - a) / (b - a), 0, 1)`."""
     t = clamp((x - a) / (b - a), Float(0.0), Float(1.0))
     return t * t * (Float(3.0) - Float(2.0) * t)

@@ -81,6 +81,7 @@ codes! {
     E0313 "value-count" "the wrong number of values";
     E0314 "not-assignable" "something that cannot be assigned";
     E0315 "generic-kernel" "a kernel whose parameters have no concrete type";
+    E0316 "local-array-return" "a local array that leaves its function";
 
     // 04 calls
     E0401 "no-overload" "arguments that no overload takes";
@@ -101,6 +102,7 @@ codes! {
     E0801 "llvm-refused" "LLVM could not compile a kernel";
     E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
     E0803 "parameters-too-large" "more parameter bytes than a kernel can have";
+    E0820 "no-cuda-text" "a construct without CUDA C++ form";
 
     // 09 kc itself
     E0901 "unreadable-file" "a file that cannot be read";
