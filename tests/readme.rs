@@ -33,7 +33,9 @@ fn the_commands_work() {
     let root = env!("CARGO_MANIFEST_DIR");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let text = readme();
-    let commands: Vec<&str> = text.lines().filter(|line| line.starts_with("kc ")).collect();
+    // Every second piece between fences is a block.
+    let blocks = text.split("\n```").skip(1).step_by(2);
+    let commands: Vec<&str> = blocks.flat_map(str::lines).filter(|line| line.starts_with("kc ")).collect();
     assert!(commands.len() >= 4, "{commands:?}");
     for command in commands {
         let command = command.replace("-o out", &format!("-o {}", folder.path().display()));
