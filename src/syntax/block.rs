@@ -269,7 +269,11 @@ impl Blocks<'_, '_> {
                 while self.column(line).is_some() && self.outline(line).0 == Some(Tok::At) {
                     line += 1;
                 }
-                if self.outline(line).0 == Some(Tok::Class) { "a nested class" } else { "a nested function" }
+                match self.outline(line).0 {
+                    Some(Tok::Class) => "a nested class",
+                    Some(Tok::Async) => "`async`",
+                    _ => "a nested function",
+                }
             }
             // `match` and `type` are ordinary names elsewhere.
             Tok::Name if last == Some(Tok::Colon) && self.first_text(at) == "match" => {

@@ -45,7 +45,7 @@ enum Fate {
 /// Divides the tokens into logical lines.
 pub fn layout(text: &str, lexed: Lexed) -> Layout {
     let Lexed { tokens: raw, mut faults } = lexed;
-    let fates = pair_brackets(&raw, &mut faults);
+    let (fates, mut found) = pair_brackets(&raw, &faults);
     let mut out = Layout { tokens: Vec::with_capacity(raw.len()), lines: Vec::new(), faults: Vec::new() };
     let mut open: Vec<(Tok, Fate)> = Vec::new();
     let mut first = 0;
@@ -84,6 +84,7 @@ pub fn layout(text: &str, lexed: Lexed) -> Layout {
     if first < out.tokens.len() {
         close_line(&mut out, &mut open, first, place);
     }
+    faults.append(&mut found);
     faults.sort_by_key(|fault| fault.start);
     out.faults = faults;
     out
@@ -119,10 +120,13 @@ fn virtual_closer(opener: Tok, at: u32) -> Token {
 }
 
 /// Finds the partner of each bracket, in one pass.
-fn pair_brackets(raw: &[Token], faults: &mut Vec<Fault>) -> Vec<Fate> {
+fn pair_brackets(raw: &[Token], lexer_faults: &[Fault]) -> (Vec<Fate>, Vec<Fault>) {
+    let mut faults = Vec::new();
     let mut fates = vec![Fate::Plain; raw.len()];
     let mut open: Vec<usize> = Vec::new();
     let mut line_start = true;
+    // The brackets opened on earlier lines.
+    let mut before_line = 0;
     let mut too_deep = false;
     for (index, &token) in raw.iter().enumerate() {
         if line_start && token.kind.only_starts_lines() {
@@ -132,6 +136,14 @@ fn pair_brackets(raw: &[Token], faults: &mut Vec<Fault>) -> Vec<Fate> {
             }
         }
         line_start = token.kind == Tok::Newline;
+        if line_start {
+            before_line = open.len();
+        } else if token.kind == Tok::Error && is_unclosed_string(lexer_faults, token) {
+            // It has swallowed the closers of its line.
+            for opener in open.drain(before_line.min(open.len())..) {
+                fates[opener] = Fate::EndsWithLine;
+            }
+        }
         if token.kind.closing().is_some() {
             open.push(index);
             if open.len() > MAX_NESTING && !too_deep {
@@ -161,7 +173,16 @@ fn pair_brackets(raw: &[Token], faults: &mut Vec<Fault>) -> Vec<Fate> {
         fates[opener] = Fate::EndsWithLine;
         faults.push(Fault::at(FaultKind::UnclosedBracket, raw[opener]));
     }
-    fates
+    (fates, faults)
+}
+
+/// Whether an error token is a string without an end. The faults of the lexer come in the order of the text.
+fn is_unclosed_string(lexer_faults: &[Fault], token: Token) -> bool {
+    lexer_faults
+        .binary_search_by_key(&token.start, |fault| fault.start)
+        .ok()
+        .and_then(|at| lexer_faults.get(at))
+        .is_some_and(|fault| matches!(fault.kind, FaultKind::UnclosedString | FaultKind::UnclosedTripleString))
 }
 
 /// Whether the line end at `index` ends the logical line.

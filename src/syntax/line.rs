@@ -88,7 +88,9 @@ impl<'t> LineReader<'t> {
         let mut read = match self.attempt(tokens) {
             Ok(read) => read,
             Err(at) => {
-                if let Some((read, fault)) = self.repair(tokens, at) {
+                if let Some(read) = self.move_closer(tokens, at) {
+                    read
+                } else if let Some((read, fault)) = self.repair(tokens, at, was_broken) {
                     faults.push(fault);
                     read
                 } else {
@@ -134,8 +136,17 @@ impl<'t> LineReader<'t> {
         }
     }
 
+    /// The layout puts a missing closer at the end of its line; perhaps it belongs where the grammar stopped.
+    fn move_closer(&self, tokens: &[Token], at: usize) -> Option<Read> {
+        let closer = (at..tokens.len()).find(|&i| tokens[i].kind.is_closing() && tokens[i].start == tokens[i].end)?;
+        let mut changed = tokens.to_vec();
+        let moved = Token { start: tokens[at].start, end: tokens[at].start, ..changed.remove(closer) };
+        changed.insert(at, moved);
+        self.attempt(&changed).ok()
+    }
+
     /// Tries the repairs of common mistakes; the first one that makes the line readable is taken.
-    fn repair(&self, tokens: &[Token], at: usize) -> Option<(Read, Fault)> {
+    fn repair(&self, tokens: &[Token], at: usize, was_broken: bool) -> Option<(Read, Fault)> {
         let header = tokens.first().is_some_and(|token| token.kind.opens_block());
         let before = at.checked_sub(1).and_then(|i| tokens.get(i)).copied();
         let found = tokens.get(at).copied();
@@ -160,6 +171,7 @@ impl<'t> LineReader<'t> {
         }
         if let Some(found) = found
             && found.kind == Tok::Assign
+            && !was_broken
             && let Some(read) = replaced(at, at + 1, Token { kind: Tok::Equal, ..found })
         {
             return Some((read, Fault::at(FaultKind::AssignInExpression, found)));

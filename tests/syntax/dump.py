@@ -177,7 +177,8 @@ class Dump:
                 doc = ast.get_docstring(s)
                 body = s.body
                 if doc is not None:
-                    self.line(1, "doc " + string(doc))
+                    lines = [line.rstrip() for line in doc.strip().split("\n")]
+                    self.line(1, "doc " + string("\n".join(lines)))
                     body = body[1:]
                 self.block(1, body)
         elif k == "ClassDef":
