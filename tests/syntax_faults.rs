@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use kc::diag::Diagnostics;
+use kc::diag::{Applicability, Diagnostics};
 use kc::source::{FileId, SourceFile};
 use kc::syntax::ast::Item;
 
@@ -54,4 +54,27 @@ fn seeded_faults_are_found_and_nothing_else() {
     }
     report.sort();
     assert!(report.is_empty(), "{} differences\n{}", report.len(), report.join("\n"));
+}
+
+#[test]
+fn a_machine_fix_removes_its_finding() {
+    let text = include_str!("lang/syntax/headers.py");
+    let mut diagnostics = Diagnostics::new();
+    kc::syntax::parse(FileId(0), text, &mut diagnostics);
+    let mut edits = Vec::new();
+    for fix in diagnostics.iter().filter_map(|d| d.fix.as_ref()) {
+        if fix.applicability == Applicability::Machine {
+            edits.extend(fix.edits.iter().cloned());
+        }
+    }
+    assert_eq!(edits.len(), 9);
+    edits.sort_by_key(|(span, _)| span.start);
+    let mut fixed = text.to_owned();
+    for (span, by) in edits.iter().rev() {
+        fixed.replace_range(span.start as usize..span.end as usize, by);
+    }
+    let mut rest = Diagnostics::new();
+    kc::syntax::parse(FileId(0), &fixed, &mut rest);
+    assert_eq!(rest.len(), diagnostics.len() - edits.len());
+    assert!(rest.iter().all(|d| d.fix.is_none()));
 }

@@ -61,9 +61,15 @@ impl<'t> LineReader<'t> {
 
     /// Reads a line and reports everything that is wrong with it.
     pub fn line(&mut self, index: usize) -> Read {
+        if self.reported > MAX_FAULTS {
+            return Read { line: None, unsupported: false, faults: Vec::new() };
+        }
         let mut read = self.quiet(index);
+        // An unclosed string leaves its text behind as unknown characters, and one of these a line is enough.
+        let mut characters = read.faults.iter().any(Fault::tears_layout);
         for fault in std::mem::take(&mut read.faults) {
-            if !fault.tears_layout() {
+            let hidden = fault.kind == FaultKind::BadCharacter && std::mem::replace(&mut characters, true);
+            if !hidden && !fault.tears_layout() {
                 self.report(&fault);
             }
         }
