@@ -1,4 +1,7 @@
-//! Generates the parser from `grammar/`.
+//! Generates the parser from `grammar/` and the index of the built-in library from `stdlib/`.
+
+use std::fmt::Write as _;
+use std::path::Path;
 
 fn main() {
     println!("cargo:rerun-if-changed=grammar");
@@ -9,4 +12,77 @@ fn main() {
     {
         panic!("grammar/: {error}");
     }
+    index_library(&std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+}
+
+/// Writes `stdlib_index.rs`: the library's texts, and for each name where its entries stand, so that a compilation
+/// parses only the entries it uses.
+fn index_library(out_dir: &str) {
+    println!("cargo:rerun-if-changed=stdlib");
+    let mut paths: Vec<_> = std::fs::read_dir("stdlib")
+        .expect("stdlib/ is part of the source")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "py"))
+        .collect();
+    paths.sort();
+    let mut files = String::new();
+    let mut chunks = Vec::new();
+    for (number, path) in paths.iter().enumerate() {
+        let text = std::fs::read_to_string(path).expect("stdlib/ holds UTF-8 text");
+        let absolute = path.canonicalize().expect("an existing file");
+        writeln!(files, "    ({:?}, include_str!({:?})),", path.to_string_lossy(), absolute).expect("a string grows");
+        for (start, end) in split_chunks(&text) {
+            chunks.push((chunk_name(&text[start..end]), number, start, end));
+        }
+    }
+    chunks.sort();
+    let mut index = format!("pub(super) static FILES: &[(&str, &str)] = &[\n{files}];\n");
+    index += "pub(super) static CHUNKS: &[(&str, u32, u32, u32)] = &[\n";
+    for (name, file, start, end) in chunks {
+        writeln!(index, "    ({name:?}, {file}, {start}, {end}),").expect("a string grows");
+    }
+    index += "];\n";
+    std::fs::write(Path::new(out_dir).join("stdlib_index.rs"), index).expect("OUT_DIR is writable");
+}
+
+/// Top-level statements of a library file: a `def` with its decorators and body, or an assignment.
+fn split_chunks(text: &str) -> Vec<(usize, usize)> {
+    let mut chunks: Vec<(usize, usize)> = Vec::new();
+    let mut at = 0;
+    let mut in_decorators = false;
+    for line in text.split_inclusive('\n') {
+        let first = line.bytes().next().unwrap_or(b'\n');
+        if first == b'@' || first == b'_' || first.is_ascii_alphabetic() {
+            if !in_decorators {
+                chunks.push((at, at));
+            }
+            in_decorators = first == b'@';
+        }
+        at += line.len();
+        if first != b'#'
+            && !line.trim().is_empty()
+            && let Some(chunk) = chunks.last_mut()
+        {
+            chunk.1 = at;
+        }
+    }
+    chunks
+}
+
+/// `sin`, `_TWO_PI`; a gradient rule of `sin` is `sin.grad`.
+fn chunk_name(chunk: &str) -> String {
+    let word =
+        |text: &str| -> String { text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
+    for line in chunk.lines() {
+        if let Some(rest) = line.strip_prefix("@func_grad(") {
+            return format!("{}.grad", word(rest));
+        }
+        if let Some(rest) = line.strip_prefix("def ") {
+            return word(rest);
+        }
+        if !line.starts_with('@') {
+            return word(line);
+        }
+    }
+    String::new()
 }

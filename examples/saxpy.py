@@ -1,7 +1,6 @@
 """y = a * x + y: the smallest kernel worth running.
 
-    kc run examples/saxpy.py -k saxpy --dim 1000000 \
-        --arg a=2.0 --arg x=ones:f32:1000000 --arg y=zeros:f32:1000000 --out-dir out
+    kc run examples/saxpy.py --dim 1000000 --arg a=2.0 --arg x=range:1000000 --arg y=ones:1000000 --print y
 """
 
 import warp as wp

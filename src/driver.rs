@@ -1,81 +1,187 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
+mod emit;
 mod guard;
+mod input;
+mod options;
+mod timings;
 
-use std::io::Read;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 pub use guard::{Fault, catch, guard};
+pub use input::{MAX_SOURCE_BYTES, read, reason};
+pub use options::{Arch, Artefact, Cpu, Opt, Options};
+pub use timings::Timings;
 
-use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::source::{FileId, SourceFile, SourceMap};
+use crate::check::{self, Checked};
+use crate::diag::explain::distance;
+use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::ir::{self, Module};
+use crate::source::{FileId, SourceFile, SourceMap, Span};
+use crate::syntax::{self, ast};
+use crate::{lower, passes};
 
-/// The largest source file that is read, in bytes.
-pub const MAX_SOURCE_BYTES: u64 = 16 << 20;
-
-/// How long each stage took, in the order in which they ran.
-#[derive(Clone, Debug, Default)]
-pub struct Timings {
-    stages: Vec<(&'static str, Duration)>,
+/// One source file on its way: what was found in it, and the IR of what is good.
+#[derive(Debug, Default)]
+pub struct Compilation {
+    pub sources: SourceMap,
+    pub diagnostics: Diagnostics,
+    /// The kernels without errors and what they call, simplified. Empty after [`Compilation::check`].
+    pub module: Module,
+    /// The names of the kernels without errors, in source order.
+    pub kernels: Vec<String>,
+    /// The names of the file's decorated functions, good or not.
+    declared: Vec<String>,
+    pub timings: Timings,
 }
 
-impl Timings {
-    /// Runs one stage and notes its time; a stage that runs again adds up.
-    pub fn time<T>(&mut self, stage: &'static str, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        let spent = start.elapsed();
-        match self.stages.iter_mut().find(|(name, _)| *name == stage) {
-            Some((_, total)) => *total += spent,
-            None => self.stages.push((stage, spent)),
+impl Compilation {
+    /// Reads a file and looks for errors.
+    pub fn check(path: &Path) -> Compilation {
+        let mut this = Compilation::default();
+        if let Some(file) = this.read(path) {
+            this.check_file(file);
         }
-        result
+        this
     }
 
-    pub fn stages(&self) -> &[(&'static str, Duration)] {
-        &self.stages
+    /// Everything that `kc check` looks at.
+    fn check_file(&mut self, file: FileId) {
+        if is_ir(self.sources.path(file)) {
+            self.ir_text(file);
+        } else {
+            self.front(file);
+        }
+        if self.kernels.is_empty() && !self.diagnostics.has_errors() {
+            let message = format!("`{}` has no kernels", self.sources.path(file).display());
+            self.diagnostics
+                .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
+        }
     }
-}
 
-/// The reason of a system error in a few words, without its number.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_lowercase(),
-        None => text,
+    /// Looks for errors in a text, as if it stood in a file at `path`.
+    pub fn check_text(path: &Path, text: String) -> Compilation {
+        let mut this = Compilation::default();
+        let file = this.sources.add(SourceFile::new(path, text));
+        this.check_file(file);
+        this
     }
-}
 
-/// Reads a source file. None: it cannot be compiled, and why is reported.
-pub fn read(path: &Path, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Option<FileId> {
-    match read_text(path) {
-        Ok(text) => Some(sources.add(SourceFile::new(path, text))),
-        Err(diagnostic) => {
-            diagnostics.push(diagnostic);
-            None
+    /// Reads a file and compiles it as far as IR. A file named `*.ir` holds IR text already.
+    pub fn load(path: &Path) -> Compilation {
+        let mut this = Compilation::default();
+        if let Some(file) = this.read(path) {
+            this.compile(file);
+        }
+        this
+    }
+
+    /// Compiles a text as far as IR, as if it stood in a file at `path`.
+    pub fn of_text(path: &Path, text: String) -> Compilation {
+        let mut this = Compilation::default();
+        let file = this.sources.add(SourceFile::new(path, text));
+        this.compile(file);
+        this
+    }
+
+    fn read(&mut self, path: &Path) -> Option<FileId> {
+        let Compilation { sources, diagnostics, timings, .. } = self;
+        timings.time("read", || read(path, sources, diagnostics))
+    }
+
+    fn compile(&mut self, file: FileId) {
+        if is_ir(self.sources.path(file)) {
+            self.ir_text(file);
+            return;
+        }
+        let checked = self.front(file);
+        self.module = self.timings.time("lower", || lower::lower(&checked));
+        debug_assert_eq!(ir::verify::verify(&self.module), Ok(()));
+    }
+
+    /// Parses and checks.
+    fn front(&mut self, file: FileId) -> Checked {
+        let Compilation { sources, diagnostics, timings, .. } = self;
+        let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
+        self.declared = declared(&parsed);
+        let checked = timings.time("check", || check::check(&parsed, sources, diagnostics));
+        self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
+        checked
+    }
+
+    fn ir_text(&mut self, file: FileId) {
+        let Compilation { sources, diagnostics, timings, .. } = self;
+        let source = sources.file(file);
+        let found = timings.time("parse", || ir::parse::parse(&source.text));
+        match found {
+            Ok(module) => match ir::verify::verify(&module) {
+                Ok(()) => {
+                    self.kernels = module.kernels().map(|(_, kernel)| kernel.name.clone()).collect();
+                    self.declared = self.kernels.clone();
+                    self.module = module;
+                }
+                Err(faults) => {
+                    for fault in faults {
+                        diagnostics.push(Diagnostic::new(Code::E0909, fault));
+                    }
+                }
+            },
+            Err(error) => {
+                let line = source.line_range(error.line);
+                diagnostics
+                    .push(Diagnostic::new(Code::E0909, error.message).label(Span::new(file, line.start, line.end), ""));
+            }
+        }
+    }
+
+    /// Keeps only the named kernels. When all of them are good, errors elsewhere in the file no longer count.
+    pub fn select(&mut self, names: &[String]) {
+        if names.is_empty() {
+            return;
+        }
+        let mut complete = true;
+        for name in names.iter().filter(|name| !self.kernels.contains(name)) {
+            complete = false;
+            if !self.declared.contains(name) {
+                self.diagnostics.push(self.unknown_kernel(name));
+            }
+        }
+        if complete {
+            self.diagnostics.retain(|diagnostic| diagnostic.level < Level::Error);
+        }
+        self.kernels.retain(|kernel| names.contains(kernel));
+        self.timings.time("select", || passes::select(&mut self.module, &self.kernels));
+    }
+
+    fn unknown_kernel(&self, name: &str) -> Diagnostic {
+        let diagnostic = Diagnostic::new(Code::E0905, format!("there is no kernel `{name}`"));
+        let near = self.kernels.iter().map(|kernel| (distance(kernel, name), kernel)).min();
+        match near {
+            Some((steps, kernel)) if steps <= name.chars().count() / 3 => {
+                diagnostic.help(format!("did you mean `{kernel}`?"))
+            }
+            Some(_) => diagnostic.note(format!("the kernels are {}", quoted(&self.kernels))),
+            None => diagnostic,
         }
     }
 }
 
-fn read_text(path: &Path) -> Result<String, Diagnostic> {
-    let shown = path.display();
-    let unreadable = |error| Diagnostic::new(Code::E0901, format!("cannot read `{shown}`: {}", reason(&error)));
-    let mut bytes = Vec::new();
-    // A pipe or device has no size to ask for, so the limit is on what is read.
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_SOURCE_BYTES {
-        let limit = MAX_SOURCE_BYTES >> 20;
-        return Err(Diagnostic::new(Code::E0903, format!("`{shown}` is larger than {limit} MiB")));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let valid = &error.as_bytes()[..at];
-        let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let byte = error.as_bytes()[at];
-        Diagnostic::new(Code::E0902, format!("`{shown}` is not UTF-8 text"))
-            .note(format!("the byte 0x{byte:02x} at offset {at} (line {line}) begins no character"))
-    })
+fn is_ir(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "ir")
+}
+
+fn declared(parsed: &ast::Parsed) -> Vec<String> {
+    let name = |item: &ast::Item| match item {
+        ast::Item::Function(function) if !function.decorators.is_empty() => Some(function.name.text.clone()),
+        _ => None,
+    };
+    parsed.items.iter().filter_map(name).collect()
+}
+
+/// `a`, `b` and 3 more
+fn quoted(names: &[String]) -> String {
+    const SHOWN: usize = 12;
+    let list: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = names.len().saturating_sub(SHOWN);
+    if more > 0 { format!("{} and {more} more", list.join(", ")) } else { list.join(", ") }
 }

@@ -5,7 +5,7 @@
 # bounds.
 
 
-# ---- The machine: operations that only the library uses ---------------------------------------------------------------
+# ---- The machine: operations that only the library uses --------------------------------------------------------------
 
 
 @op("fma")
@@ -22,28 +22,24 @@ def _(a: Float, b: Float, c: Float, adj_ret: Float):
 
 
 @op("bitcast")
-@cuda("__float_as_uint")
 @no_grad("the result is an integer")
 def _bits(x: float32) -> uint32:
     """The IEEE 754 bits of `x`."""
 
 
 @op("bitcast")
-@cuda("__double_as_longlong")
 @no_grad("the result is an integer")
 def _bits(x: float64) -> uint64:
     """The IEEE 754 bits of `x`."""
 
 
 @op("bitcast")
-@cuda("__uint_as_float")
 @no_grad("the operand is an integer")
 def _float_from_bits(x: uint32) -> float32:
     """The number whose IEEE 754 bits are `x`."""
 
 
 @op("bitcast")
-@cuda("__longlong_as_double")
 @no_grad("the operand is an integer")
 def _float_from_bits(x: uint64) -> float64:
     """The number whose IEEE 754 bits are `x`."""
@@ -74,7 +70,7 @@ def _round_even(x: Float) -> Float:
     """The nearest integer, ties to even."""
 
 
-# ---- Operators as functions ---------------------------------------------------------------------------------------------
+# ---- Operators as functions ------------------------------------------------------------------------------------------
 
 
 @op("add")
@@ -131,6 +127,19 @@ def mod(a: Int, b: Int) -> Int:
 @no_grad("integers")
 def floordiv(a: Int, b: Int) -> Int:
     """`a // b`: the quotient rounded down; `a // 0` is 0."""
+
+
+@func
+@cuda("fmodf", "fmod")
+def mod(a: Float, b: Float) -> Float:
+    """`a % b`: `a - trunc(a / b) * b`, exact, with the sign of `a`. NaN for infinite `a`, for `b = 0`, and for NaN."""
+    return _mod(a, b)
+
+
+@func_grad(mod)
+def _(a: Float, b: Float, adj_ret: Float):
+    adjoint[a] += adj_ret
+    adjoint[b] -= trunc(a / b) * adj_ret
 
 
 @func
@@ -202,7 +211,7 @@ def lshift(a: Int, b: Int) -> Int:
 @op("shr")
 @no_grad("integers")
 def rshift(a: Int, b: Int) -> Int:
-    """`a >> b`, arithmetic for signed integers; 0 (or -1 for negative `a`) when `b` is the width or more, or negative."""
+    """`a >> b`, arithmetic if signed; 0 (-1 for negative `a`) when `b` is the width or more, or negative."""
 
 
 @func
@@ -212,7 +221,7 @@ def bit_count(x: Int) -> int32:
     return int32(_pop_count(x))
 
 
-# ---- Magnitude, sign, order ---------------------------------------------------------------------------------------------
+# ---- Magnitude, sign, order ------------------------------------------------------------------------------------------
 
 
 @op("abs")
@@ -304,7 +313,7 @@ def _(x: Float, low: Float, high: Float, adj_ret: Float):
         adjoint[high] += adj_ret
 
 
-# ---- Classification -----------------------------------------------------------------------------------------------------
+# ---- Classification --------------------------------------------------------------------------------------------------
 
 
 @func
@@ -331,7 +340,7 @@ def isfinite(x: Float) -> bool:
     return abs(x) < Float(_float_from_bits(uint32(0x7F800000)))
 
 
-# ---- Rounding to integers -----------------------------------------------------------------------------------------------
+# ---- Rounding to integers --------------------------------------------------------------------------------------------
 
 
 @op("floor")
@@ -375,7 +384,7 @@ def frac(x: Float) -> Float:
     return x - trunc(x)
 
 
-# ---- Square root, angles, interpolation ---------------------------------------------------------------------------------
+# ---- Square root, angles, interpolation ------------------------------------------------------------------------------
 
 
 @op("sqrt")
@@ -409,6 +418,6 @@ def lerp(a: Float, b: Float, t: Float) -> Float:
 
 @func
 def smoothstep(a: Float, b: Float, x: Float) -> Float:
-    """Smooth Hermite step: 0 for `x <= a`, 1 for `x >= b`, `t * t * (3 - 2 * t)` with `t = (x - a) / (b - a)` between."""
+    """Smooth Hermite step from 0 to 1: `t * t * (3 - 2 * t)` with `t = clamp((x - a) / (b - a), 0, 1)`."""
     t = clamp((x - a) / (b - a), Float(0.0), Float(1.0))
     return t * t * (Float(3.0) - Float(2.0) * t)

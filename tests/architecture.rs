@@ -10,16 +10,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("source", &["ids"]),
     ("types", &["ids", "source"]),
     ("diag", &["ids", "source"]),
-    ("ir", &["ids", "source", "types"]),
+    // How arguments lie in memory: all who run or generate code share it.
+    ("codegen::abi", &["types"]),
+    // The interpreter runs on the same memory as compiled kernels.
+    ("ir", &["ids", "source", "types", "codegen::abi"]),
     ("syntax", &["ids", "source", "diag"]),
     ("library", &["ids", "source", "diag", "syntax", "types", "ir"]),
     ("check", &["ids", "source", "diag", "syntax", "types", "ir", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir"]),
-    ("codegen", &["ids", "source", "types", "ir"]),
-    ("run", &["ids", "source", "diag", "types", "ir", "codegen"]),
+    ("codegen", &["ids", "source", "diag", "types", "ir", "codegen::abi"]),
+    ("run", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi"]),
     ("driver", &["ids", "source", "diag", "types", "ir", "syntax", "library", "check", "lower", "passes", "codegen"]),
-    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "run", "driver"]),
+    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver"]),
     // The two roots.
     ("lib", &[]),
     ("main", &["cli"]),
@@ -40,6 +43,9 @@ impl File {
     /// The module a source file belongs to: `src/codegen/cuda/mod.rs` is in `codegen`.
     fn module(&self) -> &str {
         let inside = self.path.strip_prefix("src/").unwrap_or(&self.path);
+        if inside == "codegen/abi.rs" {
+            return "codegen::abi";
+        }
         inside.split('/').next().unwrap_or_default().trim_end_matches(".rs")
     }
 
@@ -111,7 +117,10 @@ fn code_of(text: &str) -> String {
 
 /// The first path elements after `crate::`, also inside `crate::{a, b::c}`.
 fn imports(code: &str) -> BTreeSet<String> {
-    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let word = |text: &str| match text.starts_with("codegen::abi") {
+        true => "codegen::abi".to_string(),
+        false => text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect(),
+    };
     let mut found = BTreeSet::new();
     for (at, _) in code.match_indices("crate::") {
         let rest = &code[at + "crate::".len()..];

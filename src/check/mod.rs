@@ -1,3 +1,315 @@
-//! Meaning: names, types, overloads, constants. `Parsed` in, `Checked` out.
+//! Meaning: names, types, overloads, constants. [`Parsed`] in, [`Checked`] out.
+//!
+//! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
+//! - [`body`]: one function instance; [`stmt`], [`expr`], [`place`], [`operator`] walk its code.
+//! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
+//!
+//! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
 
+mod annotation;
+mod body;
+mod builtin;
+mod call;
+mod construct;
+mod expr;
+mod operator;
+mod pattern;
+mod place;
+mod scope;
+mod stmt;
+mod suggest;
 pub mod tree;
+pub mod value;
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::ids::IdVec;
+use crate::library::Library;
+use crate::source::{SourceMap, Span};
+use crate::syntax::ast::{self, Parsed};
+use crate::types::{StructTable, Type};
+use body::Body;
+use pattern::{Bindings, Pattern};
+use scope::Global;
+pub use tree::Checked;
+use value::{FunctionName, Operand, Reported, Res};
+
+/// Checks every kernel and function of a file. What has errors is reported and left out of the result.
+pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
+    let mut checker = Checker {
+        sources,
+        diagnostics,
+        library: Library::default(),
+        globals: HashMap::new(),
+        structs: IdVec::new(),
+        functions: IdVec::new(),
+        instances: HashMap::new(),
+        names: HashSet::new(),
+        signatures: HashMap::new(),
+        builtins: HashMap::new(),
+    };
+    checker.collect(parsed);
+    let mut kernels = Vec::new();
+    for item in &parsed.items {
+        let ast::Item::Function(function) = item else { continue };
+        match checker.role(function) {
+            Some(scope::Role::Kernel) => {
+                if let Some(definition) = checker.definition(&function.name.text, function.span)
+                    && let Ok(id) = checker.kernel(&definition)
+                {
+                    kernels.push(id);
+                }
+            }
+            Some(scope::Role::Function) => {
+                // Also those that no kernel calls: their errors are worth knowing.
+                if let Some(definition) = checker.definition(&function.name.text, function.span) {
+                    checker.check_uncalled(&definition);
+                }
+            }
+            _ => {}
+        }
+    }
+    Checked { structs: checker.structs, functions: checker.functions, kernels }
+}
+
+/// A function as written, of the user's file or of the library.
+#[derive(Debug)]
+pub(crate) struct Definition {
+    pub ast: ast::Function,
+    /// The library's entry, for built-ins.
+    pub entry: Option<Rc<crate::library::Entry>>,
+    pub kernel: bool,
+}
+
+impl Definition {
+    fn library(&self) -> bool {
+        self.entry.is_some()
+    }
+}
+
+/// The parameters of a definition, resolved once.
+#[derive(Debug)]
+pub(crate) struct Signature {
+    pub params: Vec<ParamInfo>,
+    pub returns: Option<Pattern>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ParamInfo {
+    pub name: String,
+    pub pattern: Pattern,
+    pub default: Option<ast::Expr>,
+    pub span: Span,
+}
+
+/// What a definition is instantiated with. Definitions are compared by address: each lives as long as the checker.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct InstanceKey {
+    definition: *const Definition,
+    args: Vec<InstanceArg>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum InstanceArg {
+    Type(Type),
+    Function(String),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Instance {
+    /// Being checked: a call to it is a recursion.
+    Open,
+    Done(tree::FnId),
+    Failed,
+}
+
+/// The state of one file's check.
+pub(crate) struct Checker<'a> {
+    pub sources: &'a mut SourceMap,
+    pub diagnostics: &'a mut Diagnostics,
+    pub library: Library,
+    pub globals: HashMap<String, Global>,
+    pub structs: StructTable,
+    pub functions: IdVec<tree::FnId, tree::Function>,
+    instances: HashMap<InstanceKey, Instance>,
+    /// Function names taken in the output.
+    names: HashSet<String>,
+    signatures: HashMap<*const Definition, Option<Rc<Signature>>>,
+    /// Definitions made from library entries.
+    builtins: HashMap<String, Vec<Rc<Definition>>>,
+}
+
+impl Checker<'_> {
+    pub fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.diagnostics.push(diagnostic);
+        Reported
+    }
+
+    pub fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Res<T> {
+        Err(self.report(Diagnostic::new(code, message).label(span, label)))
+    }
+
+    /// The type's name for messages.
+    pub fn show(&self, ty: Type) -> String {
+        ty.display(&self.structs)
+    }
+
+    fn kernel(&mut self, definition: &Rc<Definition>) -> Res<tree::FnId> {
+        let signature = self.signature(definition)?;
+        let mut args = Vec::new();
+        for param in &signature.params {
+            match param.pattern {
+                Pattern::Exact(ty) => args.push(InstanceArg::Type(ty)),
+                _ => {
+                    return Err(self.report(
+                        Diagnostic::new(
+                            Code::E0315,
+                            format!(
+                                "kernel `{}` is generic: `{}` has no concrete type",
+                                definition.ast.name.text, param.name
+                            ),
+                        )
+                        .label(param.span, format!("this is `{}`", param.pattern.display(&self.structs)))
+                        .help("a kernel that is compiled ahead of time needs the type of every parameter"),
+                    ));
+                }
+            }
+        }
+        self.instance(definition, args, Bindings::default(), definition.ast.name.span)
+    }
+
+    fn check_uncalled(&mut self, definition: &Rc<Definition>) {
+        let Ok(signature) = self.signature(definition) else { return };
+        if signature.params.iter().all(|param| param.pattern.is_exact()) {
+            let args = signature
+                .params
+                .iter()
+                .filter_map(|param| param.pattern.resolve(&Bindings::default()).map(InstanceArg::Type))
+                .collect();
+            // An error is reported already; nothing depends on the result.
+            let _ = self.instance(definition, args, Bindings::default(), definition.ast.name.span);
+        }
+    }
+
+    /// The instance of a definition for these arguments, checked on first use.
+    pub fn instance(
+        &mut self,
+        definition: &Rc<Definition>,
+        args: Vec<InstanceArg>,
+        bindings: Bindings,
+        call: Span,
+    ) -> Res<tree::FnId> {
+        let key = InstanceKey { definition: Rc::as_ptr(definition), args };
+        match self.instances.get(&key) {
+            Some(Instance::Done(id)) => return Ok(*id),
+            Some(Instance::Failed) => return Err(Reported),
+            Some(Instance::Open) => {
+                let name = &definition.ast.name;
+                return Err(self.report(
+                    Diagnostic::new(Code::E0405, format!("`{}` calls itself", name.text))
+                        .label(call, "this call closes the circle")
+                        .label(name.span, "defined here")
+                        .note("GPU code has no call stack of unbounded depth; kernels have no recursion"),
+                ));
+            }
+            None => {}
+        }
+        self.instances.insert(key.clone(), Instance::Open);
+        let errors = self.diagnostics.error_count();
+        let function = Body::check(self, definition, &key.args, bindings);
+        let result = match function {
+            Ok(function) if self.diagnostics.error_count() == errors => Ok(self.functions.push(function)),
+            _ => Err(Reported),
+        };
+        self.instances.insert(key, result.map_or(Instance::Failed, Instance::Done));
+        result
+    }
+
+    /// Keeps a name of the output for a kernel or struct.
+    fn reserve_name(&mut self, name: &str) {
+        self.names.insert(name.to_string());
+    }
+
+    /// A name for an instance that is a C identifier and free: `dot`, `dot_2`. Kernels keep their source names.
+    pub fn unique_name(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_string();
+        let mut n = 1;
+        while !self.names.insert(name.clone()) {
+            n += 1;
+            name = format!("{wanted}_{n}");
+        }
+        name
+    }
+
+    /// The parameters of a definition.
+    pub fn signature(&mut self, definition: &Rc<Definition>) -> Res<Rc<Signature>> {
+        if let Some(known) = self.signatures.get(&Rc::as_ptr(definition)) {
+            return known.clone().ok_or(Reported);
+        }
+        let result = self.resolve_signature(definition);
+        self.signatures.insert(Rc::as_ptr(definition), result.as_ref().ok().cloned());
+        result
+    }
+
+    fn resolve_signature(&mut self, definition: &Definition) -> Res<Rc<Signature>> {
+        let mut params = Vec::new();
+        let mut failed = false;
+        for param in &definition.ast.params {
+            if param.star != ast::Star::None {
+                self.report(
+                    Diagnostic::new(Code::E0308, "kernels and functions have a fixed number of parameters")
+                        .label(param.span, "a variable number of arguments"),
+                );
+                failed = true;
+                continue;
+            }
+            let Some(annotation) = &param.annotation else {
+                self.report(
+                    Diagnostic::new(Code::E0309, format!("parameter `{}` has no type annotation", param.name.text))
+                        .label(param.name.span, "its type is needed")
+                        .help(format!(
+                            "write `{}: float`, `{}: wp.array(dtype=float)`, ...",
+                            param.name.text, param.name.text
+                        )),
+                );
+                failed = true;
+                continue;
+            };
+            match self.annotation(annotation, definition.library()) {
+                Ok(pattern) => params.push(ParamInfo {
+                    name: param.name.text.clone(),
+                    pattern,
+                    default: param.default.clone(),
+                    span: param.span,
+                }),
+                Err(Reported) => failed = true,
+            }
+        }
+        let returns = match &definition.ast.returns {
+            Some(annotation) if definition.library() => self.annotation(annotation, true).ok(),
+            _ => None,
+        };
+        if failed { Err(Reported) } else { Ok(Rc::new(Signature { params, returns })) }
+    }
+
+    /// All definitions that a function name stands for.
+    pub fn candidates(&mut self, name: &FunctionName) -> Vec<Rc<Definition>> {
+        match name {
+            FunctionName::User(name) => match self.globals.get(name) {
+                Some(Global::Functions(definitions)) => definitions.clone(),
+                _ => Vec::new(),
+            },
+            FunctionName::Builtin(name) => self.builtin_definitions(name),
+        }
+    }
+
+    /// The value of a module-level constant expression, by Python's rules.
+    pub fn constant(&mut self, expr: &ast::Expr, library: bool) -> Res<Operand> {
+        Body::constant(self, expr, library)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -51,6 +51,7 @@ pub struct Function {
 /// A variable keeps one type in its whole function. Reading it before any assignment gives zero.
 #[derive(Clone, Debug)]
 pub struct Local {
+    /// Empty for variables that the checker made.
     pub name: String,
     pub ty: Type,
     pub span: Span,
@@ -191,6 +192,12 @@ pub enum ExprKind {
     /// Number conversion to `ty`.
     Cast(Box<Expr>),
     Bitcast(Box<Expr>),
+    /// Assigns a new variable, then gives `body`: for values that are used several times.
+    Let {
+        local: LocalId,
+        value: Box<Expr>,
+        body: Box<Expr>,
+    },
     /// All scalars of a composite (row major), or all fields of a struct.
     Construct(Vec<Expr>),
     /// A part of a value.

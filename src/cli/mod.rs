@@ -2,15 +2,19 @@
 //!
 //! Exit codes: 0 all went well; 1 errors in the input; 2 the command line is wrong; 70 a fault of kc itself.
 
+mod check;
+mod compile;
 mod explain;
 mod output;
+mod run;
+mod supervise;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::diag::render::{Format, render};
+use crate::diag::render::{Format, Style, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
 use crate::source::SourceMap;
@@ -28,7 +32,10 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 errors in the input, 2 wrong usage
 
 #[derive(Subcommand, Debug)]
 enum Verb {
+    Compile(compile::Args),
+    Check(check::Args),
     Explain(explain::Args),
+    Run(run::Args),
 }
 
 /// How a command ended.
@@ -65,7 +72,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let outcome = driver::guard(move || match command.verb {
+        Verb::Compile(args) => compile::run(&args),
+        Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Run(args) => run::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
@@ -76,4 +86,43 @@ fn internal_error(fault: &driver::Fault) -> Exit {
         .note("this is a fault of kc, not of your file; please report it together with the file");
     output::err(&render(&diagnostic, &SourceMap::default(), Format::Full, output::style()));
     Exit::Internal
+}
+
+/// `--format`.
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum FormatArg {
+    /// Source text with labels.
+    Full,
+    /// One line per finding.
+    Short,
+    /// One JSON object per finding.
+    Json,
+}
+
+impl From<FormatArg> for Format {
+    fn from(format: FormatArg) -> Format {
+        match format {
+            FormatArg::Full => Format::Full,
+            FormatArg::Short => Format::Short,
+            FormatArg::Json => Format::Json,
+        }
+    }
+}
+
+/// How findings are shown; shared by the verbs that read kernel files.
+#[derive(clap::Args, Clone, Debug)]
+struct Report {
+    /// Form of the findings.
+    #[arg(long, value_enum, default_value = "full")]
+    format: FormatArg,
+    /// Errors shown per file; 0 shows all.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    max_errors: usize,
+}
+
+impl Report {
+    /// The findings as text in the chosen form.
+    fn render(&self, findings: &[Diagnostic], sources: &SourceMap, style: Style) -> String {
+        crate::diag::render::render_all(findings, sources, self.format.into(), style, self.max_errors)
+    }
 }

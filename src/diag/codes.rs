@@ -61,14 +61,47 @@ codes! {
     E0119 "too-many-errors" "too many syntax errors";
 
     // 02 names
+    E0201 "unknown-name" "a name that is not defined";
+    E0202 "unknown-attribute" "an attribute or built-in that does not exist";
+    E0203 "host-name" "plain Python used inside a kernel";
 
     // 03 types
+    E0301 "type-mismatch" "operand types that do not fit an operator";
+    E0302 "variable-type" "a variable that changes its type";
+    E0303 "store-type" "a value stored where another type is kept";
+    E0304 "not-a-value" "something used as a value, or indexed, that cannot be";
+    E0305 "bad-index" "an index or a range that does not fit";
+    E0306 "component-range" "a component that does not exist";
+    E0307 "condition-type" "a condition that is neither true nor false";
+    E0308 "unsupported-python" "Python that kernels do not have";
+    E0309 "missing-annotation" "a parameter without a type";
+    E0310 "not-a-type" "an annotation that is not a type";
+    E0311 "return-types" "returns of different types";
+    E0312 "kernel-returns" "a kernel that returns a value";
+    E0313 "value-count" "the wrong number of values";
+    E0314 "not-assignable" "something that cannot be assigned";
+    E0315 "generic-kernel" "a kernel whose parameters have no concrete type";
 
     // 04 calls
+    E0401 "no-overload" "arguments that no overload takes";
+    E0402 "argument-count" "the wrong number of arguments";
+    E0403 "unknown-keyword" "a keyword that is no parameter";
+    E0404 "not-callable" "a call of something that is no function";
+    E0405 "recursion" "a function that calls itself";
+    E0406 "tid-in-function" "`wp.tid()` outside a kernel";
+    E0407 "needs-variable" "an argument that must be a variable";
+    E0408 "unsupported-builtin" "a Warp built-in that kc does not have";
 
     // 05 constants
+    E0501 "not-constant" "a value that is not known at compile time";
+    E0502 "host-value" "a Python object used inside a kernel";
+    E0503 "literal-range" "a number that does not fit its type";
 
     // 08 back ends
+    E0801 "llvm-refused" "LLVM could not compile a kernel";
+    E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
+    E0803 "parameters-too-large" "more parameter bytes than a kernel can have";
+    E0820 "no-cuda-text" "a construct without CUDA C++ form";
 
     // 09 kc itself
     E0901 "unreadable-file" "a file that cannot be read";
@@ -83,9 +116,24 @@ codes! {
     E0999 "internal-error" "a fault of kc itself";
 
     // 10 launch files and arguments
+    E1001 "launch-file-invalid" "launch file cannot be read or is malformed";
+    E1002 "launch-format-unknown" "launch file has an unknown format version";
+    E1003 "kernel-not-named" "a source file with several kernels, and none is named";
+    E1004 "argument-names" "arguments do not match the kernel's parameters";
+    E1005 "argument-type" "argument has another type than the kernel's parameter";
+    E1006 "size-invalid" "extent or size is out of range";
+    E1007 "array-file-invalid" "array file cannot be read";
+    E1008 "array-missing" "array is not in the file";
+    E1009 "array-mismatch" "stored array has another shape or type than the argument";
+    E1010 "array-placement" "strides or alias cannot be used";
+    E1011 "value-invalid" "value does not fit its type";
+    E1012 "option-invalid" "command line option is malformed";
 
     // 11 running
-
+    E1101 "index-out-of-bounds" "index is out of bounds";
+    E1102 "assertion-failed" "an assertion in the kernel failed";
+    E1103 "gradients-unavailable" "gradients are not available yet";
+    E1104 "device-unavailable" "device is not available";
 }
 
 impl Code {

@@ -125,6 +125,11 @@ impl Diagnostics {
         self.list.iter()
     }
 
+    /// Keeps only the findings for which `keep` holds.
+    pub fn retain(&mut self, keep: impl FnMut(&Diagnostic) -> bool) {
+        self.list.retain(keep);
+    }
+
     pub fn len(&self) -> usize {
         self.list.len()
     }

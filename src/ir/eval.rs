@@ -364,5 +364,4 @@ float_binary!(float_binary_f32, f32);
 float_binary!(float_binary_f64, f64);
 
 #[cfg(test)]
-#[path = "eval_tests.rs"]
 mod tests;

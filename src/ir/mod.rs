@@ -32,7 +32,7 @@
 //! 13. Array indices count from 0; a negative index has the extent added once. `load`, `store`, `atomic` name the array,
 //!     one index per dimension, and the access path inside the element. In checked runs an index outside the extent is an
 //!     error of the run (the load gives zero, the store does nothing, an atomic gives zero and changes nothing, `view`
-//!     gives the null array); unchecked it is undefined.
+//!     gives the null array); unchecked it is undefined. A load or view that nothing uses may be left out, check and all.
 //! 14. Component steps by a run-time value have the count added once when negative; outside the range a read gives 0 and
 //!     a write changes nothing.
 //! 15. `store` is not atomic. `atomic` reads and writes one scalar indivisibly (a composite: each component by itself) and
@@ -41,7 +41,8 @@
 //! 17. A local array is a reference. A `local_array` instruction names one piece of memory per call of its function, which it
 //!     zeroes each time it runs; the reference is good until the function returns, so it is not among its results.
 //!
-//! Text form: [`print`](mod@print). [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations.
+//! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
+//! [`interp`] whole kernels.
 
 use smallvec::SmallVec;
 
@@ -51,6 +52,8 @@ use crate::types::{Scalar, StructTable, Type};
 
 pub mod build;
 pub mod eval;
+pub mod interp;
+pub mod parse;
 pub mod print;
 mod text;
 pub mod verify;

@@ -39,7 +39,6 @@ pub(super) fn constant(c: Const) -> String {
     }
 }
 
-#[allow(dead_code)] // until parse
 /// Reads what [`constant`] wrote (without a NaN, which takes several tokens).
 pub(super) fn parse_constant(scalar: Scalar, text: &str) -> Option<Const> {
     Some(match scalar {

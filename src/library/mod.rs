@@ -1,1 +1,184 @@
-//! The built-in library: the entries of `stdlib/`.
+//! The built-in library: the entries of `stdlib/`, written in the kernel language.
+//!
+//! An entry is a `def` with decorators: `@op("sqrt")` names the IR operation it is, `@func` a composite whose body is
+//! compiled like a user's function. Every public entry has a docstring and a gradient decision: a `@func_grad` rule
+//! beside it, `@zero_grad("reason")`, `@no_grad("reason")`, or, for composites, its own body. Names that begin with `_`
+//! are helpers of the library that users do not see.
+//!
+//! Entries are parsed when a compilation first uses them.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::diag::Diagnostics;
+use crate::source::{FileId, SourceFile, SourceMap};
+use crate::syntax::ast::{self, ExprKind, Item};
+
+mod index {
+    include!(concat!(env!("OUT_DIR"), "/stdlib_index.rs"));
+}
+
+/// What the gradient of an entry is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Decision {
+    /// A `@func_grad` rule stands beside it.
+    Rule,
+    /// Its body is differentiated.
+    Body,
+    /// Zero almost everywhere, for the reason given.
+    Zero(String),
+    /// There is none, for the reason given.
+    None(String),
+    /// Not decided: such an entry does not load.
+    Missing,
+}
+
+/// One overload of a built-in.
+#[derive(Debug)]
+pub struct Entry {
+    pub function: ast::Function,
+    /// The IR operation it is; None for composites.
+    pub op: Option<String>,
+    /// The CUDA functions that compute the same for float32 and float64.
+    pub cuda: Option<CudaNames>,
+    pub decision: Decision,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CudaNames {
+    pub float32: String,
+    pub float64: String,
+}
+
+/// The entries used so far by one compilation.
+#[derive(Debug, Default)]
+pub struct Library {
+    files: HashMap<u32, FileId>,
+    entries: HashMap<String, Rc<[Rc<Entry>]>>,
+}
+
+fn chunks(name: &str) -> impl Iterator<Item = &'static (&'static str, u32, u32, u32)> {
+    let first = index::CHUNKS.partition_point(|chunk| chunk.0 < name);
+    let name = name.to_string();
+    index::CHUNKS[first..].iter().take_while(move |chunk| chunk.0 == name)
+}
+
+impl Library {
+    /// Whether there is an entry or constant of this name.
+    pub fn has(name: &str) -> bool {
+        chunks(name).next().is_some()
+    }
+
+    /// The names users can call, sorted.
+    pub fn public_names() -> impl Iterator<Item = &'static str> {
+        let mut last = "";
+        index::CHUNKS.iter().map(|chunk| chunk.0).filter(move |name| {
+            let new = *name != last && !name.starts_with('_') && !name.contains('.');
+            last = name;
+            new
+        })
+    }
+
+    /// All overloads of a name, in the order of the files; empty when there are none.
+    pub fn entries(&mut self, name: &str, sources: &mut SourceMap) -> Rc<[Rc<Entry>]> {
+        if let Some(entries) = self.entries.get(name) {
+            return entries.clone();
+        }
+        let has_rule = Library::has(&format!("{name}.grad"));
+        let entries: Rc<[Rc<Entry>]> = self
+            .parse(name, sources)
+            .into_iter()
+            .filter_map(|item| match item {
+                Item::Function(function) => Some(Rc::new(Entry::new(function, has_rule))),
+                _ => None,
+            })
+            .collect();
+        self.entries.insert(name.to_string(), entries.clone());
+        entries
+    }
+
+    /// The value of a module-level constant of the library.
+    pub fn constant(&mut self, name: &str, sources: &mut SourceMap) -> Option<ast::Expr> {
+        self.parse(name, sources).into_iter().find_map(|item| match item {
+            Item::Constant(constant) => Some(constant.value),
+            _ => None,
+        })
+    }
+
+    fn parse(&mut self, name: &str, sources: &mut SourceMap) -> Vec<Item> {
+        let mut items = Vec::new();
+        for &(_, number, start, end) in chunks(name) {
+            let (path, text) = index::FILES[number as usize];
+            let file =
+                *self.files.entry(number).or_insert_with(|| sources.add(SourceFile::new(path, text.to_string())));
+            // The chunk at its own place in the file, so that spans point into the file; blanks stand for the rest.
+            let mut padded = " ".repeat((start as usize).saturating_sub(1));
+            if start > 0 {
+                padded.push('\n');
+            }
+            padded.push_str(&text[start as usize..end as usize]);
+            let mut diagnostics = Diagnostics::new();
+            items.extend(crate::syntax::parse(file, &padded, &mut diagnostics).items);
+            debug_assert!(diagnostics.is_empty(), "{path}: `{name}` does not parse: {diagnostics:?}");
+        }
+        items
+    }
+}
+
+impl Entry {
+    fn new(function: ast::Function, has_rule: bool) -> Entry {
+        let mut op = None;
+        let mut cuda = None;
+        let mut decision = None;
+        for decorator in &function.decorators {
+            let ExprKind::Call { callee, args } = &decorator.expr.kind else { continue };
+            let ExprKind::Name(word) = &callee.kind else { continue };
+            let mut strings = args.iter().filter_map(|arg| match &arg.value.kind {
+                ExprKind::Str(text) => Some(text.clone()),
+                _ => None,
+            });
+            match (word.as_str(), strings.next()) {
+                ("op", Some(text)) => op = Some(text),
+                ("cuda", Some(float32)) => {
+                    let float64 = strings.next().unwrap_or_else(|| float32.clone());
+                    cuda = Some(CudaNames { float32, float64 });
+                }
+                ("zero_grad", Some(reason)) => decision = Some(Decision::Zero(reason)),
+                ("no_grad", Some(reason)) => decision = Some(Decision::None(reason)),
+                _ => {}
+            }
+        }
+        let decision = decision.unwrap_or(match (&op, has_rule) {
+            (_, true) => Decision::Rule,
+            (None, false) => Decision::Body,
+            (Some(_), false) => Decision::Missing,
+        });
+        Entry { function, op, cuda, decision }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_public_entry_has_a_doc_and_a_gradient_decision() {
+        let mut library = Library::default();
+        let mut sources = SourceMap::default();
+        let mut faults = Vec::new();
+        let mut count = 0;
+        for name in Library::public_names() {
+            for entry in library.entries(name, &mut sources).iter() {
+                count += 1;
+                if entry.function.doc.is_none() {
+                    faults.push(format!("{name}: no doc"));
+                }
+                if entry.decision == Decision::Missing {
+                    faults.push(format!("{name}: no gradient decision"));
+                }
+            }
+        }
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+        assert!(count > 100, "only {count} entries found");
+    }
+}

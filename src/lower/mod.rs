@@ -1,1 +1,136 @@
-//! Typed tree to IR.
+//! How does meaning become IR? Typed tree in, SSA with structured control flow out.
+//!
+//! A local variable has no place in the IR: it is whatever value it was last assigned ([`Lowering::env`]). Where ways join,
+//! the value comes from the construct that joins them: an `if` has one result per local that a branch changes and someone
+//! reads later, a loop carries the locals that its body changes ([`flow`]). A variable that is not assigned yet is zero.
+//!
+//! Two shapes are chosen for the reader of CUDA text and for the passes:
+//! * `if` with a branch that always jumps away: the other branch continues in the surrounding block, so that a guard such
+//!   as `if i >= n: return` nests nothing.
+//! * `a and b` is the operation `and` when `b` is cheap and harmless; else it is an `if` on `a` that yields `b` or false
+//!   (`or`: true or `b`).
+
+use smallvec::SmallVec;
+
+use crate::check::tree;
+use crate::ids::Id;
+use crate::ir::build::Builder;
+use crate::ir::{FuncId, Function, FunctionKind, Module, ResultInfo, ResultRole, ValueId};
+use crate::types::Type;
+
+mod expr;
+mod flow;
+mod local_set;
+mod loops;
+mod place;
+mod stmt;
+mod visit;
+
+#[cfg(test)]
+mod tests;
+
+/// The IR of a checked file, function by function in the same order.
+pub fn lower(checked: &tree::Checked) -> Module {
+    let functions = checked.functions.values().map(|function| Lowering::of(checked, function).run()).collect();
+    Module { structs: checked.structs.clone(), functions }
+}
+
+/// One function on its way to IR.
+struct Lowering<'a> {
+    checked: &'a tree::Checked,
+    function: &'a tree::Function,
+    flow: flow::Flow,
+    b: Builder,
+    /// The current value of each local; None before its first assignment.
+    env: Vec<Option<ValueId>>,
+    /// For each loop around the current place, outermost first, the locals it carries.
+    loops: Vec<Vec<tree::LocalId>>,
+    /// How many times the current place is repeated by unrolled loops around it.
+    copies: usize,
+}
+
+impl<'a> Lowering<'a> {
+    fn of(checked: &'a tree::Checked, function: &'a tree::Function) -> Lowering<'a> {
+        let locals = function.locals.values();
+        let params: Vec<(String, Type)> =
+            locals.take(function.param_count as usize).map(|local| (local.name.clone(), local.ty)).collect();
+        let kind = match function.kernel_rank {
+            Some(rank) => FunctionKind::Kernel { rank },
+            None => FunctionKind::Device,
+        };
+        let mut b = Builder::new(&function.name, kind, &params, function.span);
+        b.function.source_name = function.source_name.clone();
+        b.function.cuda_name = function.cuda_name.clone();
+        b.function.library = function.library;
+        b.function.results = result_infos(function);
+        let mut env = vec![None; function.locals.len()];
+        for (slot, &param) in env.iter_mut().zip(b.function.params()) {
+            *slot = Some(param);
+        }
+        Lowering { checked, function, flow: flow::Flow::of(function), b, env, loops: Vec::new(), copies: 1 }
+    }
+
+    fn run(mut self) -> Function {
+        self.block(&self.function.body);
+        if !self.b.is_terminated() {
+            // The end of a body that returns nothing, or that the checker knows never to be reached.
+            self.b.span = self.function.span;
+            let values = self.function.results.iter().map(|&ty| self.b.zero(ty)).collect();
+            self.leave_function(values);
+        }
+        self.b.finish()
+    }
+
+    /// Ends the function: `values`, then the parameters that go back to the caller.
+    fn leave_function(&mut self, mut values: SmallVec<[ValueId; 4]>) {
+        for &local in &self.function.by_ref {
+            values.push(self.read(local));
+        }
+        self.b.effect(crate::ir::Op::Return(values));
+    }
+
+    /// The current value of a local.
+    fn read(&mut self, local: tree::LocalId) -> ValueId {
+        match self.env[local.index()] {
+            Some(value) => value,
+            None => self.b.zero(self.function.locals[local].ty),
+        }
+    }
+
+    fn read_all(&mut self, locals: &[tree::LocalId]) -> SmallVec<[ValueId; 4]> {
+        locals.iter().map(|&local| self.read(local)).collect()
+    }
+
+    /// Makes `value` the current value of a local.
+    fn assign(&mut self, local: tree::LocalId, value: ValueId) {
+        let name = &self.function.locals[local].name;
+        if !name.is_empty() {
+            self.b.name(value, name);
+        }
+        self.env[local.index()] = Some(value);
+    }
+
+    fn assign_all(&mut self, locals: &[tree::LocalId], values: &[ValueId]) {
+        for (&local, &value) in locals.iter().zip(values) {
+            self.assign(local, value);
+        }
+    }
+
+    fn types_of(&self, locals: &[tree::LocalId]) -> Vec<Type> {
+        locals.iter().map(|&local| self.function.locals[local].ty).collect()
+    }
+}
+
+fn result_infos(function: &tree::Function) -> Vec<ResultInfo> {
+    let returned = function.results.iter().map(|&ty| ResultInfo { ty, role: ResultRole::Return });
+    let by_ref = function
+        .by_ref
+        .iter()
+        .map(|&local| ResultInfo { ty: function.locals[local].ty, role: ResultRole::ByRef(local.index() as u32) });
+    returned.chain(by_ref).collect()
+}
+
+/// Functions keep their places.
+fn func_id(id: tree::FnId) -> FuncId {
+    FuncId::new(id.index())
+}

@@ -1,1 +1,62 @@
 //! IR to simpler IR. This file is the table of contents: order and reason.
+//!
+//! The CUDA text is printed from what comes out, so the passes keep source names and structure: they remove and replace
+//! single instructions, carried values and branches that are never taken, and move nothing. They never change a result:
+//! floats keep every bit (which NaN a NaN is aside). An access whose value nothing uses goes, and its bounds check with it.
+//!
+//! | order | pass | why here |
+//! |---|---|---|
+//! | 1 | [`rewrite`] with the rules of [`fold`] and [`algebra`] | one walk in program order sees operands before uses |
+//! | 2 | [`dce`] | what the rewriting left unused; fewer carried values let 1 find more |
+//! | 3 | [`select()`] | calls that are gone no longer keep their functions |
+//!
+//! 1 and 2 repeat until nothing changes. A user's choice of kernels is a [`select()`] before all this.
+
+pub mod algebra;
+pub mod dce;
+pub mod fold;
+pub mod functions;
+pub mod rewrite;
+mod select;
+#[cfg(test)]
+mod select_tests;
+#[cfg(test)]
+mod tests;
+
+pub use select::select;
+
+use crate::ir::Module;
+
+/// More rounds than real programs need: each takes at least one thing away, most do all in two.
+const MAX_ROUNDS: usize = 10;
+
+/// Runs all passes in order. The module is verified; debug builds verify it again after every pass.
+pub fn simplify(module: &mut Module) {
+    let pure = functions::effect_free(module);
+    for id in module.functions.ids() {
+        for _ in 0..MAX_ROUNDS {
+            let mut changed = rewrite::run(&mut module.functions[id], &module.structs);
+            verify("rewrite", module);
+            changed |= dce::run(&mut module.functions[id], &pure);
+            verify("dce", module);
+            if !changed {
+                break;
+            }
+        }
+    }
+    let kernels: Vec<String> = module.kernels().map(|(_, kernel)| kernel.name.clone()).collect();
+    // A module without kernels is a library: all of it is wanted.
+    if !kernels.is_empty() {
+        select(module, &kernels);
+        verify("select", module);
+    }
+}
+
+/// A pass that breaks a rule is a fault of kc, found in debug builds and tests.
+fn verify(pass: &str, module: &Module) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = crate::ir::verify::verify(module)
+    {
+        panic!("after pass {pass}: {}\n{}", errors.join("\n"), crate::ir::print::print(module));
+    }
+}

@@ -65,6 +65,14 @@ impl SourceFile {
         LineColumn { line: line as u32, column: column as u32 + 1 }
     }
 
+    /// The byte range of a line that counts from 1, without its line end; the end of the text for lines beyond it.
+    pub fn line_range(&self, line: u32) -> std::ops::Range<u32> {
+        let end_of_text = self.text.len() as u32;
+        let start = self.line_starts.get(line.max(1) as usize - 1).copied().unwrap_or(end_of_text);
+        let rest = self.text.get(start as usize..).unwrap_or_default();
+        start..start + rest.lines().next().unwrap_or_default().len() as u32
+    }
+
     /// The text of a line that counts from 1, without its line end.
     pub fn line_text(&self, line: u32) -> &str {
         let start = self.line_starts[line as usize - 1] as usize;

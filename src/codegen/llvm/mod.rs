@@ -1,1 +1,235 @@
-//! IR to PTX and host code through LLVM.
+//! IR to PTX, host objects and code that runs in this process, through LLVM.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `builder` | how is LLVM IR written? |
+//! | `flatten` | how does a value become LLVM scalars? |
+//! | `lower`, `control` | how do function bodies become instructions and blocks? |
+//! | `ops` | what does each scalar operation compute? |
+//! | `memory`, `atomics` | how is memory addressed, read and written? |
+//! | `effects`, `print_format` | how do prints and errors leave the kernel? |
+//! | `affine` | which indices need no check? |
+//! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
+//! | `jit` | how is host code run in this process? |
+//! | `machine` | which machine and which passes? |
+
+mod affine;
+mod atomics;
+mod builder;
+mod control;
+mod effects;
+mod flatten;
+mod host;
+mod jit;
+mod lower;
+mod machine;
+mod memory;
+mod nvptx;
+mod ops;
+mod print_format;
+
+#[cfg(test)]
+mod tests;
+
+pub use host::emit_object;
+pub use jit::HostModule;
+pub use machine::Arch;
+pub use nvptx::emit_ptx;
+
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{self, FuncId};
+use crate::source::Span;
+
+/// How much time is spent on the code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Opt {
+    /// Little: for bulk work.
+    Lean,
+    /// As much as pays.
+    Full,
+}
+
+/// How arrays are addressed on the device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ArrayLayout {
+    /// By the strides in their descriptors.
+    Strided,
+    /// As dense row-major arrays; the strides in the descriptors are not read.
+    Contiguous,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct PtxOptions {
+    pub arch: Arch,
+    pub opt: Opt,
+    /// Let multiplications and additions fuse, as nvcc does by default.
+    pub fmad: bool,
+    pub layout: ArrayLayout,
+}
+
+/// Levels of the x86-64 instruction set (x86-64 psABI, "Micro-architecture levels").
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CpuLevel {
+    V1,
+    V2,
+    V3,
+    V4,
+}
+
+impl CpuLevel {
+    pub const ALL: [CpuLevel; 4] = [CpuLevel::V1, CpuLevel::V2, CpuLevel::V3, CpuLevel::V4];
+
+    /// The name that compilers use: `x86-64-v3`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CpuLevel::V1 => "x86-64",
+            CpuLevel::V2 => "x86-64-v2",
+            CpuLevel::V3 => "x86-64-v3",
+            CpuLevel::V4 => "x86-64-v4",
+        }
+    }
+
+    fn has_half(self) -> bool {
+        matches!(self, CpuLevel::V3 | CpuLevel::V4)
+    }
+}
+
+/// What host code is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cpu {
+    /// The processor that kc runs on.
+    Native,
+    /// Any processor of a level.
+    Baseline(CpuLevel),
+}
+
+impl Cpu {
+    /// `native`, or the name of a level.
+    pub fn from_name(name: &str) -> Option<Cpu> {
+        match name {
+            "native" => Some(Cpu::Native),
+            _ => CpuLevel::ALL.into_iter().find(|level| level.name() == name).map(Cpu::Baseline),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct HostOptions {
+    /// Check every index and assert (rule 13 of the IR).
+    pub checked: bool,
+    pub opt: Opt,
+    pub cpu: Cpu,
+}
+
+/// What may go wrong at a [`Site`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SiteKind {
+    /// An index outside an array.
+    Access,
+    /// A failed assert.
+    Assert,
+}
+
+/// A place in the source that [`HostStatus::site`](crate::codegen::abi::HostStatus::site) refers to by position.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Site {
+    pub span: Span,
+    pub kind: SiteKind,
+    /// The name of the array, where it has one; the message of an assert.
+    pub description: String,
+}
+
+/// Why there is no code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CodegenError {
+    pub code: Code,
+    pub message: String,
+    pub span: Option<Span>,
+}
+
+impl CodegenError {
+    /// LLVM refused.
+    fn llvm(message: String) -> CodegenError {
+        CodegenError { code: Code::E0801, message: format!("LLVM could not compile this: {message}"), span: None }
+    }
+
+    /// kc's own fault.
+    fn internal(message: String) -> CodegenError {
+        CodegenError { code: Code::E0999, message, span: None }
+    }
+}
+
+impl From<CodegenError> for Diagnostic {
+    fn from(error: CodegenError) -> Diagnostic {
+        let diagnostic = Diagnostic::new(error.code, error.message);
+        match error.span {
+            Some(span) => diagnostic.label(span, "here"),
+            None => diagnostic,
+        }
+    }
+}
+
+impl std::fmt::Display for CodegenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.code.name(), self.message)
+    }
+}
+
+impl std::error::Error for CodegenError {}
+
+/// For which machine LLVM IR is shown.
+#[derive(Clone, Copy, Debug)]
+pub enum LlvmTarget {
+    Ptx(PtxOptions),
+    Host(HostOptions),
+}
+
+/// The optimised LLVM IR of the kernels, as text.
+pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget) -> Result<String, CodegenError> {
+    match target {
+        LlvmTarget::Ptx(options) => Ok(nvptx::compile(module, kernels, &options, true)?.0.print()),
+        LlvmTarget::Host(options) => Ok(host::compile(module, kernels, &options, true)?.ll.print()),
+    }
+}
+
+/// The most memory that the local arrays of one kernel may take, in bytes: what a device thread can have, and far less
+/// than the stack of a host thread.
+const MAX_LOCAL_BYTES: u64 = 256 << 10;
+
+/// Refuses what LLVM or the machine could not take. Runs before any code is built.
+fn validate(module: &ir::Module, kernel: FuncId) -> Result<(), CodegenError> {
+    let (mut bytes, mut largest) = (0u64, None);
+    let mut visit = vec![kernel];
+    let mut seen = std::collections::HashSet::new();
+    while let Some(id) = visit.pop() {
+        let function = &module.functions[id];
+        let first = seen.insert(id);
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            ir::Op::LocalArray => {
+                if let Some(crate::types::Type::Local(local)) = inst.results.first().map(|r| function.ty(*r)) {
+                    let element = crate::types::Layout::of_element(local.element, &module.structs);
+                    bytes = bytes.saturating_add(local.len().saturating_mul(u64::from(element.size)));
+                    largest = largest.or(Some(inst.span));
+                }
+            }
+            ir::Op::Call(callee, _) if first => visit.push(*callee),
+            _ => {}
+        });
+        if bytes > MAX_LOCAL_BYTES {
+            return Err(CodegenError {
+                code: Code::E0802,
+                message: format!(
+                    "the local arrays of `{}` need more than {} KiB",
+                    name_of(module, kernel),
+                    MAX_LOCAL_BYTES >> 10
+                ),
+                span: largest,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn name_of(module: &ir::Module, function: FuncId) -> &str {
+    &module.functions[function].source_name
+}

@@ -73,12 +73,16 @@ fn remark(kind: &str, message: &str, style: Style) -> String {
     format!("{lead}{body}\n")
 }
 
-/// The part of a file that one drawing shows, with its first line's number and byte offset.
+/// The part of a file that one drawing shows. Empty lines stand for what comes before it, which gives ariadne the right
+/// line numbers at little cost.
 struct Excerpt {
     id: FileId,
     name: String,
     source: Source<String>,
+    /// Byte offset of the first shown line in the file.
     start: usize,
+    /// Number of empty lines before it.
+    padding: usize,
 }
 
 /// The labels in the source text. None when there is none, or a line is too long to draw.
@@ -96,8 +100,8 @@ fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<St
         }
     }
     let local = |id: FileId, range: &Range<usize>| {
-        let start = excerpts.iter().find(|e| e.id == id).map_or(0, |e| e.start);
-        (id.index(), range.start - start..range.end - start)
+        let (start, padding) = excerpts.iter().find(|e| e.id == id).map_or((0, 0), |e| (e.start, e.padding));
+        (id.index(), range.start - start + padding..range.end - start + padding)
     };
     let config = Config::new()
         .with_color(style.color)
@@ -113,11 +117,9 @@ fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<St
     let mut report = Report::build(ReportKind::Advice, local(primary.0, &primary.1)).with_config(config);
     for (order, (id, range, message)) in ranges.iter().enumerate() {
         let color = if order == 0 { strong } else { Color::Blue };
-        let mut label = Label::new(local(*id, range)).with_color(color);
-        if !message.is_empty() {
-            label = label.with_message(printable(message));
-        }
-        report.add_label(label);
+        // A label without words would not be drawn.
+        let message = if message.is_empty() { "here".to_string() } else { printable(message) };
+        report.add_label(Label::new(local(*id, range)).with_color(color).with_message(message));
     }
     let mut cache = Excerpts(excerpts);
     let mut bytes = Vec::new();
@@ -155,13 +157,9 @@ fn excerpt(id: FileId, ranges: impl Iterator<Item = Range<usize>>, sources: &Sou
     }) {
         return None;
     }
-    let line = file.line_column(start as u32).line as usize;
-    Some(Excerpt {
-        id,
-        name: file.path.display().to_string(),
-        source: Source::from(drawable(text)).with_display_line_offset(line - 1),
-        start,
-    })
+    let padding = file.line_column(start as u32).line as usize - 1;
+    let source = Source::from("\n".repeat(padding) + &drawable(text));
+    Some(Excerpt { id, name: file.path.display().to_string(), source, start, padding })
 }
 
 /// The same text with the same byte offsets, but with nothing in it that moves a terminal's cursor or that ariadne

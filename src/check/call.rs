@@ -1,0 +1,456 @@
+//! Calls: which overload, with which arguments.
+
+use std::rc::Rc;
+
+use crate::check::body::Body;
+use crate::check::pattern::{Bindings, Pattern};
+use crate::check::tree::{Call, Expr, ExprKind, Place};
+use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
+use crate::check::{Checker, Definition, InstanceArg, Signature};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{BinaryOp, CompareOp, UnaryOp};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::types::{Scalar, Type};
+
+/// An argument as given at the call.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub name: Option<String>,
+    pub operand: Operand,
+    pub span: Span,
+}
+
+/// An overload that fits: for each parameter the argument that fills it (None: its default).
+struct Fit {
+    definition: Rc<Definition>,
+    signature: Rc<Signature>,
+    slots: Vec<Option<usize>>,
+    bindings: Bindings,
+    /// Fewer open parts and conversions are better.
+    cost: u32,
+}
+
+impl Checker<'_> {
+    pub fn builtin_definitions(&mut self, name: &str) -> Vec<Rc<Definition>> {
+        if let Some(known) = self.builtins.get(name) {
+            return known.clone();
+        }
+        let entries = self.library.entries(name, self.sources);
+        let definitions: Vec<Rc<Definition>> = entries
+            .iter()
+            .map(|entry| Rc::new(Definition { ast: entry.function.clone(), entry: Some(entry.clone()), kernel: false }))
+            .collect();
+        self.builtins.insert(name.to_string(), definitions.clone());
+        definitions
+    }
+}
+
+impl Body<'_, '_> {
+    pub fn call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Res<Operand> {
+        let callee_operand = self.expr(callee);
+        // `wp.static(...)` holds host Python: its argument follows other rules.
+        if let Ok(Operand::Function(FunctionName::Builtin(name))) = &callee_operand
+            && name == "static"
+        {
+            return match args {
+                [arg] => {
+                    let result = self.c.constant(&arg.value, false);
+                    self.failed |= result.is_err();
+                    result
+                }
+                _ => self.error(Code::E0402, span, "`wp.static` takes one expression", format!("{} given", args.len())),
+            };
+        }
+        let mut given = Vec::new();
+        let mut failed = callee_operand.is_err();
+        for arg in args {
+            if let ast::ExprKind::Starred(inner) = &arg.value.kind {
+                match self.star_items(inner) {
+                    Ok(items) => {
+                        given.extend(items.into_iter().map(|operand| Given { name: None, operand, span: inner.span }))
+                    }
+                    Err(Reported) => failed = true,
+                }
+                continue;
+            }
+            match self.expr(&arg.value) {
+                Ok(operand) => {
+                    given.push(Given {
+                        name: arg.name.as_ref().map(|n| n.text.clone()),
+                        operand,
+                        span: arg.value.span,
+                    });
+                }
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed {
+            return Err(Reported);
+        }
+        match callee_operand? {
+            Operand::Function(name) => {
+                if let FunctionName::Builtin(word) = &name
+                    && let Some(result) = self.builtin(word, &given, span)
+                {
+                    return result;
+                }
+                self.call_function(&name, &given, span)
+            }
+            Operand::Type(word) => self.construct(word, &given, span),
+            Operand::Const(_) | Operand::Value(_) => {
+                self.error(Code::E0404, callee.span, "this is not a function", "a value cannot be called")
+            }
+            other => {
+                self.materialize(other, callee.span)?;
+                Err(Reported)
+            }
+        }
+    }
+
+    /// The components of `*v`.
+    fn star_items(&mut self, inner: &ast::Expr) -> Res<Vec<Operand>> {
+        match self.expr(inner)? {
+            Operand::Tuple(items) => Ok(items),
+            Operand::Value(expr)
+                if matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) && self.as_place(expr.clone()).is_some() =>
+            {
+                let count = expr.ty.step_count(&self.c.structs);
+                Ok((0..count)
+                    .map(|k| Operand::Value(self.part(expr.clone(), crate::check::tree::Step::At(k), inner.span)))
+                    .collect())
+            }
+            _ => self.error(
+                Code::E0402,
+                inner.span,
+                "only variables with vectors or tuples can be unpacked",
+                "not unpackable here",
+            ),
+        }
+    }
+
+    /// Calls a function by name with values, if some overload takes them; None when none does.
+    pub fn call_if_matches(&mut self, name: &FunctionName, args: &[(Expr, Span)], span: Span) -> Option<Res<Operand>> {
+        let given: Vec<Given> = args
+            .iter()
+            .map(|(expr, span)| Given { name: None, operand: Operand::Value(expr.clone()), span: *span })
+            .collect();
+        let fit = self.best_fit(name, &given).ok()??;
+        Some(self.apply(fit, &given, span))
+    }
+
+    pub fn call_function(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {
+        match self.best_fit(name, given)? {
+            Some(fit) => self.apply(fit, given, span),
+            None => self.no_match(name, given, span),
+        }
+    }
+
+    fn best_fit(&mut self, name: &FunctionName, given: &[Given]) -> Res<Option<Fit>> {
+        let mut best: Option<Fit> = None;
+        let mut broken = false;
+        for definition in self.c.candidates(name) {
+            let Ok(signature) = self.c.signature(&definition) else {
+                broken = true;
+                continue;
+            };
+            let fit = self.fit(&definition, &signature, given);
+            if let Some(fit) = fit
+                && best.as_ref().is_none_or(|b| fit.cost < b.cost)
+            {
+                best = Some(fit);
+            }
+        }
+        if best.is_none() && broken {
+            self.failed = true;
+            return Err(Reported);
+        }
+        Ok(best)
+    }
+
+    /// How the arguments fill the parameters of one overload, if they do.
+    fn fit(&self, definition: &Rc<Definition>, signature: &Rc<Signature>, given: &[Given]) -> Option<Fit> {
+        let mut slots: Vec<Option<usize>> = vec![None; signature.params.len()];
+        for (k, arg) in given.iter().enumerate() {
+            let slot = match &arg.name {
+                Some(name) => signature.params.iter().position(|p| p.name == *name)?,
+                None => k,
+            };
+            let place = slots.get_mut(slot)?;
+            if place.replace(k).is_some() {
+                return None;
+            }
+        }
+        let mut bindings = Bindings::default();
+        let mut cost = 0;
+        // Values with types first: they decide what literals become.
+        let mut literals = Vec::new();
+        for (param, slot) in signature.params.iter().zip(&slots) {
+            let Some(k) = *slot else {
+                param.default.as_ref()?;
+                continue;
+            };
+            if !param.pattern.is_exact() {
+                cost += if matches!(param.pattern, Pattern::Any) { 100 } else { 10 };
+            }
+            match (&given[k].operand, &param.pattern) {
+                (Operand::Function(_), Pattern::Function) => {}
+                (_, Pattern::Function) => return None,
+                (Operand::Value(expr), pattern) => {
+                    if !pattern.matches(expr.ty, &mut bindings) {
+                        return None;
+                    }
+                }
+                (Operand::Const(c), pattern) => literals.push((*c, pattern)),
+                _ => return None,
+            }
+        }
+        for (constant, pattern) in literals {
+            match pattern.resolve(&bindings).and_then(Type::as_scalar) {
+                Some(scalar) if scalar == constant.scalar() => {}
+                Some(scalar) if self.is_library() && constant.adapts_to(scalar) => cost += 1,
+                Some(_) => return None,
+                None => {
+                    if !pattern.matches(constant.scalar().into(), &mut bindings) {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(Fit { definition: definition.clone(), signature: signature.clone(), slots, bindings, cost })
+    }
+
+    fn apply(&mut self, fit: Fit, given: &[Given], span: Span) -> Res<Operand> {
+        let Fit { definition, signature, slots, mut bindings, .. } = fit;
+        let mut values = Vec::new();
+        let mut key = Vec::new();
+        let mut by_ref: Vec<Place> = Vec::new();
+        for (param, slot) in signature.params.iter().zip(&slots) {
+            let wanted = param.pattern.resolve(&bindings);
+            let (operand, at) = match slot {
+                Some(k) => (given[*k].operand.clone(), given[*k].span),
+                None => {
+                    let Some(default) = &param.default else { return Err(Reported) };
+                    let library = definition.entry.is_some();
+                    let operand = self.c.constant(default, library)?;
+                    (operand, default.span)
+                }
+            };
+            if let (Operand::Function(name), Pattern::Function) = (&operand, &param.pattern) {
+                key.push(InstanceArg::Function(name.text().to_string()));
+                continue;
+            }
+            let expr = match (operand, wanted.and_then(Type::as_scalar)) {
+                // A default such as `1` for a float parameter, or a literal of library code.
+                (Operand::Const(c), Some(scalar)) if slot.is_none() || c.adapts_to(scalar) => c.expr_as(scalar, at),
+                (operand, _) => self.materialize(operand, at)?,
+            };
+            if slot.is_none() && !param.pattern.matches(expr.ty, &mut bindings) {
+                return self.error(
+                    Code::E0401,
+                    at,
+                    "the default value does not fit the parameter",
+                    format!("this is `{}`", self.show(expr.ty)),
+                );
+            }
+            if let Pattern::Ref(_) = param.pattern {
+                match self.as_place(expr.clone()) {
+                    Some(place) => by_ref.push(place),
+                    None => {
+                        return self.error(
+                            Code::E0407,
+                            at,
+                            format!("`{}` changes its argument `{}`", definition.ast.name.text, param.name),
+                            "not a variable: nothing could keep the change",
+                        );
+                    }
+                }
+            }
+            key.push(InstanceArg::Type(expr.ty));
+            values.push(expr);
+        }
+        if let Some(entry) = definition.entry.clone()
+            && let Some(op) = &entry.op
+        {
+            let ty = match &signature.returns {
+                Some(pattern) => pattern.resolve(&bindings),
+                None => values.first().map(|v| v.ty),
+            };
+            return match ty.and_then(|ty| primitive(op, values, ty, span)) {
+                Some(expr) => Ok(Operand::Value(expr)),
+                None => self.error(
+                    Code::E0999,
+                    span,
+                    format!("the library's `{}` is not a primitive", definition.ast.name.text),
+                    "called here",
+                ),
+            };
+        }
+        let callee = match self.c.instance(&definition, key, bindings, span) {
+            Ok(callee) => callee,
+            Err(Reported) => {
+                self.failed = true;
+                return Err(Reported);
+            }
+        };
+        let results = self.c.functions[callee].results.clone();
+        let call = Call { callee, args: values, by_ref, span };
+        Ok(match results.as_slice() {
+            [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
+            _ => Operand::Results(call, results),
+        })
+    }
+
+    fn no_match(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {
+        let text = name.text().to_string();
+        let candidates = self.c.candidates(name);
+        // An argument that is no value at all has an explanation of its own.
+        for arg in given {
+            if !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_)) {
+                self.materialize(arg.operand.clone(), arg.span)?;
+            }
+        }
+        let types: Vec<String> = given.iter().map(|arg| self.show_operand(&arg.operand)).collect();
+        if let [only] = candidates.as_slice() {
+            let signature = self.c.signature(only)?;
+            return self.explain(only, &signature, given, &text, span);
+        }
+        let mut diagnostic = Diagnostic::new(Code::E0401, format!("no `{text}` takes ({})", types.join(", ")))
+            .label(span, "no overload fits these arguments");
+        let shown: Vec<String> = candidates.iter().take(8).filter_map(|c| self.show_signature(c)).collect();
+        if !shown.is_empty() {
+            diagnostic = diagnostic.note(format!("the candidates are {}", shown.join(", ")));
+        }
+        if candidates.len() > 8 {
+            diagnostic = diagnostic.note(format!("and {} more", candidates.len() - 8));
+        }
+        Err(self.report(diagnostic))
+    }
+
+    /// Why the only function of a name does not take the arguments.
+    fn explain(
+        &mut self,
+        definition: &Rc<Definition>,
+        signature: &Rc<Signature>,
+        given: &[Given],
+        name: &str,
+        span: Span,
+    ) -> Res<Operand> {
+        let place = definition.ast.name.span;
+        for arg in given {
+            if let Some(keyword) = &arg.name
+                && !signature.params.iter().any(|p| p.name == *keyword)
+            {
+                return Err(self.report(
+                    Diagnostic::new(Code::E0403, format!("`{name}` has no parameter `{keyword}`"))
+                        .label(arg.span, "given here")
+                        .label(place, "defined here"),
+                ));
+            }
+        }
+        let required = signature.params.iter().filter(|p| p.default.is_none()).count();
+        if given.len() < required || given.len() > signature.params.len() {
+            let wanted = signature.params.len();
+            let message = format!(
+                "`{name}` takes {wanted} argument{}, {} given",
+                if wanted == 1 { "" } else { "s" },
+                given.len()
+            );
+            let mut diagnostic = Diagnostic::new(Code::E0402, message).label(span, "this call");
+            diagnostic = match self.show_signature(definition) {
+                Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
+                _ => diagnostic.label(place, "defined here"),
+            };
+            return Err(self.report(diagnostic));
+        }
+        let mut bindings = Bindings::default();
+        for (k, arg) in given.iter().enumerate() {
+            let param = match &arg.name {
+                Some(keyword) => signature.params.iter().find(|p| p.name == *keyword),
+                None => signature.params.get(k),
+            };
+            let Some(param) = param else { continue };
+            let ty = match &arg.operand {
+                Operand::Value(expr) => expr.ty,
+                Operand::Const(c) => c.scalar().into(),
+                _ => continue,
+            };
+            if param.pattern.matches(ty, &mut bindings) {
+                continue;
+            }
+            let wanted = match param.pattern.resolve(&bindings) {
+                Some(ty) => self.show(ty),
+                None => param.pattern.display(&self.c.structs),
+            };
+            let found = self.show(ty);
+            let mut diagnostic =
+                Diagnostic::new(Code::E0401, format!("`{name}` needs `{wanted}` for `{}`, not `{found}`", param.name))
+                    .label(arg.span, format!("this is `{found}`"));
+            if definition.entry.is_none() {
+                diagnostic = diagnostic.label(param.span, format!("`{}` is declared here", param.name));
+            }
+            if let (Some(Type::Scalar(to)), Type::Scalar(_)) = (param.pattern.resolve(&bindings), ty) {
+                let source = self.c.sources.text(arg.span).to_string();
+                let literal = source.parse::<i64>().is_ok() && to == Scalar::F32;
+                let text = if literal {
+                    format!("{source}.0")
+                } else {
+                    format!("{}({source})", crate::check::body::cast_name(to))
+                };
+                diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
+                    "convert the argument",
+                    arg.span,
+                    text,
+                    crate::diag::Applicability::Machine,
+                );
+            }
+            return Err(self.report(diagnostic));
+        }
+        let types: Vec<String> = given.iter().map(|arg| self.show_operand(&arg.operand)).collect();
+        self.error(Code::E0401, span, format!("`{name}` does not take ({})", types.join(", ")), "this call")
+    }
+
+    fn show_operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Value(expr) => self.show(expr.ty),
+            Operand::Const(c) => c.scalar().name().to_string(),
+            Operand::Function(name) => format!("function {}", name.text()),
+            Operand::Type(TypeWord::Type(ty)) => format!("type {}", self.show(*ty)),
+            _ => "?".into(),
+        }
+    }
+
+    fn show_signature(&mut self, definition: &Rc<Definition>) -> Option<String> {
+        let signature = self.c.signature(definition).ok()?;
+        let params: Vec<String> =
+            signature.params.iter().map(|p| format!("{}: {}", p.name, p.pattern.display(&self.c.structs))).collect();
+        Some(format!("`{}({})`", definition.ast.name.text, params.join(", ")))
+    }
+}
+
+/// The expression of a library entry that is an IR operation.
+fn primitive(op: &str, args: Vec<Expr>, ty: Type, span: Span) -> Option<Expr> {
+    let mut args = args.into_iter().map(Box::new);
+    let kind = match (args.next(), args.next(), args.next()) {
+        (Some(a), None, None) => match op {
+            "cast" => ExprKind::Cast(a),
+            "bitcast" => ExprKind::Bitcast(a),
+            _ => ExprKind::Unary(UnaryOp::from_name(op)?, a),
+        },
+        (Some(a), Some(b), None) => match CompareOp::from_name(op) {
+            Some(compare) => ExprKind::Compare(compare, a, b),
+            None => ExprKind::Binary(BinaryOp::from_name(op)?, a, b),
+        },
+        (Some(a), Some(b), Some(c)) => match op {
+            "fma" => ExprKind::Fma(a, b, c),
+            "select" => {
+                // The condition may be any number.
+                let condition = crate::check::operator::cast_to(*a, Scalar::Bool);
+                ExprKind::Select { condition: Box::new(condition), then: b, otherwise: c }
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(Expr::new(kind, ty, span))
+}

@@ -1,0 +1,301 @@
+//! Calls of types: conversions and constructors.
+
+use crate::check::body::Body;
+use crate::check::call::Given;
+use crate::check::operator::cast_to;
+use crate::check::tree::{Expr, ExprKind, Step};
+use crate::check::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
+use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
+use crate::types::{Scalar, Type};
+
+impl Body<'_, '_> {
+    pub fn construct(&mut self, word: TypeWord, given: &[Given], span: Span) -> Res<Operand> {
+        match word {
+            TypeWord::Type(Type::Scalar(scalar)) => self.convert(scalar, given, span),
+            TypeWord::Type(Type::Struct(id)) => self.construct_struct(id, given, span),
+            TypeWord::Type(ty) if ty.is_composite() => {
+                let positional: Vec<Given> =
+                    given.iter().filter(|g| g.name.as_deref() != Some("dtype")).cloned().collect();
+                self.construct_composite(ty, &positional, span).map(Operand::Value)
+            }
+            TypeWord::Family(family) => self.construct_family(family, given, span),
+            _ => self.error(Code::E0404, span, "this type cannot be called", "no constructor"),
+        }
+    }
+
+    fn convert(&mut self, scalar: Scalar, given: &[Given], span: Span) -> Res<Operand> {
+        let operand = match given {
+            [] => {
+                return Ok(Operand::Value(Expr::new(ExprKind::Zero, Type::Scalar(scalar), span)));
+            }
+            [one] => &one.operand,
+            _ => {
+                return self.error(
+                    Code::E0402,
+                    span,
+                    format!("a conversion to `{}` takes one value", scalar.name()),
+                    format!("{} given", given.len()),
+                );
+            }
+        };
+        // A constant keeps its full precision on the way to its type.
+        if let Operand::Const(c) = operand {
+            let number = match c.scalar {
+                Some(_) => c.expr(span).as_number().unwrap_or(c.number),
+                None => c.number,
+            };
+            if self.is_host() {
+                let number = match (scalar, number) {
+                    (s, n) if s.is_float() => Number::Float(n.as_f64()),
+                    (Scalar::Bool, n) => Number::Bool(n.is_true()),
+                    (_, Number::Float(v)) => Number::Int(v as i128),
+                    (_, n) => Number::Int(c.as_int().unwrap_or(i128::from(n.is_true()))),
+                };
+                // `int(x)` and `float(x)` are Python's own; `wp.float64(x)` has its type.
+                let scalar = (!matches!(scalar, Scalar::I32 | Scalar::F32 | Scalar::Bool)).then_some(scalar);
+                return Ok(Operand::Const(Constant { number, scalar }));
+            }
+            return Ok(Operand::Value(Constant { number, scalar: None }.expr_as(scalar, span)));
+        }
+        let value = self.materialize(operand.clone(), given[0].span)?;
+        match value.ty {
+            Type::Scalar(_) => Ok(Operand::Value(cast_to(Expr { span, ..value }, scalar))),
+            Type::Array(_) if scalar == Scalar::Bool => Ok(Operand::Value(self.truth(Operand::Value(value), span)?)),
+            ty => {
+                let shown = self.show(ty);
+                self.error(
+                    Code::E0301,
+                    given[0].span,
+                    format!("`{shown}` cannot become `{}`", scalar.name()),
+                    format!("this is `{shown}`"),
+                )
+            }
+        }
+    }
+
+    fn construct_struct(&mut self, id: crate::types::StructId, given: &[Given], span: Span) -> Res<Operand> {
+        let ty = Type::Struct(id);
+        if given.is_empty() {
+            return Ok(Operand::Value(Expr::new(ExprKind::Zero, ty, span)));
+        }
+        let (name, fields) = (self.c.structs[id].name.clone(), self.c.structs[id].fields.clone());
+        let mut values: Vec<Option<Expr>> = vec![None; fields.len()];
+        for (k, arg) in given.iter().enumerate() {
+            let slot = match &arg.name {
+                Some(keyword) => fields.iter().position(|f| f.name == *keyword),
+                None => Some(k),
+            };
+            let Some(field) = slot.and_then(|s| fields.get(s)) else {
+                return self.error(
+                    Code::E0402,
+                    arg.span,
+                    format!("`{name}` has {} fields", fields.len()),
+                    "no field for this",
+                );
+            };
+            let value = self.coerce(arg.operand.clone(), field.ty, arg.span)?;
+            if value.ty != field.ty {
+                let (wanted, found) = (self.show(field.ty), self.show(value.ty));
+                return self.error(
+                    Code::E0303,
+                    arg.span,
+                    format!("field `{}` of `{name}` is `{wanted}`, not `{found}`", field.name),
+                    format!("this is `{found}`"),
+                );
+            }
+            if let Some(slot) = slot.and_then(|s| values.get_mut(s)) {
+                *slot = Some(value);
+            }
+        }
+        let parts = values
+            .into_iter()
+            .zip(&fields)
+            .map(|(value, field)| value.unwrap_or_else(|| Expr::new(ExprKind::Zero, field.ty, span)))
+            .collect();
+        Ok(Operand::Value(Expr::new(ExprKind::Construct(parts), ty, span)))
+    }
+
+    /// `wp.vector(x, y, z)`, `wp.matrix(..., shape=(3, 3))`, `wp.types.vector(length=3, dtype=float)`: the type follows
+    /// from the arguments.
+    fn construct_family(&mut self, family: Family, given: &[Given], span: Span) -> Res<Operand> {
+        let named = |name: &str| given.iter().find(|g| g.name.as_deref() == Some(name));
+        let positional: Vec<Given> = given.iter().filter(|g| g.name.is_none()).cloned().collect();
+        let scalar = match named("dtype").map(|g| &g.operand) {
+            Some(Operand::Type(TypeWord::Type(Type::Scalar(s)))) => Some(*s),
+            Some(_) => return self.error(Code::E0310, span, "`dtype` is a scalar type", "not a scalar type"),
+            None => positional.iter().find_map(|g| match &g.operand {
+                Operand::Value(e) => e.ty.scalar_part(),
+                Operand::Const(c) => Some(c.scalar()),
+                _ => None,
+            }),
+        };
+        let Some(scalar) = scalar else {
+            return self.error(Code::E0402, span, "the `dtype` of this value is not known", "add `dtype=float`");
+        };
+        let count = |operand: &Operand| match operand {
+            Operand::Const(c) => c.as_int().and_then(|n| u16::try_from(n).ok()).filter(|&n| (1..=1024).contains(&n)),
+            _ => None,
+        };
+        let ty = match family {
+            Family::Quaternion => Type::Quat(scalar),
+            Family::Transformation => Type::Transform(scalar),
+            Family::Vector => {
+                let length = named("length").and_then(|g| count(&g.operand)).or(u16::try_from(positional.len()).ok());
+                Type::Vec(length.filter(|&n| n > 0).unwrap_or(1), scalar)
+            }
+            Family::Matrix => match named("shape").map(|g| &g.operand) {
+                Some(Operand::Tuple(shape)) if shape.len() == 2 => match (count(&shape[0]), count(&shape[1])) {
+                    (Some(r), Some(c)) => Type::Mat(r, c, scalar),
+                    _ => return self.error(Code::E0305, span, "`shape` is two constants", "not constant"),
+                },
+                _ => {
+                    return self.error(
+                        Code::E0402,
+                        span,
+                        "the `shape` of this matrix is missing",
+                        "add `shape=(rows, columns)`",
+                    );
+                }
+            },
+        };
+        // Outside kernels, `wp.types.vector(length=3, dtype=float)` is the type itself.
+        if self.is_host() && positional.is_empty() {
+            return Ok(Operand::Type(TypeWord::Type(ty)));
+        }
+        self.construct_composite(ty, &positional, span).map(Operand::Value)
+    }
+
+    pub fn construct_composite(&mut self, ty: Type, given: &[Given], span: Span) -> Res<Expr> {
+        let scalar = ty.scalar_part().ok_or(Reported)?;
+        let count = ty.scalar_count().ok_or(Reported)? as usize;
+        if given.iter().any(|g| g.name.is_some()) {
+            return self.keyword_composite(ty, given, span);
+        }
+        if given.is_empty() {
+            return Ok(Expr::new(ExprKind::Zero, ty, span));
+        }
+        // One scalar fills a vector or matrix; one composite of the same shape converts.
+        let mut values = Vec::new();
+        for arg in given {
+            let value = match &arg.operand {
+                // Numbers in constructors take the component type, whatever kind they are.
+                Operand::Const(c) if c.scalar.is_none() => c.expr_as(scalar, arg.span),
+                other => self.materialize(other.clone(), arg.span)?,
+            };
+            values.push((value, arg.span));
+        }
+        if let [(value, _)] = values.as_slice() {
+            match (value.ty, ty) {
+                (Type::Scalar(s), Type::Vec(..) | Type::Mat(..)) if s == scalar && count > 1 => {
+                    let mut lets = Vec::new();
+                    let parts = vec![self.shared(value.clone(), &mut lets); count];
+                    let filled = Expr::new(ExprKind::Construct(parts), ty, span);
+                    return Ok(self.wrap(lets, filled));
+                }
+                (Type::Vec(n, _), Type::Vec(m, _)) if n == m => {
+                    return Ok(self.convert_composite(value.clone(), ty, span));
+                }
+                (Type::Mat(r, c, _), Type::Mat(p, q, _)) if (r, c) == (p, q) => {
+                    return Ok(self.convert_composite(value.clone(), ty, span));
+                }
+                (Type::Quat(_), Type::Quat(_)) | (Type::Transform(_), Type::Transform(_)) => {
+                    return Ok(self.convert_composite(value.clone(), ty, span));
+                }
+                _ => {}
+            }
+        }
+        // Columns of a matrix.
+        if let Type::Mat(r, c, s) = ty
+            && values.len() == usize::from(c)
+            && values.iter().all(|(v, _)| v.ty == Type::Vec(r, s))
+        {
+            let mut lets = Vec::new();
+            let columns: Vec<Expr> = values.into_iter().map(|(v, _)| self.shared(v, &mut lets)).collect();
+            let mut parts = Vec::new();
+            for row in 0..u32::from(r) {
+                for column in &columns {
+                    parts.push(self.part(column.clone(), Step::At(row), column.span));
+                }
+            }
+            let matrix = Expr::new(ExprKind::Construct(parts), ty, span);
+            return Ok(self.wrap(lets, matrix));
+        }
+        let mut lets = Vec::new();
+        let mut parts = Vec::new();
+        // Once one value is shared all are, so that they are still evaluated in order.
+        let share = values.iter().any(|(v, _)| v.ty.is_composite());
+        for (value, at) in values {
+            let value = if share { self.shared(value, &mut lets) } else { value };
+            self.scalars_of(value, at, &mut parts);
+        }
+        for part in &parts {
+            if part.ty != Type::Scalar(scalar) {
+                let (shown, found) = (self.show(ty), self.show(part.ty));
+                return Err(self.report(
+                    Diagnostic::new(
+                        Code::E0401,
+                        format!("a component of `{shown}` is `{}`, not `{found}`", scalar.name()),
+                    )
+                    .label(part.span, format!("this is `{found}`"))
+                    .help(format!("convert it: `{}(...)`", crate::check::body::cast_name(scalar))),
+                ));
+            }
+        }
+        if parts.len() != count {
+            let shown = self.show(ty);
+            return self.error(
+                Code::E0402,
+                span,
+                format!("`{shown}` has {count} components, {} given", parts.len()),
+                "too few or too many",
+            );
+        }
+        let built = Expr::new(ExprKind::Construct(parts), ty, span);
+        Ok(self.wrap(lets, built))
+    }
+
+    /// `wp.transform(p=..., q=...)`, `wp.quat(x=..., ...)`.
+    fn keyword_composite(&mut self, ty: Type, given: &[Given], span: Span) -> Res<Expr> {
+        let names: &[&str] = match ty {
+            Type::Transform(_) => &["p", "q"],
+            Type::Quat(_) | Type::Vec(..) => &["x", "y", "z", "w"],
+            _ => &[],
+        };
+        let mut ordered: Vec<Option<Given>> = vec![None; names.len()];
+        for (k, arg) in given.iter().enumerate() {
+            let slot = match &arg.name {
+                Some(keyword) => names.iter().position(|n| n == keyword),
+                None => Some(k),
+            };
+            match slot.and_then(|s| ordered.get_mut(s)) {
+                Some(place) => *place = Some(Given { name: None, ..arg.clone() }),
+                None => {
+                    let shown = self.show(ty);
+                    return self.error(Code::E0403, arg.span, format!("`{shown}` has no such parameter"), "given here");
+                }
+            }
+        }
+        let given: Vec<Given> = ordered.into_iter().flatten().collect();
+        self.construct_composite(ty, &given, span)
+    }
+
+    fn convert_composite(&self, value: Expr, ty: Type, span: Span) -> Expr {
+        if value.ty == ty {
+            return value;
+        }
+        Expr::new(ExprKind::Cast(Box::new(value)), ty, span)
+    }
+
+    /// All scalars of a value, row by row.
+    fn scalars_of(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
+        let steps = value.ty.step_count(&self.c.structs);
+        if steps == 0 {
+            out.push(value);
+            return;
+        }
+        for k in 0..steps {
+            self.scalars_of(self.part(value.clone(), Step::At(k), at), at, out);
+        }
+    }
+}

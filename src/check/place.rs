@@ -1,0 +1,484 @@
+//! Parts of values, array elements, and what can be assigned.
+
+use crate::check::body::Body;
+use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
+use crate::check::value::{Constant, Number, Operand, Res, TypeWord};
+use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::types::{I32, Type};
+
+impl Body<'_, '_> {
+    /// Something that can be assigned: a variable, an array element, or a part of one.
+    pub fn place(&mut self, target: &ast::Expr) -> Res<Place> {
+        let expr = match self.expr(target)? {
+            Operand::Value(expr) => expr,
+            _ => return self.not_assignable(target.span),
+        };
+        match self.as_place(expr) {
+            Some(place) => Ok(place),
+            None => self.not_assignable(target.span),
+        }
+    }
+
+    fn not_assignable<T>(&mut self, span: Span) -> Res<T> {
+        Err(self.report(
+            Diagnostic::new(Code::E0314, "this cannot be assigned")
+                .label(span, "not a variable, an array element, or a part of one")
+                .note("array slices and parts of computed values are not assignable"),
+        ))
+    }
+
+    /// The place that an expression reads from, if it is one.
+    pub fn as_place(&self, expr: Expr) -> Option<Place> {
+        let Expr { kind, ty, span } = expr;
+        let (root, path) = match kind {
+            ExprKind::Local(id) => (Root::Local(id), Vec::new()),
+            ExprKind::Part { base, path } => match base.kind {
+                ExprKind::Local(id) => (Root::Local(id), path),
+                _ => return None,
+            },
+            ExprKind::Load { array, index, path } => (Root::Element { array, index }, path),
+            _ => return None,
+        };
+        Some(Place { root, path, ty, span })
+    }
+
+    pub fn local_place(&self, id: LocalId, span: Span) -> Place {
+        Place { root: Root::Local(id), path: Vec::new(), ty: self.locals[id].ty, span }
+    }
+
+    pub fn read_place(&self, place: &Place) -> Expr {
+        let path = place.path.clone();
+        let kind = match &place.root {
+            Root::Local(id) if path.is_empty() => ExprKind::Local(*id),
+            Root::Local(id) => {
+                let base = Expr::new(ExprKind::Local(*id), self.locals[*id].ty, place.span);
+                ExprKind::Part { base: Box::new(base), path }
+            }
+            Root::Element { array, index } => ExprKind::Load { array: array.clone(), index: index.clone(), path },
+        };
+        Expr::new(kind, place.ty, place.span)
+    }
+
+    /// The place with index expressions moved to variables, so that reading and writing it evaluates them once.
+    pub fn evaluate_once(&mut self, place: Place, out: &mut Vec<Stmt>) -> Place {
+        let mut once = |body: &mut Self, expr: Expr| -> Expr {
+            if matches!(expr.kind, ExprKind::Const(_) | ExprKind::Local(_)) {
+                return expr;
+            }
+            let (ty, span) = (expr.ty, expr.span);
+            let id = body.new_local("", ty, span);
+            out.push(body.assign_local(id, expr, span));
+            Expr::new(ExprKind::Local(id), ty, span)
+        };
+        let root = match place.root {
+            Root::Element { array, index } => {
+                Root::Element { array, index: index.into_iter().map(|e| once(self, e)).collect() }
+            }
+            local => local,
+        };
+        let path = place
+            .path
+            .into_iter()
+            .map(|step| match step {
+                Step::Dynamic(e) => Step::Dynamic(Box::new(once(self, *e))),
+                at => at,
+            })
+            .collect();
+        Place { root, path, ..place }
+    }
+
+    /// Makes a value that is used several times a variable; [`Body::wrap`] puts the assignment around the uses.
+    pub fn shared(&mut self, expr: Expr, lets: &mut Vec<(LocalId, Expr)>) -> Expr {
+        if matches!(expr.kind, ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Zero) {
+            return expr;
+        }
+        let (ty, span) = (expr.ty, expr.span);
+        let id = self.new_local("", ty, span);
+        lets.push((id, expr));
+        Expr::new(ExprKind::Local(id), ty, span)
+    }
+
+    /// The expression under its shared values.
+    pub fn wrap(&self, lets: Vec<(LocalId, Expr)>, expr: Expr) -> Expr {
+        lets.into_iter().rev().fold(expr, |body, (local, value)| {
+            let (ty, span) = (body.ty, body.span);
+            Expr::new(ExprKind::Let { local, value: Box::new(value), body: Box::new(body) }, ty, span)
+        })
+    }
+
+    /// One step into a value; steps of one expression are joined to one path, so that only the part is loaded.
+    pub fn part(&self, base: Expr, step: Step, span: Span) -> Expr {
+        let index = match step {
+            Step::At(k) => Some(k),
+            Step::Dynamic(_) => None,
+        };
+        let ty = base.ty.step(index, &self.c.structs).unwrap_or(base.ty);
+        let kind = match base.kind {
+            ExprKind::Load { array, index, mut path } => {
+                path.push(step);
+                ExprKind::Load { array, index, path }
+            }
+            ExprKind::Part { base, mut path } => {
+                path.push(step);
+                ExprKind::Part { base, path }
+            }
+            _ => ExprKind::Part { base: Box::new(base), path: vec![step] },
+        };
+        Expr::new(kind, ty, span)
+    }
+
+    pub fn rank_of(&self, ty: Type) -> u8 {
+        match ty {
+            Type::Array(a) => a.ndim,
+            Type::Local(a) => a.ndim,
+            _ => 0,
+        }
+    }
+
+    pub fn attribute(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Res<Operand> {
+        let operand = self.expr(base)?;
+        let expr = match operand {
+            Operand::Module(path) => {
+                let result = self.c.member(&path, &name.text, span);
+                self.failed |= result.is_err();
+                return result;
+            }
+            Operand::Enum(class) => return self.enum_member(&class, name, span),
+            Operand::Const(c) if name.text == "value" => return Ok(Operand::Const(c)),
+            Operand::Const(c) => c.expr(base.span),
+            Operand::Value(expr) => expr,
+            other => {
+                self.materialize(other, base.span)?;
+                return Err(crate::check::value::Reported);
+            }
+        };
+        if let Some(operand) = self.value_attribute(&expr, &name.text, span) {
+            return Ok(operand);
+        }
+        let shown = self.show(expr.ty);
+        let known: Vec<String> = match expr.ty {
+            Type::Struct(id) => self.c.structs[id].fields.iter().map(|f| f.name.clone()).collect(),
+            Type::Array(_) => ["shape", "size", "ndim", "dtype", "ptr"].map(String::from).to_vec(),
+            Type::Vec(..) | Type::Quat(_) => ["x", "y", "z", "w"].map(String::from).to_vec(),
+            Type::Transform(_) => ["p", "q"].map(String::from).to_vec(),
+            _ => Vec::new(),
+        };
+        let mut diagnostic = Diagnostic::new(Code::E0202, format!("`{shown}` has no attribute `{}`", name.text))
+            .label(name.span, "not known")
+            .label(base.span, format!("this is `{shown}`"));
+        if let Some(near) = crate::check::suggest::nearest(&name.text, known.iter().map(String::as_str)) {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
+                format!("use `{near}`"),
+                name.span,
+                near,
+                crate::diag::Applicability::Maybe,
+            );
+        } else if !known.is_empty() {
+            diagnostic = diagnostic
+                .note(format!("it has {}", known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")));
+        }
+        Err(self.report(diagnostic))
+    }
+
+    fn value_attribute(&mut self, expr: &Expr, name: &str, span: Span) -> Option<Operand> {
+        let number = |n: i128| Operand::Const(Constant::untyped(Number::Int(n)));
+        let boxed = || Box::new(expr.clone());
+        match expr.ty {
+            Type::Vec(..) | Type::Quat(_) => {
+                let k = "xyzw".find(name).filter(|_| name.len() == 1).map(|k| k as u32);
+                match k {
+                    Some(k) if k < expr.ty.step_count(&self.c.structs) => {
+                        Some(Operand::Value(self.part(expr.clone(), Step::At(k), span)))
+                    }
+                    _ if name == "dtype" => expr.ty.scalar_part().map(|s| Operand::Type(TypeWord::Type(s.into()))),
+                    _ => None,
+                }
+            }
+            Type::Transform(_) => match name {
+                "p" => Some(Operand::Value(self.part(expr.clone(), Step::At(0), span))),
+                "q" => Some(Operand::Value(self.part(expr.clone(), Step::At(1), span))),
+                "dtype" => expr.ty.scalar_part().map(|s| Operand::Type(TypeWord::Type(s.into()))),
+                _ => None,
+            },
+            Type::Mat(..) if name == "dtype" => expr.ty.scalar_part().map(|s| Operand::Type(TypeWord::Type(s.into()))),
+            Type::Struct(id) => {
+                let k = self.c.structs[id].fields.iter().position(|f| f.name == name)?;
+                Some(Operand::Value(self.part(expr.clone(), Step::At(k as u32), span)))
+            }
+            Type::Array(array) => match name {
+                "shape" => Some(Operand::Shape(expr.clone())),
+                "ndim" => Some(number(i128::from(array.ndim))),
+                "dtype" => Some(Operand::Type(TypeWord::Type(array.element.into()))),
+                "size" => {
+                    let extents = (0..array.ndim).map(|d| Expr::new(ExprKind::Extent(boxed(), d), I32, span));
+                    extents
+                        .reduce(|a, b| {
+                            Expr::new(ExprKind::Binary(crate::ir::BinaryOp::Mul, Box::new(a), Box::new(b)), I32, span)
+                        })
+                        .map(Operand::Value)
+                }
+                "ptr" => Some(Operand::Value(Expr::new(ExprKind::Address(boxed()), crate::types::U64, span))),
+                _ => None,
+            },
+            Type::Local(local) => match name {
+                "shape" => Some(Operand::Tuple(
+                    local.shape[..usize::from(local.ndim)].iter().map(|&n| number(i128::from(n))).collect(),
+                )),
+                "ndim" => Some(number(i128::from(local.ndim))),
+                "size" => Some(number(i128::from(local.len()))),
+                "dtype" => Some(Operand::Type(TypeWord::Type(local.element.into()))),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn enum_member(&mut self, class: &str, name: &ast::Name, span: Span) -> Res<Operand> {
+        let value = match self.c.globals.get(class) {
+            Some(crate::check::scope::Global::Enum(members)) => members.get(&name.text).cloned(),
+            _ => None,
+        };
+        match value {
+            Some(expr) => self.c.constant(&expr, false),
+            None => self.error(Code::E0202, span, format!("`{class}` has no member `{}`", name.text), "not a member"),
+        }
+    }
+
+    pub fn subscript(&mut self, base: &ast::Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        if self.is_library()
+            && let ast::ExprKind::Name(name) = &base.kind
+            && matches!(name.as_str(), "Vec" | "Mat" | "Quat" | "Transform")
+        {
+            let whole = ast::Expr {
+                kind: ast::ExprKind::Subscript { base: Box::new(base.clone()), indices: indices.to_vec() },
+                span,
+            };
+            let pattern = self.c.annotation(&whole, true)?;
+            return match pattern.resolve(&self.bindings) {
+                Some(ty) => Ok(Operand::Type(TypeWord::Type(ty))),
+                None => self.error(Code::E0310, span, "this type has open parts", "not known here"),
+            };
+        }
+        match self.expr(base)? {
+            Operand::Tuple(items) => self.tuple_item(&items, indices, span),
+            Operand::Shape(array) => {
+                let rank = self.rank_of(array.ty);
+                let extents: Vec<Operand> = (0..rank)
+                    .map(|d| Operand::Value(Expr::new(ExprKind::Extent(Box::new(array.clone()), d), I32, span)))
+                    .collect();
+                self.tuple_item(&extents, indices, span)
+            }
+            operand => {
+                let expr = self.materialize(operand, base.span)?;
+                match expr.ty {
+                    Type::Array(_) | Type::Local(_) => self.index_array(expr, indices, span),
+                    ty if ty.is_composite() => self.index_composite(expr, indices, span),
+                    ty => {
+                        let shown = self.show(ty);
+                        self.error(
+                            Code::E0304,
+                            span,
+                            format!("`{shown}` cannot be indexed"),
+                            format!("this is `{shown}`"),
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    fn tuple_item(&mut self, items: &[Operand], indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        let index = match indices {
+            [index] => match self.expr(index)? {
+                Operand::Const(c) => c.as_int(),
+                Operand::Value(e) => match e.as_number() {
+                    Some(Number::Int(n)) => Some(n),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(index) = index else {
+            return self.error(Code::E0305, span, "a tuple is indexed by a constant", "not a constant index");
+        };
+        let wrapped = if index < 0 { index + items.len() as i128 } else { index };
+        match usize::try_from(wrapped).ok().and_then(|k| items.get(k)) {
+            Some(item) => Ok(item.clone()),
+            None => self.error(
+                Code::E0306,
+                span,
+                format!("index {index} is outside a tuple of {}", items.len()),
+                "out of range",
+            ),
+        }
+    }
+
+    fn index_array(&mut self, array: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        let rank = usize::from(self.rank_of(array.ty));
+        // `a[i][j]` is `a[i, j]`: the view's fixed dimensions join the new ones.
+        let (array, mut dims) = match array.kind {
+            ExprKind::View { array: inner, index } if index.iter().all(|i| matches!(i, ViewIndex::At(_))) => {
+                (*inner, index)
+            }
+            kind => (Expr { kind, ..array }, Vec::new()),
+        };
+        if indices.len() > rank {
+            let shown = self.show(array.ty);
+            return self.error(
+                Code::E0305,
+                span,
+                format!(
+                    "{} indices for an array of {rank} dimension{}",
+                    indices.len(),
+                    if rank == 1 { "" } else { "s" }
+                ),
+                format!("the array is `{shown}`"),
+            );
+        }
+        for index in indices {
+            dims.push(self.view_index(index)?);
+        }
+        let whole = usize::from(self.rank_of(array.ty));
+        if dims.len() == whole && dims.iter().all(|d| matches!(d, ViewIndex::At(_))) {
+            let index = dims
+                .into_iter()
+                .filter_map(|d| match d {
+                    ViewIndex::At(expr) => Some(expr),
+                    ViewIndex::Range { .. } => None,
+                })
+                .collect();
+            let element = match array.ty {
+                Type::Array(a) => a.element,
+                Type::Local(a) => a.element,
+                _ => return Err(crate::check::value::Reported),
+            };
+            let kind = ExprKind::Load { array: Box::new(array), index, path: Vec::new() };
+            return Ok(Operand::Value(Expr::new(kind, element.into(), span)));
+        }
+        let Type::Array(mut ty) = array.ty else {
+            return self.error(Code::E0305, span, "a local array is indexed in all its dimensions", "some are missing");
+        };
+        ty.ndim = (whole - dims.iter().filter(|d| matches!(d, ViewIndex::At(_))).count()) as u8;
+        let kind = ExprKind::View { array: Box::new(array), index: dims };
+        Ok(Operand::Value(Expr::new(kind, Type::Array(ty), span)))
+    }
+
+    fn view_index(&mut self, index: &ast::Expr) -> Res<ViewIndex> {
+        if let ast::ExprKind::Slice { lower, upper, step } = &index.kind {
+            let mut bound = |e: &Option<Box<ast::Expr>>| -> Res<Option<Expr>> {
+                match e {
+                    Some(e) => self.int_value(e).map(Some),
+                    None => Ok(None),
+                }
+            };
+            let (start, stop, step) = (bound(lower)?, bound(upper)?, bound(step)?);
+            return Ok(ViewIndex::Range { start, stop, step });
+        }
+        Ok(ViewIndex::At(self.int_value(index)?))
+    }
+
+    /// An expression of an integer type.
+    pub fn int_value(&mut self, expr: &ast::Expr) -> Res<Expr> {
+        let value = self.value(expr)?;
+        if value.ty.is_int() {
+            return Ok(value);
+        }
+        let shown = self.show(value.ty);
+        self.error(
+            Code::E0305,
+            expr.span,
+            format!("an index is an integer, not `{shown}`"),
+            format!("this is `{shown}`"),
+        )
+    }
+
+    fn index_composite(&mut self, base: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        if let ([index], Type::Vec(n, s)) = (indices, base.ty)
+            && let ast::ExprKind::Slice { lower, upper, step } = &index.kind
+        {
+            let range = self.constant_slice(lower, upper, step, u32::from(n), span)?;
+            let mut lets = Vec::new();
+            let base = self.shared(base, &mut lets);
+            let parts: Vec<Expr> = range.into_iter().map(|k| self.part(base.clone(), Step::At(k), span)).collect();
+            let ty = Type::Vec(parts.len() as u16, s);
+            let slice = Expr::new(ExprKind::Construct(parts), ty, span);
+            return Ok(Operand::Value(self.wrap(lets, slice)));
+        }
+        if let ([index], Type::Transform(_)) = (indices, base.ty) {
+            let value = self.value(index)?;
+            return match value.as_number() {
+                Some(Number::Int(k)) if (0..7).contains(&k) => {
+                    let (half, rest) = if k < 3 { (0, k) } else { (1, k - 3) };
+                    let part = self.part(base, Step::At(half), span);
+                    Ok(Operand::Value(self.part(part, Step::At(rest as u32), span)))
+                }
+                _ => self.error(Code::E0306, span, "a transform is indexed by a constant from 0 to 6", "out of range"),
+            };
+        }
+        let depth = if matches!(base.ty, Type::Mat(..)) { 2 } else { 1 };
+        if indices.len() > depth {
+            let shown = self.show(base.ty);
+            return self.error(
+                Code::E0305,
+                span,
+                format!("{} indices for `{shown}`", indices.len()),
+                format!("it takes {depth}"),
+            );
+        }
+        let mut expr = base;
+        for index in indices {
+            let value = self.int_value(index)?;
+            let count = i128::from(expr.ty.step_count(&self.c.structs));
+            let step = match value.as_number() {
+                Some(Number::Int(k)) if (-count..count).contains(&k) => {
+                    Step::At(u32::try_from(k.rem_euclid(count)).unwrap_or(0))
+                }
+                Some(Number::Int(k)) => {
+                    let shown = self.show(expr.ty);
+                    return self.error(
+                        Code::E0306,
+                        index.span,
+                        format!("component {k} of `{shown}` does not exist"),
+                        format!("it has {count} components"),
+                    );
+                }
+                _ => Step::Dynamic(Box::new(value)),
+            };
+            expr = self.part(expr, step, span);
+        }
+        Ok(Operand::Value(expr))
+    }
+
+    /// The component numbers of a slice whose bounds are constants.
+    fn constant_slice(
+        &mut self,
+        lower: &Option<Box<ast::Expr>>,
+        upper: &Option<Box<ast::Expr>>,
+        step: &Option<Box<ast::Expr>>,
+        count: u32,
+        span: Span,
+    ) -> Res<Vec<u32>> {
+        let mut bound = |e: &Option<Box<ast::Expr>>, default: i128| -> Res<i128> {
+            let Some(e) = e else { return Ok(default) };
+            match self.value(e)?.as_number() {
+                Some(Number::Int(n)) => Ok(n),
+                _ => self.error(Code::E0305, e.span, "the bounds of a vector slice are constants", "not a constant"),
+            }
+        };
+        let n = i128::from(count);
+        let wrap = |k: i128| (if k < 0 { k + n } else { k }).clamp(0, n);
+        let step = bound(step, 1)?;
+        if step < 1 {
+            return self.error(Code::E0305, span, "the step of a vector slice is positive", "not positive");
+        }
+        let (start, stop) = (wrap(bound(lower, 0)?), wrap(bound(upper, n)?));
+        let components: Vec<u32> = (start..stop).step_by(step as usize).map(|k| k as u32).collect();
+        if components.is_empty() {
+            return self.error(Code::E0306, span, "this slice is empty", "no component is left");
+        }
+        Ok(components)
+    }
+}

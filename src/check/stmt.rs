@@ -1,0 +1,622 @@
+//! Statements.
+
+use crate::check::body::{Binding, Body, cast_name};
+use crate::check::tree::{Call, Expr, ExprKind, LocalId, Root, Stmt, StmtKind};
+use crate::check::value::{FunctionName, Operand, Reported, Res};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ir::AtomicOp;
+use crate::source::Span;
+use crate::syntax::ast::{self, BinaryOp};
+use crate::types::{BOOL, I32, Scalar, Type};
+
+impl Body<'_, '_> {
+    pub fn block(&mut self, statements: &[ast::Stmt]) -> Vec<Stmt> {
+        let mut out = Vec::with_capacity(statements.len());
+        for statement in statements {
+            if self.statement(statement, &mut out).is_err() {
+                self.failed = true;
+            }
+        }
+        out
+    }
+
+    fn statement(&mut self, statement: &ast::Stmt, out: &mut Vec<Stmt>) -> Res<()> {
+        let span = statement.span;
+        let mut push = |kind| out.push(Stmt { kind, span });
+        match &statement.kind {
+            ast::StmtKind::Assign { targets, value } => match targets.as_slice() {
+                [target] => self.assign(target, value, span, out)?,
+                _ => {
+                    return self.unsupported(
+                        span,
+                        "an assignment to several targets",
+                        Some("write one assignment per target"),
+                    );
+                }
+            },
+            ast::StmtKind::AugAssign { target, op, value } => self.aug_assign(target, *op, value, span, out)?,
+            ast::StmtKind::AnnAssign { target, annotation, value } => {
+                if let ast::ExprKind::Name(name) = &target.kind {
+                    self.scope.entry(name.clone()).or_insert(Binding::Broken);
+                }
+                let mut diagnostic = Diagnostic::new(Code::E0308, "kernels have no annotated assignments")
+                    .label(span, "a variable gets the type of its value");
+                if let Some(value) = value {
+                    let text = |e: &ast::Expr| self.c.sources.text(e.span).to_string();
+                    let repaired = format!("{} = {}({})", text(target), text(annotation), text(value));
+                    diagnostic = diagnostic.help(format!("write `{repaired}`")).fix(
+                        "convert the value instead",
+                        span,
+                        repaired,
+                        Applicability::Maybe,
+                    );
+                }
+                return Err(self.report(diagnostic));
+            }
+            ast::StmtKind::If { condition, then, otherwise } => {
+                match self.expr(condition) {
+                    // Only the live branch of a compile-time condition is looked at.
+                    Ok(Operand::Const(c)) => {
+                        let live = if c.number.is_true() { then } else { otherwise };
+                        out.extend(self.block(live));
+                    }
+                    Ok(operand) => {
+                        let condition = self.truth(operand, condition.span);
+                        let (then, otherwise) = (self.block(then), self.block(otherwise));
+                        push(StmtKind::If { condition: condition?, then, otherwise });
+                    }
+                    Err(Reported) => {
+                        self.block(then);
+                        self.block(otherwise);
+                        return Err(Reported);
+                    }
+                }
+            }
+            ast::StmtKind::While { condition, body, otherwise } => {
+                let checked = self.expr(condition).and_then(|operand| self.truth(operand, condition.span));
+                self.loop_depth += 1;
+                let body = self.block(body);
+                self.loop_depth -= 1;
+                self.no_loop_else(otherwise)?;
+                push(StmtKind::While { condition: checked?, body });
+            }
+            ast::StmtKind::For { target, iter, body, otherwise } => {
+                self.for_loop(target, iter, body, span, out)?;
+                self.no_loop_else(otherwise)?;
+            }
+            ast::StmtKind::Break | ast::StmtKind::Continue => {
+                let is_break = matches!(statement.kind, ast::StmtKind::Break);
+                if self.loop_depth == 0 {
+                    let word = if is_break { "break" } else { "continue" };
+                    return self.error(
+                        Code::E0308,
+                        span,
+                        format!("`{word}` outside a loop"),
+                        "there is no loop around this",
+                    );
+                }
+                push(if is_break { StmtKind::Break } else { StmtKind::Continue });
+            }
+            ast::StmtKind::Return(value) => self.return_(value.as_ref(), span, out)?,
+            ast::StmtKind::Expr(expr) => self.expression_statement(expr, span, out)?,
+            ast::StmtKind::Assert { condition, message } => {
+                let shown = self.c.sources.text(condition.span).to_string();
+                let operand = self.expr(condition)?;
+                let checked = self.truth(operand, condition.span)?;
+                let message = match message.as_ref().map(|m| &m.kind) {
+                    Some(ast::ExprKind::Str(text)) => text.clone(),
+                    None => shown,
+                    Some(_) => {
+                        let place = message.as_ref().map_or(span, |m| m.span);
+                        return self.error(
+                            Code::E0308,
+                            place,
+                            "the message of `assert` is a string literal",
+                            "not a string literal",
+                        );
+                    }
+                };
+                push(StmtKind::Assert { condition: checked, message });
+            }
+            ast::StmtKind::Pass => {}
+            ast::StmtKind::Unsupported(what) => return self.unsupported(span, what, None),
+            ast::StmtKind::Error => return Err(Reported),
+        }
+        Ok(())
+    }
+
+    pub fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Res<T> {
+        let mut diagnostic = Diagnostic::new(Code::E0308, format!("kernels do not have {what}"))
+            .label(span, "not part of the kernel language");
+        if let Some(help) = help {
+            diagnostic = diagnostic.help(help);
+        }
+        Err(self.report(diagnostic))
+    }
+
+    fn no_loop_else(&mut self, otherwise: &[ast::Stmt]) -> Res<()> {
+        match otherwise.first() {
+            None => Ok(()),
+            Some(first) => self.unsupported(
+                first.span,
+                "`else` after a loop",
+                Some("set a flag before `break` and test it after the loop"),
+            ),
+        }
+    }
+
+    fn assign(&mut self, target: &ast::Expr, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        match &target.kind {
+            ast::ExprKind::Name(name) => {
+                let result = self.assign_name(name, target.span, value, span, out);
+                if result.is_err() {
+                    self.scope.entry(name.clone()).or_insert(Binding::Broken);
+                }
+                result
+            }
+            ast::ExprKind::Tuple(targets) => {
+                let result = self.assign_tuple(targets, value, span, out);
+                if result.is_err() {
+                    for target in targets {
+                        if let ast::ExprKind::Name(name) = &target.kind {
+                            self.scope.entry(name.clone()).or_insert(Binding::Broken);
+                        }
+                    }
+                }
+                result
+            }
+            _ => {
+                let value_operand = self.expr(value)?;
+                let place = self.place(target)?;
+                let expr = self.coerce(value_operand, place.ty, value.span)?;
+                if expr.ty != place.ty {
+                    return self.store_mismatch(&place, &expr);
+                }
+                out.push(Stmt { kind: StmtKind::Assign(place, expr), span });
+                Ok(())
+            }
+        }
+    }
+
+    fn assign_name(&mut self, name: &str, at: Span, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let operand = self.expr(value)?;
+        let operand = match operand {
+            Operand::Value(_) | Operand::Const(_) => operand,
+            Operand::Results(call, types) if types.len() > 1 => {
+                let items = self.unpack_call(name, call, &types, span, out);
+                self.scope.insert(name.to_string(), Binding::Alias(Operand::Tuple(items)));
+                return Ok(());
+            }
+            Operand::Tuple(items) => {
+                let mut variables = Vec::new();
+                for (k, item) in items.into_iter().enumerate() {
+                    let expr = self.materialize(item, value.span)?;
+                    let id = self.new_local(&format!("{name}_{k}"), expr.ty, at);
+                    variables.push(self.local_operand(id, at));
+                    out.push(self.assign_local(id, expr, span));
+                }
+                self.scope.insert(name.to_string(), Binding::Alias(Operand::Tuple(variables)));
+                return Ok(());
+            }
+            Operand::Function(_) | Operand::Type(_) | Operand::Shape(_) | Operand::Module(_) | Operand::Enum(_) => {
+                self.scope.insert(name.to_string(), Binding::Alias(operand));
+                return Ok(());
+            }
+            other => {
+                self.materialize(other, value.span)?;
+                return Err(Reported);
+            }
+        };
+        // A literal of library code takes the type of the variable it goes to.
+        let expr = match self.scope.get(name) {
+            Some(Binding::Local(id)) => {
+                let ty = self.locals[*id].ty;
+                self.coerce(operand, ty, value.span)?
+            }
+            _ => self.materialize(operand, value.span)?,
+        };
+        let id = self.assigned_local(name, expr.ty, at, value.span)?;
+        out.push(self.assign_local(id, expr, span));
+        Ok(())
+    }
+
+    pub fn assign_local(&self, id: LocalId, value: Expr, span: Span) -> Stmt {
+        let place = self.local_place(id, span);
+        Stmt { kind: StmtKind::Assign(place, value), span }
+    }
+
+    fn local_operand(&self, id: LocalId, span: Span) -> Operand {
+        Operand::Value(Expr::new(ExprKind::Local(id), self.locals[id].ty, span))
+    }
+
+    /// Assigns the results of a call to new variables.
+    fn unpack_call(&mut self, name: &str, call: Call, types: &[Type], span: Span, out: &mut Vec<Stmt>) -> Vec<Operand> {
+        let ids: Vec<LocalId> =
+            types.iter().enumerate().map(|(k, &ty)| self.new_local(&format!("{name}_{k}"), ty, span)).collect();
+        let targets = ids.iter().copied().map(Some).collect();
+        out.push(Stmt { kind: StmtKind::AssignCall { targets, call }, span });
+        ids.into_iter().map(|id| self.local_operand(id, span)).collect()
+    }
+
+    fn assign_tuple(&mut self, targets: &[ast::Expr], value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let mut names = Vec::new();
+        for target in targets {
+            match &target.kind {
+                ast::ExprKind::Name(name) => names.push((name.as_str(), target.span)),
+                _ => {
+                    return self.unsupported(
+                        target.span,
+                        "nested or indexed targets in a tuple assignment",
+                        Some("unpack into plain names first"),
+                    );
+                }
+            }
+        }
+        let count = names.len();
+        if self.is_tid_call(value) {
+            return self.assign_tid(&names, span, out);
+        }
+        let items = match self.expr(value)? {
+            Operand::Results(call, types) if !types.is_empty() => {
+                if types.len() != count {
+                    return self.count_mismatch(value.span, types.len(), count);
+                }
+                let mut ids = Vec::new();
+                for ((name, at), &ty) in names.iter().zip(&types) {
+                    ids.push(Some(self.assigned_local(name, ty, *at, value.span)?));
+                }
+                out.push(Stmt { kind: StmtKind::AssignCall { targets: ids, call }, span });
+                return Ok(());
+            }
+            Operand::Tuple(items) => items,
+            Operand::Shape(array) => {
+                let rank = self.rank_of(array.ty);
+                (0..rank)
+                    .map(|d| Operand::Value(Expr::new(ExprKind::Extent(Box::new(array.clone()), d), I32, value.span)))
+                    .collect()
+            }
+            Operand::Value(expr)
+                if expr.ty.step_count(&self.c.structs) > 0 && matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) =>
+            {
+                let steps = expr.ty.step_count(&self.c.structs);
+                let id = self.new_local("", expr.ty, value.span);
+                let whole = Expr::new(ExprKind::Local(id), expr.ty, value.span);
+                out.push(self.assign_local(id, expr, span));
+                let expr = whole;
+                (0..steps)
+                    .map(|k| Operand::Value(self.part(expr.clone(), crate::check::tree::Step::At(k), value.span)))
+                    .collect()
+            }
+            other => {
+                let expr = self.materialize(other, value.span)?;
+                let shown = self.show(expr.ty);
+                return self.error(
+                    Code::E0313,
+                    value.span,
+                    format!("`{shown}` cannot be unpacked"),
+                    "this is one value",
+                );
+            }
+        };
+        if items.len() != count {
+            return self.count_mismatch(value.span, items.len(), count);
+        }
+        let mut assignments = Vec::new();
+        for ((name, at), item) in names.iter().zip(items) {
+            let expr = self.materialize(item, value.span)?;
+            let id = self.assigned_local(name, expr.ty, *at, value.span)?;
+            assignments.push((id, expr));
+        }
+        out.push(Stmt { kind: StmtKind::AssignMany(assignments), span });
+        Ok(())
+    }
+
+    fn count_mismatch<T>(&mut self, span: Span, found: usize, wanted: usize) -> Res<T> {
+        self.error(
+            Code::E0313,
+            span,
+            format!("{found} values for {wanted} variables"),
+            format!("{found} values come from here"),
+        )
+    }
+
+    fn is_tid_call(&mut self, expr: &ast::Expr) -> bool {
+        let ast::ExprKind::Call { callee, .. } = &expr.kind else { return false };
+        let last = match &callee.kind {
+            ast::ExprKind::Name(name) => name,
+            ast::ExprKind::Attribute { name, .. } => &name.text,
+            _ => return false,
+        };
+        // Only resolved when it can be `tid`, so that nothing is reported twice.
+        last == "tid"
+            && matches!(self.expr(callee), Ok(Operand::Function(FunctionName::Builtin(name))) if name == "tid")
+    }
+
+    fn assign_tid(&mut self, names: &[(&str, Span)], span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        self.tid_allowed(span)?;
+        if names.len() > 4 {
+            return self.error(
+                Code::E0313,
+                span,
+                "a launch has at most 4 dimensions",
+                format!("{} variables", names.len()),
+            );
+        }
+        self.rank = self.rank.max(names.len() as u8);
+        for (k, (name, at)) in names.iter().enumerate() {
+            let id = self.assigned_local(name, I32, *at, span)?;
+            out.push(self.assign_local(id, Expr::new(ExprKind::ThreadIndex(k as u8), I32, span), span));
+        }
+        Ok(())
+    }
+
+    pub fn tid_allowed(&mut self, span: Span) -> Res<()> {
+        if self.kernel {
+            return Ok(());
+        }
+        self.error(
+            Code::E0406,
+            span,
+            "`wp.tid()` is only known in kernels",
+            "not inside a `@wp.func`: pass the index as an argument",
+        )
+    }
+
+    fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
+        let (wanted, found) = (self.show(place.ty), self.show(value.ty));
+        let what = match (&place.root, place.path.is_empty()) {
+            (Root::Element { .. }, true) => "the array's elements are",
+            (Root::Element { .. }, false) => "this part of the array's elements is",
+            (Root::Local(_), _) => "this part is",
+        };
+        let mut diagnostic = Diagnostic::new(Code::E0303, format!("cannot store `{found}` where {what} `{wanted}`"))
+            .label(value.span, format!("this is `{found}`"))
+            .label(place.span, format!("this is `{wanted}`"));
+        if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
+            let text = format!("{}({})", cast_name(to), self.c.sources.text(value.span));
+            diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
+                "convert the value",
+                value.span,
+                text,
+                Applicability::Machine,
+            );
+        }
+        Err(self.report(diagnostic))
+    }
+
+    fn aug_assign(
+        &mut self,
+        target: &ast::Expr,
+        op: BinaryOp,
+        value: &ast::Expr,
+        span: Span,
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
+        let right = self.expr(value)?;
+        let place = self.place(target)?;
+        let atomic = match op {
+            BinaryOp::Add => Some(AtomicOp::Add),
+            BinaryOp::Sub => Some(AtomicOp::Sub),
+            BinaryOp::BitAnd => Some(AtomicOp::And),
+            BinaryOp::BitOr => Some(AtomicOp::Or),
+            BinaryOp::BitXor => Some(AtomicOp::Xor),
+            _ => None,
+        };
+        // Small integers have no atomics; local arrays belong to one thread.
+        let wide = place.ty.scalar_part().is_some_and(|s| s.is_float() || s.size() >= 4);
+        let shared = matches!(&place.root, Root::Element { array, .. } if matches!(array.ty, Type::Array(_)));
+        if let Some(op) = atomic
+            && shared
+            && wide
+        {
+            let expr = self.coerce(right, place.ty, value.span)?;
+            if expr.ty != place.ty {
+                return self.store_mismatch(&place, &expr);
+            }
+            out.push(Stmt { kind: StmtKind::AtomicUpdate { op, place, value: expr }, span });
+            return Ok(());
+        }
+        let place = self.evaluate_once(place, out);
+        let old = self.read_place(&place);
+        let result = self.binary(op, Operand::Value(old), right, span, target.span, value.span)?;
+        let expr = self.materialize(result, span)?;
+        if expr.ty != place.ty {
+            return self.store_mismatch(&place, &expr);
+        }
+        out.push(Stmt { kind: StmtKind::Assign(place, expr), span });
+        Ok(())
+    }
+
+    fn for_loop(
+        &mut self,
+        target: &ast::Expr,
+        iter: &ast::Expr,
+        body: &[ast::Stmt],
+        span: Span,
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
+        let header = self.range(target, iter);
+        if header.is_err()
+            && let ast::ExprKind::Name(name) = &target.kind
+        {
+            self.scope.entry(name.clone()).or_insert(Binding::Broken);
+        }
+        self.loop_depth += 1;
+        let body = self.block(body);
+        self.loop_depth -= 1;
+        let (variable, [start, end, step]) = header?;
+        out.push(Stmt { kind: StmtKind::For { variable, start, end, step, body }, span });
+        Ok(())
+    }
+
+    /// The variable and the three arguments of `for variable in range(...)`.
+    fn range(&mut self, target: &ast::Expr, iter: &ast::Expr) -> Res<(LocalId, [Expr; 3])> {
+        let ast::ExprKind::Name(name) = &target.kind else {
+            return self.unsupported(target.span, "loops over several variables", Some("loop over one index"));
+        };
+        let is_range = match &iter.kind {
+            ast::ExprKind::Call { callee, .. } => {
+                matches!(self.expr(callee)?, Operand::Function(FunctionName::Builtin(f)) if f == "range")
+            }
+            _ => false,
+        };
+        let ast::ExprKind::Call { args, .. } = &iter.kind else {
+            return self.not_iterable(iter.span);
+        };
+        if !is_range {
+            return self.not_iterable(iter.span);
+        }
+        if args.is_empty() || args.len() > 3 || args.iter().any(|arg| arg.name.is_some()) {
+            return self.error(
+                Code::E0402,
+                iter.span,
+                "`range` takes one to three arguments",
+                format!("{} given", args.len()),
+            );
+        }
+        let mut operands = Vec::new();
+        for arg in args {
+            operands.push((self.expr(&arg.value)?, arg.value.span));
+        }
+        // The type is that of the first argument that has one of its own.
+        let scalar = operands
+            .iter()
+            .find_map(|(operand, _)| match operand {
+                Operand::Value(expr) => expr.ty.as_scalar(),
+                Operand::Const(c) => c.scalar,
+                _ => None,
+            })
+            .unwrap_or(Scalar::I32);
+        let ty = Type::Scalar(scalar);
+        let mut values = Vec::new();
+        for (operand, at) in operands {
+            let value = match operand {
+                Operand::Const(c) if c.adapts_to(scalar) && scalar.is_int() => c.expr_as(scalar, at),
+                other => self.materialize(other, at)?,
+            };
+            if value.ty != ty || !ty.is_int() {
+                let (found, first) = (self.show(value.ty), self.show(ty));
+                let message = if value.ty.is_int() {
+                    format!("the arguments of `range` are `{first}` and `{found}`")
+                } else {
+                    format!("`range` counts in integers, not `{found}`")
+                };
+                return self.error(Code::E0305, at, message, format!("this is `{found}`"));
+            }
+            values.push(value);
+        }
+        let number =
+            |n| crate::check::value::Constant::untyped(crate::check::value::Number::Int(n)).expr_as(scalar, iter.span);
+        let mut values = values.into_iter();
+        let triple = match (values.next(), values.next(), values.next()) {
+            (Some(end), None, _) => [number(0), end, number(1)],
+            (Some(start), Some(end), step) => [start, end, step.unwrap_or_else(|| number(1))],
+            _ => return Err(Reported),
+        };
+        if triple[2].as_number().is_some_and(|n| !n.is_true()) {
+            return self.error(Code::E0305, triple[2].span, "the step of `range` is 0", "the loop would never end");
+        }
+        let variable = self.assigned_local(name, ty, target.span, iter.span)?;
+        Ok((variable, triple))
+    }
+
+    fn not_iterable<T>(&mut self, span: Span) -> Res<T> {
+        Err(self.report(
+            Diagnostic::new(Code::E0313, "loops go over `range(...)` only")
+                .label(span, "not a range")
+                .help("loop over the indices: `for i in range(n):`"),
+        ))
+    }
+
+    fn return_(&mut self, value: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let (types, kind) = match value {
+            None => (Vec::new(), StmtKind::Return(Vec::new())),
+            Some(value) if matches!(value.kind, ast::ExprKind::None) => (Vec::new(), StmtKind::Return(Vec::new())),
+            Some(value) => match self.expr(value)? {
+                Operand::Tuple(items) => {
+                    let mut exprs = Vec::new();
+                    for item in items {
+                        exprs.push(self.materialize(item, value.span)?);
+                    }
+                    (exprs.iter().map(|e| e.ty).collect(), StmtKind::Return(exprs))
+                }
+                Operand::Results(call, types) if types.len() > 1 => (types, StmtKind::ReturnCall(call)),
+                operand => {
+                    let known = self.results.as_ref().and_then(|(types, _)| types.first().copied());
+                    let expr = match known {
+                        Some(ty) => self.coerce(operand, ty, value.span)?,
+                        None => self.materialize(operand, value.span)?,
+                    };
+                    (vec![expr.ty], StmtKind::Return(vec![expr]))
+                }
+            },
+        };
+        if self.kernel && !types.is_empty() {
+            return Err(self.report(
+                Diagnostic::new(Code::E0312, "kernels do not return values")
+                    .label(span, "returned here")
+                    .help("write the result to an array parameter"),
+            ));
+        }
+        match &self.results {
+            None => self.results = Some((types, span)),
+            Some((first, place)) if *first != types => {
+                let show = |types: &[Type]| match types {
+                    [] => "nothing".to_string(),
+                    all => all.iter().map(|&t| format!("`{}`", self.show(t))).collect::<Vec<_>>().join(", "),
+                };
+                let (old, new, place) = (show(first), show(&types), *place);
+                return Err(self.report(
+                    Diagnostic::new(Code::E0311, format!("this function returns {old} and {new}"))
+                        .label(span, format!("here {new}"))
+                        .label(place, format!("here {old}"))
+                        .note("a function returns the same types everywhere"),
+                ));
+            }
+            Some(_) => {}
+        }
+        out.push(Stmt { kind, span });
+        Ok(())
+    }
+
+    fn expression_statement(&mut self, expr: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        if matches!(expr.kind, ast::ExprKind::Str(_)) {
+            return Ok(());
+        }
+        if let ast::ExprKind::Call { callee, args } = &expr.kind
+            && let Operand::Function(FunctionName::Builtin(name)) = self.expr(callee)?
+            && matches!(name.as_str(), "print" | "printf")
+        {
+            let kind = self.print(&name, args, span)?;
+            out.push(Stmt { kind, span });
+            return Ok(());
+        }
+        let kind = match self.expr(expr)? {
+            Operand::Results(call, _) => StmtKind::Call(call),
+            Operand::Value(Expr { kind: ExprKind::Call(call), .. }) => StmtKind::Call(call),
+            Operand::Value(value) => StmtKind::Expr(value),
+            _ => return Ok(()),
+        };
+        out.push(Stmt { kind, span });
+        Ok(())
+    }
+
+    /// An operand as a condition: bool as it is, numbers by `!= 0`, arrays by being set.
+    pub fn truth(&mut self, operand: Operand, span: Span) -> Res<Expr> {
+        let expr = self.materialize(operand, span)?;
+        match expr.ty {
+            BOOL => Ok(expr),
+            Type::Scalar(_) => Ok(Expr::new(ExprKind::Cast(Box::new(expr)), BOOL, span)),
+            Type::Array(_) => Ok(Expr::new(ExprKind::IsSet(Box::new(expr)), BOOL, span)),
+            ty => {
+                let shown = self.show(ty);
+                self.error(
+                    Code::E0307,
+                    span,
+                    format!("`{shown}` is neither true nor false"),
+                    "a condition is a `bool` or a number",
+                )
+            }
+        }
+    }
+}

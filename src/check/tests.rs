@@ -1,0 +1,181 @@
+//! The checker on small programs: what it accepts, and the code and place of what it refuses.
+
+use super::*;
+use crate::source::SourceFile;
+use crate::syntax;
+
+/// Checks a file that starts with `import warp as wp`; gives the result and `CODE line` of each finding.
+fn run(text: &str) -> (Checked, Vec<String>) {
+    let text = format!("import warp as wp\n{text}");
+    let mut sources = SourceMap::default();
+    let file = sources.add(SourceFile::new("test.py", text.clone()));
+    let mut diagnostics = Diagnostics::new();
+    let parsed = syntax::parse(file, &text, &mut diagnostics);
+    let checked = check(&parsed, &mut sources, &mut diagnostics);
+    let found = diagnostics
+        .into_sorted()
+        .iter()
+        .map(|d| {
+            let span = d.span().expect("a place");
+            let line = sources.file(span.file).line_column(span.start).line;
+            format!("{} {}", d.code.name(), line - 1)
+        })
+        .collect();
+    (checked, found)
+}
+
+/// The findings of a kernel body; `x`, `y` are float arrays, `ids` an int array, `m` a 2-D array, `n` an int, `a` a
+/// float, `vs` an array of vec3.
+fn body(text: &str) -> Vec<String> {
+    let indented: String = text.lines().map(|line| format!("    {line}\n")).collect();
+    let (_, found) = run(&format!(
+        "@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float), ids: wp.array(dtype=int), \
+         m: wp.array2d(dtype=float), n: int, a: float, vs: wp.array(dtype=wp.vec3)):\n    i = wp.tid()\n{indented}"
+    ));
+    // Lines of `text` count from 1.
+    found
+        .into_iter()
+        .map(|f| {
+            let (code, line) = f.split_once(' ').expect("two words");
+            format!("{code} {}", line.parse::<i32>().expect("a number") - 3)
+        })
+        .collect()
+}
+
+#[test]
+fn accepts_ordinary_kernels() {
+    let none: Vec<String> = Vec::new();
+    assert_eq!(body("y[i] = a * x[i] + y[i]"), none);
+    assert_eq!(body("s = 0.0\nfor j in range(n):\n    s += x[j]\ny[i] = s"), none);
+    assert_eq!(body("v = vs[i]\nv[0] = v.y + 1.0\nvs[i] = v * 2.0\nvs[i].x = 1.0\nvs[i][2] += a"), none);
+    assert_eq!(body("row = m[i]\ny[i] = row[0] + m[i, 1] + m[i][2]\nm[i, 0] += 1.0"), none);
+    assert_eq!(
+        body("if i < n and x[i] > 0 or not ids[i]:\n    y[i] = float(ids[i])\nelif 0 < i < 5:\n    return"),
+        none
+    );
+    assert_eq!(body("h, w = m.shape\ny[i] = float(h * w) + float(len(x)) + float(x.shape[0])"), none);
+    assert_eq!(body("wp.atomic_add(y, i, a)\nold = wp.atomic_max(ids, 0, i)\nids[i] = old"), none);
+    assert_eq!(body("p = wp.vec3(1, 2, 3)\nq = wp.vec3(a)\nr = p + q - 2.0 * p / a\nvs[i] = -r"), none);
+    assert_eq!(body("t = x[i] if i > 0 else a\ny[i] = t\nb = wp.float64(0.1)\nc = b * wp.float64(a)"), none);
+    assert_eq!(
+        body("s = int(0)\nwhile s < n:\n    s += 1\n    if s == 3:\n        continue\n    break\nprint(s)"),
+        none
+    );
+    assert_eq!(body("part = x[1:3]\ny[i] = part[0]\nwp.printf(\"%d %f\\n\", i, a)\nassert i < n, \"bound\""), none);
+}
+
+#[test]
+fn functions_overloads_defaults_and_constants() {
+    let (checked, found) = run("
+N = wp.constant(4)
+HALF = 0.5
+vec5 = wp.types.vector(length=5, dtype=float)
+
+@wp.struct
+class P:
+    pos: wp.vec3
+    mass: float
+    data: wp.array(dtype=float)
+
+@wp.func
+def f(x: float, scale: float = 2.0):
+    return x * scale
+
+@wp.func
+def f(x: int):
+    return x + N
+
+@wp.func
+def two(x: float):
+    return x, x * HALF
+
+@wp.kernel
+def k(p: P, ps: wp.array(dtype=P), out: wp.array(dtype=float), o5: wp.array(dtype=vec5)):
+    i, j = wp.tid()
+    a, b = two(f(p.mass))
+    c = f(x=a, scale=b)
+    d = f(i)
+    q = ps[i]
+    q.pos = wp.vec3(c, float(d), 0.0)
+    q.pos.x = 1.0
+    ps[i] = q
+    ps[j].mass += 1.0
+    out[i] = q.data[0] + vec5()[4]
+    for t in range(N):
+        out[t] = HALF
+");
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(checked.kernels.len(), 1);
+    let kernel = &checked.functions[checked.kernels[0]];
+    assert_eq!(kernel.kernel_rank, Some(2));
+    let names: Vec<&str> = checked.functions.values().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["f", "f_2", "two", "k"]);
+}
+
+#[test]
+fn one_broken_kernel_blocks_no_other() {
+    let (checked, found) = run("
+@wp.kernel
+def bad(x: wp.array(dtype=float)):
+    x[0] = 1
+    y = undefined
+    x[1] = y + 1.0
+    x[2] = wp.sine(1.0)
+
+@wp.kernel
+def good(x: wp.array(dtype=float)):
+    x[0] = 1.0
+");
+    assert_eq!(found, ["E0303 4", "E0201 5", "E0202 7"]);
+    assert_eq!(checked.kernels.len(), 1);
+}
+
+#[test]
+fn refusals_have_codes() {
+    let table: &[(&str, &[&str])] = &[
+        ("y[i] = i * 2.0", &["E0301 1"]),
+        ("y[i] = unknown", &["E0201 1"]),
+        ("s = 0.0\ns = 1", &["E0302 2"]),
+        ("y[i] = 1", &["E0303 1"]),
+        ("y[i] = x", &["E0303 1"]),
+        ("y[i] = a[0]", &["E0304 1"]),
+        ("y[a] = 1.0", &["E0305 1"]),
+        ("y[i, i] = 1.0", &["E0305 1"]),
+        ("v = vs[i]\ny[i] = v[3]", &["E0306 2"]),
+        ("if vs[i]:\n    return", &["E0307 1"]),
+        ("b: float = 1.0\ny[i] = b", &["E0308 1"]),
+        ("b = [1, 2]", &["E0308 1"]),
+        ("for j in x:\n    pass", &["E0313 1"]),
+        ("return 1.0", &["E0312 1"]),
+        ("b, c = a", &["E0313 1"]),
+        ("x[0:2] = 1.0", &["E0314 1"]),
+        ("wp.atomic_add(y, 0, 1)", &["E0303 1"]),
+        ("y[i] = wp.vec3(1.0, 2.0)[0]", &["E0402 1"]),
+        ("y()", &["E0404 1"]),
+        ("b = wp.tile_load(x, 3)", &["E0408 1"]),
+        ("b = 3000000000", &["E0503 1"]),
+        ("break", &["E0308 1"]),
+        ("y[i] = vs[i].q", &["E0202 1"]),
+        ("b = i + wp.int64(1)\nc = missing\nd = b + c", &["E0301 1", "E0201 2"]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(body(text), *expected, "{text}");
+    }
+    let files: &[(&str, &[&str])] = &[
+        ("@wp.func\ndef f(x: float):\n    return f(x)\n", &["E0405 3"]),
+        ("@wp.func\ndef f(x: float):\n    return wp.tid()\n", &["E0406 3"]),
+        ("@wp.func\ndef f(x: float):\n    if x > 0.0:\n        return 1\n    return 1.0\n", &["E0311 5"]),
+        ("@wp.kernel\ndef k(x):\n    pass\n", &["E0309 2"]),
+        ("@wp.kernel\ndef k(x: str):\n    pass\n", &["E0201 2"]),
+        ("from typing import Any\n@wp.kernel\ndef k(x: Any):\n    pass\n", &["E0315 3"]),
+        ("def h(x):\n    return x\n@wp.kernel\ndef k(x: float):\n    y = h(x)\n", &["E0203 5"]),
+        (
+            "@wp.func\ndef f(x: float):\n    return x\n@wp.kernel\ndef k(x: int):\n    y = f(x)\n    z = f(1.0, 2.0)\n",
+            &["E0401 6", "E0402 7"],
+        ),
+        ("import time\nT = time.time()\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = T\n", &["E0502 2"]),
+    ];
+    for (text, expected) in files {
+        assert_eq!(run(text).1, *expected, "{text}");
+    }
+}

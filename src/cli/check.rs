@@ -1,0 +1,45 @@
+//! `kc check`: findings without artefacts.
+
+use std::path::PathBuf;
+
+use super::{Exit, FormatArg, Report, output};
+use crate::diag::render::count;
+use crate::driver::Compilation;
+
+/// Checks kernel files and reports what is wrong, without writing anything.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Python files with kernels.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    report: Report,
+}
+
+/// Findings go to standard output: they are what was asked for. The summary goes to standard error.
+pub(super) fn run(args: &Args) -> Exit {
+    let mut exit = Exit::Ok;
+    for path in &args.files {
+        let compilation = Compilation::check(path);
+        let kernels = compilation.kernels.clone();
+        if compilation.diagnostics.has_errors() {
+            exit = Exit::Errors;
+        }
+        let findings = compilation.diagnostics.into_sorted();
+        let text = args.report.render(&findings, &compilation.sources, output::stdout_style());
+        if let Err(diagnostic) = output::out(text.as_bytes()) {
+            output::err(&format!("error: {}\n", diagnostic.message));
+            return Exit::Errors;
+        }
+        if matches!(args.report.format, FormatArg::Full) {
+            let found = count(&findings);
+            let summary = match kernels.len() {
+                0 => found,
+                1 => format!("1 kernel ok, {found}"),
+                n => format!("{n} kernels ok, {found}"),
+            };
+            output::err(&format!("{}: {summary}\n", path.display()));
+        }
+    }
+    exit
+}

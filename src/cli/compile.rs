@@ -1,0 +1,194 @@
+//! `kc compile`: artefacts from kernel files.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::{Exit, Report, output};
+use crate::diag::{Code, Diagnostic};
+use crate::driver::{Arch, Artefact, Compilation, Cpu, Opt, Options};
+
+/// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Python files with kernels, or `.ir` texts.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Compile only this kernel; may be repeated.
+    #[arg(short, long = "kernel", value_name = "KERNEL")]
+    kernels: Vec<String>,
+    /// What to write.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "ptx,cuda")]
+    emit: Vec<Emit>,
+    /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... `-` prints a single result.
+    #[arg(short, long = "out-dir", value_name = "DIR", default_value = ".")]
+    out: PathBuf,
+    /// GPU architectures for PTX: sm_75 and up. With several, files are named FILE.sm_90.ptx.
+    #[arg(long, value_delimiter = ',', default_value = "sm_90", value_name = "SM", value_parser = arch)]
+    arch: Vec<Arch>,
+    /// How much work the optimizer puts in.
+    #[arg(long, value_enum, default_value = "full")]
+    opt: OptArg,
+    /// Fuse `a * b + c` into one rounding on the GPU, as nvcc does.
+    #[arg(long, value_enum, default_value = "on")]
+    fmad: Switch,
+    /// Processor of object files: `native` (this machine's), `x86-64`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`.
+    #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
+    cpu: Cpu,
+    /// Object files test every array index and report the first that is out of bounds.
+    #[arg(long)]
+    checked: bool,
+    /// Print how long each stage took.
+    #[arg(long)]
+    timings: bool,
+    #[command(flatten)]
+    report: Report,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum Emit {
+    /// Assembly for NVIDIA GPUs (.ptx).
+    Ptx,
+    /// Self-contained CUDA C++ (.cu).
+    Cuda,
+    /// LLVM IR for the GPU, optimized (.ll).
+    Llvm,
+    /// kc's own IR as text (.ir).
+    Ir,
+    /// Object file for this machine's processor (.o).
+    Obj,
+    /// C and C++ header for calling the kernels (.h).
+    Header,
+    /// Description of kernels, parameters and layouts (.json).
+    Meta,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum OptArg {
+    /// Quick: for compiling in bulk.
+    Lean,
+    /// Fast code.
+    Full,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum Switch {
+    On,
+    Off,
+}
+
+pub(super) fn run(args: &Args) -> Exit {
+    let stdout = args.out.as_os_str() == "-";
+    if stdout && (args.files.len() != 1 || artefacts(args).len() != 1) {
+        output::err("error: `-o -` prints one result: name one file, one `--emit` and one `--arch`\n");
+        return Exit::Usage;
+    }
+    let mut exit = Exit::Ok;
+    let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
+    for path in &args.files {
+        let mut compilation = Compilation::load(path);
+        compilation.select(&args.kernels);
+        if compilation.kernels.is_empty() && !compilation.diagnostics.has_errors() {
+            let message = format!("`{}` has no kernels to compile", path.display());
+            compilation.diagnostics.push(Diagnostic::new(Code::E0908, message));
+        }
+        for (artefact, suffix) in artefacts(args) {
+            if compilation.kernels.is_empty() {
+                break;
+            }
+            let target = args.out.join(format!("{}.{suffix}", stem(path)));
+            if let Some(first) = writers.insert(target.clone(), path)
+                && first != path
+            {
+                let (shown, first) = (target.display(), first.display());
+                let message = format!("`{shown}` was already written for `{first}`");
+                compilation.diagnostics.push(Diagnostic::new(Code::E0906, message));
+                continue;
+            }
+            let Some(bytes) = compilation.emit(artefact, &options(args)) else { continue };
+            let written = compilation.timings.time("write", || match stdout {
+                true => output::out(&bytes),
+                false => output::write_file(&target, &bytes),
+            });
+            if let Err(diagnostic) = written {
+                compilation.diagnostics.push(diagnostic);
+            }
+        }
+        if args.timings {
+            output::err(&timings(path, &compilation));
+        }
+        if compilation.diagnostics.has_errors() {
+            exit = Exit::Errors;
+        }
+        let findings = compilation.diagnostics.into_sorted();
+        output::err(&args.report.render(&findings, &compilation.sources, output::style()));
+    }
+    exit
+}
+
+/// `sm_90`, or `90` alone.
+fn arch(text: &str) -> Result<Arch, String> {
+    let number = text.strip_prefix("sm_").unwrap_or(text);
+    Arch::ALL.iter().copied().find(|arch| arch.number.to_string() == number).ok_or_else(|| {
+        let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name).collect();
+        format!("known architectures: {}", names.join(", "))
+    })
+}
+
+fn cpu(text: &str) -> Result<Cpu, String> {
+    Cpu::from_name(text).ok_or_else(|| "known processors: native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4".to_string())
+}
+
+/// What one file gives, each with the end of its name.
+fn artefacts(args: &Args) -> Vec<(Artefact, String)> {
+    let mut list: Vec<(Artefact, String)> = Vec::new();
+    let several = args.arch.len() > 1;
+    for emit in &args.emit {
+        let per_arch = |of: fn(Arch) -> Artefact, suffix: &str| -> Vec<(Artefact, String)> {
+            let name = |arch: &Arch| if several { format!("{}.{suffix}", arch.name) } else { suffix.to_string() };
+            args.arch.iter().map(|arch| (of(*arch), name(arch))).collect()
+        };
+        let one = |artefact, suffix: &str| vec![(artefact, suffix.to_string())];
+        list.extend(match emit {
+            Emit::Ptx => per_arch(Artefact::Ptx, "ptx"),
+            Emit::Llvm => per_arch(Artefact::Llvm, "ll"),
+            Emit::Cuda => one(Artefact::Cuda, "cu"),
+            Emit::Ir => one(Artefact::Ir, "ir"),
+            Emit::Obj => one(Artefact::Object, "o"),
+            Emit::Header => one(Artefact::Header, "h"),
+            Emit::Meta => one(Artefact::Metadata, "json"),
+        });
+    }
+    // `--emit ptx,ptx` asks for one file.
+    let mut seen = std::collections::HashSet::new();
+    list.retain(|(_, suffix)| seen.insert(suffix.clone()));
+    list
+}
+
+fn options(args: &Args) -> Options {
+    Options {
+        opt: match args.opt {
+            OptArg::Lean => Opt::Lean,
+            OptArg::Full => Opt::Full,
+        },
+        fmad: matches!(args.fmad, Switch::On),
+        cpu: args.cpu,
+        checked: args.checked,
+    }
+}
+
+/// The input's name without folder and extension.
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// A table of stages and milliseconds.
+fn timings(path: &Path, compilation: &Compilation) -> String {
+    let stages = compilation.timings.stages();
+    let mut text = format!("{}:\n", path.display());
+    for (stage, spent) in stages {
+        text.push_str(&format!("  {stage:<12} {:9.3} ms\n", spent.as_secs_f64() * 1e3));
+    }
+    let total: std::time::Duration = stages.iter().map(|(_, spent)| *spent).sum();
+    text.push_str(&format!("  {:<12} {:9.3} ms\n", "total", total.as_secs_f64() * 1e3));
+    text
+}

@@ -1,0 +1,268 @@
+//! `kc run`: launches from files, or one launch from flags.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::ValueEnum;
+
+use super::{Exit, output, supervise};
+use crate::diag::render::{Format, render};
+use crate::diag::{Code, Diagnostic};
+use crate::driver;
+use crate::run::device::Device;
+use crate::run::session::{Finished, Options, Program, Session, kernel};
+use crate::run::{Result, fail, flags, show};
+use crate::source::SourceMap;
+
+/// Runs kernels on this machine: launch files (`.json`), or one kernel of a source file with its arguments as flags.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Launch files; or one source file (`.py`, or IR text `.ir`), launched as the flags say.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Folder for the results: `ID.npz` and `ID.json` of each launch (by flags: the kernel's name, and each array as
+    /// `NAME.npy` too). It is made if missing.
+    #[arg(long, value_name = "DIR")]
+    out_dir: Option<PathBuf>,
+    /// Where to run.
+    #[arg(long, value_enum, default_value = "host")]
+    device: DeviceArg,
+    /// Do not test array indices.
+    #[arg(long)]
+    unchecked: bool,
+    /// Worker threads on the host; 0 takes one per core.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+    /// Contraction of a * b + c. Host and interpreter never contract, so that they agree bit for bit: both values run
+    /// the same code here.
+    #[arg(long, value_enum, default_value = "off")]
+    fmad: Switch,
+    /// The kernel to launch; not needed where the file has only one.
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Threads in each dimension: `1000`, `256x256`.
+    #[arg(long, value_name = "N[xN...]")]
+    dim: Option<String>,
+    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=null`, `y=zeros:f32:512x512`, `ones:SHAPE`,
+    /// `full:VALUE:SHAPE`, `range:SHAPE`, `random:SEED:SHAPE` (the type may be left out), `s.dt=0.1` for a struct's field.
+    #[arg(long = "arg", value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    args: Vec<String>,
+    /// Show an array after the run: `x`, or `x:20` for 20 rows.
+    #[arg(long, value_name = "NAME[:ROWS]")]
+    print: Vec<String>,
+    /// Marks a worker process and names the file that it notes its progress in.
+    #[arg(long, hide = true, value_name = "FILE")]
+    progress: Option<PathBuf>,
+    /// Write an array as a picture: `image=out.png`, or `pixels:640x480=out.png` for a list of pixels.
+    #[arg(long, value_name = "NAME[:WxH]=FILE")]
+    png: Vec<String>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum DeviceArg {
+    /// Compiled for this machine, on all cores.
+    Host,
+    /// The reference interpreter.
+    Interp,
+    /// A GPU; not in this version.
+    Cuda,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum Switch {
+    On,
+    Off,
+}
+
+/// An array to show or to draw.
+enum View {
+    Table { name: String, rows: usize },
+    Picture { name: String, size: Option<(u32, u32)>, file: PathBuf },
+}
+
+pub(super) fn run(args: &Args) -> Exit {
+    match attempt(args) {
+        Ok(exit) => exit,
+        Err(error) => {
+            report(&error, &SourceMap::default());
+            // Options that cannot be understood are the command line's fault, all else is the input's.
+            if error.code == Code::E1012 { Exit::Usage } else { Exit::Errors }
+        }
+    }
+}
+
+fn attempt(args: &Args) -> Result<Exit> {
+    let launches = args.files.iter().filter(|f| f.extension().is_some_and(|e| e == "json")).count();
+    let by_flags = launches == 0;
+    if launches != 0 && launches != args.files.len() || by_flags && args.files.len() > 1 {
+        return Err(fail(Code::E1012, "expected either launch files (.json) or one source file"));
+    }
+    if !by_flags && (args.kernel.is_some() || args.dim.is_some() || !args.args.is_empty()) {
+        return Err(fail(Code::E1012, "--kernel, --dim and --arg belong to a source file; a launch file says it all"));
+    }
+    let views = views(args)?;
+    let options = Options {
+        device: match args.device {
+            DeviceArg::Host => Device::Host,
+            DeviceArg::Interp => Device::Interp,
+            DeviceArg::Cuda => Device::Cuda,
+        },
+        checked: !args.unchecked,
+        threads: args.threads,
+        out_dir: args.out_dir.clone(),
+        npy: by_flags,
+    };
+    let mut compile = compile;
+    let mut session = Session::new(options, &mut compile);
+    if by_flags {
+        let finished = from_flags(args, &mut session)?;
+        return conclude(&finished, &views);
+    }
+    let Some(progress) = &args.progress else {
+        let give_up = |path: &Path, how: &str| {
+            let message = format!("kc died while it ran {} ({how})", path.display());
+            let error = Diagnostic::new(Code::E0999, message)
+                .note("either the compiled code broke (with --unchecked, through an index out of bounds), or the compiler did");
+            conclude(&session.abandon(path, error), &[]).unwrap_or(Exit::Errors)
+        };
+        // Without a worker, a crash costs the launches after it; better than none done.
+        return match supervise::supervise(&args.files, |progress, files| worker(args, progress, files), give_up) {
+            Some(exit) => Ok(exit),
+            None => Ok(run_files(args, &mut session, &views, |_| {})),
+        };
+    };
+    let mut progress = std::fs::File::options()
+        .append(true)
+        .open(progress)
+        .map_err(|e| fail(Code::E1012, format!("--progress {}: {e}", progress.display())))?;
+    Ok(run_files(args, &mut session, &views, |_| supervise::note(&mut progress)))
+}
+
+/// Runs launch files one after the other; `done` is called after each.
+fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl FnMut(&Path)) -> Exit {
+    let mut exit = Exit::Ok;
+    for path in &args.files {
+        // A fault of kc in one launch must not lose the others.
+        let finished = driver::catch(|| session.run_file(path)).unwrap_or_else(|fault| {
+            let message = format!("kc failed at {}: {}", fault.place, fault.message);
+            session.abandon(path, Diagnostic::new(Code::E0999, message))
+        });
+        let end = conclude(&finished, views).unwrap_or_else(|error| {
+            report(&error, &SourceMap::default());
+            Exit::Errors
+        });
+        exit = exit.max(end);
+        done(path);
+    }
+    exit
+}
+
+/// The command line of a worker that runs `files` as `args` says.
+fn worker(args: &Args, progress: &Path, files: &[PathBuf]) -> Command {
+    let this = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("kc"));
+    let mut command = Command::new(this);
+    command.arg("run").arg("--progress").arg(progress).arg("--threads").arg(args.threads.to_string());
+    for (name, value) in [("--device", args.device.to_possible_value()), ("--fmad", args.fmad.to_possible_value())] {
+        command.args(value.iter().flat_map(|value| [name, value.get_name()]));
+    }
+    command.args(args.unchecked.then_some("--unchecked"));
+    if let Some(folder) = &args.out_dir {
+        command.arg("--out-dir").arg(folder);
+    }
+    command.args(args.print.iter().flat_map(|text| ["--print", text]));
+    command.args(args.png.iter().flat_map(|text| ["--png", text]));
+    command.arg("--").args(files);
+    command
+}
+
+fn from_flags(args: &Args, session: &mut Session) -> Result<Finished> {
+    let [path] = args.files.as_slice() else { return Err(fail(Code::E1012, "expected one source file")) };
+    let dim = match &args.dim {
+        Some(text) => flags::parse_dim("--dim", text)?,
+        None => return Err(fail(Code::E1012, "--dim is missing: the number of threads, such as 1000 or 256x256")),
+    };
+    let program = session.program(path);
+    let module = &program.module;
+    let launch = match kernel(&program, path, args.kernel.as_deref()) {
+        Ok(id) => flags::launch(path, &module.functions[id], &module.structs, &dim, &args.args)?,
+        Err(errors) => {
+            let finished = Finished { errors, program: Some(program.clone()), ..Finished::default() };
+            return Ok(finished);
+        }
+    };
+    Ok(session.run(&launch, "command line"))
+}
+
+/// Shows what came of a launch.
+fn conclude(finished: &Finished, views: &[View]) -> Result<Exit> {
+    let write = |bytes: &[u8]| output::out(bytes).map_err(Box::new);
+    write(finished.printed.as_bytes())?;
+    let empty = SourceMap::default();
+    let sources = finished.program.as_ref().map_or(&empty, |p| &p.sources);
+    finished.errors.iter().for_each(|error| report(error, sources));
+    if let (Some(arguments), Some(program)) = (&finished.arguments, &finished.program) {
+        let structs = &program.module.structs;
+        for view in views {
+            let (View::Table { name, .. } | View::Picture { name, .. }) = view;
+            let Some(array) = arguments.arrays.iter().find(|a| a.key == *name) else {
+                let names: Vec<String> = arguments.arrays.iter().map(|a| a.key.clone()).collect();
+                let message = format!("{} has no array `{name}`; its arrays are: {}", finished.id, names.join(", "));
+                return Err(fail(Code::E1012, message));
+            };
+            match view {
+                View::Table { rows, .. } => {
+                    write(show::table(arguments, array, structs, *rows).as_bytes())?;
+                }
+                View::Picture { size, file, .. } => {
+                    show::png(arguments, array, structs, *size, file)?;
+                    write(format!("wrote {}\n", file.display()).as_bytes())?;
+                }
+            }
+        }
+    }
+    if finished.errors.is_empty() {
+        write(format!("{}: ok, {:.6} s\n", finished.id, finished.seconds).as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    Ok(Exit::Errors)
+}
+
+fn views(args: &Args) -> Result<Vec<View>> {
+    let mut views = Vec::new();
+    for text in &args.print {
+        let (name, rows) = match text.split_once(':') {
+            None => (text.as_str(), show::ROWS),
+            Some((name, rows)) => match rows.parse() {
+                Ok(rows) => (name, rows),
+                Err(_) => return Err(fail(Code::E1012, format!("--print {text}: expected NAME or NAME:ROWS"))),
+            },
+        };
+        views.push(View::Table { name: name.to_string(), rows });
+    }
+    for text in &args.png {
+        let (name, file) = flags::split_assignment("--png", text)?;
+        let (name, size) = match name.split_once(':') {
+            None => (name, None),
+            Some((name, size)) => match flags::parse_dim("--png", size)?.as_slice() {
+                &[width, height] => (name, Some((width, height))),
+                _ => return Err(fail(Code::E1012, format!("--png {text}: expected NAME:WIDTHxHEIGHT=FILE"))),
+            },
+        };
+        views.push(View::Picture { name: name.to_string(), size, file: PathBuf::from(file) });
+    }
+    Ok(views)
+}
+
+fn report(error: &Diagnostic, sources: &SourceMap) {
+    output::err(&render(error, sources, Format::Full, output::style()));
+}
+
+/// The front half of the compiler, from a file to IR.
+fn compile(path: &Path) -> Program {
+    let compilation = driver::Compilation::load(path);
+    Program {
+        module: compilation.module,
+        sources: compilation.sources,
+        diagnostics: compilation.diagnostics.into_sorted(),
+    }
+}

@@ -1,0 +1,482 @@
+//! Values as expressions.
+
+use super::composite;
+use super::function::{Fault, Translator};
+use super::helpers::Helper;
+use super::literal::literal;
+use super::plan::Form;
+use super::prelude::ArrayMember;
+use super::scalar::{self, Facts, is_half, typed};
+use super::tree::{Expr, Infix, Stmt};
+use super::types::{component, has_named_components, identifier, scalar_name, type_name};
+use crate::ir::{AtomicOp, Const, FuncId, Inst, Op, Path, Step, ValueId, ViewIndex};
+use crate::types::{ArrayType, Scalar, Type};
+
+impl Translator<'_> {
+    /// A value where it is used: its variable, or the expression that computes it.
+    pub fn value(&mut self, value: ValueId) -> Result<Expr, Fault> {
+        if self.plan.form(value) == Form::Variable {
+            return Ok(Expr::Var(self.variables.of(value)));
+        }
+        let function = self.function;
+        match function.def(value) {
+            Some(inst) => self.operation(inst),
+            None => Ok(Expr::Var(self.variables.of(value))),
+        }
+    }
+
+    pub fn values(&mut self, values: &[ValueId]) -> Result<Vec<Expr>, Fault> {
+        values.iter().map(|&v| self.value(v)).collect()
+    }
+
+    /// A value whose C++ type is exactly its own.
+    fn typed_value(&mut self, value: ValueId) -> Result<Expr, Fault> {
+        let e = self.value(value)?;
+        Ok(match self.function.ty(value) {
+            Type::Scalar(s) => typed(s, e),
+            _ => e,
+        })
+    }
+
+    /// The expression that an instruction with one result computes.
+    pub fn operation(&mut self, inst: &Inst) -> Result<Expr, Fault> {
+        let Some(&result) = inst.results.first() else { return Err(self.fault(inst, "this operation has no value")) };
+        let ty = self.function.ty(result);
+        let structs = self.structs();
+        Ok(match &inst.op {
+            Op::Const(c) => literal(*c, self.prelude),
+            Op::Zero => match ty {
+                Type::Scalar(s) => literal(Const { scalar: s, bits: 0 }, self.prelude),
+                _ => Expr::Braces(self.type_name(ty), Vec::new()),
+            },
+            Op::Unary(op, a) => {
+                let a = self.value(*a)?;
+                match ty {
+                    Type::Scalar(s) => scalar::unary(*op, s, a, self.prelude),
+                    _ => composite::unary(*op, ty, a, structs, self.prelude),
+                }
+            }
+            Op::Binary(op, a, b) => {
+                let (ta, tb) = (self.function.ty(*a), self.function.ty(*b));
+                let facts = self.facts(*a, *b);
+                let (a, b) = (self.value(*a)?, self.value(*b)?);
+                match (ta, tb) {
+                    (Type::Scalar(s), Type::Scalar(_)) => scalar::binary(*op, s, a, b, facts, self.prelude),
+                    _ => composite::binary(*op, (ta, a), (tb, b), structs, self.prelude),
+                }
+            }
+            Op::Compare(op, a, b) => {
+                let ty = self.function.ty(*a);
+                let (a, b) = (self.value(*a)?, self.value(*b)?);
+                match ty {
+                    Type::Scalar(s) => scalar::compare(*op, s, a, b, self.prelude),
+                    _ => composite::compare(*op, ty, a, b, structs, self.prelude),
+                }
+            }
+            Op::Fma(a, b, c) => {
+                let Type::Scalar(s) = ty else { return Err(self.fault(inst, "`fma` of a composite")) };
+                let (a, b, c) = (self.value(*a)?, self.value(*b)?, self.value(*c)?);
+                scalar::fma(s, a, b, c, self.prelude)
+            }
+            Op::Cast(a) => {
+                let from = self.function.ty(*a);
+                let a = self.value(*a)?;
+                match (from, ty) {
+                    (Type::Scalar(from), Type::Scalar(to)) => scalar::cast(from, to, a, self.prelude),
+                    _ => composite::cast(from, ty, a, structs, self.prelude),
+                }
+            }
+            Op::Bitcast(a) => {
+                let from = self.function.ty(*a);
+                let a = self.value(*a)?;
+                let cast = match (from, ty) {
+                    (Type::Scalar(from), Type::Scalar(to)) => scalar::bitcast(from, to, a, self.prelude),
+                    _ => None,
+                };
+                cast.ok_or_else(|| self.fault(inst, "a bit cast between these types"))?
+            }
+            Op::Select { condition, then, otherwise } => {
+                let (c, a, b) = (self.value(*condition)?, self.typed_value(*then)?, self.typed_value(*otherwise)?);
+                choice(c, a, b)
+            }
+            Op::If { condition, then, otherwise } => {
+                let c = self.value(*condition)?;
+                let mut branches = Vec::new();
+                for &block in &[*then, *otherwise] {
+                    let function = self.function;
+                    let Some(Inst { op: Op::Yield(values), .. }) = function.terminator(block) else {
+                        return Err(self.fault(inst, "a branch that leaves inside an expression"));
+                    };
+                    let Some(&value) = values.first() else { return Err(self.fault(inst, "a branch without value")) };
+                    branches.push(self.typed_value(value)?);
+                }
+                let (Some(b), Some(a)) = (branches.pop(), branches.pop()) else {
+                    return Err(self.fault(inst, "an `if` without branches"));
+                };
+                choice(c, a, b)
+            }
+            Op::Construct(parts) => {
+                let mut values = Vec::new();
+                for &part in parts {
+                    values.push(self.typed_value(part)?);
+                }
+                Expr::Braces(self.type_name(ty), values)
+            }
+            Op::Extract(base, path) => {
+                let of = self.function.ty(*base);
+                let base = self.value(*base)?;
+                self.part(base, of, path)?
+            }
+            Op::Call(callee, args) => self.call(*callee, args)?,
+            Op::ThreadIndex(n) => self.thread_index(*n).ok_or_else(|| self.fault(inst, "`tid()` in a function"))?,
+            Op::BlockDim => Expr::cast("int", Expr::atom("blockDim.x")),
+            Op::Extent(array, dim) => match self.function.ty(*array) {
+                Type::Local(local) => Expr::atom(local.shape.get(usize::from(*dim)).copied().unwrap_or(1).to_string()),
+                _ => self.value(*array)?.member("shape").index(Expr::atom(dim.to_string())),
+            },
+            Op::IsSet(array) => match self.function.ty(*array) {
+                Type::Local(_) => Expr::atom("true"),
+                _ => Expr::infix(Infix::Ne, self.value(*array)?.member("data"), Expr::atom("nullptr")),
+            },
+            Op::Address(array) => {
+                self.prelude.scalar(Scalar::U64);
+                let array_type = self.function.ty(*array);
+                let array = self.value(*array)?;
+                let data = if matches!(array_type, Type::Local(_)) { array } else { array.member("data") };
+                Expr::cast(scalar_name(Scalar::U64), data)
+            }
+            Op::View(array, dims) => self.view(inst, *array, dims)?,
+            Op::Load { array, index, path } => {
+                let (element, ty) = self.element(inst, *array, index)?;
+                self.part(element, ty, path)?
+            }
+            Op::Atomic { op, array, index, path, value } => self.atomic(inst, *op, *array, index, path, *value)?,
+            Op::AtomicCas { array, index, path, expected, new } => {
+                let (place, ty) = self.place(inst, *array, index, path)?;
+                let args = [Expr::prefix("&", place), self.typed_value(*expected)?, self.typed_value(*new)?];
+                match ty {
+                    Type::Scalar(Scalar::I32 | Scalar::U32 | Scalar::U64) => Expr::call("atomicCAS", args),
+                    Type::Scalar(s) if s.size() > 1 => Expr::call(self.prelude.helper(Helper::AtomicCas), args),
+                    _ => return Err(self.fault(inst, "an atomic compare-and-swap of this type")),
+                }
+            }
+            _ => return Err(self.fault(inst, "this operation as an expression")),
+        })
+    }
+
+    fn facts(&self, a: ValueId, b: ValueId) -> Facts {
+        Facts {
+            right: self.function.as_const(b),
+            left_is_non_negative: self.ranges.is_non_negative(a),
+            right_is_positive: self.ranges.is_positive(b),
+        }
+    }
+
+    fn atomic(
+        &mut self,
+        inst: &Inst,
+        op: AtomicOp,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        value: ValueId,
+    ) -> Result<Expr, Fault> {
+        let (place, ty) = self.place(inst, array, index, path)?;
+        if ty.scalar_part().is_none_or(|s| s.size() == 1) {
+            return Err(self.fault(inst, "an atomic operation on this type"));
+        }
+        let name = composite::atomic(op, ty, self.structs(), self.prelude);
+        let value = self.typed_value(value)?;
+        Ok(Expr::call(name, [Expr::prefix("&", place), value]))
+    }
+
+    /// A call that gives one value and takes nothing by reference.
+    fn call(&mut self, callee: FuncId, args: &[ValueId]) -> Result<Expr, Fault> {
+        let function = &self.shared.module.functions[callee];
+        let mut values = Vec::new();
+        for &arg in args {
+            values.push(self.typed_value(arg)?);
+        }
+        let Some(name) = &function.cuda_name else {
+            return Ok(Expr::Call(self.shared.function_name(callee).to_string(), values));
+        };
+        // CUDA's functions know no 16-bit floats of ours: these go through float.
+        for (value, &arg) in values.iter_mut().zip(args) {
+            if let Type::Scalar(s) = self.function.ty(arg)
+                && is_half(s)
+            {
+                *value = Expr::cast("float", value.clone());
+            }
+        }
+        let call = Expr::Call(name.clone(), values);
+        Ok(match function.results.first().map(|r| r.ty) {
+            Some(Type::Scalar(s)) if is_half(s) => Expr::call(scalar_name(s), [call]),
+            _ => call,
+        })
+    }
+
+    /// Arguments of a call that changes some of them; those are variables already.
+    pub fn arguments(&mut self, args: &[ValueId]) -> Result<Vec<Expr>, Fault> {
+        args.iter().map(|&a| self.typed_value(a)).collect()
+    }
+
+    /// Coordinate `n` of the thread; None outside kernels.
+    fn thread_index(&mut self, n: u8) -> Option<Expr> {
+        let crate::ir::FunctionKind::Kernel { rank } = self.function.kind else { return None };
+        let (task, launch) = self.thread?;
+        let extent = |d: u8| Expr::Var(launch).member("shape").index(Expr::atom(d.to_string()));
+        let mut e = Expr::Var(task);
+        for d in (n + 1..rank).rev() {
+            e = Expr::infix(Infix::Div, e, extent(d));
+        }
+        if n > 0 {
+            e = Expr::infix(Infix::Rem, e, extent(n));
+        }
+        Some(Expr::cast("int", e))
+    }
+
+    fn view(&mut self, inst: &Inst, array: ValueId, dims: &[ViewIndex]) -> Result<Expr, Fault> {
+        let Type::Array(ArrayType { element, mut ndim }) = self.function.ty(array) else {
+            return Err(self.fault(inst, "a view of a local array"));
+        };
+        let structs = self.structs();
+        let mut e = self.value(array)?;
+        // Dimensions that stay, so far: fixing one moves the later ones down.
+        let mut kept = 0u8;
+        for dim in dims {
+            match dim {
+                ViewIndex::At(i) => {
+                    let is_plain = self.ranges.is_non_negative(*i);
+                    let i = self.value(*i)?;
+                    if kept == 0 {
+                        let member = if is_plain { ArrayMember::Row } else { ArrayMember::RowAt };
+                        self.prelude.array_member(element, ndim, ArrayMember::Row, structs);
+                        self.prelude.array_member(element, ndim, member, structs);
+                        e = if is_plain { e.index(i) } else { Expr::Method(Box::new(e), "at", vec![i]) };
+                    } else {
+                        self.prelude.array_member(element, ndim, ArrayMember::Fix, structs);
+                        e = Expr::Method(Box::new(e), "fix", vec![Expr::atom(kept.to_string()), i]);
+                    }
+                    ndim -= 1;
+                }
+                ViewIndex::Range { start, stop, step } => {
+                    self.prelude.array_member(element, ndim, ArrayMember::Slice, structs);
+                    let (start, stop, step) = (self.value(*start)?, self.value(*stop)?, self.value(*step)?);
+                    e = Expr::Method(Box::new(e), "slice", vec![Expr::atom(kept.to_string()), start, stop, step]);
+                    kept += 1;
+                }
+            }
+        }
+        Ok(e)
+    }
+
+    /// An element of an array, and its type.
+    pub fn element(&mut self, inst: &Inst, array: ValueId, index: &[ValueId]) -> Result<(Expr, Type), Fault> {
+        let ty = self.function.ty(array);
+        let non_negative: Vec<bool> = index.iter().map(|&i| self.ranges.is_non_negative(i)).collect();
+        let at = self.values(index)?;
+        let base = self.value(array)?;
+        match ty {
+            Type::Local(local) => {
+                let mut e = base;
+                for (n, (i, known)) in at.into_iter().zip(non_negative).enumerate() {
+                    let extent = local.shape.get(n).copied().unwrap_or(1);
+                    let i = if known {
+                        i
+                    } else {
+                        Expr::call(self.prelude.helper(Helper::Wrap), [i, Expr::atom(extent.to_string())])
+                    };
+                    e = e.index(i);
+                }
+                Ok((e, local.element.into()))
+            }
+            Type::Array(array) => {
+                let structs = self.structs();
+                self.prelude.array_member(array.element, array.ndim, ArrayMember::Element, structs);
+                let e = if non_negative.iter().all(|&k| k) {
+                    match <[Expr; 1]>::try_from(at) {
+                        Ok([i]) => base.index(i),
+                        Err(at) => Expr::Apply(Box::new(base), at),
+                    }
+                } else {
+                    self.prelude.array_member(array.element, array.ndim, ArrayMember::ElementAt, structs);
+                    Expr::Method(Box::new(base), "at", at)
+                };
+                Ok((e, array.element.into()))
+            }
+            _ => Err(self.fault(inst, "an element of this type")),
+        }
+    }
+
+    /// A part of an array element that can be assigned to or pointed at.
+    fn place(&mut self, inst: &Inst, array: ValueId, index: &[ValueId], path: &Path) -> Result<(Expr, Type), Fault> {
+        let (element, ty) = self.element(inst, array, index)?;
+        if self.first_unchecked_step(ty, path).is_some() {
+            return Err(self.fault(inst, "an atomic operation on a component chosen at run time"));
+        }
+        let place = self.part(element, ty, path)?;
+        Ok((place, self.type_after(ty, path)))
+    }
+
+    /// The part of a value that a path leads to. It is assignable when the value is and every step is inside the range.
+    pub fn part(&mut self, mut e: Expr, mut ty: Type, path: &[Step]) -> Result<Expr, Fault> {
+        let structs = self.structs();
+        let mut steps = path.iter().copied().peekable();
+        while let Some(step) = steps.next() {
+            self.prelude.ty(ty, structs);
+            let inside = self.is_inside(ty, step);
+            if let Type::Mat(_, c, s) = ty
+                && inside
+                && let Some(&column) = steps.peek()
+                && self.is_inside(Type::Vec(c, s), column)
+            {
+                steps.next();
+                composite::declare_element(ty, structs, self.prelude);
+                let at = vec![self.step_index(step)?, self.step_index(column)?];
+                e = Expr::Apply(Box::new(e), at);
+                ty = Type::Scalar(s);
+                continue;
+            }
+            e = match (ty, step) {
+                _ if !inside => {
+                    let Step::Dynamic(index) = step else { return Ok(e) };
+                    let at = self.value(index)?;
+                    let index_type = self.function.ty(index).as_scalar().unwrap_or(Scalar::I32);
+                    composite::declare_component(ty, index_type, structs, self.prelude);
+                    Expr::call("component", [e, at])
+                }
+                (Type::Struct(id), Step::At(n)) => {
+                    let name = structs[id].fields.get(n as usize).map_or("", |f| f.name.as_str());
+                    e.member(identifier(name))
+                }
+                (Type::Transform(_), Step::At(n)) => e.member(if n == 0 { "p" } else { "q" }),
+                (Type::Mat(..), step) => e.member("row").index(self.step_index(step)?),
+                (_, Step::At(n)) if has_named_components(ty) => e.member(component(n)),
+                (_, step) => {
+                    composite::declare_subscript(ty, self.prelude);
+                    e.index(self.step_index(step)?)
+                }
+            };
+            ty = self.step_type(ty, step);
+        }
+        Ok(e)
+    }
+
+    fn step_index(&mut self, step: Step) -> Result<Expr, Fault> {
+        match step {
+            Step::At(n) => Ok(Expr::atom(n.to_string())),
+            Step::Dynamic(value) => self.value(value),
+        }
+    }
+
+    /// Whether a step is certainly inside the range and needs no wrap.
+    fn is_inside(&self, ty: Type, step: Step) -> bool {
+        match step {
+            Step::At(_) => true,
+            Step::Dynamic(value) => self.ranges.is_below(value, ty.step_count(self.structs())),
+        }
+    }
+
+    fn first_unchecked_step(&self, mut ty: Type, path: &[Step]) -> Option<usize> {
+        for (n, &step) in path.iter().enumerate() {
+            if !self.is_inside(ty, step) {
+                return Some(n);
+            }
+            ty = self.step_type(ty, step);
+        }
+        None
+    }
+
+    fn step_type(&self, ty: Type, step: Step) -> Type {
+        let index = if let Step::At(n) = step { Some(n) } else { None };
+        // The verifier has checked every path.
+        ty.step(index, self.structs()).unwrap_or(ty)
+    }
+
+    fn type_after(&self, ty: Type, path: &[Step]) -> Type {
+        path.iter().fold(ty, |ty, &step| self.step_type(ty, step))
+    }
+
+    /// Assigns to a part of a place.
+    pub fn store(
+        &mut self,
+        place: Expr,
+        ty: Type,
+        path: &[Step],
+        value: Expr,
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), Fault> {
+        let Some(n) = self.first_unchecked_step(ty, path) else {
+            let part = self.type_after(ty, path);
+            let target = self.part(place, ty, path)?;
+            out.push(self.assignment(target, part, value));
+            return Ok(());
+        };
+        let structs = self.structs();
+        let owner = self.part(place, ty, &path[..n])?;
+        let owner_type = self.type_after(ty, &path[..n]);
+        let Step::Dynamic(index) = path[n] else { return Ok(()) };
+        let index_type = self.function.ty(index).as_scalar().unwrap_or(Scalar::I32);
+        composite::declare_set_component(owner_type, index_type, structs, self.prelude);
+        let at = self.value(index)?;
+        if n + 1 == path.len() {
+            out.push(Stmt::Eval(Expr::call("set_component", [owner, at, value])));
+            return Ok(());
+        }
+        // A row chosen at run time: change a copy, then put it back if the row exists.
+        let row_type = self.step_type(owner_type, path[n]);
+        composite::declare_component(owner_type, index_type, structs, self.prelude);
+        let row = self.new_variable(row_type, "row");
+        let read = Expr::call("component", [owner.clone(), at.clone()]);
+        out.push(Stmt::Assign { var: row, value: read, declare: false });
+        self.store(Expr::Var(row), row_type, &path[n + 1..], value, out)?;
+        out.push(Stmt::Eval(Expr::call("set_component", [owner, at, Expr::Var(row)])));
+        Ok(())
+    }
+
+    /// The operator of `x = x op e` on composites needs a declaration of its own.
+    pub fn assignment(&mut self, target: Expr, ty: Type, value: Expr) -> Stmt {
+        self.declare_compound(&target, ty, &value);
+        Stmt::Store { target, value }
+    }
+
+    pub fn declare_compound(&mut self, target: &Expr, ty: Type, value: &Expr) {
+        if let Expr::Infix(op, a, _) = value
+            && op.has_assignment()
+            && **a == *target
+        {
+            let structs = self.structs();
+            match ty {
+                Type::Scalar(s) if !is_half(s) => {}
+                _ => composite::declare_compound(*op, ty, structs, self.prelude),
+            }
+        }
+    }
+
+    pub fn type_name(&mut self, ty: Type) -> String {
+        let structs = self.structs();
+        self.prelude.ty(ty, structs);
+        type_name(ty, structs)
+    }
+}
+
+/// `c ? a : b`, or `&&` and `||` where one side is a constant bool.
+fn choice(c: Expr, a: Expr, b: Expr) -> Expr {
+    let is = |e: &Expr, text: &str| matches!(e, Expr::Atom(t) if t == text);
+    if is(&b, "false") {
+        return Expr::infix(Infix::And, c, a);
+    }
+    if is(&a, "true") {
+        return Expr::infix(Infix::Or, c, b);
+    }
+    if is(&a, "false") && is(&b, "true") {
+        return c.negate();
+    }
+    if is(&a, "false") {
+        return Expr::infix(Infix::And, c.negate(), b);
+    }
+    if is(&b, "true") {
+        return Expr::infix(Infix::Or, c.negate(), a);
+    }
+    Expr::Conditional(Box::new(c), Box::new(a), Box::new(b))
+}

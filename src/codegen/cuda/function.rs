@@ -1,0 +1,534 @@
+//! One function: its control flow as statements.
+
+use super::effects::FunctionEffects;
+use super::plan::{Form, Plan};
+use super::prelude::Prelude;
+use super::ranges::Ranges;
+use super::tree::{Expr, Infix, Stmt, Var};
+use super::types::type_name;
+use super::vars::Variables;
+use super::{Shared, names};
+use crate::ir::{BlockId, Function, Inst, InstId, Op, ResultRole, ValueId};
+use crate::source::Span;
+use crate::types::{StructTable, Type};
+
+/// Something that the text has no form for.
+#[derive(Debug)]
+pub struct Fault {
+    pub what: String,
+    pub span: Span,
+}
+
+/// A variable of the text.
+pub struct VarData {
+    pub ty: Type,
+    /// The name it should have.
+    pub hint: String,
+    /// A parameter taken by reference.
+    pub by_reference: bool,
+}
+
+/// A function as statements; names are given later.
+pub struct Body {
+    pub vars: Vec<VarData>,
+    pub params: Vec<Var>,
+    /// Results after the first go out through these references, which stand after the parameters.
+    pub outs: Vec<Var>,
+    /// What the C++ function returns.
+    pub returns: Option<Type>,
+    /// The variables of a kernel's thread number and launch.
+    pub thread: Option<(Var, Var)>,
+    pub stmts: Vec<Stmt>,
+    /// A kernel that returns from inside a loop needs a function for its body.
+    pub returns_in_loop: bool,
+}
+
+pub struct Translator<'a> {
+    pub shared: &'a Shared<'a>,
+    pub function: &'a Function,
+    pub plan: &'a Plan,
+    pub variables: &'a Variables,
+    pub ranges: Ranges<'a>,
+    pub prelude: &'a mut Prelude,
+    pub thread: Option<(Var, Var)>,
+    vars: Vec<VarData>,
+    outs: Vec<Var>,
+    /// What `yield` assigns in the block at hand, and the loops around it.
+    yields: Vec<ValueId>,
+    loops: Vec<Loop>,
+    returns_in_loop: bool,
+}
+
+struct Loop {
+    /// Assigned by `continue`.
+    carried: Vec<ValueId>,
+    /// Assigned by `break`.
+    results: Vec<ValueId>,
+}
+
+pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude) -> Result<Body, Fault> {
+    let plan = Plan::of(shared.module, function, &shared.effects);
+    let variables = Variables::assign(shared.module, function, &plan);
+    let mut vars: Vec<VarData> = Vec::new();
+    for (_, members) in variables.members() {
+        let ty = members.first().map_or(crate::types::I32, |&m| function.ty(m));
+        vars.push(VarData { ty, hint: names::hint(shared, function, &variables, members), by_reference: false });
+    }
+    let translator = Translator {
+        shared,
+        function,
+        plan: &plan,
+        variables: &variables,
+        ranges: Ranges::new(function),
+        prelude,
+        thread: None,
+        vars,
+        outs: Vec::new(),
+        yields: Vec::new(),
+        loops: Vec::new(),
+        returns_in_loop: false,
+    };
+    translator.body()
+}
+
+impl<'a> Translator<'a> {
+    pub fn structs(&self) -> &'a StructTable {
+        &self.shared.module.structs
+    }
+
+    pub fn effects(&self) -> &'a FunctionEffects {
+        &self.shared.effects
+    }
+
+    pub fn fault(&self, inst: &Inst, what: &str) -> Fault {
+        Fault { what: what.to_string(), span: inst.span }
+    }
+
+    pub fn new_variable(&mut self, ty: Type, hint: &str) -> Var {
+        let var = Var(self.vars.len() as u32);
+        self.vars.push(VarData { ty, hint: hint.to_string(), by_reference: false });
+        var
+    }
+
+    fn body(mut self) -> Result<Body, Fault> {
+        let function = self.function;
+        let params: Vec<Var> = function.params().iter().map(|&p| self.variables.of(p)).collect();
+        for &param in function.params() {
+            self.prelude.ty(function.ty(param), self.structs());
+        }
+        let mut returns = None;
+        let plain = function.results.iter().filter(|r| r.role == ResultRole::Return).count();
+        for result in &function.results {
+            self.prelude.ty(result.ty, self.structs());
+            match result.role {
+                ResultRole::Return if plain == 1 => returns = Some(result.ty),
+                ResultRole::Return => {
+                    let hint = self.out_hint(self.outs.len());
+                    let out = self.new_variable(result.ty, &hint);
+                    self.vars[out.0 as usize].by_reference = true;
+                    self.outs.push(out);
+                }
+                ResultRole::ByRef(n) => {
+                    if let Some(param) = params.get(n as usize) {
+                        self.vars[param.0 as usize].by_reference = true;
+                    }
+                }
+            }
+        }
+        if function.is_kernel() {
+            let task = self.new_variable(crate::types::U64, "task");
+            let launch = self.new_variable(crate::types::U64, "dim");
+            self.thread = Some((task, launch));
+        }
+        let mut stmts = self.block(function.entry)?;
+        if matches!(stmts.last(), Some(Stmt::Return(None))) {
+            stmts.pop();
+        }
+        Ok(Body {
+            vars: self.vars,
+            params,
+            outs: self.outs,
+            returns,
+            thread: self.thread,
+            stmts,
+            returns_in_loop: self.returns_in_loop,
+        })
+    }
+
+    /// The source name of what the function's last `return` gives as result `n`.
+    fn out_hint(&self, n: usize) -> String {
+        let mut name = None;
+        self.function.walk(self.function.entry, &mut |_, inst| {
+            if let Op::Return(values) = &inst.op
+                && let Some(&value) = values.get(n)
+            {
+                name = self.function.values[value].name.clone();
+            }
+        });
+        name.map_or_else(|| format!("result_{n}"), |name| format!("{name}_out"))
+    }
+
+    fn block(&mut self, block: BlockId) -> Result<Vec<Stmt>, Fault> {
+        let function = self.function;
+        let mut out = Vec::new();
+        for &id in &function.blocks[block].insts {
+            self.statement(id, &function.insts[id], &mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// A nested block, whose `yield` assigns `yields`.
+    fn nested(&mut self, block: BlockId, yields: &[ValueId]) -> Result<Vec<Stmt>, Fault> {
+        let before = std::mem::replace(&mut self.yields, yields.to_vec());
+        let stmts = self.block(block);
+        self.yields = before;
+        stmts
+    }
+
+    fn statement(&mut self, id: InstId, inst: &Inst, out: &mut Vec<Stmt>) -> Result<(), Fault> {
+        match &inst.op {
+            Op::If { condition, then, otherwise } if !self.plan.is_expression(id) => {
+                self.if_statement(*condition, *then, *otherwise, &inst.results, out)
+            }
+            Op::For { .. } => self.for_statement(inst, out),
+            Op::While { .. } => self.while_statement(inst, out),
+            Op::Yield(values) => {
+                let targets = self.yields.clone();
+                self.assign_all(&targets, values, out)
+            }
+            Op::Continue(values) | Op::Break(values) => {
+                let is_break = matches!(inst.op, Op::Break(_));
+                let Some(around) = self.loops.last() else { return Err(self.fault(inst, "a jump outside of loops")) };
+                let targets = if is_break { around.results.clone() } else { around.carried.clone() };
+                self.assign_all(&targets, values, out)?;
+                out.push(if is_break { Stmt::Break } else { Stmt::Continue });
+                Ok(())
+            }
+            Op::Return(values) => self.return_statement(values, out),
+            Op::Store { array, index, path, value } => {
+                let (place, ty) = self.element(inst, *array, index)?;
+                let value = self.value(*value)?;
+                self.store(place, ty, path, value, out)
+            }
+            Op::Insert(base, path, value) => {
+                let Some(&result) = inst.results.first() else { return Ok(()) };
+                if self.plan.form(result) == Form::Unused {
+                    return Ok(());
+                }
+                let var = self.variables.of(result);
+                let base = self.value(*base)?;
+                self.assign(var, base, out);
+                let value = self.value(*value)?;
+                let ty = self.function.ty(result);
+                self.store(Expr::Var(var), ty, path, value, out)
+            }
+            Op::LocalArray => {
+                if let Some(&result) = inst.results.first()
+                    && self.plan.form(result) == Form::Variable
+                {
+                    self.prelude.ty(self.function.ty(result), self.structs());
+                    out.push(Stmt::LocalArray(self.variables.of(result)));
+                }
+                Ok(())
+            }
+            Op::Print { format, args } => {
+                let mut values = vec![Expr::atom(quoted(format))];
+                for &arg in args {
+                    let value = self.value(arg)?;
+                    values.push(match self.function.ty(arg) {
+                        Type::Scalar(s) if super::scalar::is_half(s) => Expr::cast("float", value),
+                        _ => value,
+                    });
+                }
+                self.prelude.output();
+                out.push(Stmt::Eval(Expr::Call("printf".to_string(), values)));
+                Ok(())
+            }
+            Op::Assert { condition, message } => {
+                let mut condition = self.value(*condition)?;
+                if !message.is_empty() {
+                    condition = Expr::infix(Infix::And, condition, Expr::atom(quoted(message)));
+                }
+                // `assert` is a macro: commas inside braces would part its argument.
+                if has_braces(&condition) {
+                    condition = Expr::call("", [condition]);
+                }
+                self.prelude.output();
+                out.push(Stmt::Eval(Expr::call("assert", [condition])));
+                Ok(())
+            }
+            Op::Call(callee, args) if !super::effects::gives_one_value(&self.shared.module.functions[*callee]) => {
+                self.call_statement(inst, *callee, args, out)
+            }
+            _ => self.value_statement(inst, out),
+        }
+    }
+
+    /// An instruction that has an expression: assigned to its variable, or evaluated for its effect.
+    fn value_statement(&mut self, inst: &Inst, out: &mut Vec<Stmt>) -> Result<(), Fault> {
+        match inst.results.first() {
+            Some(&result) if self.plan.form(result) == Form::Variable => {
+                let value = self.operation(inst)?;
+                if self.effects().inst(self.function, inst).is_pure() || self.is_used(result) {
+                    self.assign(self.variables.of(result), value, out);
+                } else {
+                    out.push(Stmt::Eval(value));
+                }
+            }
+            Some(_) => {}
+            None => {
+                let value = self.operation(inst)?;
+                out.push(Stmt::Eval(value));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_used(&self, value: ValueId) -> bool {
+        let mut used = false;
+        self.function.walk(self.function.entry, &mut |_, inst| inst.op.for_each_operand(|v| used |= v == value));
+        used
+    }
+
+    /// A call with results through references.
+    fn call_statement(
+        &mut self,
+        inst: &Inst,
+        callee: crate::ir::FuncId,
+        args: &[ValueId],
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), Fault> {
+        let target = &self.shared.module.functions[callee];
+        let mut values = self.arguments(args)?;
+        let plain = target.results.iter().filter(|r| r.role == ResultRole::Return).count();
+        let (mut returned, mut outs) = (None, Vec::new());
+        for (&result, info) in inst.results.iter().zip(&target.results) {
+            let var = self.variables.of(result);
+            match info.role {
+                ResultRole::Return if plain == 1 => returned = Some(result),
+                ResultRole::Return => {
+                    self.prelude.ty(info.ty, self.structs());
+                    outs.push(Expr::Var(var));
+                }
+                ResultRole::ByRef(n) => {
+                    let Some(value) = values.get_mut(n as usize) else { continue };
+                    let before = std::mem::replace(value, Expr::Var(var));
+                    self.assign(var, before, out);
+                }
+            }
+        }
+        values.extend(outs);
+        let call = Expr::Call(self.shared.function_name(callee).to_string(), values);
+        match returned {
+            Some(result) if self.is_used(result) => self.assign(self.variables.of(result), call, out),
+            _ => out.push(Stmt::Eval(call)),
+        }
+        Ok(())
+    }
+
+    fn if_statement(
+        &mut self,
+        condition: ValueId,
+        then: BlockId,
+        otherwise: BlockId,
+        results: &[ValueId],
+        out: &mut Vec<Stmt>,
+    ) -> Result<(), Fault> {
+        let mut condition = self.value(condition)?;
+        let mut then = self.nested(then, results)?;
+        let mut otherwise = self.nested(otherwise, results)?;
+        if then.is_empty() && otherwise.is_empty() {
+            return Ok(());
+        }
+        let is_jump = |list: &[Stmt]| list.len() == 1 && list[0].leaves();
+        if then.is_empty() || is_jump(&otherwise) && !is_jump(&then) {
+            condition = condition.negate();
+            std::mem::swap(&mut then, &mut otherwise);
+        }
+        // A guard: what follows need not be nested.
+        let rest = if is_jump(&then) { std::mem::take(&mut otherwise) } else { Vec::new() };
+        out.push(Stmt::If { condition, then, otherwise });
+        out.extend(rest);
+        Ok(())
+    }
+
+    fn for_statement(&mut self, inst: &Inst, out: &mut Vec<Stmt>) -> Result<(), Fault> {
+        let Op::For { start, end, step, init, body } = &inst.op else { return Ok(()) };
+        let params = self.function.blocks[*body].params.clone();
+        let Some((&index, carried)) = params.split_first() else { return Ok(()) };
+        self.assign_all(carried, init, out)?;
+        let var = self.variables.of(index);
+        let start = self.value(*start)?;
+        let end = self.value(*end)?;
+        let known = self.function.as_const(*step).and_then(|c| c.as_int());
+        let k = || Expr::Var(var);
+        let (condition, step) = match known {
+            Some(0) => return Ok(()),
+            Some(n) => (Expr::infix(if n > 0 { Infix::Lt } else { Infix::Gt }, k(), end), Expr::atom(n.to_string())),
+            None => {
+                let step = self.value(*step)?;
+                let zero = || Expr::atom("0");
+                let down = Expr::infix(
+                    Infix::And,
+                    Expr::infix(Infix::Lt, step.clone(), zero()),
+                    Expr::infix(Infix::Gt, k(), end.clone()),
+                );
+                let up = Expr::infix(Infix::Lt, k(), end);
+                let is_up = Expr::infix(Infix::Gt, step.clone(), zero());
+                (Expr::Conditional(Box::new(is_up), Box::new(up), Box::new(down)), step)
+            }
+        };
+        self.loops.push(Loop { carried: carried.to_vec(), results: inst.results.to_vec() });
+        let stmts = self.nested(*body, carried);
+        self.loops.pop();
+        out.push(Stmt::For { var, start, condition, step, body: without_last_continue(stmts?) });
+        Ok(())
+    }
+
+    fn while_statement(&mut self, inst: &Inst, out: &mut Vec<Stmt>) -> Result<(), Fault> {
+        let Op::While { init, condition, body } = &inst.op else { return Ok(()) };
+        let function = self.function;
+        let carried = function.blocks[*condition].params.clone();
+        self.assign_all(&carried, init, out)?;
+        let mut stmts = self.nested(*condition, &[])?;
+        let Some(Inst { op: Op::Yield(values), .. }) = function.terminator(*condition) else {
+            return Err(self.fault(inst, "a loop without condition"));
+        };
+        let Some(&test) = values.first() else { return Err(self.fault(inst, "a loop without condition")) };
+        let mut test = Some(self.value(test)?);
+        if matches!(&test, Some(Expr::Atom(text)) if text == "true") {
+            test = None;
+        }
+        if !stmts.is_empty()
+            && let Some(test) = test.take()
+        {
+            stmts.push(Stmt::If { condition: test.negate(), then: vec![Stmt::Break], otherwise: Vec::new() });
+        }
+        self.loops.push(Loop { carried: carried.clone(), results: inst.results.to_vec() });
+        let body = self.nested(*body, &carried);
+        self.loops.pop();
+        stmts.extend(without_last_continue(body?));
+        out.push(Stmt::While { condition: test, body: stmts });
+        Ok(())
+    }
+
+    fn return_statement(&mut self, values: &[ValueId], out: &mut Vec<Stmt>) -> Result<(), Fault> {
+        self.returns_in_loop |= !self.loops.is_empty();
+        let function = self.function;
+        let plain = function.results.iter().filter(|r| r.role == ResultRole::Return).count();
+        let (mut returned, mut changes) = (None, Vec::new());
+        let mut outs = self.outs.clone().into_iter();
+        for (&value, info) in values.iter().zip(&function.results) {
+            match info.role {
+                ResultRole::Return if plain == 1 => returned = Some(value),
+                ResultRole::Return => {
+                    if let Some(out) = outs.next() {
+                        changes.push((out, self.value(value)?));
+                    }
+                }
+                ResultRole::ByRef(n) => {
+                    if let Some(&param) = function.params().get(n as usize) {
+                        changes.push((self.variables.of(param), self.value(value)?));
+                    }
+                }
+            }
+        }
+        self.assign_parallel(changes, out);
+        let returned = returned.map(|value| self.value(value)).transpose()?;
+        out.push(Stmt::Return(returned));
+        Ok(())
+    }
+
+    /// `targets = sources`, all at once.
+    fn assign_all(&mut self, targets: &[ValueId], sources: &[ValueId], out: &mut Vec<Stmt>) -> Result<(), Fault> {
+        let mut changes = Vec::new();
+        for (&target, &source) in targets.iter().zip(sources) {
+            changes.push((self.variables.of(target), self.value(source)?));
+        }
+        self.assign_parallel(changes, out);
+        Ok(())
+    }
+
+    /// Assigns one after the other, so that each still reads what it should; a cycle needs one more variable.
+    fn assign_parallel(&mut self, mut changes: Vec<(Var, Expr)>, out: &mut Vec<Stmt>) {
+        changes.retain(|(var, value)| *value != Expr::Var(*var));
+        while !changes.is_empty() {
+            // One whose old value nobody else still needs.
+            let free = (0..changes.len()).find(|&n| {
+                let var = changes[n].0;
+                changes.iter().enumerate().all(|(m, (_, value))| m == n || !value.reads(var))
+            });
+            match free {
+                Some(n) => {
+                    let (var, value) = changes.remove(n);
+                    self.assign(var, value, out);
+                }
+                None => {
+                    // Computes a new value ahead; better one that is more than a name.
+                    let n = changes.iter().position(|(_, value)| !matches!(value, Expr::Var(_))).unwrap_or(0);
+                    let data = &self.vars[changes[n].0.0 as usize];
+                    let (ty, hint) = (data.ty, format!("{}_next", data.hint));
+                    let next = self.new_variable(ty, &hint);
+                    let value = std::mem::replace(&mut changes[n].1, Expr::Var(next));
+                    out.push(Stmt::Assign { var: next, value, declare: false });
+                }
+            }
+        }
+    }
+
+    fn assign(&mut self, var: Var, value: Expr, out: &mut Vec<Stmt>) {
+        if value == Expr::Var(var) {
+            return;
+        }
+        let ty = self.vars[var.0 as usize].ty;
+        self.prelude.ty(ty, self.structs());
+        self.declare_compound(&Expr::Var(var), ty, &value);
+        out.push(Stmt::Assign { var, value, declare: false });
+    }
+}
+
+fn without_last_continue(mut stmts: Vec<Stmt>) -> Vec<Stmt> {
+    if matches!(stmts.last(), Some(Stmt::Continue)) {
+        stmts.pop();
+    }
+    stmts
+}
+
+fn has_braces(e: &Expr) -> bool {
+    let mut found = matches!(e, Expr::Braces(..));
+    e.for_each_child(&mut |child| found |= has_braces(child));
+    found
+}
+
+/// A C string literal.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\t' => out.push_str("\\t"),
+            b'\r' => out.push_str("\\r"),
+            b' '..=b'~' => out.push(char::from(byte)),
+            // Three digits, so that a digit after it stays apart.
+            _ => out.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// The C++ type of a parameter or variable with its name: `float *x`, `float (&x)[4]`.
+pub fn declare(data: &VarData, name: &str, is_param: bool, structs: &StructTable) -> String {
+    let ty = type_name(data.ty, structs);
+    match data.ty {
+        Type::Local(local) => {
+            let extents: String =
+                local.shape[..usize::from(local.ndim).min(4)].iter().map(|n| format!("[{n}]")).collect();
+            if is_param { format!("{ty} (&{name}){extents}") } else { format!("{ty} {name}{extents}") }
+        }
+        _ if data.by_reference => format!("{ty} &{name}"),
+        _ => format!("{ty} {name}"),
+    }
+}

@@ -1,0 +1,259 @@
+//! The helper functions of CUDA text, for operations that C++ leaves undefined or does not have.
+
+use crate::types::Scalar;
+
+/// In the order in which they are printed: a helper stands after those it needs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Helper {
+    Wrap,
+    SafeDiv,
+    SafeRem,
+    FloorDiv,
+    ShiftLeft,
+    ShiftRight,
+    Saturate,
+    RoundToOdd,
+    IntRoundToOdd,
+    FmaRoundToOdd,
+    AtomicBits,
+    AtomicUpdate,
+    AtomicCas,
+}
+
+impl Helper {
+    pub fn name(self) -> &'static str {
+        match self {
+            Helper::Wrap => "wrap",
+            Helper::SafeDiv => "safe_div",
+            Helper::SafeRem => "safe_rem",
+            Helper::FloorDiv => "floor_div",
+            Helper::ShiftLeft => "shift_left",
+            Helper::ShiftRight => "shift_right",
+            Helper::Saturate => "saturate",
+            Helper::RoundToOdd | Helper::IntRoundToOdd => "round_to_odd",
+            Helper::FmaRoundToOdd => "fma_round_to_odd",
+            Helper::AtomicBits => "compare_and_swap_bits",
+            Helper::AtomicUpdate => "atomic_update",
+            Helper::AtomicCas => "compare_and_swap",
+        }
+    }
+
+    /// Every helper's name: variables and functions of the text avoid them.
+    pub const NAMES: &[&str] = &[
+        "wrap",
+        "safe_div",
+        "safe_rem",
+        "floor_div",
+        "shift_left",
+        "shift_right",
+        "saturate",
+        "round_to_odd",
+        "fma_round_to_odd",
+        "compare_and_swap_bits",
+        "atomic_update",
+        "compare_and_swap",
+        "component",
+        "set_component",
+        "cw_mul",
+        "cw_div",
+    ];
+
+    /// The helpers that this one calls.
+    pub fn needs(self) -> &'static [Helper] {
+        match self {
+            Helper::FloorDiv => &[Helper::SafeDiv],
+            Helper::FmaRoundToOdd => &[Helper::RoundToOdd],
+            Helper::AtomicUpdate | Helper::AtomicCas => &[Helper::AtomicBits],
+            _ => &[],
+        }
+    }
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Helper::Wrap => {
+                "\
+// A negative index counts from the end.
+static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
+"
+            }
+            Helper::SafeDiv => {
+                "\
+// Quotient, truncated; x / 0 is 0, and the lowest number / -1 wraps.
+template <typename T> static __device__ T safe_div(T a, T b) {
+    if (b == 0) return 0;
+    return T(-1) < T(0) && b == T(-1) ? T(0 - (unsigned long long)a) : T(a / b);
+}
+"
+            }
+            Helper::SafeRem => {
+                "\
+// Remainder with the sign of a; x % 0 is x.
+template <typename T> static __device__ T safe_rem(T a, T b) {
+    if (b == 0) return a;
+    return T(-1) < T(0) && b == T(-1) ? T(0) : T(a % b);
+}
+"
+            }
+            Helper::FloorDiv => {
+                "\
+// Quotient, rounded down; x // 0 is 0.
+template <typename T> static __device__ T floor_div(T a, T b) {
+    T q = safe_div(a, b);
+    return b != 0 && b != T(-1) && a % b != 0 && (a < 0) != (b < 0) ? T(q - 1) : q;
+}
+"
+            }
+            Helper::ShiftLeft => {
+                "\
+// 0 when n is negative, or the width or more.
+template <typename T> static __device__ T shift_left(T a, T n) {
+    unsigned long long count = (unsigned long long)n;
+    return count < 8 * sizeof(T) ? T((unsigned long long)a << count) : T(0);
+}
+"
+            }
+            Helper::ShiftRight => {
+                "\
+// Only the sign is left when n is negative, or the width or more.
+template <typename T> static __device__ T shift_right(T a, T n) {
+    unsigned long long count = (unsigned long long)n;
+    return count < 8 * sizeof(T) ? T(a >> count) : a < 0 ? T(-1) : T(0);
+}
+"
+            }
+            Helper::Saturate => {
+                "\
+// Truncates toward zero to an integer; out of range gives the nearest integer, NaN gives 0.
+template <typename I, typename F> static __device__ I saturate(F x) {
+    const bool is_signed = I(-1) < I(0);
+    const I high = I(~0ull >> (64 - 8 * sizeof(I) + is_signed));
+    const I low = I(~high);
+    if (!(x == x)) return 0;
+    if (x <= F(low)) return low;
+    return x >= F(high) ? high : I(x);
+}
+"
+            }
+            Helper::RoundToOdd => {
+                "\
+// To float so that a second rounding gives the same as one rounding of x.
+static __device__ float round_to_odd(double x) {
+    float f = __double2float_rz(x);
+    return (double)f != x ? __uint_as_float(__float_as_uint(f) | 1) : f;
+}
+"
+            }
+            Helper::IntRoundToOdd => {
+                "\
+// To float so that a second rounding gives the same as one rounding of x.
+static __device__ float round_to_odd(long long x) {
+    float f = __ll2float_rz(x);
+    return (long long)f != x ? __uint_as_float(__float_as_uint(f) | 1) : f;
+}
+static __device__ float round_to_odd(unsigned long long x) {
+    float f = __ull2float_rz(x);
+    return (unsigned long long)f != x ? __uint_as_float(__float_as_uint(f) | 1) : f;
+}
+"
+            }
+            Helper::FmaRoundToOdd => {
+                "\
+// a * b + c for 16-bit formats, where a * b is exact.
+static __device__ float fma_round_to_odd(double a, double b, double c) {
+    double product = a * b;
+    double sum = product + c;
+    double part = sum - product;
+    double error = (product - (sum - part)) + (c - part);
+    long long bits = __double_as_longlong(sum);
+    if (sum - sum == 0 && error != 0 && bits % 2 == 0) bits += (error > 0) == (sum > 0) ? 1 : -1;
+    return round_to_odd(__longlong_as_double(bits));
+}
+"
+            }
+            Helper::AtomicBits => {
+                "\
+// Compares the bits of *p with those of expected.
+template <typename T> static __device__ T compare_and_swap_bits(T *p, T expected, T value) {
+    if constexpr (sizeof(T) == 8) {
+        unsigned long long old = atomicCAS(
+            (unsigned long long *)p, *(unsigned long long *)&expected, *(unsigned long long *)&value);
+        return *(T *)&old;
+    } else if constexpr (sizeof(T) == 4) {
+        unsigned int old = atomicCAS((unsigned int *)p, *(unsigned int *)&expected, *(unsigned int *)&value);
+        return *(T *)&old;
+    } else {
+        unsigned short old =
+            atomicCAS((unsigned short *)p, *(unsigned short *)&expected, *(unsigned short *)&value);
+        return *(T *)&old;
+    }
+}
+template <typename T> static __device__ bool same_bits(T a, T b) {
+    for (int i = 0; i < (int)sizeof(T); ++i) {
+        if (((char *)&a)[i] != ((char *)&b)[i]) return false;
+    }
+    return true;
+}
+"
+            }
+            Helper::AtomicUpdate => {
+                "\
+// Replaces *p by f(*p); gives the old value.
+template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
+    T old = *p;
+    for (;;) {
+        T seen = compare_and_swap_bits(p, old, f(old));
+        if (same_bits(seen, old)) return old;
+        old = seen;
+    }
+}
+"
+            }
+            Helper::AtomicCas => {
+                "\
+// Replaces *p by value if it equals expected; gives the old value.
+template <typename T> static __device__ T compare_and_swap(T *p, T expected, T value) {
+    if (!(expected == expected)) value = expected;  // NaN: changes nothing
+    for (T old = expected;;) {
+        T seen = compare_and_swap_bits(p, old, value);
+        if (same_bits(seen, old) || !(seen == expected)) return seen;
+        old = seen;
+    }
+}
+"
+            }
+        }
+    }
+}
+
+/// The struct of a 16-bit float format: CUDA's own needs a header, which NVRTC has only with an include path.
+pub fn half_struct(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::F16 => {
+            "\
+struct float16 {
+    unsigned short bits;
+    float16() = default;
+    __device__ explicit float16(float x) { asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(x)); }
+    __device__ explicit operator float() const {
+        float x;
+        asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));
+        return x;
+    }
+};
+"
+        }
+        _ => {
+            "\
+struct bfloat16 {
+    unsigned short bits;
+    bfloat16() = default;
+    __device__ explicit bfloat16(float x) {
+        unsigned int u = __float_as_uint(x);
+        bits = x == x ? (u + 0x7fff + (u >> 16 & 1)) >> 16 : 0x7fff;
+    }
+    __device__ explicit operator float() const { return __uint_as_float((unsigned int)bits << 16); }
+};
+"
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! A whole function: signature, and for kernels the loop over threads.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::function::{Body, Fault, VarData, declare, translate};
+use super::prelude::Prelude;
+use super::tree::{Stmt, Var};
+use super::types::type_name;
+use super::{Shared, names, place, print};
+use crate::codegen::abi;
+use crate::ir::FuncId;
+use crate::types::StructTable;
+
+/// A variable's name and type, for the printer.
+struct Named<'a> {
+    vars: &'a [VarData],
+    names: &'a [String],
+    structs: &'a StructTable,
+}
+
+impl print::Variables for Named<'_> {
+    fn name(&self, var: Var) -> &str {
+        &self.names[var.0 as usize]
+    }
+
+    fn declaration(&self, var: Var) -> String {
+        declare(&self.vars[var.0 as usize], self.name(var), false, self.structs)
+    }
+}
+
+/// The text of a kernel or device function.
+pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Result<String, Fault> {
+    let function = &shared.module.functions[id];
+    let mut body = translate(shared, function, prelude)?;
+    let structs = &shared.module.structs;
+    let mut declared: BTreeSet<Var> = body.params.iter().chain(&body.outs).copied().collect();
+    if let Some((task, launch)) = body.thread {
+        declared.extend([task, launch]);
+    }
+    place::declare(&mut body.stmts, &declared);
+    if body.thread.is_some() && !body.returns_in_loop {
+        replace_returns(&mut body.stmts);
+        if matches!(body.stmts.last(), Some(Stmt::Continue)) {
+            body.stmts.pop();
+        }
+    }
+    let names = names::assign(&body, structs);
+    let named = Named { vars: &body.vars, names: &names, structs };
+    let params: Vec<String> = body
+        .params
+        .iter()
+        .chain(&body.outs)
+        .map(|&var| declare(&body.vars[var.0 as usize], &names[var.0 as usize], true, structs))
+        .collect();
+    Ok(match body.thread {
+        Some(thread) => kernel(&function.name, &body, thread, &params, &named),
+        None => {
+            let result = body.returns.map_or("void".to_string(), |ty| type_name(ty, structs));
+            let head = format!("static __device__ {result} {}", shared.function_name(id));
+            let mut out = signature(&head, &params, true);
+            print::statements(&mut out, &body.stmts, 1, &named);
+            out.push_str("}\n");
+            out
+        }
+    })
+}
+
+/// `return` of a thread goes on to the next one.
+fn replace_returns(list: &mut [Stmt]) {
+    for stmt in list {
+        match stmt {
+            Stmt::Return(_) => *stmt = Stmt::Continue,
+            Stmt::If { then, otherwise, .. } => {
+                replace_returns(then);
+                replace_returns(otherwise);
+            }
+            // No loop holds one: such a body stands in a function of its own.
+            _ => {}
+        }
+    }
+}
+
+fn kernel(name: &str, body: &Body, (task, launch): (Var, Var), params: &[String], named: &Named<'_>) -> String {
+    let entry = abi::device_entry(name);
+    let (task, launch) = (&named.names[task.0 as usize], &named.names[launch.0 as usize]);
+    let mut all = vec![format!("launch_bounds {launch}")];
+    all.extend_from_slice(params);
+    let mut out = String::new();
+    if body.returns_in_loop {
+        let mut thread_params = vec![format!("size_t {task}")];
+        thread_params.extend_from_slice(&all);
+        out.push_str(&signature(&format!("static __device__ void {name}_thread"), &thread_params, true));
+        print::statements(&mut out, &body.stmts, 1, named);
+        out.push_str("}\n\n");
+    }
+    out.push_str(&signature(&format!("extern \"C\" __global__ void {entry}"), &all, false));
+    let _ = writeln!(
+        out,
+        "    for (size_t {task} = blockIdx.x * (size_t)blockDim.x + threadIdx.x; {task} < {launch}.size; {task} += (size_t)blockDim.x * gridDim.x) {{"
+    );
+    if body.returns_in_loop {
+        let args: Vec<&str> = body.params.iter().map(|p| named.names[p.0 as usize].as_str()).collect();
+        let args = [&[task.as_str(), launch.as_str()], args.as_slice()].concat().join(", ");
+        let _ = writeln!(out, "        {name}_thread({args});");
+    } else {
+        print::statements(&mut out, &body.stmts, 2, named);
+    }
+    out.push_str("    }\n}\n");
+    out
+}
+
+/// A function's first lines up to its brace; the parameters get lines of their own when they are many.
+fn signature(head: &str, params: &[String], brace_on_line: bool) -> String {
+    let brace = if brace_on_line { " {\n" } else { "\n{\n" };
+    let line = format!("{head}({})", params.join(", "));
+    if line.len() <= print::WIDTH {
+        return format!("{line}{brace}");
+    }
+    let mut out = format!("{head}(");
+    let mut column = usize::MAX;
+    for (n, param) in params.iter().enumerate() {
+        let comma = if n + 1 < params.len() { "," } else { ")" };
+        if column.saturating_add(param.len() + 2) > print::WIDTH {
+            out.push_str("\n    ");
+            column = 4;
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        let _ = write!(out, "{param}{comma}");
+        column += param.len() + 1;
+    }
+    out.push_str(if brace_on_line { "\n{\n" } else { brace });
+    out
+}

@@ -1,0 +1,207 @@
+//! Names of variables: the source's where there is one, else a word for what the variable holds. Two variables share a
+//! name only where neither is visible to the other.
+
+use std::collections::HashSet;
+
+use super::Shared;
+use super::function::{Body, VarData};
+use super::helpers::Helper;
+use super::tree::{Expr, Stmt, Var};
+use super::types::{identifier, is_reserved, type_name};
+use super::vars::Variables;
+use crate::ir::{BinaryOp, Function, Op, UnaryOp, ValueDef, ValueId};
+use crate::types::{StructTable, Type};
+
+/// The name that a variable should have.
+pub fn hint(shared: &Shared<'_>, function: &Function, variables: &Variables, members: &[ValueId]) -> String {
+    if let Some(name) = members.iter().find_map(|&m| function.values[m].name.as_deref()) {
+        return identifier(name);
+    }
+    let from_copy = members.iter().find_map(|&m| copied_name(function, m));
+    let derived = || members.iter().find_map(|&m| derived_name(shared, function, variables, m));
+    identifier(&from_copy.or_else(derived).unwrap_or_else(|| "value".to_string()))
+}
+
+fn name_of(function: &Function, value: ValueId) -> Option<&str> {
+    function.values[value].name.as_deref()
+}
+
+/// The source name of what an `if` or a loop gives in this value.
+fn copied_name(function: &Function, value: ValueId) -> Option<String> {
+    let ValueDef::Result(inst, n) = function.values[value].def else { return None };
+    let Op::If { then, otherwise, .. } = function.insts[inst].op else { return None };
+    [then, otherwise].iter().find_map(|&block| match &function.terminator(block)?.op {
+        Op::Yield(values) => values.get(n as usize).and_then(|&v| name_of(function, v)).map(str::to_string),
+        _ => None,
+    })
+}
+
+/// A word for what an unnamed value is.
+fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables, value: ValueId) -> Option<String> {
+    let _ = variables;
+    let inst = match function.values[value].def {
+        ValueDef::Param(block, 0) if is_loop_index(function, block) => return Some("k".to_string()),
+        ValueDef::Param(..) => return None,
+        ValueDef::Result(inst, _) => &function.insts[inst],
+    };
+    let named = |v: &ValueId| name_of(function, *v);
+    let word = match &inst.op {
+        Op::Load { array, index, path } if path.is_empty() => {
+            let array = named(array).unwrap_or("element");
+            match index.as_slice() {
+                [i] => named(i).map_or(format!("{array}_value"), |i| format!("{array}_{i}")),
+                _ => {
+                    let names: Option<String> = index.iter().map(named).collect::<Option<Vec<_>>>().map(|n| n.concat());
+                    names.filter(|n| n.len() <= 4).map_or(format!("{array}_value"), |n| format!("{array}_{n}"))
+                }
+            }
+        }
+        Op::Load { array, path, .. } => part_name(function, shared, named(array).unwrap_or("element"), path),
+        Op::Extract(base, path) => part_name(function, shared, named(base).unwrap_or("part"), path),
+        Op::Call(callee, args) => {
+            let name = &shared.module.functions[*callee].source_name;
+            match args.first().and_then(named) {
+                Some(arg) if args.len() == 1 => format!("{name}_{arg}"),
+                _ => format!("{name}_value"),
+            }
+        }
+        Op::Atomic { .. } | Op::AtomicCas { .. } => "old".to_string(),
+        Op::LocalArray => "buffer".to_string(),
+        Op::ThreadIndex(n) => ["i", "j", "k", "l"].get(usize::from(*n)).copied().unwrap_or("i").to_string(),
+        Op::BlockDim => "block_size".to_string(),
+        Op::View(array, _) => format!("{}_part", named(array).unwrap_or("array")),
+        Op::Extent(array, _) => format!("{}_extent", named(array).unwrap_or("array")),
+        Op::Cast(a) | Op::Bitcast(a) => named(a).map_or("converted".to_string(), |a| {
+            format!("{a}_as_{}", short(function.ty(value), &shared.module.structs))
+        }),
+        Op::Compare(..) => "test".to_string(),
+        Op::Unary(op, a) => {
+            let word = match op {
+                UnaryOp::Neg => "minus",
+                UnaryOp::Sqrt => "root",
+                other => other.name(),
+            };
+            named(a).map_or(word.to_string(), |a| format!("{word}_{a}"))
+        }
+        Op::Binary(op, ..) => match op {
+            BinaryOp::Add => "sum",
+            BinaryOp::Sub => "difference",
+            BinaryOp::Mul => "product",
+            BinaryOp::Div | BinaryOp::FloorDiv => "quotient",
+            BinaryOp::Rem => "rest",
+            BinaryOp::Min => "lower",
+            BinaryOp::Max => "upper",
+            BinaryOp::Shl | BinaryOp::Shr => "shifted",
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => "bits",
+            BinaryOp::CopySign => "signed_value",
+            BinaryOp::MulHigh => "high",
+        }
+        .to_string(),
+        Op::Fma(..) => "sum".to_string(),
+        Op::Select { .. } | Op::If { .. } => "choice".to_string(),
+        _ => match function.ty(value) {
+            Type::Struct(_) => "record".to_string(),
+            Type::Vec(..) => "v".to_string(),
+            Type::Mat(..) => "m".to_string(),
+            Type::Quat(_) => "q".to_string(),
+            _ => return None,
+        },
+    };
+    Some(word)
+}
+
+fn short(ty: Type, structs: &StructTable) -> String {
+    type_name(ty, structs).chars().filter(|c| c.is_ascii_alphanumeric()).collect()
+}
+
+fn part_name(function: &Function, shared: &Shared<'_>, base: &str, path: &crate::ir::Path) -> String {
+    use crate::ir::Step;
+    match path.as_slice() {
+        [Step::At(n)] if *n < 4 => {
+            let _ = (function, shared);
+            format!("{base}_{}", super::types::component(*n))
+        }
+        _ => format!("{base}_part"),
+    }
+}
+
+fn is_loop_index(function: &Function, block: crate::ir::BlockId) -> bool {
+    function.insts.values().any(|inst| matches!(inst.op, Op::For { body, .. } if body == block))
+}
+
+/// Gives every variable of a function its name, by number.
+pub fn assign(body: &Body, structs: &StructTable) -> Vec<String> {
+    let mut taken: HashSet<String> = Helper::NAMES.iter().map(|n| n.to_string()).collect();
+    for data in &body.vars {
+        words(&type_name(data.ty, structs), &mut taken);
+    }
+    body.stmts.iter().for_each(|stmt| global_names(stmt, &mut taken));
+    let mut namer = Namer { vars: &body.vars, taken, names: vec![String::new(); body.vars.len()], visible: Vec::new() };
+    for &var in body.params.iter().chain(&body.outs) {
+        namer.name(var);
+    }
+    if let Some((task, launch)) = body.thread {
+        namer.name(task);
+        namer.name(launch);
+    }
+    namer.block(&body.stmts);
+    namer.names
+}
+
+/// The identifiers in a piece of text.
+fn words(text: &str, out: &mut HashSet<String>) {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    out.extend(text.split(|c| !is_word(c)).filter(|w| !w.is_empty()).map(str::to_string));
+}
+
+/// Functions and types that a statement names: a variable of such a name would hide them.
+fn global_names(stmt: &Stmt, out: &mut HashSet<String>) {
+    stmt.for_each_expr(&mut |e| global_names_in(e, out));
+    stmt.bodies().iter().for_each(|body| body.iter().for_each(|s| global_names(s, out)));
+}
+
+fn global_names_in(e: &Expr, out: &mut HashSet<String>) {
+    match e {
+        Expr::Call(name, _) | Expr::Cast(name, _) | Expr::Braces(name, _) => words(name, out),
+        _ => {}
+    }
+    e.for_each_child(&mut |child| global_names_in(child, out));
+}
+
+struct Namer<'a> {
+    vars: &'a [VarData],
+    taken: HashSet<String>,
+    names: Vec<String>,
+    /// Names of the enclosing blocks, so far.
+    visible: Vec<String>,
+}
+
+impl Namer<'_> {
+    fn name(&mut self, var: Var) {
+        let hint = &self.vars[var.0 as usize].hint;
+        let free = |name: &String| !self.taken.contains(name) && !self.visible.contains(name) && !is_reserved(name);
+        let name = std::iter::once(hint.clone())
+            .chain((2..).map(|n| format!("{hint}_{n}")))
+            .find(|name| free(name))
+            .unwrap_or_default();
+        self.visible.push(name.clone());
+        self.names[var.0 as usize] = name;
+    }
+
+    fn block(&mut self, list: &[Stmt]) {
+        let outside = self.visible.len();
+        for stmt in list {
+            match stmt {
+                Stmt::Declare(var) | Stmt::LocalArray(var) | Stmt::Assign { var, declare: true, .. } => self.name(*var),
+                Stmt::For { var, body, .. } => {
+                    let before = self.visible.len();
+                    self.name(*var);
+                    self.block(body);
+                    self.visible.truncate(before);
+                }
+                _ => stmt.bodies().iter().for_each(|body| self.block(body)),
+            }
+        }
+        self.visible.truncate(outside);
+    }
+}

@@ -1,0 +1,289 @@
+//! Decides which values become variables and which are written where they are used, as parts of larger expressions.
+
+use super::effects::{Effects, FunctionEffects, gives_one_value};
+use crate::ids::IdVec;
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Step, ValueId};
+use crate::types::Scalar;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Not needed: not printed.
+    Unused,
+    /// Printed as an expression wherever it is used.
+    Inline,
+    Variable,
+}
+
+/// Expressions longer than this many characters (roughly) are split by a variable.
+const LONGEST: u32 = 150;
+/// An `if` that gives a value is printed with `?:` up to this length.
+const LONGEST_CONDITIONAL: u32 = 90;
+
+pub struct Plan {
+    forms: IdVec<ValueId, Form>,
+    /// `if`s whose branches are expressions: printed with `?:`, `&&` or `||`.
+    expressions: IdVec<InstId, bool>,
+}
+
+impl Plan {
+    pub fn form(&self, value: ValueId) -> Form {
+        self.forms[value]
+    }
+
+    /// Whether an `if` is printed as an expression.
+    pub fn is_expression(&self, inst: InstId) -> bool {
+        self.expressions[inst]
+    }
+
+    pub fn of(module: &Module, function: &Function, effects: &FunctionEffects) -> Plan {
+        let mut planner = Planner {
+            module,
+            function,
+            effects,
+            uses: function.values.ids().map(|_| Uses::default()).collect(),
+            cost: function.values.ids().map(|_| Cost::default()).collect(),
+            plan: Plan {
+                forms: function.values.ids().map(|_| Form::Variable).collect(),
+                expressions: function.insts.ids().map(|_| false).collect(),
+            },
+        };
+        planner.count_uses();
+        planner.block(function.entry);
+        planner.plan
+    }
+}
+
+/// Where a value is used.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    count: u32,
+    /// The block of the last use that was counted.
+    block: Option<BlockId>,
+    /// Used as the end or step of a `for`, which is evaluated in every turn.
+    every_turn: bool,
+}
+
+/// What an inlined expression consists of.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    /// Characters, roughly.
+    length: u32,
+    /// Kinds of memory that evaluating it reads.
+    reads: u8,
+    calls: bool,
+}
+
+struct Planner<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    effects: &'a FunctionEffects,
+    uses: IdVec<ValueId, Uses>,
+    cost: IdVec<ValueId, Cost>,
+    plan: Plan,
+}
+
+impl Planner<'_> {
+    /// Counts the uses that remain once pure instructions without uses are gone.
+    fn count_uses(&mut self) {
+        let function = self.function;
+        let mut order = Vec::new();
+        collect(function, function.entry, &mut order);
+        for &(block, inst) in &order {
+            self.count(block, inst, 1);
+        }
+        // Users stand after what they use, so one pass from the end removes whole chains.
+        for &(block, inst) in order.iter().rev() {
+            let data = &function.insts[inst];
+            let unused = !data.results.is_empty() && data.results.iter().all(|&r| self.uses[r].count == 0);
+            let removable = !matches!(data.op, Op::If { .. } | Op::For { .. } | Op::While { .. })
+                && self.effects.inst(function, data).is_pure();
+            if unused && removable {
+                self.count(block, inst, -1);
+                for &result in &data.results {
+                    self.plan.forms[result] = Form::Unused;
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, block: BlockId, inst: InstId, by: i32) {
+        let data = &self.function.insts[inst];
+        data.op.for_each_operand(|value| {
+            let uses = &mut self.uses[value];
+            uses.count = uses.count.wrapping_add_signed(by);
+            uses.block = Some(block);
+        });
+        if let Op::For { end, step, .. } = &data.op {
+            self.uses[*end].every_turn = true;
+            self.uses[*step].every_turn = true;
+        }
+    }
+
+    fn block(&mut self, block: BlockId) {
+        // Inlined values that read memory and are not part of a printed statement yet.
+        let mut pending: Vec<ValueId> = Vec::new();
+        for &id in &self.function.blocks[block].insts {
+            let inst = &self.function.insts[id];
+            for nested in inst.op.blocks() {
+                self.block(nested);
+            }
+            if inst.results.iter().any(|&r| self.plan.forms[r] == Form::Unused) {
+                continue;
+            }
+            let mut operands = Vec::new();
+            inst.op.for_each_operand(|value| operands.push(value));
+            pending.retain(|value| !operands.contains(value));
+            let effects = self.effects.inst(self.function, inst);
+            if effects.writes != 0 {
+                for value in pending.extract_if(.., |&mut v| self.cost[v].reads & effects.writes != 0) {
+                    self.plan.forms[value] = Form::Variable;
+                }
+            }
+            self.choose(block, id, inst, effects, &operands);
+            if let [result] = inst.results[..]
+                && self.plan.forms[result] == Form::Inline
+                && self.cost[result].reads != 0
+            {
+                pending.push(result);
+            }
+        }
+    }
+
+    /// Decides the form of an instruction's result.
+    fn choose(&mut self, block: BlockId, id: InstId, inst: &Inst, effects: Effects, operands: &[ValueId]) {
+        let [result] = inst.results[..] else { return };
+        let mut cost = self.tree_cost(inst, operands);
+        cost.reads |= effects.reads;
+        if !effects.is_pure() || !self.has_expression(inst, &mut cost) {
+            return;
+        }
+        // Too long a line: its longest part becomes a variable.
+        while cost.length > LONGEST {
+            let inlined = operands.iter().copied().filter(|&v| self.is_inlined_tree(v));
+            let Some(longest) = inlined.max_by_key(|&v| (self.cost[v].length, v)) else { break };
+            self.plan.forms[longest] = Form::Variable;
+            cost = self.tree_cost(inst, operands);
+            cost.reads |= effects.reads;
+            if !self.has_expression(inst, &mut cost) {
+                return;
+            }
+        }
+        self.cost[result] = cost;
+        let value = &self.function.values[result];
+        let uses = self.uses[result];
+        let is_constant = matches!(inst.op, Op::Const(_)) || matches!(inst.op, Op::Zero);
+        let is_trivial = is_constant || self.is_trivial(&inst.op);
+        let single = uses.count <= 1 && uses.block == Some(block);
+        let loop_bound = uses.every_turn && (cost.reads != 0 || cost.calls || matches!(inst.op, Op::If { .. }));
+        let inline = is_constant || value.name.is_none() && !loop_bound && (is_trivial || single);
+        if inline {
+            self.plan.forms[result] = Form::Inline;
+        }
+        if matches!(inst.op, Op::If { .. }) {
+            self.plan.expressions[id] = true;
+        }
+    }
+
+    fn is_inlined_tree(&self, value: ValueId) -> bool {
+        self.plan.forms[value] == Form::Inline
+            && self
+                .function
+                .def(value)
+                .is_some_and(|d| !matches!(d.op, Op::Const(_) | Op::Zero) && !self.is_trivial(&d.op))
+    }
+
+    /// Cheap and free of memory: may be repeated.
+    fn is_trivial(&self, op: &Op) -> bool {
+        let is_variable = |value: &ValueId| self.plan.forms[*value] == Form::Variable;
+        match op {
+            Op::BlockDim => true,
+            Op::Extent(array, _) | Op::IsSet(array) | Op::Address(array) => is_variable(array),
+            Op::Extract(base, path) => is_variable(base) && path.iter().all(|s| matches!(s, Step::At(_))),
+            // `i + 1`
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
+                is_variable(a) && self.function.as_const(*b).is_some_and(|c| c.as_int().is_some())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the text has an expression for this instruction. For an `if` this adds the cost of its branches.
+    fn has_expression(&self, inst: &Inst, cost: &mut Cost) -> bool {
+        match &inst.op {
+            Op::LocalArray | Op::Insert(..) | Op::For { .. } | Op::While { .. } => false,
+            Op::Call(callee, _) => gives_one_value(&self.module.functions[*callee]),
+            Op::If { then, otherwise, .. } => {
+                for &branch in &[*then, *otherwise] {
+                    let Some(value) = self.branch_value(branch) else { return false };
+                    let part = self.operand_cost(value);
+                    cost.length += part.length + 3;
+                    cost.reads |= part.reads;
+                    cost.calls |= part.calls;
+                }
+                cost.length <= LONGEST_CONDITIONAL
+            }
+            op => !op.is_terminator(),
+        }
+    }
+
+    /// The value of a branch that consists of nothing but an expression.
+    fn branch_value(&self, block: BlockId) -> Option<ValueId> {
+        let insts = &self.function.blocks[block].insts;
+        let (last, before) = insts.split_last()?;
+        let Op::Yield(values) = &self.function.insts[*last].op else { return None };
+        let all_inline = before.iter().all(|&inst| {
+            let results = &self.function.insts[inst].results;
+            !results.is_empty() && results.iter().all(|&r| self.plan.forms[r] != Form::Variable)
+        });
+        if let [value] = values[..] { all_inline.then_some(value) } else { None }
+    }
+
+    fn operand_cost(&self, value: ValueId) -> Cost {
+        match self.plan.forms[value] {
+            Form::Inline => self.cost[value],
+            _ => Cost {
+                length: self.function.values[value].name.as_ref().map_or(5, |n| n.len() as u32),
+                ..Cost::default()
+            },
+        }
+    }
+
+    fn tree_cost(&self, inst: &Inst, operands: &[ValueId]) -> Cost {
+        let mut cost = Cost { length: own_length(self.module, inst), reads: 0, calls: matches!(inst.op, Op::Call(..)) };
+        for &value in operands {
+            let part = self.operand_cost(value);
+            cost.length += part.length;
+            cost.reads |= part.reads;
+            cost.calls |= part.calls;
+        }
+        cost
+    }
+}
+
+/// The characters that an operation adds to those of its operands, roughly.
+fn own_length(module: &Module, inst: &Inst) -> u32 {
+    match &inst.op {
+        Op::Const(c) => match c.scalar {
+            Scalar::F32 | Scalar::F64 => 5,
+            Scalar::F16 | Scalar::BF16 => 14,
+            _ => 3,
+        },
+        Op::Zero => 6,
+        Op::Binary(..) | Op::Compare(..) => 3,
+        Op::Unary(..) => 6,
+        Op::Construct(args) => 5 + 2 * args.len() as u32,
+        Op::Call(callee, args) => module.functions[*callee].source_name.len() as u32 + 2 * args.len() as u32,
+        Op::Load { index, .. } => 2 + 2 * index.len() as u32,
+        _ => 8,
+    }
+}
+
+/// The instructions of a block and of those nested in it, in order, each with its block.
+fn collect(function: &Function, block: BlockId, order: &mut Vec<(BlockId, InstId)>) {
+    for &inst in &function.blocks[block].insts {
+        order.push((block, inst));
+        for nested in function.insts[inst].op.blocks() {
+            collect(function, nested, order);
+        }
+    }
+}

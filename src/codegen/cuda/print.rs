@@ -1,0 +1,334 @@
+//! Text of the syntax tree: minimal parentheses, four spaces per level.
+
+use std::fmt::Write as _;
+
+use super::tree::{Expr, Infix, Stmt, Var};
+
+/// What the printer asks about variables.
+pub trait Variables {
+    fn name(&self, var: Var) -> &str;
+    /// `float x`, or `float x[4]` for a local array.
+    fn declaration(&self, var: Var) -> String;
+}
+
+/// Lines longer than this are broken where an argument list or a binary operator allows it.
+pub const WIDTH: usize = 110;
+
+/// How tightly an expression binds; higher binds tighter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Precedence {
+    Conditional,
+    Or,
+    And,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Equality,
+    Relation,
+    Shift,
+    Sum,
+    Product,
+    Prefix,
+    Postfix,
+}
+
+fn infix_precedence(op: Infix) -> Precedence {
+    match op {
+        Infix::Mul | Infix::Div | Infix::Rem => Precedence::Product,
+        Infix::Add | Infix::Sub => Precedence::Sum,
+        Infix::Shl | Infix::Shr => Precedence::Shift,
+        Infix::Lt | Infix::Le | Infix::Gt | Infix::Ge => Precedence::Relation,
+        Infix::Eq | Infix::Ne => Precedence::Equality,
+        Infix::BitAnd => Precedence::BitAnd,
+        Infix::BitXor => Precedence::BitXor,
+        Infix::BitOr => Precedence::BitOr,
+        Infix::And => Precedence::And,
+        Infix::Or => Precedence::Or,
+    }
+}
+
+fn precedence(e: &Expr) -> Precedence {
+    match e {
+        Expr::Infix(op, ..) => infix_precedence(*op),
+        Expr::Conditional(..) => Precedence::Conditional,
+        Expr::Prefix(..) | Expr::Cast(..) => Precedence::Prefix,
+        Expr::Atom(text) if text.starts_with('-') => Precedence::Prefix,
+        _ => Precedence::Postfix,
+    }
+}
+
+/// Operators that people mix up: an operand of the second kind inside the first gets parentheses that the language does
+/// not ask for.
+fn is_easily_misread(outer: Infix, inner: &Expr) -> bool {
+    let Expr::Infix(inner, ..) = inner else { return false };
+    match infix_precedence(outer) {
+        Precedence::Or => *inner == Infix::And,
+        Precedence::Shift | Precedence::BitAnd | Precedence::BitXor | Precedence::BitOr => *inner != outer,
+        Precedence::Equality | Precedence::Relation => {
+            infix_precedence(*inner) >= Precedence::Equality && infix_precedence(*inner) <= Precedence::Relation
+        }
+        _ => false,
+    }
+}
+
+/// An expression as text.
+pub fn expression(e: &Expr, vars: &dyn Variables) -> String {
+    let mut text = String::new();
+    write_expr(&mut text, e, vars);
+    text
+}
+
+fn write_list(out: &mut String, list: &[Expr], vars: &dyn Variables) {
+    for (n, e) in list.iter().enumerate() {
+        if n > 0 {
+            out.push_str(", ");
+        }
+        write_expr(out, e, vars);
+    }
+}
+
+fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
+    match e {
+        Expr::Var(var) => out.push_str(vars.name(*var)),
+        Expr::Atom(text) => out.push_str(text),
+        Expr::Prefix(op, a) => {
+            out.push_str(op);
+            // `- -x` must not become `--x`.
+            let clash = *op == "-" && matches!(**a, Expr::Prefix("-", _)) || a.as_negative_literal().is_some();
+            write_at(out, a, if clash { Precedence::Postfix } else { Precedence::Prefix }, vars);
+        }
+        Expr::Cast(ty, a) => {
+            let _ = write!(out, "({ty})");
+            write_at(out, a, Precedence::Prefix, vars);
+        }
+        Expr::Infix(op, a, b) => {
+            let level = infix_precedence(*op);
+            let wrapped = |e: &Expr, minimum| if is_easily_misread(*op, e) { Precedence::Postfix } else { minimum };
+            write_at(out, a, wrapped(a, level), vars);
+            let _ = write!(out, " {} ", op.symbol());
+            write_at(out, b, wrapped(b, next(level)), vars);
+        }
+        Expr::Conditional(c, a, b) => {
+            write_at(out, c, Precedence::Or, vars);
+            out.push_str(" ? ");
+            write_at(out, a, Precedence::Or, vars);
+            out.push_str(" : ");
+            write_at(out, b, Precedence::Conditional, vars);
+        }
+        Expr::Call(name, args) => {
+            let _ = write!(out, "{name}(");
+            write_list(out, args, vars);
+            out.push(')');
+        }
+        Expr::Method(a, name, args) => {
+            write_at(out, a, Precedence::Postfix, vars);
+            let _ = write!(out, ".{name}(");
+            write_list(out, args, vars);
+            out.push(')');
+        }
+        Expr::Apply(a, args) => {
+            write_at(out, a, Precedence::Postfix, vars);
+            out.push('(');
+            write_list(out, args, vars);
+            out.push(')');
+        }
+        Expr::Index(a, at) => {
+            write_at(out, a, Precedence::Postfix, vars);
+            out.push('[');
+            write_expr(out, at, vars);
+            out.push(']');
+        }
+        Expr::Member(a, name) => {
+            write_at(out, a, Precedence::Postfix, vars);
+            let _ = write!(out, ".{name}");
+        }
+        Expr::Braces(ty, args) => {
+            let _ = write!(out, "{ty}{{");
+            write_list(out, args, vars);
+            out.push('}');
+        }
+    }
+}
+
+/// The level that a right operand must reach, as the operators associate to the left.
+fn next(level: Precedence) -> Precedence {
+    match level {
+        Precedence::Conditional => Precedence::Or,
+        Precedence::Or => Precedence::And,
+        Precedence::And => Precedence::BitOr,
+        Precedence::BitOr => Precedence::BitXor,
+        Precedence::BitXor => Precedence::BitAnd,
+        Precedence::BitAnd => Precedence::Equality,
+        Precedence::Equality => Precedence::Relation,
+        Precedence::Relation => Precedence::Shift,
+        Precedence::Shift => Precedence::Sum,
+        Precedence::Sum => Precedence::Product,
+        Precedence::Product => Precedence::Prefix,
+        Precedence::Prefix | Precedence::Postfix => Precedence::Postfix,
+    }
+}
+
+fn write_at(out: &mut String, e: &Expr, minimum: Precedence, vars: &dyn Variables) {
+    if precedence(e) < minimum {
+        out.push('(');
+        write_expr(out, e, vars);
+        out.push(')');
+    } else {
+        write_expr(out, e, vars);
+    }
+}
+
+/// Prints statements, one per line, at `level` steps of indentation.
+pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Variables) {
+    for stmt in list {
+        statement(out, stmt, level, vars);
+    }
+}
+
+fn line(out: &mut String, level: usize, text: &str) {
+    wrap(out, level * 4, text);
+    out.push('\n');
+}
+
+/// Appends `text` at a column; a long text is broken after the last comma or before the last operator that fits, and goes
+/// on eight columns further in. Quoted strings are not broken.
+fn wrap(out: &mut String, column: usize, text: &str) {
+    let (mut rest, mut indent) = (text, column);
+    loop {
+        let _ = write!(out, "{:indent$}", "");
+        let Some(at) = break_point(rest, WIDTH.saturating_sub(indent).max(40)) else {
+            out.push_str(rest);
+            return;
+        };
+        out.push_str(rest[..at].trim_end());
+        out.push('\n');
+        rest = rest[at..].trim_start();
+        indent = column + 8;
+    }
+}
+
+/// Where to break a text that is longer than `width`: of the places that fit the one least deep in parentheses, and the
+/// last of these.
+fn break_point(text: &str, width: usize) -> Option<usize> {
+    if text.len() <= width {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let (mut depth, mut quoted, mut best) = (0usize, false, None::<(usize, usize)>);
+    for (at, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'"' if at == 0 || bytes[at - 1] != b'\\' => quoted = !quoted,
+            _ if quoted => {}
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            b' ' if at > 12 => {
+                let after_comma = bytes[at - 1] == b',' || bytes[at - 1] == b';';
+                let operator = text[at + 1..].split(' ').next().unwrap_or("");
+                let before_operator = matches!(
+                    operator,
+                    "+" | "-" | "*" | "/" | "%" | "&&" | "||" | "&" | "|" | "^" | "?" | ":" | "<<" | ">>"
+                );
+                let fits = at <= width;
+                let better = best.is_none_or(|(d, _)| if fits { depth <= d } else { false });
+                if (after_comma || before_operator) && better && (fits || best.is_none()) {
+                    best = Some((depth, at));
+                }
+            }
+            _ => {}
+        }
+        if at > width && best.is_some() {
+            break;
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) {
+    let text = |e: &Expr| expression(e, vars);
+    match stmt {
+        Stmt::Declare(var) => line(out, level, &format!("{};", vars.declaration(*var))),
+        Stmt::LocalArray(var) => line(out, level, &format!("{} = {{}};", vars.declaration(*var))),
+        Stmt::Assign { var, value, declare: true } => {
+            line(out, level, &format!("{} = {};", vars.declaration(*var), text(value)));
+        }
+        Stmt::Assign { var, value, declare: false } => {
+            line(out, level, &format!("{};", assignment(&Expr::Var(*var), value, vars)));
+        }
+        Stmt::Store { target, value } => line(out, level, &format!("{};", assignment(target, value, vars))),
+        Stmt::Eval(e) => line(out, level, &format!("{};", text(e))),
+        Stmt::Break => line(out, level, "break;"),
+        Stmt::Continue => line(out, level, "continue;"),
+        Stmt::Return(None) => line(out, level, "return;"),
+        Stmt::Return(Some(value)) => line(out, level, &format!("return {};", text(value))),
+        Stmt::If { condition, then, otherwise } => print_if(out, "", condition, then, otherwise, level, vars),
+        Stmt::For { var, start, condition, step, body } => {
+            let declaration = vars.declaration(*var);
+            let advance = advance(vars.name(*var), step, vars);
+            let head = format!("for ({declaration} = {}; {}; {advance})", text(start), text(condition));
+            braced(out, &head, body, level, vars);
+        }
+        Stmt::While { condition: None, body } => braced(out, "for (;;)", body, level, vars),
+        Stmt::While { condition: Some(condition), body } => {
+            braced(out, &format!("while ({})", text(condition)), body, level, vars);
+        }
+    }
+}
+
+/// `x = value`, or the shorter `x += e` when the value is `x + e`.
+fn assignment(target: &Expr, value: &Expr, vars: &dyn Variables) -> String {
+    let name = expression(target, vars);
+    match value {
+        Expr::Infix(op, a, b) if op.has_assignment() && **a == *target => {
+            format!("{name} {}= {}", op.symbol(), expression(b, vars))
+        }
+        _ => format!("{name} = {}", expression(value, vars)),
+    }
+}
+
+fn advance(name: &str, step: &Expr, vars: &dyn Variables) -> String {
+    match (step, step.as_negative_literal()) {
+        (_, Some("1")) => format!("--{name}"),
+        (_, Some(amount)) => format!("{name} -= {amount}"),
+        (Expr::Atom(one), _) if one == "1" => format!("++{name}"),
+        _ => format!("{name} += {}", expression(step, vars)),
+    }
+}
+
+fn braced(out: &mut String, head: &str, body: &[Stmt], level: usize, vars: &dyn Variables) {
+    line(out, level, &format!("{head} {{"));
+    statements(out, body, level + 1, vars);
+    line(out, level, "}");
+}
+
+fn print_if(
+    out: &mut String,
+    before: &str,
+    condition: &Expr,
+    then: &[Stmt],
+    otherwise: &[Stmt],
+    level: usize,
+    vars: &dyn Variables,
+) {
+    let head = format!("{before}if ({})", expression(condition, vars));
+    if let ([jump @ (Stmt::Break | Stmt::Continue | Stmt::Return(_))], []) = (then, otherwise)
+        && before.is_empty()
+    {
+        let mut text = String::new();
+        statement(&mut text, jump, 0, vars);
+        line(out, level, &format!("{head} {}", text.trim_end()));
+        return;
+    }
+    line(out, level, &format!("{head} {{"));
+    statements(out, then, level + 1, vars);
+    match otherwise {
+        [] => line(out, level, "}"),
+        [Stmt::If { condition, then, otherwise }] => {
+            print_if(out, "} else ", condition, then, otherwise, level, vars);
+        }
+        _ => {
+            line(out, level, "} else {");
+            statements(out, otherwise, level + 1, vars);
+            line(out, level, "}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! A small C++ syntax tree: what the printed text consists of, apart from declarations of types and functions.
+
+/// A mutable variable of the printed function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Var(pub u32);
+
+/// An expression. None has side effects except [`Expr::Call`] of a function that has.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    Var(Var),
+    /// A literal or a global name; starts with `-` when negative.
+    Atom(String),
+    /// A C++ prefix operator: `-`, `!`, `~`, `&`.
+    Prefix(&'static str, Box<Expr>),
+    Infix(Infix, Box<Expr>, Box<Expr>),
+    Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `(type)x`
+    Cast(String, Box<Expr>),
+    /// `name(a, b)`
+    Call(String, Vec<Expr>),
+    /// `x.name(a, b)`
+    Method(Box<Expr>, &'static str, Vec<Expr>),
+    /// `x(a, b)`
+    Apply(Box<Expr>, Vec<Expr>),
+    /// `x[i]`
+    Index(Box<Expr>, Box<Expr>),
+    /// `x.name`
+    Member(Box<Expr>, String),
+    /// `type{a, b}`
+    Braces(String, Vec<Expr>),
+}
+
+/// The C++ binary operators, without assignment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Infix {
+    Mul,
+    Div,
+    Rem,
+    Add,
+    Sub,
+    Shl,
+    Shr,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+    BitAnd,
+    BitXor,
+    BitOr,
+    And,
+    Or,
+}
+
+impl Infix {
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Infix::Mul => "*",
+            Infix::Div => "/",
+            Infix::Rem => "%",
+            Infix::Add => "+",
+            Infix::Sub => "-",
+            Infix::Shl => "<<",
+            Infix::Shr => ">>",
+            Infix::Lt => "<",
+            Infix::Le => "<=",
+            Infix::Gt => ">",
+            Infix::Ge => ">=",
+            Infix::Eq => "==",
+            Infix::Ne => "!=",
+            Infix::BitAnd => "&",
+            Infix::BitXor => "^",
+            Infix::BitOr => "|",
+            Infix::And => "&&",
+            Infix::Or => "||",
+        }
+    }
+
+    /// The comparison that holds exactly when this one does not (floats: only `==` and `!=` have one).
+    pub fn negated(self) -> Option<Infix> {
+        Some(match self {
+            Infix::Eq => Infix::Ne,
+            Infix::Ne => Infix::Eq,
+            _ => return None,
+        })
+    }
+
+    /// Whether `a op= b` exists and means `a = a op b`.
+    pub fn has_assignment(self) -> bool {
+        use Infix::*;
+        matches!(self, Mul | Div | Rem | Add | Sub | Shl | Shr | BitAnd | BitXor | BitOr)
+    }
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stmt {
+    /// `type var;`
+    Declare(Var),
+    /// `var = value;`, with the type in front when `declare`.
+    Assign {
+        var: Var,
+        value: Expr,
+        declare: bool,
+    },
+    /// `float buffer[4][4] = {};` (the extents are part of the variable's type).
+    LocalArray(Var),
+    /// `target = value;`
+    Store {
+        target: Expr,
+        value: Expr,
+    },
+    /// `value;`
+    Eval(Expr),
+    If {
+        condition: Expr,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+    For {
+        var: Var,
+        start: Expr,
+        condition: Expr,
+        step: Expr,
+        body: Vec<Stmt>,
+    },
+    /// Without a condition: `for (;;)`.
+    While {
+        condition: Option<Expr>,
+        body: Vec<Stmt>,
+    },
+    Break,
+    Continue,
+    Return(Option<Expr>),
+}
+
+impl Eq for Expr {}
+
+impl Expr {
+    pub fn atom(text: impl Into<String>) -> Expr {
+        Expr::Atom(text.into())
+    }
+
+    pub fn infix(op: Infix, a: Expr, b: Expr) -> Expr {
+        Expr::Infix(op, Box::new(a), Box::new(b))
+    }
+
+    pub fn prefix(op: &'static str, a: Expr) -> Expr {
+        Expr::Prefix(op, Box::new(a))
+    }
+
+    pub fn call(name: impl Into<String>, args: impl IntoIterator<Item = Expr>) -> Expr {
+        Expr::Call(name.into(), args.into_iter().collect())
+    }
+
+    pub fn cast(ty: impl Into<String>, a: Expr) -> Expr {
+        Expr::Cast(ty.into(), Box::new(a))
+    }
+
+    pub fn member(self, name: impl Into<String>) -> Expr {
+        Expr::Member(Box::new(self), name.into())
+    }
+
+    pub fn index(self, at: Expr) -> Expr {
+        Expr::Index(Box::new(self), Box::new(at))
+    }
+
+    /// `!self`, in its simplest form.
+    pub fn negate(self) -> Expr {
+        match self {
+            Expr::Infix(op, a, b) if op.negated().is_some() => Expr::Infix(op.negated().unwrap_or(op), a, b),
+            Expr::Prefix("!", a) => *a,
+            other => Expr::prefix("!", other),
+        }
+    }
+
+    /// The literal's text without its sign, if this is a negative literal.
+    pub fn as_negative_literal(&self) -> Option<&str> {
+        if let Expr::Atom(text) = self { text.strip_prefix('-') } else { None }
+    }
+
+    /// Calls `f` on the expressions directly below this one.
+    pub fn for_each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        match self {
+            Expr::Var(_) | Expr::Atom(_) => {}
+            Expr::Prefix(_, a) | Expr::Cast(_, a) | Expr::Member(a, _) => f(a),
+            Expr::Infix(_, a, b) | Expr::Index(a, b) => {
+                f(a);
+                f(b);
+            }
+            Expr::Conditional(a, b, c) => {
+                f(a);
+                f(b);
+                f(c);
+            }
+            Expr::Call(_, args) | Expr::Braces(_, args) => args.iter().for_each(f),
+            Expr::Method(a, _, args) | Expr::Apply(a, args) => {
+                f(a);
+                args.iter().for_each(f);
+            }
+        }
+    }
+
+    /// Calls `f` on every variable of the expression.
+    pub fn for_each_var(&self, f: &mut dyn FnMut(Var)) {
+        if let Expr::Var(var) = self {
+            f(*var);
+        }
+        self.for_each_child(&mut |child| child.for_each_var(f));
+    }
+
+    pub fn reads(&self, var: Var) -> bool {
+        let mut found = false;
+        self.for_each_var(&mut |v| found |= v == var);
+        found
+    }
+}
+
+impl Stmt {
+    /// True when control never reaches the statement after this one.
+    pub fn leaves(&self) -> bool {
+        match self {
+            Stmt::Break | Stmt::Continue | Stmt::Return(_) => true,
+            Stmt::If { then, otherwise, .. } => {
+                then.last().is_some_and(Stmt::leaves) && otherwise.last().is_some_and(Stmt::leaves)
+            }
+            _ => false,
+        }
+    }
+
+    /// The statements nested in this one.
+    pub fn bodies(&self) -> [&[Stmt]; 2] {
+        match self {
+            Stmt::If { then, otherwise, .. } => [then, otherwise],
+            Stmt::For { body, .. } | Stmt::While { body, .. } => [body, &[]],
+            _ => [&[], &[]],
+        }
+    }
+
+    /// Calls `f` on the expressions of this statement itself, not on those of nested statements.
+    pub fn for_each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        match self {
+            Stmt::Declare(_) | Stmt::LocalArray(_) | Stmt::Break | Stmt::Continue | Stmt::Return(None) => {}
+            Stmt::Assign { value, .. } | Stmt::Eval(value) | Stmt::Return(Some(value)) => f(value),
+            Stmt::Store { target, value } => {
+                f(target);
+                f(value);
+            }
+            Stmt::If { condition, .. } => f(condition),
+            Stmt::For { start, condition, step, .. } => {
+                f(start);
+                f(condition);
+                f(step);
+            }
+            Stmt::While { condition, .. } => condition.iter().for_each(f),
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Names of types in CUDA text, and which identifiers the text may use.
+
+use crate::types::{Scalar, StructTable, Type};
+
+/// The C++ name of a number type.
+pub fn scalar_name(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::Bool => "bool",
+        Scalar::I8 => "int8",
+        Scalar::I16 => "int16",
+        Scalar::I32 => "int",
+        Scalar::I64 => "int64",
+        Scalar::U8 => "uint8",
+        Scalar::U16 => "uint16",
+        Scalar::U32 => "uint32",
+        Scalar::U64 => "uint64",
+        Scalar::F16 => "float16",
+        Scalar::BF16 => "bfloat16",
+        Scalar::F32 => "float",
+        Scalar::F64 => "double",
+    }
+}
+
+/// The C++ name of a type; a local array's is that of its element.
+pub fn type_name(ty: Type, structs: &StructTable) -> String {
+    match ty {
+        Type::Scalar(s) => scalar_name(s).to_string(),
+        Type::Vec(n, s) => format!("vec{n}{}", suffix(s)),
+        Type::Mat(r, c, s) if r < 10 && c < 10 => format!("mat{r}{c}{}", suffix(s)),
+        Type::Mat(r, c, s) => format!("mat{r}x{c}{}", suffix(s)),
+        Type::Quat(s) => format!("quat{}", suffix(s)),
+        Type::Transform(s) => format!("transform{}", suffix(s)),
+        Type::Struct(id) => identifier(&structs[id].name),
+        Type::Array(array) => format!("array{}<{}>", array.ndim, type_name(array.element.into(), structs)),
+        Type::Local(local) => type_name(local.element.into(), structs),
+    }
+}
+
+/// Composites of `float` are the common ones and have no suffix: `vec3`, `vec3d`, `vec3_bool`.
+fn suffix(scalar: Scalar) -> &'static str {
+    match scalar {
+        Scalar::F32 => "",
+        Scalar::Bool => "_bool",
+        Scalar::BF16 => "_bfloat16",
+        other => other.suffix().unwrap_or(""),
+    }
+}
+
+/// The name of component `index` of a vector or quaternion with named components.
+pub fn component(index: u32) -> &'static str {
+    ["x", "y", "z", "w"].get(index as usize).copied().unwrap_or("w")
+}
+
+/// Whether the components are members `x`, `y`, ... and not an array `c`.
+pub fn has_named_components(ty: Type) -> bool {
+    matches!(ty, Type::Vec(1..=4, _) | Type::Quat(_))
+}
+
+/// A Python identifier as a C++ one that is no keyword and no name of the language's or CUDA's own.
+pub fn identifier(name: &str) -> String {
+    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
+        text.insert(0, '_');
+    }
+    if is_reserved(&text) {
+        text.push('_');
+    }
+    text
+}
+
+/// Keywords of C++20, and the types, variables, macros and operators that CUDA predefines.
+pub fn is_reserved(name: &str) -> bool {
+    #[rustfmt::skip]
+    const NAMES: &[&str] = &[
+        "alignas", "alignof", "and", "and_eq", "asm", "assert", "atomicAdd", "atomicAnd", "atomicCAS", "atomicExch",
+        "atomicMax", "atomicMin", "atomicOr", "atomicSub", "atomicXor", "auto", "bitand", "bitor", "blockDim",
+        "blockIdx", "bool", "break", "case", "catch", "char", "char8_t", "char16_t", "char32_t", "class",
+        "co_await", "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr",
+        "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
+        "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "gridDim", "if", "inline", "int",
+        "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
+        "printf", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short",
+        "signed", "size_t", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template",
+        "this", "thread_local", "threadIdx", "throw", "true", "try", "typedef", "typeid", "typename", "union",
+        "unsigned", "using", "virtual", "void", "volatile", "warpSize", "wchar_t", "while", "xor", "xor_eq", "NAN",
+        "INFINITY", "int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
+        "launch_bounds", "array1", "array2", "array3", "array4", "main", "wrap", "dim3", "NULL", "linux", "unix",
+    ];
+    NAMES.contains(&name) || name.starts_with("__")
+}
+
+/// Functions that CUDA declares for plain numbers: a user's function of this name and of such parameters would clash.
+pub fn is_cuda_function(name: &str) -> bool {
+    #[rustfmt::skip]
+    const NAMES: &[&str] = &[
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "brev", "cbrt", "ceil", "clock", "clz",
+        "copysign", "cos", "cosh", "cospi", "div", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp", "exp10",
+        "exp2", "expm1", "fabs", "fdim", "fdivide", "ffs", "floor", "fma", "fmax", "fmin", "fmod", "free", "frexp",
+        "funnel", "hypot", "ilogb", "index", "isfinite", "isinf", "isnan", "j0", "j1", "jn", "labs", "ldexp",
+        "lgamma", "llabs", "llrint", "llround", "log", "log10", "log1p", "log2", "logb", "lrint", "lround",
+        "malloc", "max", "memcpy", "memset", "min", "modf", "nan", "nearbyint", "nextafter", "norm", "norm3d",
+        "norm4d", "normcdf", "normcdfinv", "pow", "rcbrt", "remainder", "remquo", "rhypot", "rint", "rnorm",
+        "round", "rsqrt", "scalbln", "scalbn", "select", "signbit", "sin", "sincos", "sincospi", "sinh", "sinpi",
+        "sqrt", "tan", "tanh", "tgamma", "time", "trunc", "y0", "y1", "yn",
+    ];
+    let stem = name.strip_suffix('f').unwrap_or(name);
+    NAMES.contains(&name) || NAMES.contains(&stem)
+}
+
+/// Names of composite types: `vec3d`, `mat33`, `quat`, `transform`.
+pub fn is_type_name(name: &str) -> bool {
+    let numbered =
+        |stem: &str| name.strip_prefix(stem).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let plain = |stem: &str| {
+        name.strip_prefix(stem)
+            .is_some_and(|rest| rest.is_empty() || crate::types::Scalar::ALL.iter().any(|&s| suffix(s) == rest))
+    };
+    numbered("vec") || numbered("mat") || plain("quat") || plain("transform")
+}

@@ -1,0 +1,472 @@
+//! Leaves SSA form: decides which values share one variable of the text.
+//!
+//! Values interfere when one is alive where the other is assigned. Values that a loop carries share a variable by
+//! construction; further values are joined where that saves a copy and they do not interfere (Chaitin, "Register
+//! allocation and spilling via graph coloring", 1982; here only the coalescing part).
+
+use std::collections::{BTreeSet, HashSet};
+
+use smallvec::SmallVec;
+
+use super::plan::{Form, Plan};
+use super::tree::Var;
+use crate::ids::{Id, IdVec};
+use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId};
+use crate::types::Type;
+
+/// The variable of each value that has one.
+pub struct Variables {
+    of: IdVec<ValueId, Var>,
+    /// The values of each variable, in the order of their numbers.
+    members: Vec<Vec<ValueId>>,
+}
+
+impl Variables {
+    pub fn of(&self, value: ValueId) -> Var {
+        self.of[value]
+    }
+
+    pub fn members(&self) -> impl Iterator<Item = (Var, &[ValueId])> {
+        self.members.iter().enumerate().map(|(n, m)| (Var(n as u32), m.as_slice()))
+    }
+
+    pub fn assign(module: &Module, function: &Function, plan: &Plan) -> Variables {
+        let values = function.values.len();
+        let mut graph = Graph {
+            module,
+            function,
+            plan,
+            edges: vec![HashSet::new(); values],
+            parent: (0..values as u32).map(ValueId).collect(),
+            names: function.values.values().map(|v| v.name.clone()).collect(),
+            copies: Vec::new(),
+        };
+        graph.join_loops(function.entry);
+        let mut live = Live::new();
+        graph.block(function.entry, &mut live, &Context::default());
+        graph.pin_parameters();
+        graph.coalesce();
+        graph.finish()
+    }
+}
+
+type Live = BTreeSet<ValueId>;
+
+/// What the terminators of a block assign, and what is alive after them.
+#[derive(Clone, Default)]
+struct Context {
+    /// `yield`: the values assigned, and what is alive then.
+    yields: (SmallVec<[ValueId; 4]>, Live),
+    /// `continue` of the innermost loop.
+    continues: (SmallVec<[ValueId; 4]>, Live),
+    /// `break` of the innermost loop.
+    breaks: (SmallVec<[ValueId; 4]>, Live),
+}
+
+struct Graph<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    plan: &'a Plan,
+    /// Interference: for the representative of each class, at least one value of each class it interferes with.
+    edges: Vec<HashSet<u32>>,
+    parent: Vec<ValueId>,
+    /// The source name of each class.
+    names: Vec<Option<String>>,
+    /// Pairs that would like to share a variable, the most useful first.
+    copies: Vec<(u8, ValueId, ValueId)>,
+}
+
+impl Graph<'_> {
+    fn find(&mut self, value: ValueId) -> ValueId {
+        let parent = self.parent[value.index()];
+        if parent == value {
+            return value;
+        }
+        let root = self.find(parent);
+        self.parent[value.index()] = root;
+        root
+    }
+
+    fn interferes(&mut self, a: ValueId, b: ValueId) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        let (small, large) = if self.edges[a.index()].len() <= self.edges[b.index()].len() { (a, b) } else { (b, a) };
+        let neighbours: Vec<u32> = self.edges[small.index()].iter().copied().collect();
+        neighbours.into_iter().any(|n| self.find(ValueId(n)) == large)
+    }
+
+    fn join(&mut self, a: ValueId, b: ValueId) {
+        let (a, b) = (self.find(a), self.find(b));
+        if a == b {
+            return;
+        }
+        // The lower number stays, so that parameters represent their class.
+        let (root, other) = if a < b { (a, b) } else { (b, a) };
+        self.parent[other.index()] = root;
+        let edges = std::mem::take(&mut self.edges[other.index()]);
+        self.edges[root.index()].extend(edges);
+        let name = self.names[other.index()].take();
+        if self.names[root.index()].is_none() {
+            self.names[root.index()] = name;
+        }
+    }
+
+    fn edge(&mut self, a: ValueId, b: ValueId) {
+        let (ra, rb) = (self.find(a), self.find(b));
+        if ra != rb {
+            self.edges[ra.index()].insert(b.0);
+            self.edges[rb.index()].insert(a.0);
+        }
+    }
+
+    /// Makes the values that a loop carries share a variable: parameters of its blocks, and results.
+    fn join_loops(&mut self, block: BlockId) {
+        let function = self.function;
+        function.walk(block, &mut |_, inst| {
+            let (groups, first): (SmallVec<[BlockId; 2]>, usize) = match &inst.op {
+                Op::For { body, .. } => (SmallVec::from_slice(&[*body]), 1),
+                Op::While { condition, body, .. } => (SmallVec::from_slice(&[*condition, *body]), 0),
+                _ => return,
+            };
+            for (n, &result) in inst.results.iter().enumerate() {
+                for &block in &groups {
+                    if let Some(&param) = function.blocks[block].params.get(n + first) {
+                        self.join(param, result);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Adds the variables that evaluating a value reads.
+    fn leaves(&self, value: ValueId, out: &mut Live) {
+        match self.plan.form(value) {
+            Form::Variable => {
+                out.insert(value);
+            }
+            Form::Unused => {}
+            Form::Inline => {
+                if let Some(inst) = self.function.def(value) {
+                    self.inst_leaves(inst, out);
+                }
+            }
+        }
+    }
+
+    fn inst_leaves(&self, inst: &Inst, out: &mut Live) {
+        inst.op.for_each_operand(|operand| self.leaves(operand, out));
+        if let Op::If { then, otherwise, .. } = inst.op {
+            for branch in [then, otherwise] {
+                if let Some(Inst { op: Op::Yield(values), .. }) = self.function.terminator(branch) {
+                    values.iter().for_each(|&v| self.leaves(v, out));
+                }
+            }
+        }
+    }
+
+    /// Everything that a block reads, of which its own values do no harm.
+    fn reads_in(&self, block: BlockId, out: &mut Live) {
+        self.function.walk(block, &mut |_, inst| inst.op.for_each_operand(|operand| self.leaves(operand, out)));
+    }
+
+    /// The values of a block and of those nested in it.
+    fn defined_in(&self, block: BlockId, out: &mut Live) {
+        out.extend(&self.function.blocks[block].params);
+        self.function.walk(block, &mut |_, inst| {
+            out.extend(&inst.results);
+            for nested in inst.op.blocks() {
+                out.extend(&self.function.blocks[nested].params);
+            }
+        });
+    }
+
+    /// `targets = sources` at once; `live` is what is alive after it, and becomes what is alive before.
+    fn parallel_copy(&mut self, targets: &[ValueId], sources: &[ValueId], live: &mut Live) {
+        for (n, &target) in targets.iter().enumerate() {
+            let source = sources.get(n).copied().filter(|&s| self.plan.form(s) == Form::Variable);
+            for &other in live.iter() {
+                if Some(other) != source {
+                    self.edge(target, other);
+                }
+            }
+            for &other in &targets[..n] {
+                self.edge(target, other);
+            }
+            if let Some(source) = source {
+                self.copies.push((1, target, source));
+            }
+        }
+        for target in targets {
+            live.remove(target);
+        }
+        for &source in sources {
+            self.leaves(source, live);
+        }
+    }
+
+    /// Walks a block backwards; `live` is what is alive after it, and becomes what is alive before.
+    fn block(&mut self, block: BlockId, live: &mut Live, context: &Context) {
+        let function = self.function;
+        for &id in function.blocks[block].insts.iter().rev() {
+            self.inst(id, &function.insts[id], live, context);
+        }
+    }
+
+    fn inst(&mut self, id: InstId, inst: &Inst, live: &mut Live, context: &Context) {
+        let copy = |graph: &mut Self,
+                    (targets, after): &(SmallVec<[ValueId; 4]>, Live),
+                    sources: &[ValueId],
+                    live: &mut Live| {
+            *live = after.clone();
+            if targets.is_empty() {
+                sources.iter().for_each(|&s| graph.leaves(s, live));
+            } else {
+                graph.parallel_copy(targets, sources, live);
+            }
+        };
+        match &inst.op {
+            Op::Yield(values) => return copy(self, &context.yields, values, live),
+            Op::Continue(values) => return copy(self, &context.continues, values, live),
+            Op::Break(values) => return copy(self, &context.breaks, values, live),
+            Op::Return(values) => return self.function_return(values, live),
+            _ => {}
+        }
+        match &inst.op {
+            Op::If { then, otherwise, .. } if !self.plan.is_expression(id) => {
+                let mut inner = context.clone();
+                inner.yields = (SmallVec::from_slice(&inst.results), live.clone());
+                let mut before = Live::new();
+                for branch in [*then, *otherwise] {
+                    let mut branch_live = live.clone();
+                    self.block(branch, &mut branch_live, &inner);
+                    before.append(&mut branch_live);
+                }
+                *live = before;
+                inst.op.for_each_operand(|operand| self.leaves(operand, live));
+            }
+            Op::For { init, body, .. } => {
+                let params = self.function.blocks[*body].params.clone();
+                let (index, carried) = params.split_first().map_or((None, &[][..]), |(i, c)| (Some(*i), c));
+                let mut header = Live::new();
+                inst.op.for_each_operand(|operand| {
+                    if !init.contains(&operand) {
+                        self.leaves(operand, &mut header);
+                    }
+                });
+                let mut around = self.around_loop(inst, &[*body], live);
+                around.extend(&header);
+                let mut head = around.clone();
+                head.extend(&params);
+                let inner = Context {
+                    yields: (SmallVec::from_slice(carried), head.clone()),
+                    continues: (SmallVec::from_slice(carried), head.clone()),
+                    breaks: (SmallVec::from_slice(&inst.results), live.clone()),
+                };
+                let mut body_live = Live::new();
+                self.block(*body, &mut body_live, &inner);
+                body_live.extend(&around);
+                for &param in &params {
+                    self.define(param, &body_live, &params);
+                }
+                if let Some(index) = index {
+                    body_live.remove(&index);
+                }
+                *live = body_live;
+                live.extend(carried);
+                self.parallel_copy(carried, init, live);
+            }
+            Op::While { init, condition, body } => {
+                let carried = self.function.blocks[*condition].params.clone();
+                let inside = self.function.blocks[*body].params.clone();
+                let around = self.around_loop(inst, &[*condition, *body], live);
+                let mut head = around.clone();
+                head.extend(&carried);
+                let inner = Context {
+                    yields: (SmallVec::from_slice(&carried), head.clone()),
+                    continues: (SmallVec::from_slice(&carried), head.clone()),
+                    breaks: (SmallVec::from_slice(&inst.results), live.clone()),
+                };
+                let mut body_live = Live::new();
+                self.block(*body, &mut body_live, &inner);
+                for &param in &inside {
+                    self.define(param, &body_live, &inside);
+                    body_live.remove(&param);
+                }
+                body_live.extend(&head);
+                let inner = Context { yields: (SmallVec::new(), body_live), ..Context::default() };
+                let mut condition_live = Live::new();
+                self.block(*condition, &mut condition_live, &inner);
+                condition_live.extend(&head);
+                for &param in &carried {
+                    self.define(param, &condition_live, &carried);
+                }
+                *live = condition_live;
+                self.parallel_copy(&carried, init, live);
+            }
+            _ => self.plain(inst, live),
+        }
+    }
+
+    /// An instruction without blocks of its own, or an `if` printed as an expression.
+    fn plain(&mut self, inst: &Inst, live: &mut Live) {
+        let variables: Vec<ValueId> =
+            inst.results.iter().copied().filter(|&r| self.plan.form(r) == Form::Variable).collect();
+        if variables.is_empty() && !inst.results.is_empty() {
+            // Printed where it is used, or not at all; its operands count there.
+            return;
+        }
+        for &result in &variables {
+            self.define(result, live, &variables);
+        }
+        for result in &variables {
+            live.remove(result);
+        }
+        self.assigned_before_reading(inst);
+        self.inst_leaves(inst, live);
+    }
+
+    /// Some results get a first value before the other operands are read; these may not share their variable.
+    fn assigned_before_reading(&mut self, inst: &Inst) {
+        match &inst.op {
+            Op::Insert(base, ..) => {
+                let mut others = Live::new();
+                inst.op.for_each_operand(|operand| {
+                    if operand != *base {
+                        self.leaves(operand, &mut others);
+                    }
+                });
+                others.remove(base);
+                for &other in &others {
+                    self.edge(inst.results[0], other);
+                }
+                if self.plan.form(*base) == Form::Variable {
+                    self.copies.push((0, inst.results[0], *base));
+                }
+            }
+            Op::Call(callee, args) => {
+                let results = &self.module.functions[*callee].results;
+                for (&result, info) in inst.results.iter().zip(results) {
+                    let ResultRole::ByRef(n) = info.role else { continue };
+                    let Some(&argument) = args.get(n as usize) else { continue };
+                    let mut others = Live::new();
+                    args.iter().filter(|&&a| a != argument).for_each(|&a| self.leaves(a, &mut others));
+                    for &other in &others {
+                        self.edge(result, other);
+                    }
+                    if self.plan.form(argument) == Form::Variable {
+                        self.copies.push((0, result, argument));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn define(&mut self, value: ValueId, live: &Live, together: &[ValueId]) {
+        for &other in live.iter().chain(together) {
+            self.edge(value, other);
+        }
+    }
+
+    /// What is alive all through a loop: what it reads from outside, and what is read after it.
+    fn around_loop(&self, inst: &Inst, blocks: &[BlockId], after: &Live) -> Live {
+        let (mut reads, mut own) = (Live::new(), Live::new());
+        for &block in blocks {
+            self.reads_in(block, &mut reads);
+            self.defined_in(block, &mut own);
+        }
+        let mut around: Live = reads.difference(&own).copied().collect();
+        around.extend(after.iter().filter(|v| !inst.results.contains(v)));
+        around
+    }
+
+    /// Values for the caller go into the parameters taken by reference.
+    fn function_return(&mut self, values: &[ValueId], live: &mut Live) {
+        let (mut targets, mut sources) = (Vec::new(), Vec::new());
+        *live = Live::new();
+        for (&value, info) in values.iter().zip(&self.function.results) {
+            if let ResultRole::ByRef(n) = info.role
+                && let Some(&param) = self.function.params().get(n as usize)
+            {
+                targets.push(param);
+                sources.push(value);
+            } else {
+                // The text evaluates what it returns last.
+                self.leaves(value, live);
+            }
+        }
+        live.extend(&targets);
+        self.parallel_copy(&targets, &sources, live);
+    }
+
+    /// The parameters of a kernel keep their values from thread to thread of the loop around the body. Parameters taken
+    /// by reference are alive to the end.
+    fn pin_parameters(&mut self) {
+        let params = self.function.params().to_vec();
+        for &a in &params {
+            self.define(a, &Live::new(), &params);
+        }
+        if self.function.is_kernel() {
+            for value in self.function.values.ids() {
+                for &param in &params {
+                    self.edge(param, value);
+                }
+            }
+        }
+    }
+
+    fn coalesce(&mut self) {
+        self.same_names();
+        let mut copies = std::mem::take(&mut self.copies);
+        copies.sort_by_key(|&(priority, ..)| priority);
+        for (_, a, b) in copies {
+            let (a, b) = (self.find(a), self.find(b));
+            let (na, nb) = (&self.names[a.index()], &self.names[b.index()]);
+            let names_agree = na.is_none() || nb.is_none() || na == nb;
+            let same_type = self.function.ty(a) == self.function.ty(b);
+            let can_change = !matches!(self.function.ty(a), Type::Local(_));
+            if a != b && names_agree && same_type && can_change && !self.interferes(a, b) {
+                self.join(a, b);
+            }
+        }
+    }
+
+    /// `x = ...; x = f(x)` in one block is one variable.
+    fn same_names(&mut self) {
+        let function = self.function;
+        for block in function.blocks.ids() {
+            let data = &function.blocks[block];
+            let results = data.insts.iter().flat_map(|&i| function.insts[i].results.iter());
+            let mut seen: Vec<(&str, ValueId)> = Vec::new();
+            for &value in data.params.iter().chain(results) {
+                let Some(name) = &function.values[value].name else { continue };
+                if self.plan.form(value) != Form::Variable {
+                    continue;
+                }
+                let earlier = seen.iter_mut().find(|(n, v)| n == name && function.ty(*v) == function.ty(value));
+                match earlier {
+                    Some((_, previous)) => {
+                        self.copies.push((2, *previous, value));
+                        *previous = value;
+                    }
+                    None => seen.push((name, value)),
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Variables {
+        let mut numbers = vec![None; self.parent.len()];
+        let mut members: Vec<Vec<ValueId>> = Vec::new();
+        let mut of = IdVec::new();
+        for value in self.function.values.ids() {
+            let root = self.find(value).index();
+            let number = *numbers[root].get_or_insert_with(|| {
+                members.push(Vec::new());
+                members.len() - 1
+            });
+            members[number].push(value);
+            of.push(Var(number as u32));
+        }
+        Variables { of, members }
+    }
+}

@@ -1,0 +1,384 @@
+//! Which indices are known not to be negative, and which are affine in the thread's last coordinate?
+//!
+//! The host runs the threads of a row in an inner loop over the last coordinate j. Where the index of an access is
+//! `a*j + b`, with b the same for the whole row, the j for which it is in bounds are an interval, found before the loop:
+//! inside it the loop runs without checks and can be vectorised. [`Guards`] collects these conditions while the body is
+//! lowered and then emits the interval.
+//!
+//! Forms hold for 32-bit arithmetic that wraps: the exact value of a form equals the computed one modulo 2^32, and a value
+//! inside `0..extent` is less than 2^31, so once the exact value is known to be inside, both are the same.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::builder::{Block, IntCompare, Llvm, Val};
+use crate::ir::BinaryOp;
+use crate::types::Scalar;
+
+/// What a form is made of, besides the inner coordinate: a 32-bit value, as an exact integer.
+#[derive(Clone, PartialEq, Debug)]
+enum Leaf {
+    /// The same for all threads of a row, and computed before it.
+    Invariant { value: Val, signed: bool },
+    /// The product of two invariants.
+    Product([(Val, bool); 2]),
+    /// The int32 variable of a `for` whose range is the same for all threads of a row.
+    Variable { value: Val, least: Rc<Affine>, most: Rc<Affine> },
+}
+
+/// `inner * j + sum of coefficient * leaf + constant`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Affine {
+    inner: i64,
+    terms: SmallVec<[(i64, Leaf); 2]>,
+    constant: i64,
+}
+
+/// Bounds that keep exact values inside 64 bits: at most 4 terms of at most 2^20 * 2^32, and one product below 2^62.
+const MAX_FACTOR: i64 = 1 << 20;
+const MAX_TERMS: usize = 4;
+const MAX_CONSTANT: i64 = 1 << 33;
+
+impl Affine {
+    fn constant(value: i64) -> Affine {
+        Affine { constant: value, ..Affine::default() }
+    }
+
+    fn plus(&self, other: &Affine, sign: i64) -> Option<Affine> {
+        let mut sum = self.clone();
+        sum.inner += sign * other.inner;
+        sum.constant += sign * other.constant;
+        for (factor, leaf) in &other.terms {
+            match sum.terms.iter_mut().find(|(_, l)| l == leaf) {
+                Some(term) => term.0 += sign * factor,
+                None => sum.terms.push((sign * factor, leaf.clone())),
+            }
+        }
+        sum.terms.retain(|(factor, _)| *factor != 0);
+        sum.bounded()
+    }
+
+    fn times(&self, factor: i64) -> Option<Affine> {
+        if factor.abs() > MAX_FACTOR {
+            return None;
+        }
+        let mut product = self.clone();
+        product.inner *= factor;
+        product.constant *= factor;
+        product.terms.iter_mut().for_each(|term| term.0 *= factor);
+        product.terms.retain(|(factor, _)| *factor != 0);
+        product.bounded()
+    }
+
+    fn bounded(self) -> Option<Affine> {
+        let products = self.terms.iter().filter(|(_, leaf)| matches!(leaf, Leaf::Product(_)));
+        let small = |n: i64| n.abs() <= MAX_FACTOR;
+        let fits = small(self.inner)
+            && self.terms.len() <= MAX_TERMS
+            && self.constant.abs() <= MAX_CONSTANT
+            && self.terms.iter().all(|(factor, leaf)| match leaf {
+                Leaf::Product(_) => factor.abs() == 1,
+                _ => small(*factor),
+            })
+            && products.count() <= 1;
+        fits.then_some(self)
+    }
+
+    /// The leaf, where the form is nothing else.
+    fn as_invariant(&self) -> Option<(Val, bool)> {
+        match &self.terms[..] {
+            [(1, Leaf::Invariant { value, signed })] if self.inner == 0 && self.constant == 0 => {
+                Some((*value, *signed))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value without the inner part, as i64: at the cursor for the present turn of the loops around it (`bound` None),
+    /// or its least or greatest value over them.
+    fn emit(&self, ll: &Llvm, bound: Option<Bound>) -> Val {
+        let extend =
+            |value: Val, signed: bool| if signed { ll.sext(value, ll.i64()) } else { ll.zext(value, ll.i64()) };
+        let mut sum = None;
+        for (factor, leaf) in &self.terms {
+            let value = match (leaf, bound) {
+                (Leaf::Invariant { value, signed }, _) => extend(*value, *signed),
+                (Leaf::Product([a, b]), _) => ll.mul_nsw(extend(a.0, a.1), extend(b.0, b.1)),
+                (Leaf::Variable { value, .. }, None) => extend(*value, true),
+                (Leaf::Variable { least, most, .. }, Some(bound)) => {
+                    let bound = if *factor < 0 { bound.opposite() } else { bound };
+                    if bound == Bound::Least { least.emit(ll, Some(bound)) } else { most.emit(ll, Some(bound)) }
+                }
+            };
+            let scaled = if *factor == 1 { value } else { ll.mul_nsw(value, ll.const_i64(*factor)) };
+            sum = Some(sum.map_or(scaled, |s| ll.add_nsw(s, scaled)));
+        }
+        let constant = ll.const_i64(self.constant);
+        match sum {
+            None => constant,
+            Some(sum) if self.constant == 0 => sum,
+            Some(sum) => ll.add_nsw(sum, constant),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bound {
+    Least,
+    Most,
+}
+
+impl Bound {
+    fn opposite(self) -> Bound {
+        if self == Bound::Least { Bound::Most } else { Bound::Least }
+    }
+}
+
+/// The range of a `for` loop; `step` where it is a constant.
+#[derive(Clone, Copy)]
+pub struct LoopRange {
+    pub start: Val,
+    pub end: Val,
+    pub step: Option<i64>,
+}
+
+/// What is known about values of one LLVM function.
+#[derive(Default)]
+pub struct Facts {
+    non_negative: HashSet<Val>,
+    /// Less than the type's greatest value.
+    below_greatest: HashSet<Val>,
+    /// Only filled in the host's fast loop.
+    forms: HashMap<Val, Affine>,
+    affine: bool,
+}
+
+impl Facts {
+    /// Starts to follow affine forms. `inner` is the last coordinate (i32).
+    pub fn follow_affine(&mut self, inner: Val) {
+        self.affine = true;
+        self.forms.insert(inner, Affine { inner: 1, ..Affine::default() });
+    }
+
+    /// A 32-bit value that is computed before the row.
+    pub fn set_invariant(&mut self, value: Val, signed: bool) {
+        if self.affine {
+            let terms = SmallVec::from_iter([(1, Leaf::Invariant { value, signed })]);
+            self.forms.insert(value, Affine { terms, ..Affine::default() });
+        }
+    }
+
+    /// A thread coordinate or an extent: not negative, and less than the greatest value if it is a coordinate.
+    pub fn set_non_negative(&mut self, value: Val) {
+        self.non_negative.insert(value);
+    }
+
+    pub fn set_below_greatest(&mut self, value: Val) {
+        self.below_greatest.insert(value);
+    }
+
+    pub fn is_non_negative(&self, ll: &Llvm, value: Val) -> bool {
+        ll.as_int(value).map_or_else(|| self.non_negative.contains(&value), |n| n >= 0)
+    }
+
+    fn form(&self, ll: &Llvm, value: Val) -> Option<Affine> {
+        match ll.as_int(value) {
+            Some(constant) => Some(Affine::constant(constant)),
+            None => self.forms.get(&value).cloned(),
+        }
+    }
+
+    /// Learns about `result = x op y`.
+    pub fn binary(&mut self, ll: &Llvm, op: BinaryOp, s: Scalar, x: Val, y: Val, result: Val) {
+        if !s.is_int() || ll.as_int(result).is_some() {
+            return;
+        }
+        if s.is_signed_int() {
+            let (px, py) = (self.is_non_negative(ll, x), self.is_non_negative(ll, y));
+            let one_more = |a, b| ll.as_int(b) == Some(1) && self.below_greatest.contains(&a) && px && py;
+            let non_negative = match op {
+                BinaryOp::And | BinaryOp::Max => px || py,
+                BinaryOp::Min | BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Or | BinaryOp::Xor => px && py,
+                BinaryOp::Rem | BinaryOp::Shr => px,
+                BinaryOp::Add => one_more(x, y) || one_more(y, x),
+                _ => false,
+            };
+            if non_negative {
+                self.non_negative.insert(result);
+            }
+        }
+        if !self.affine || !matches!(s, Scalar::I32 | Scalar::U32) {
+            return;
+        }
+        let (Some(fx), Some(fy)) = (self.form(ll, x), self.form(ll, y)) else { return };
+        let form = match op {
+            BinaryOp::Add => fx.plus(&fy, 1),
+            BinaryOp::Sub => fx.plus(&fy, -1),
+            BinaryOp::Mul => match (ll.as_int(x), ll.as_int(y)) {
+                (_, Some(n)) => fx.times(n),
+                (Some(n), _) => fy.times(n),
+                _ => fx.as_invariant().zip(fy.as_invariant()).filter(|(a, b)| a.1 && b.1).map(|(a, b)| Affine {
+                    terms: SmallVec::from_iter([(1, Leaf::Product([a, b]))]),
+                    ..Affine::default()
+                }),
+            },
+            BinaryOp::Shl => match ll.as_int(y) {
+                Some(n @ 0..=20) => fx.times(1 << n),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(form) = form {
+            self.forms.insert(result, form);
+        }
+    }
+
+    /// Learns about a conversion between integers.
+    pub fn cast(&mut self, from: Scalar, to: Scalar, x: Val, result: Val) {
+        let widens = to.is_signed_int() && from.is_int() && to.bits() > from.bits();
+        if widens && (from.is_unsigned_int() || self.non_negative.contains(&x)) {
+            self.non_negative.insert(result);
+        }
+    }
+
+    /// Learns about the variable of a `for`.
+    pub fn loop_variable(&mut self, ll: &Llvm, s: Scalar, variable: Val, range: LoopRange) {
+        let LoopRange { start, end, step: Some(step) } = range else { return };
+        let up = step > 0;
+        if s.is_signed_int() {
+            let from = if up { start } else { end };
+            let fits = if up { 0 } else { -1 };
+            if self.is_non_negative(ll, from) || ll.as_int(from).is_some_and(|n| n >= fits) {
+                self.non_negative.insert(variable);
+            }
+            if up {
+                self.below_greatest.insert(variable);
+            }
+        }
+        if !self.affine || s != Scalar::I32 || step == 0 {
+            return;
+        }
+        let (Some(start), Some(end)) = (self.form(ll, start), self.form(ll, end)) else { return };
+        // Only ranges of single invariants or constants, exact by themselves: a sum may have wrapped.
+        let exact = |form: &Affine| {
+            form.terms.is_empty() && form.inner == 0 || form.as_invariant().is_some_and(|(_, signed)| signed)
+        };
+        if !exact(&start) || !exact(&end) {
+            return;
+        }
+        let last = end.plus(&Affine::constant(if up { 1 } else { -1 }), -1);
+        let Some(last) = last else { return };
+        let (least, most) = if up { (start, last) } else { (last, start) };
+        let leaf = Leaf::Variable { value: variable, least: Rc::new(least), most: Rc::new(most) };
+        self.forms.insert(variable, Affine { terms: SmallVec::from_iter([(1, leaf)]), ..Affine::default() });
+    }
+}
+
+/// What must hold for the check-free loop over a row.
+pub struct Guards {
+    /// The last coordinate as i64.
+    pub coordinate: Val,
+    /// Extents and strides of array parameters: known before the row.
+    pub known: HashSet<Val>,
+    within: Vec<(Affine, Val)>,
+    strides: Vec<(Val, u32)>,
+}
+
+/// Guards beyond this cost more than they save; further accesses are checked in place.
+const MAX_GUARDS: usize = 100;
+
+impl Guards {
+    pub fn new(coordinate: Val, known: HashSet<Val>) -> Guards {
+        Guards { coordinate, known, within: Vec::new(), strides: Vec::new() }
+    }
+
+    /// The fast loop may take this stride to be `size`: false when it is not known before the row.
+    pub fn require_stride(&mut self, stride: Val, size: u32) -> bool {
+        let known = self.known.contains(&stride);
+        if known && !self.strides.contains(&(stride, size)) {
+            self.strides.push((stride, size));
+        }
+        known
+    }
+
+    /// The index as i64 at the cursor, in bounds in the fast loop; None when that cannot be guarded.
+    pub fn require_within(&mut self, ll: &Llvm, facts: &Facts, index: Val, extent: Val) -> Option<Val> {
+        if !self.known.contains(&extent) && ll.as_int(extent).is_none() {
+            return None;
+        }
+        let form = facts.form(ll, index)?;
+        let guard = (form, extent);
+        if !self.within.contains(&guard) {
+            if self.within.len() == MAX_GUARDS {
+                return None;
+            }
+            self.within.push(guard.clone());
+        }
+        let form = guard.0;
+        let rest = form.emit(ll, None);
+        Some(match form.inner {
+            0 => rest,
+            factor => {
+                let scaled =
+                    if factor == 1 { self.coordinate } else { ll.mul_nsw(self.coordinate, ll.const_i64(factor)) };
+                if ll.as_int(rest) == Some(0) { scaled } else { ll.add_nsw(scaled, rest) }
+            }
+        })
+    }
+
+    /// Emits the part of `low..high` (i64) in which all guards hold, in `block`, whose end is still open.
+    pub fn emit(&self, ll: &Llvm, block: Block, low: Val, high: Val) -> (Val, Val) {
+        ll.position_at_end(block);
+        let min = |a, b| ll.intrinsic("llvm.smin", &[ll.i64()], &[a, b]);
+        let max = |a, b| ll.intrinsic("llvm.smax", &[ll.i64()], &[a, b]);
+        let one = ll.const_i64(1);
+        let (mut first, mut end) = (low, high);
+        let mut ok = ll.bool(true);
+        for (stride, size) in &self.strides {
+            ok = ll.and(ok, ll.eq(*stride, ll.const_i32(*size as i32)));
+        }
+        for (form, extent) in &self.within {
+            let extent = ll.sext(*extent, ll.i64());
+            let least = form.emit(ll, Some(Bound::Least));
+            let most = form.emit(ll, Some(Bound::Most));
+            match form.inner {
+                0 => {
+                    ok = ll.and(ok, ll.icmp(IntCompare::SignedGe, least, ll.const_i64(0)));
+                    ok = ll.and(ok, ll.icmp(IntCompare::SignedLt, most, extent));
+                }
+                a if a > 0 => {
+                    // a*j + least >= 0 and a*j + most < extent.
+                    first = max(first, ceil_div(ll, ll.neg(least), a));
+                    end = min(end, ceil_div(ll, ll.sub(extent, most), a));
+                }
+                a => {
+                    first = max(first, ll.add(floor_div(ll, ll.sub(most, extent), -a), one));
+                    end = min(end, ll.add(floor_div(ll, least, -a), one));
+                }
+            }
+        }
+        let end = ll.select(ok, max(end, first), low);
+        let first = ll.select(ok, first, low);
+        // Still inside low..high: bounds may lie beyond either.
+        let first = min(first, high);
+        (first, max(first, min(end, high)))
+    }
+}
+
+fn floor_div(ll: &Llvm, x: Val, by: i64) -> Val {
+    if by == 1 {
+        return x;
+    }
+    if by.count_ones() == 1 {
+        return ll.ashr(x, ll.const_i64(i64::from(by.trailing_zeros())));
+    }
+    let negative = ll.icmp(IntCompare::SignedLt, x, ll.const_i64(0));
+    let biased = ll.select(negative, ll.sub(x, ll.const_i64(by - 1)), x);
+    ll.sdiv(biased, ll.const_i64(by))
+}
+
+fn ceil_div(ll: &Llvm, x: Val, by: i64) -> Val {
+    if by == 1 { x } else { floor_div(ll, ll.add(x, ll.const_i64(by - 1)), by) }
+}

@@ -1,0 +1,172 @@
+//! How do atomics reach memory? With one instruction where LLVM has it for the type, by a compare-and-swap loop otherwise.
+//!
+//! Order is relaxed; the scope is the device. On local memory, which only its thread sees, a plain read and write do.
+//! NVIDIA's `red`/`atom.add.f32` on global memory flushes subnormals (PTX ISA, "atom"): the one place where device code
+//! differs from rule 9.
+
+use super::builder::{IntCompare, Rmw, Val};
+use super::lower::{Frame, Lower, Scalars};
+use crate::ir::{AtomicOp, BinaryOp, Inst, Path, ValueId};
+use crate::types::{Scalar, Type};
+
+impl<'a> Lower<'_, 'a> {
+    #[allow(clippy::too_many_arguments)]
+    pub fn atomic(
+        &mut self,
+        frame: &Frame<'a>,
+        op: AtomicOp,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        value: ValueId,
+        inst: &'a Inst,
+    ) -> Scalars {
+        let operands = [frame.get(value).clone()];
+        self.update(frame, array, index, path, inst, |lower, s, pointer, local, k| {
+            let operand = operands[0][k];
+            if local {
+                let old = lower.read(s, pointer);
+                let new = lower.combine(op, s, old, operand);
+                lower.write(s, pointer, new);
+                old
+            } else {
+                lower.atomic_scalar(op, s, pointer, operand)
+            }
+        })
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub fn atomic_cas(
+        &mut self,
+        frame: &Frame<'a>,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        expected: ValueId,
+        new: ValueId,
+        inst: &'a Inst,
+    ) -> Scalars {
+        let (expected, new) = (frame.get(expected).clone(), frame.get(new).clone());
+        self.update(frame, array, index, path, inst, |lower, s, pointer, local, k| {
+            let (ll, ops) = (lower.ll, lower.ops);
+            let (wanted, replacement) = (ops.to_bits(s, expected[k]), ops.to_bits(s, new[k]));
+            let old = if local {
+                let old = ops.to_bits(s, lower.read(s, pointer));
+                let next = ll.select(ll.eq(old, wanted), replacement, old);
+                lower.write(s, pointer, ops.from_bits(s, next));
+                old
+            } else {
+                ll.atomic_cas(pointer, wanted, replacement, s.size()).0
+            };
+            ops.from_bits(s, old)
+        })
+    }
+
+    /// Finds the place of an atomic and applies `each` to every scalar of the part: scalar type, address, whether it is
+    /// local, position.
+    fn update(
+        &mut self,
+        frame: &Frame<'a>,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        inst: &'a Inst,
+        each: impl Fn(&mut Self, Scalar, Val, bool, usize) -> Val,
+    ) -> Scalars {
+        let Some(&result) = inst.results.first() else { return Scalars::new() };
+        let place = self.place(frame, array, index, inst.span);
+        self.checked(&place, frame.ty(result), |lower| {
+            let part = lower.part(frame, &place, path);
+            lower.when(part.exists, |lower| {
+                let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
+                let count = part.ty.scalar_count().unwrap_or(1);
+                (0..count)
+                    .map(|k| {
+                        let pointer = lower.ll.offset_by(part.pointer, u64::from(k * s.size()));
+                        each(lower, s, pointer, place.is_local, k as usize)
+                    })
+                    .collect()
+            })
+        })
+    }
+
+    fn read(&mut self, s: Scalar, pointer: Val) -> Val {
+        self.load_value(pointer, Type::Scalar(s))[0]
+    }
+
+    fn write(&mut self, s: Scalar, pointer: Val, value: Val) {
+        self.store_value(pointer, Type::Scalar(s), &Scalars::from_slice(&[value]));
+    }
+
+    /// The new value.
+    fn combine(&self, op: AtomicOp, s: Scalar, old: Val, operand: Val) -> Val {
+        let op = match op {
+            AtomicOp::Add => BinaryOp::Add,
+            AtomicOp::Sub => BinaryOp::Sub,
+            AtomicOp::Min => BinaryOp::Min,
+            AtomicOp::Max => BinaryOp::Max,
+            AtomicOp::And => BinaryOp::And,
+            AtomicOp::Or => BinaryOp::Or,
+            AtomicOp::Xor => BinaryOp::Xor,
+            AtomicOp::Exchange => return operand,
+        };
+        // bool adds as "or".
+        let op = if s == Scalar::Bool && op == BinaryOp::Add { BinaryOp::Or } else { op };
+        self.ops.binary(op, s, old, operand)
+    }
+
+    fn atomic_scalar(&mut self, op: AtomicOp, s: Scalar, pointer: Val, operand: Val) -> Val {
+        let signed = s.is_signed_int();
+        let rmw = match op {
+            AtomicOp::Exchange => Some(Rmw::Exchange),
+            AtomicOp::Add | AtomicOp::Sub if matches!(s, Scalar::F32 | Scalar::F64) => {
+                let operand = if op == AtomicOp::Sub { self.ll.fneg(operand) } else { operand };
+                return self.ll.atomic_rmw(Rmw::FloatAdd, pointer, operand, s.size());
+            }
+            _ if s.is_float() => None,
+            AtomicOp::And => Some(Rmw::And),
+            AtomicOp::Or => Some(Rmw::Or),
+            AtomicOp::Xor => Some(Rmw::Xor),
+            _ if s == Scalar::Bool => None,
+            AtomicOp::Add => Some(Rmw::Add),
+            AtomicOp::Sub => Some(Rmw::Sub),
+            AtomicOp::Min => Some(if signed { Rmw::SignedMin } else { Rmw::UnsignedMin }),
+            AtomicOp::Max => Some(if signed { Rmw::SignedMax } else { Rmw::UnsignedMax }),
+        };
+        match rmw {
+            Some(rmw) => {
+                let bits = self.ops.to_bits(s, operand);
+                self.ops.from_bits(s, self.ll.atomic_rmw(rmw, pointer, bits, s.size()))
+            }
+            None => self.cas_loop(s, pointer, |lower, old| lower.combine(op, s, old, operand)),
+        }
+    }
+
+    /// Replaces the value at `pointer` by `change` of it; gives the old value. Stops without a write when the bits would
+    /// not change.
+    fn cas_loop(&mut self, s: Scalar, pointer: Val, change: impl Fn(&mut Self, Val) -> Val) -> Val {
+        let (ll, ops) = (self.ll, self.ops);
+        let bits_ty = ll.int_ty(s.size() * 8);
+        let (before, turn) = (ll.current_block(), ll.block(self.llvm_function, "retry"));
+        let (swap, done) = (ll.block(self.llvm_function, "swap"), ll.block(self.llvm_function, "swapped"));
+        let seen = ll.load_atomic(bits_ty, pointer, s.size());
+        ll.br(turn);
+        ll.position_at_end(turn);
+        let old = ll.phi(bits_ty);
+        ll.add_incoming(old, seen, before);
+        let value = ops.from_bits(s, old);
+        let new = change(self, value);
+        let new = ops.to_bits(s, new);
+        ll.cond_br(ll.icmp(IntCompare::Eq, new, old), done, swap);
+        let unchanged_from = turn;
+        ll.position_at_end(swap);
+        let (found, stored) = ll.atomic_cas(pointer, old, new, s.size());
+        ll.add_incoming(old, found, swap);
+        ll.cond_br(stored, done, turn);
+        ll.position_at_end(done);
+        let result = ll.phi(bits_ty);
+        ll.add_incoming(result, old, unchanged_from);
+        ll.add_incoming(result, old, swap);
+        ops.from_bits(s, result)
+    }
+}

@@ -1,0 +1,271 @@
+//! How does structured control flow become basic blocks? Values that change become one phi per scalar.
+
+use smallvec::SmallVec;
+
+use super::affine::LoopRange;
+use super::builder::{Block, Func, IntCompare, Llvm, Ty, Val};
+use super::lower::{End, Frame, Lower, Scalars};
+use crate::codegen::abi::HostStatus;
+use crate::ir::{BlockId, Inst, Op, ValueId};
+use crate::types::Scalar;
+
+/// A block that several ways lead to, with a phi for each value they bring.
+pub struct Join {
+    pub block: Block,
+    phis: Scalars,
+    ways: u32,
+}
+
+impl Join {
+    /// A new block after those of `function`; the cursor stays.
+    pub fn new(ll: &Llvm, function: Func, name: &str, types: &[Ty]) -> Join {
+        let here = ll.current_block();
+        let block = ll.block(function, name);
+        ll.position_at_end(block);
+        let phis = types.iter().map(|ty| ll.phi(*ty)).collect();
+        ll.position_at_end(here);
+        Join { block, phis, ways: 0 }
+    }
+
+    /// Leaves the current block for this one, bringing `values`.
+    pub fn jump(&mut self, ll: &Llvm, values: &[Val]) {
+        self.come_from_here(ll, values);
+        ll.br(self.block);
+    }
+
+    /// Like [`Self::jump`] for a branch that the caller builds.
+    pub fn come_from_here(&mut self, ll: &Llvm, values: &[Val]) {
+        let from = ll.current_block();
+        for (phi, value) in self.phis.iter().zip(values) {
+            ll.add_incoming(*phi, *value, from);
+        }
+        self.ways += 1;
+    }
+
+    /// Moves the cursor here; gives the values that were brought. A block that nothing leads to is valid and is removed
+    /// by the optimiser.
+    pub fn enter(self, ll: &Llvm) -> Scalars {
+        ll.position_at_end(self.block);
+        self.phis
+    }
+
+    pub fn is_reached(&self) -> bool {
+        self.ways > 0
+    }
+}
+
+/// Where `break` and `continue` of a loop go.
+pub struct LoopContext {
+    pub exit: Join,
+    pub next: Join,
+}
+
+impl<'a> Lower<'_, 'a> {
+    /// An `if`, `for` or `while`. False when nothing after it is reached.
+    pub fn control(&mut self, frame: &mut Frame<'a>, inst: &'a Inst) -> bool {
+        match &inst.op {
+            Op::If { condition, then, otherwise } => self.if_(frame, inst, *condition, *then, *otherwise),
+            Op::For { start, end, step, init, body } => {
+                self.for_(frame, inst, [*start, *end, *step], init, *body);
+                true
+            }
+            Op::While { init, condition, body } => {
+                self.while_(frame, inst, init, *condition, *body);
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn join(&self, name: &str, types: &[Ty]) -> Join {
+        Join::new(self.ll, self.llvm_function, name, types)
+    }
+
+    fn types_of(&self, frame: &Frame<'a>, values: &[ValueId]) -> SmallVec<[Ty; 4]> {
+        values.iter().flat_map(|v| self.leaf_types(frame.ty(*v))).collect()
+    }
+
+    /// Hands flattened values out to `targets`.
+    fn bind(&mut self, frame: &mut Frame<'a>, targets: &[ValueId], flat: Scalars) {
+        let mut flat = flat.into_iter();
+        for &target in targets {
+            let count = super::flatten::leaf_count(frame.ty(target), &self.ir.structs);
+            let scalars = flat.by_ref().take(count).collect();
+            self.define(frame, target, scalars);
+        }
+    }
+
+    fn if_(
+        &mut self,
+        frame: &mut Frame<'a>,
+        inst: &'a Inst,
+        condition: ValueId,
+        then: BlockId,
+        otherwise: BlockId,
+    ) -> bool {
+        let ll = self.ll;
+        let mut join = self.join("endif", &self.types_of(frame, &inst.results));
+        let (then_block, else_block) = (ll.block(self.llvm_function, "then"), ll.block(self.llvm_function, "else"));
+        ll.cond_br(frame.scalar(condition), then_block, else_block);
+        for (block, body) in [(then_block, then), (else_block, otherwise)] {
+            ll.position_at_end(block);
+            if let End::Yield(values) = self.block(frame, body, false) {
+                join.jump(ll, &values);
+            }
+        }
+        if !join.is_reached() {
+            ll.delete_block(join.block);
+            return false;
+        }
+        let values = join.enter(ll);
+        self.bind(frame, &inst.results, values);
+        true
+    }
+
+    fn for_(
+        &mut self,
+        frame: &mut Frame<'a>,
+        inst: &'a Inst,
+        [start, end, step]: [ValueId; 3],
+        init: &[ValueId],
+        body: BlockId,
+    ) {
+        let ll = self.ll;
+        let s = frame.scalar_ty(start);
+        let signed = s.is_signed_int();
+        let ty = self.ops.ty(s);
+        let (first, limit, stride) = (frame.scalar(start), frame.scalar(end), frame.scalar(step));
+        let carried: Vec<Ty> = self.types_of(frame, init).to_vec();
+        let (zero, one) = (ll.int(ty, 0), ll.int(ty, 1));
+        let unit = match ll.as_int(stride) {
+            Some(1) => Some(true),
+            Some(-1) if signed => Some(false),
+            _ => None,
+        };
+        // Other steps count turns, so that nothing overflows.
+        let turns = if unit.is_some() { None } else { Some(self.trip_count(s, first, limit, stride)) };
+
+        // The header's phis: the loop variable, the counter where there is one, the carried values.
+        let mut types = vec![ty];
+        types.extend(turns.map(|_| ty));
+        types.extend(&carried);
+        let mut header = self.join("for", &types);
+        let next = self.join("next", &carried);
+        let mut exit = self.join("endfor", &self.types_of(frame, &inst.results));
+        let body_block = ll.block(self.llvm_function, "body");
+
+        let mut initial: Scalars = SmallVec::from_slice(&[first]);
+        initial.extend(turns.map(|_| zero));
+        initial.extend(frame.flat(init));
+        header.jump(ll, &initial);
+        let header_phis = header.phis.clone();
+        ll.position_at_end(header.block);
+        let i = header_phis[0];
+        let values: Scalars = header_phis[types.len() - carried.len()..].iter().copied().collect();
+        let more = match (unit, turns) {
+            (_, Some(turns)) => ll.icmp(IntCompare::UnsignedLt, header_phis[1], turns),
+            (Some(false), _) => ll.icmp(IntCompare::SignedGt, i, limit),
+            _ if signed => ll.icmp(IntCompare::SignedLt, i, limit),
+            _ => ll.icmp(IntCompare::UnsignedLt, i, limit),
+        };
+        exit.come_from_here(ll, &values);
+        ll.cond_br(more, body_block, exit.block);
+
+        ll.position_at_end(body_block);
+        self.facts.loop_variable(ll, s, i, LoopRange { start: first, end: limit, step: ll.as_int(stride) });
+        let params = &frame.function.blocks[body].params;
+        if let Some((&variable, rest)) = params.split_first() {
+            self.define(frame, variable, SmallVec::from_slice(&[i]));
+            self.bind(frame, rest, values);
+        }
+        frame.loops.push(LoopContext { exit, next });
+        let ended = self.block(frame, body, false);
+        let Some(LoopContext { exit, mut next }) = frame.loops.pop() else { return };
+        if let End::Yield(values) = ended {
+            next.jump(ll, &values);
+        }
+        if next.is_reached() {
+            let values = next.enter(ll);
+            let advanced = match unit {
+                Some(true) if signed => ll.add_nsw(i, one),
+                Some(false) => ll.sub_nsw(i, one),
+                _ => ll.add(i, stride),
+            };
+            let mut again: Scalars = SmallVec::from_slice(&[advanced]);
+            again.extend(turns.map(|_| ll.add(header_phis[1], one)));
+            again.extend(values);
+            header.jump(ll, &again);
+        } else {
+            ll.delete_block(next.block);
+        }
+        let values = exit.enter(ll);
+        self.bind(frame, &inst.results, values);
+    }
+
+    /// The number of turns of a `for`, as an unsigned number of the loop variable's type.
+    fn trip_count(&mut self, s: Scalar, start: Val, end: Val, step: Val) -> Val {
+        let ll = self.ll;
+        let ty = self.ops.ty(s);
+        let (zero, one) = (ll.int(ty, 0), ll.int(ty, 1));
+        let less = |a, b| ll.icmp(if s.is_signed_int() { IntCompare::SignedLt } else { IntCompare::UnsignedLt }, a, b);
+        // ceil(distance / |step|) for a distance of at least 1.
+        let count = |distance: Val, step: Val| {
+            let zero_step = ll.eq(step, zero);
+            let divisor = ll.select(zero_step, one, step);
+            ll.add(ll.udiv(ll.sub(distance, one), divisor), one)
+        };
+        let up = ll.select(less(start, end), count(ll.sub(end, start), step), zero);
+        let turns = if s.is_signed_int() {
+            let down = ll.select(less(end, start), count(ll.sub(start, end), ll.neg(step)), zero);
+            ll.select(less(step, zero), down, up)
+        } else {
+            up
+        };
+        ll.select(ll.eq(step, zero), zero, turns)
+    }
+
+    fn while_(&mut self, frame: &mut Frame<'a>, inst: &'a Inst, init: &[ValueId], condition: BlockId, body: BlockId) {
+        let ll = self.ll;
+        let carried = self.types_of(frame, init);
+        let mut next = self.join("while", &carried);
+        let mut exit = self.join("endwhile", &carried);
+        let body_block = ll.block(self.llvm_function, "body");
+        next.jump(ll, &frame.flat(init));
+        ll.position_at_end(next.block);
+        let values = next.phis.clone();
+
+        let function = frame.function;
+        self.bind(frame, &function.blocks[condition].params, values.clone());
+        let more = match self.block(frame, condition, false) {
+            End::Yield(values) => values.first().copied().unwrap_or(ll.bool(false)),
+            // Verified IR does not leave a condition block.
+            _ => ll.bool(false),
+        };
+        let more = self.unless_failed(more);
+        exit.come_from_here(ll, &values);
+        ll.cond_br(more, body_block, exit.block);
+
+        ll.position_at_end(body_block);
+        self.bind(frame, &function.blocks[body].params, values);
+        frame.loops.push(LoopContext { exit, next });
+        let ended = self.block(frame, body, false);
+        let Some(LoopContext { exit, mut next }) = frame.loops.pop() else { return };
+        if let End::Yield(values) = ended {
+            next.jump(ll, &values);
+        }
+        let values = exit.enter(ll);
+        self.bind(frame, &inst.results, values);
+    }
+
+    /// In a checked run, loops that may not end by themselves also end once an error is recorded: the data that should
+    /// have ended them may be missing.
+    fn unless_failed(&mut self, more: Val) -> Val {
+        if !self.target.is_checked() {
+            return more;
+        }
+        let ll = self.ll;
+        let at = ll.offset_by(self.thread.status, std::mem::offset_of!(HostStatus, kind) as u64);
+        let kind = ll.load_atomic(ll.i32(), at, 4);
+        ll.and(more, ll.eq(kind, ll.const_i32(HostStatus::OK as i32)))
+    }
+}

@@ -1,0 +1,192 @@
+//! How do prints, asserts and reports of bad indices leave the kernel? On the host through the run's
+//! [`HostStatus`]; on the device through the driver's `vprintf` and `__assertfail`.
+
+use std::mem::offset_of;
+
+use super::SiteKind;
+use super::builder::{Attribute, Func, IntCompare, Place, Val};
+use super::lower::{Frame, Lower, Target};
+use super::print_format::{self, Wanted};
+use crate::codegen::abi::HostStatus;
+use crate::ir::ValueId;
+use crate::source::Span;
+use crate::types::Scalar;
+
+/// The longest text of one print on the host.
+const PRINT_BUFFER: u64 = 4096;
+
+impl<'a> Lower<'_, 'a> {
+    /// Emits an internal function once; `body` builds its instructions.
+    fn helper(&mut self, name: &str, params: &[super::builder::Ty], body: impl FnOnce(&mut Self, Func)) -> Func {
+        let ll = self.ll;
+        let known = ll.function_has_body(name);
+        let function = ll.declare(name, ll.void(), params, false);
+        if !known {
+            let here = ll.current_block();
+            ll.set_internal(function);
+            for flag in ["noinline", "cold", "nounwind"] {
+                ll.add_attribute(function, Place::Function, Attribute::Flag(flag));
+            }
+            let entry = ll.block(function, "entry");
+            ll.position_at_end(entry);
+            body(self, function);
+            ll.position_at_end(here);
+        }
+        function
+    }
+
+    fn status_field(&self, status: Val, offset: usize) -> Val {
+        self.ll.offset_by(status, offset as u64)
+    }
+
+    /// Claims the status for an error of `kind`, then writes what `fields` gives, if it was the first.
+    fn claim(&mut self, function: Func, kind: u32, fields: &[(usize, Val, u32)]) {
+        let ll = self.ll;
+        let status = ll.param(function, 0);
+        let at = self.status_field(status, offset_of!(HostStatus, kind));
+        let (_, first) = ll.atomic_cas(at, ll.const_i32(HostStatus::OK as i32), ll.const_i32(kind as i32), 4);
+        let (record, done) = (ll.block(function, "record"), ll.block(function, "done"));
+        ll.cond_br(first, record, done);
+        ll.position_at_end(record);
+        for (offset, value, align) in fields {
+            ll.store(*value, self.status_field(status, *offset), *align);
+        }
+        ll.br(done);
+        ll.position_at_end(done);
+        ll.ret(None);
+    }
+
+    /// Records an access outside its array. `index` is i64, the others i32.
+    pub fn report_out_of_bounds(&mut self, site: Val, dim: Val, index: Val, extent: Val) {
+        let ll = self.ll;
+        let params = [ll.ptr(0), ll.i32(), ll.i32(), ll.i64(), ll.i32(), ll.i64()];
+        let function = self.helper("kc_out_of_bounds", &params, |lower, function| {
+            let p = |n| lower.ll.param(function, n);
+            let fields = [
+                (offset_of!(HostStatus, site), p(1), 4),
+                (offset_of!(HostStatus, dim), p(2), 4),
+                (offset_of!(HostStatus, index), p(3), 8),
+                (offset_of!(HostStatus, extent), p(4), 4),
+                (offset_of!(HostStatus, thread), p(5), 8),
+            ];
+            lower.claim(function, HostStatus::OUT_OF_BOUNDS, &fields);
+        });
+        ll.call(function, &[self.thread.status, site, dim, index, extent, self.thread.linear]);
+    }
+
+    pub fn assert(&mut self, condition: Val, message: &str, span: Span) {
+        let ll = self.ll;
+        let site = match self.target {
+            Target::Host { .. } => Some(self.site(span, SiteKind::Assert, message)),
+            Target::Nvptx => None,
+        };
+        let (failed, go_on) = (ll.block(self.llvm_function, "failed"), ll.block(self.llvm_function, "asserted"));
+        ll.likely_br(condition, go_on, failed);
+        ll.position_at_end(failed);
+        match site {
+            Some(site) => {
+                let params = [ll.ptr(0), ll.i32(), ll.i64()];
+                let function = self.helper("kc_assert_failed", &params, |lower, function| {
+                    let fields = [
+                        (offset_of!(HostStatus, site), lower.ll.param(function, 1), 4),
+                        (offset_of!(HostStatus, thread), lower.ll.param(function, 2), 8),
+                    ];
+                    lower.claim(function, HostStatus::ASSERT, &fields);
+                });
+                ll.call(function, &[self.thread.status, site, self.thread.linear]);
+            }
+            None => {
+                let params = [ll.ptr(0), ll.ptr(0), ll.i32(), ll.ptr(0), ll.i64()];
+                let function = ll.declare("__assertfail", ll.void(), &params, false);
+                // Text must be in global memory, and is passed by generic address.
+                let message = ll.text_in(message, 1);
+                let unknown = ll.text_in("kernel", 1);
+                ll.call(function, &[message, unknown, ll.const_i32(0), unknown, ll.const_i64(1)]);
+            }
+        }
+        ll.br(go_on);
+        ll.position_at_end(go_on);
+    }
+
+    pub fn print(&mut self, frame: &Frame<'a>, format: &str, args: &[ValueId]) {
+        let types: Vec<Scalar> = args.iter().map(|a| frame.scalar_ty(*a)).collect();
+        let (format, wanted) = print_format::normalise(format, &types);
+        let values: Vec<Val> =
+            wanted.iter().map(|w| self.print_argument(frame.scalar(args[w.arg]), types[w.arg], *w)).collect();
+        match self.target {
+            Target::Host { .. } => self.host_print(&format, &values),
+            Target::Nvptx => self.device_print(&format, &values),
+        }
+    }
+
+    /// Converts a scalar to what its conversion reads: i64, i32 or double.
+    fn print_argument(&self, value: Val, s: Scalar, wanted: Wanted) -> Val {
+        match wanted.kind {
+            print_format::Kind::Signed => self.ops.cast(s, Scalar::I64, value),
+            print_format::Kind::Unsigned => {
+                // As C does: what is narrower than int is promoted to int first.
+                let value =
+                    if s.is_signed_int() && s.bits() < 32 { self.ops.cast(s, Scalar::I32, value) } else { value };
+                let bits = if s.is_float() { 64 } else { s.bits().max(32) };
+                if s.is_float() || bits == 64 {
+                    self.ops.cast(s, if s.is_float() { Scalar::I64 } else { s }, value)
+                } else {
+                    let narrow = self.ops.cast(if s.is_signed_int() { Scalar::I32 } else { s }, Scalar::U32, value);
+                    self.ll.zext(narrow, self.ll.i64())
+                }
+            }
+            print_format::Kind::Character => self.ops.cast(s, Scalar::I32, value),
+            print_format::Kind::Float => self.ops.cast(s, Scalar::F64, value),
+        }
+    }
+
+    fn host_print(&mut self, format: &str, values: &[Val]) {
+        let ll = self.ll;
+        let buffer = ll.alloca(self.entry, PRINT_BUFFER, 1);
+        let snprintf = ll.declare("snprintf", ll.i32(), &[ll.ptr(0), ll.i64(), ll.ptr(0)], true);
+        let mut call = vec![buffer, ll.const_i64(PRINT_BUFFER as i64), ll.text(format)];
+        call.extend(values);
+        let length = ll.call(snprintf, &call);
+        // Longer texts are cut; a negative length is an encoding error.
+        let longest = ll.const_i32(PRINT_BUFFER as i32 - 1);
+        let length = ll.intrinsic("llvm.smin", &[ll.i32()], &[length, longest]);
+        let length = ll.intrinsic("llvm.smax", &[ll.i32()], &[length, ll.const_i32(0)]);
+        let function = self.helper("kc_print", &[ll.ptr(0), ll.ptr(0), ll.i32()], |lower, function| {
+            let p = |n| ll.param(function, n);
+            let (status, text, length) = (p(0), p(1), p(2));
+            let callback = ll.load(ll.ptr(0), lower.status_field(status, offset_of!(HostStatus, print)), 8);
+            let (to_callback, to_stdout) = (ll.block(function, "callback"), ll.block(function, "stdout"));
+            let address = ll.ptr_to_int(callback, ll.i64());
+            ll.cond_br(ll.icmp(IntCompare::Ne, address, ll.const_i64(0)), to_callback, to_stdout);
+            ll.position_at_end(to_callback);
+            let user = ll.load(ll.ptr(0), lower.status_field(status, offset_of!(HostStatus, user)), 8);
+            let args = [user, text, ll.zext(length, ll.i64())];
+            ll.call_pointer(callback, ll.void(), &[ll.ptr(0), ll.ptr(0), ll.i64()], &args);
+            ll.ret(None);
+            ll.position_at_end(to_stdout);
+            let printf = ll.declare("printf", ll.i32(), &[ll.ptr(0)], true);
+            ll.call(printf, &[ll.text("%.*s"), length, text]);
+            ll.ret(None);
+        });
+        ll.call(function, &[self.thread.status, buffer, length]);
+    }
+
+    /// `vprintf` reads its arguments from a buffer, each at its natural alignment.
+    fn device_print(&mut self, format: &str, values: &[Val]) {
+        let ll = self.ll;
+        let mut size = 0u64;
+        let mut places = Vec::new();
+        for value in values {
+            let bytes = if ll.ty(*value) == ll.i32() { 4 } else { 8u64 };
+            size = size.next_multiple_of(bytes);
+            places.push((size, bytes as u32));
+            size += bytes;
+        }
+        let buffer = ll.alloca(self.entry, size, 8);
+        for (value, (offset, align)) in values.iter().zip(places) {
+            ll.store(*value, ll.offset_by(buffer, offset), align);
+        }
+        let vprintf = ll.declare("vprintf", ll.i32(), &[ll.ptr(0), ll.ptr(0)], false);
+        ll.call(vprintf, &[ll.text_in(format, 1), buffer]);
+    }
+}

@@ -1,0 +1,380 @@
+//! How do the threads of a launch reach a kernel's body on the host?
+//!
+//! The entry runs the threads `begin..end` row by row: the last coordinate is the inner loop. Of each row, the part in
+//! which all indices that are affine in that coordinate are known to be in bounds, and the arrays are dense in their last
+//! dimension (see `affine`), runs in a loop without those checks that LLVM can vectorise; the rest runs in a function of its own
+//! that checks everything and takes any strides.
+
+use std::collections::HashSet;
+use std::mem::offset_of;
+
+use super::affine::Guards;
+use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
+use super::flatten;
+use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
+use super::machine::Machine;
+use super::{CodegenError, HostOptions, Opt, Site};
+use crate::codegen::abi::{self, HostStatus, LaunchBounds};
+use crate::ir::{FuncId, FunctionKind, Module, Op};
+use crate::types::{MAX_DIMS, Scalar, Type};
+
+/// A kernel larger than this (in IR instructions) has one loop only, to save compile time.
+const FAST_LOOP_LIMIT: u64 = 4_000;
+
+const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,simplifycfg)";
+const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
+                    simplifycfg,instcombine,loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn,sccp,bdce,\
+                    instcombine,loop-mssa(licm),dse,adce,simplifycfg,instcombine,loop-mssa(loop-rotate,licm),\
+                    loop-distribute,loop-vectorize,infer-alignment,loop-load-elim,instcombine,\
+                    simplifycfg<forward-switch-cond;switch-range-to-icmp;hoist-common-insts;sink-common-insts>,\
+                    slp-vectorizer,vector-combine,instcombine,loop-unroll<O2>,sroa,instcombine,\
+                    loop-mssa(licm),early-cse<memssa>,simplifycfg)";
+
+/// An optimised host module.
+pub(super) struct Compiled {
+    pub ll: Llvm,
+    pub machine: Machine,
+    pub sites: Vec<Site>,
+}
+
+/// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C library
+/// (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
+pub fn emit_object(module: &Module, kernels: &[FuncId], options: &HostOptions) -> Result<Vec<u8>, CodegenError> {
+    let compiled = compile(module, kernels, options, false)?;
+    compiled.machine.emit(&compiled.ll, false)
+}
+
+pub(super) fn compile(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &HostOptions,
+    names: bool,
+) -> Result<Compiled, CodegenError> {
+    for &kernel in kernels {
+        super::validate(module, kernel)?;
+    }
+    let machine = Machine::host(options.cpu, options.opt)?;
+    let ll = Llvm::new("kc", "", names);
+    machine.prepare(&ll);
+    let target = Target::Host { checked: options.checked };
+    let mut state = ModuleState::new(module, &ll, target, Machine::host_has_half(options.cpu));
+    for &kernel in kernels {
+        KernelEntry::define(&mut state, kernel);
+    }
+    state.finish();
+    let sites = std::mem::take(&mut state.sites);
+    drop(state);
+    machine.optimise(
+        &ll,
+        match options.opt {
+            Opt::Lean => LEAN,
+            Opt::Full => FULL,
+        },
+    )?;
+    Ok(Compiled { ll, machine, sites })
+}
+
+/// What both loops over threads need.
+struct KernelEntry {
+    kernel: FuncId,
+    rank: usize,
+    types: Vec<Type>,
+    /// Of each argument in the argument struct.
+    offsets: Vec<u32>,
+}
+
+impl KernelEntry {
+    fn define(state: &mut ModuleState, kernel: FuncId) {
+        let function = &state.ir.functions[kernel];
+        let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
+        let rank = match function.kind {
+            FunctionKind::Kernel { rank } => usize::from(rank).clamp(1, MAX_DIMS),
+            FunctionKind::Device => 1,
+        };
+        let offsets = abi::argument_layout(&types, &state.ir.structs).0;
+        let entry = KernelEntry { kernel, rank, types, offsets };
+        let rows = entry.define_rows(state);
+        entry.define_entry(state, rows);
+    }
+
+    fn load_args(&self, lower: &mut Lower, args: Val) -> Vec<Scalars> {
+        let load = |(ty, offset): (&Type, &u32)| {
+            let at = lower.ll.offset_by(args, u64::from(*offset));
+            lower.load_value(at, *ty)
+        };
+        self.types.iter().zip(&self.offsets).map(load).collect()
+    }
+
+    /// `rows(args, c0, c1, c2, low, high, linear, status)`: runs the threads with outer coordinates c0.. and last coordinate
+    /// low..high, the first of which has the linear index `linear`. Checks everything, takes any strides.
+    fn define_rows(&self, state: &mut ModuleState) -> Func {
+        let ll = state.ll;
+        let name = format!("{}_rows", state.ir.functions[self.kernel].name);
+        let (i64, ptr) = (ll.i64(), ll.ptr(0));
+        let made = ll.add_function(&name, ll.void(), &[ptr, i64, i64, i64, i64, i64, i64, ptr], false);
+        ll.set_internal(made);
+        ll.add_attribute(made, Place::Function, Attribute::Flag("noinline"));
+        ll.add_attribute(made, Place::Function, Attribute::Flag("nounwind"));
+        let p = |n| ll.param(made, n);
+        let (start, head) = (ll.block(made, "start"), ll.block(made, "threads"));
+        let (body, done) = (ll.block(made, "thread"), ll.block(made, "done"));
+        ll.position_at_end(start);
+        let (low, high) = (p(4), p(5));
+        let coordinates = self.coordinates(ll, [p(1), p(2), p(3)], low);
+        let thread = Thread { coordinates, block_dim: ll.const_i32(1), linear: low, status: p(7) };
+        let mut lower = Lower::new(state, made, start, thread, false);
+        let args = self.load_args(&mut lower, p(0));
+        ll.br(head);
+        ll.position_at_end(head);
+        let j = ll.phi(i64);
+        ll.add_incoming(j, low, start);
+        ll.cond_br(ll.icmp(IntCompare::SignedLt, j, high), body, done);
+        ll.position_at_end(body);
+        lower.thread.coordinates[self.rank - 1] = ll.trunc(j, ll.i32());
+        lower.thread.linear = ll.add(p(6), ll.sub(j, low));
+        for coordinate in lower.thread.coordinates {
+            lower.facts.set_below_greatest(coordinate);
+        }
+        lower.kernel(self.kernel, args);
+        let next = ll.add_nsw(j, ll.const_i64(1));
+        ll.add_incoming(j, next, ll.current_block());
+        ll.br(head);
+        ll.position_at_end(done);
+        ll.ret(None);
+        made
+    }
+
+    /// int32 coordinates from the outer ones and the last.
+    fn coordinates(&self, ll: &Llvm, outer: [Val; 3], last: Val) -> [Val; 4] {
+        let mut coordinates = [ll.const_i32(0); 4];
+        for (k, c) in outer.into_iter().take(self.rank - 1).enumerate() {
+            coordinates[k] = ll.trunc(c, ll.i32());
+        }
+        coordinates[self.rank - 1] = ll.trunc(last, ll.i32());
+        coordinates
+    }
+
+    /// Splits a linear index by the kernel's own dimensions.
+    fn split(&self, ll: &Llvm, linear: Val, shape: &[Val]) -> [Val; 4] {
+        let mut coordinates = [ll.const_i64(0); 4];
+        let mut rest = linear;
+        for k in (1..self.rank).rev() {
+            let quotient = ll.udiv(rest, shape[k]);
+            coordinates[k] = ll.sub(rest, ll.mul(quotient, shape[k]));
+            rest = quotient;
+        }
+        coordinates[0] = rest;
+        coordinates
+    }
+
+    fn define_entry(&self, state: &mut ModuleState, rows: Func) {
+        let ll = state.ll;
+        let name = abi::host_entry(&state.ir.functions[self.kernel].name);
+        let (i64, ptr) = (ll.i64(), ll.ptr(0));
+        let made = ll.add_function(&name, ll.void(), &[ptr, ptr, i64, i64, ptr], false);
+        ll.add_attribute(made, Place::Function, Attribute::Flag("nounwind"));
+        let p = |n| ll.param(made, n);
+        let (launch, args, begin, end) = (p(0), p(1), p(2), p(3));
+        let start = ll.block(made, "start");
+        ll.position_at_end(start);
+
+        // A caller without a status gets one that nobody reads, so that the body need not ask.
+        let own = ll.alloca(start, size_of::<HostStatus>() as u64, align_of::<HostStatus>() as u32);
+        ll.memset_zero(own, size_of::<HostStatus>() as u64, align_of::<HostStatus>() as u32);
+        let given = ll.icmp(IntCompare::Ne, ll.ptr_to_int(p(4), i64), ll.const_i64(0));
+        let status = ll.select(given, p(4), own);
+
+        let extent = |k: usize| {
+            let at = ll.offset_by(launch, (offset_of!(LaunchBounds, shape) + 4 * k) as u64);
+            ll.zext(ll.load(ll.i32(), at, 4), i64)
+        };
+        let shape: Vec<Val> = (0..MAX_DIMS).map(extent).collect();
+        let repeats = shape[self.rank..].iter().fold(ll.const_i64(1), |n, e| ll.mul(n, *e));
+        let (some, once, repeated, done) =
+            (ll.block(made, "some"), ll.block(made, "once"), ll.block(made, "repeated"), ll.block(made, "done"));
+        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, begin, end), some, done);
+        ll.position_at_end(some);
+        ll.cond_br(ll.eq(repeats, ll.const_i64(1)), once, repeated);
+
+        self.repeated(ll, made, rows, repeated, done, [args, begin, end, status], repeats, &shape);
+        ll.position_at_end(once);
+        self.by_rows(state, made, start, rows, [args, begin, end, status], done, &shape);
+        ll.position_at_end(done);
+        ll.ret(None);
+    }
+
+    /// Extra dimensions of the launch repeat each thread: one call per thread.
+    #[allow(clippy::too_many_arguments)]
+    fn repeated(
+        &self,
+        ll: &Llvm,
+        made: Func,
+        rows: Func,
+        from: super::builder::Block,
+        done: super::builder::Block,
+        [args, begin, end, status]: [Val; 4],
+        repeats: Val,
+        shape: &[Val],
+    ) {
+        ll.position_at_end(from);
+        let turn = ll.block(made, "repeat");
+        ll.br(turn);
+        ll.position_at_end(turn);
+        let linear = ll.phi(ll.i64());
+        ll.add_incoming(linear, begin, from);
+        let c = self.split(ll, ll.udiv(linear, repeats), shape);
+        let last = c[self.rank - 1];
+        let one = ll.const_i64(1);
+        ll.call(rows, &[args, c[0], c[1], c[2], last, ll.add(last, one), linear, status]);
+        let next = ll.add(linear, one);
+        ll.add_incoming(linear, next, turn);
+        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, next, end), turn, done);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn by_rows(
+        &self,
+        state: &mut ModuleState,
+        made: Func,
+        start: super::builder::Block,
+        rows: Func,
+        [args, begin, end, status]: [Val; 4],
+        done: super::builder::Block,
+        shape: &[Val],
+    ) {
+        let ll = state.ll;
+        let i64 = ll.i64();
+        let last = self.rank - 1;
+        let has_fast_loop = self.wants_fast_loop(state);
+        let zero = ll.const_i64(0);
+        let zero32 = ll.const_i32(0);
+        let thread = Thread { coordinates: [zero32; 4], block_dim: ll.const_i32(1), linear: zero, status };
+        let mut lower = Lower::new(state, made, start, thread, false);
+        let arguments = if has_fast_loop { self.load_args(&mut lower, args) } else { Vec::new() };
+        let first = self.split(ll, begin, shape);
+        let before = ll.current_block();
+        let row = ll.block(made, "row");
+        ll.br(row);
+
+        // One turn per row: the linear index of its first thread here, and the coordinates.
+        ll.position_at_end(row);
+        let linear = ll.phi(i64);
+        ll.add_incoming(linear, begin, before);
+        let coordinates: Vec<Val> = (0..self.rank)
+            .map(|k| {
+                let c = ll.phi(i64);
+                ll.add_incoming(c, first[k], before);
+                c
+            })
+            .collect();
+        let low = coordinates[last];
+        let outer = |k: usize| if k < last { coordinates[k] } else { zero };
+        let min = |a, b| ll.intrinsic("llvm.umin", &[i64], &[a, b]);
+        let count = min(ll.sub(end, linear), ll.sub(shape[last], low));
+        let high = ll.add_nsw(low, count);
+        let next_linear = ll.add(linear, count);
+        let base = ll.sub(linear, low);
+        let call_rows = |from: Val, to: Val| {
+            ll.call(rows, &[args, outer(0), outer(1), outer(2), from, to, ll.add(base, from), status]);
+        };
+
+        if has_fast_loop {
+            let (head, body, after) = (ll.block(made, "threads"), ll.block(made, "thread"), ll.block(made, "rest"));
+            lower.thread.coordinates = self.coordinates(ll, [outer(0), outer(1), outer(2)], zero);
+            let row_end = ll.current_block();
+            ll.position_at_end(head);
+            let j = ll.phi(i64);
+            ll.position_at_end(body);
+            let inner = ll.trunc(j, ll.i32());
+            lower.thread.coordinates[last] = inner;
+            lower.thread.linear = ll.add(base, j);
+            self.follow(&mut lower, &arguments, inner, j);
+            lower.kernel(self.kernel, arguments);
+            let next = ll.add_nsw(j, ll.const_i64(1));
+            let latch = ll.current_block();
+            ll.br(head);
+
+            // All guards are known now: find the part of the row for the loop, and run what is before and after it.
+            let guards = lower.guards.take();
+            let (first, end_of_fast) = guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
+            ll.position_at_end(row_end);
+            let preheader = self.when(ll, made, ll.icmp(IntCompare::SignedLt, low, first), || call_rows(low, first));
+            ll.br(head);
+            ll.add_incoming(j, first, preheader);
+            ll.add_incoming(j, next, latch);
+            ll.position_at_end(head);
+            ll.cond_br(ll.icmp(IntCompare::SignedLt, j, end_of_fast), body, after);
+            ll.position_at_end(after);
+            let rest = ll.icmp(IntCompare::SignedLt, end_of_fast, high);
+            self.when(ll, made, rest, || call_rows(end_of_fast, high));
+        } else {
+            call_rows(low, high);
+        }
+
+        // The next row: the last coordinate starts at 0, the others count like an odometer.
+        let mut carry = ll.bool(true);
+        let mut next = vec![zero; self.rank];
+        for k in (0..last).rev() {
+            let more = ll.add(coordinates[k], ll.zext(carry, i64));
+            let full = ll.eq(more, shape[k]);
+            next[k] = ll.select(full, zero, more);
+            carry = ll.and(carry, full);
+        }
+        let latch = ll.current_block();
+        ll.add_incoming(linear, next_linear, latch);
+        for (phi, value) in coordinates.iter().zip(next) {
+            ll.add_incoming(*phi, value, latch);
+        }
+        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, next_linear, end), row, done);
+    }
+
+    /// Runs `body` under a condition; gives the block that follows, where the cursor is left.
+    fn when(&self, ll: &Llvm, made: Func, condition: Val, body: impl FnOnce()) -> super::builder::Block {
+        let (yes, after) = (ll.block(made, "when"), ll.block(made, "after"));
+        ll.cond_br(condition, yes, after);
+        ll.position_at_end(yes);
+        body();
+        ll.br(after);
+        ll.position_at_end(after);
+        after
+    }
+
+    /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice.
+    fn wants_fast_loop(&self, state: &mut ModuleState) -> bool {
+        let function = &state.ir.functions[self.kernel];
+        let mut memory = false;
+        function.walk(function.entry, &mut |_, inst| {
+            memory |= matches!(
+                inst.op,
+                Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Call(..)
+            );
+        });
+        memory && state.weight(self.kernel) <= FAST_LOOP_LIMIT
+    }
+
+    /// Tells the facts what is the same for a whole row, and starts to collect guards.
+    fn follow(&self, lower: &mut Lower, arguments: &[Scalars], inner: Val, j: Val) {
+        let ll = lower.ll;
+        lower.facts.follow_affine(inner);
+        for (k, coordinate) in lower.thread.coordinates.into_iter().enumerate() {
+            lower.facts.set_below_greatest(coordinate);
+            if k + 1 < self.rank {
+                lower.facts.set_invariant(coordinate, true);
+            }
+        }
+        let mut known = HashSet::new();
+        for (ty, scalars) in self.types.iter().zip(arguments) {
+            let leaves = flatten::leaves(*ty, &lower.ir.structs);
+            for (leaf, value) in leaves.iter().zip(scalars) {
+                if let flatten::LeafKind::Scalar(s @ (Scalar::I32 | Scalar::U32)) = leaf.kind {
+                    if ll.as_int(*value).is_none() {
+                        lower.facts.set_invariant(*value, s == Scalar::I32);
+                    }
+                    // An extent, a stride, or a plain number: all are known before the row.
+                    known.insert(*value);
+                }
+            }
+        }
+        lower.guards = Some(Guards::new(j, known));
+    }
+}

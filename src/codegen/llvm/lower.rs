@@ -1,0 +1,614 @@
+//! How does a function body of the IR become LLVM instructions, whatever the target? This file holds the state and the
+//! dispatch over operations; `ops`, `memory`, `atomics` and `control` hold the parts.
+//!
+//! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about indices flow into callees.
+//! Only when that would make a kernel very large are big callees emitted as functions of their own.
+
+use std::collections::HashMap;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::affine::{Facts, Guards};
+use super::builder::{Block, Func, Llvm, Ty, Val};
+use super::control::{Join, LoopContext};
+use super::flatten::{self, Leaf, LeafKind};
+use super::ops::Ops;
+use super::{Site, SiteKind};
+use crate::ids::Id;
+use crate::ir::{self, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
+use crate::source::Span;
+use crate::types::{Scalar, Type};
+
+/// A flattened value.
+pub type Scalars = SmallVec<[Val; 4]>;
+
+/// What the body runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    Host { checked: bool },
+    Nvptx,
+}
+
+impl Target {
+    /// The address space of array data.
+    pub fn array_space(self) -> u32 {
+        if self == Target::Nvptx { 1 } else { 0 }
+    }
+
+    pub fn is_checked(self) -> bool {
+        self == Target::Host { checked: true }
+    }
+}
+
+/// The running thread.
+#[derive(Clone, Copy)]
+pub struct Thread {
+    /// i32.
+    pub coordinates: [Val; 4],
+    /// i32.
+    pub block_dim: Val,
+    /// i64: the linear index, for reports.
+    pub linear: Val,
+    /// Host: pointer to the run's status, never null.
+    pub status: Val,
+}
+
+/// A kernel whose inlined body is larger than this (in IR instructions) calls its large callees instead.
+const INLINE_TOTAL: u64 = 20_000;
+/// Callees of at least this size are then called.
+const CALL_FROM: u64 = 200;
+
+/// What is shared by all LLVM functions of a module.
+pub struct ModuleState<'a> {
+    pub ir: &'a ir::Module,
+    pub ll: &'a Llvm,
+    pub ops: Ops<'a>,
+    pub target: Target,
+    pub sites: Vec<Site>,
+    /// Device functions that are called rather than inlined, and those of them that wait for their bodies.
+    called: HashMap<FuncId, Func>,
+    pending: Vec<FuncId>,
+    weights: HashMap<FuncId, u64>,
+}
+
+impl<'a> ModuleState<'a> {
+    pub fn new(ir: &'a ir::Module, ll: &'a Llvm, target: Target, has_half: bool) -> ModuleState<'a> {
+        let ops = Ops { ll, has_half };
+        ModuleState {
+            ir,
+            ll,
+            ops,
+            target,
+            sites: Vec::new(),
+            called: HashMap::new(),
+            pending: Vec::new(),
+            weights: HashMap::new(),
+        }
+    }
+
+    /// The number of instructions of a function with all its callees inlined.
+    pub fn weight(&mut self, id: FuncId) -> u64 {
+        if let Some(&weight) = self.weights.get(&id) {
+            return weight;
+        }
+        let function = &self.ir.functions[id];
+        let mut weight = 0u64;
+        let mut callees = Vec::new();
+        function.walk(function.entry, &mut |_, inst| {
+            weight += 1;
+            if let Op::Call(callee, _) = inst.op {
+                callees.push(callee);
+            }
+        });
+        for callee in callees {
+            weight = weight.saturating_add(self.weight(callee));
+        }
+        self.weights.insert(id, weight);
+        weight
+    }
+
+    /// The LLVM type of a leaf.
+    pub fn leaf_ty(&self, leaf: Leaf) -> Ty {
+        match leaf.kind {
+            LeafKind::Scalar(s) => self.ops.ty(s),
+            LeafKind::Pointer => self.ll.ptr(self.target.array_space()),
+            LeafKind::Local => self.ll.ptr(0),
+        }
+    }
+
+    pub fn leaf_types(&self, ty: Type) -> SmallVec<[Ty; 4]> {
+        let mut types = SmallVec::new();
+        flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |leaf| types.push(self.leaf_ty(leaf)));
+        types
+    }
+
+    /// The LLVM function of a device function that is called: hidden parameters for the thread, then the flattened
+    /// arguments; a struct of flattened results.
+    fn declare_called(&mut self, id: FuncId) -> Func {
+        if let Some(&function) = self.called.get(&id) {
+            return function;
+        }
+        let ll = self.ll;
+        let function = &self.ir.functions[id];
+        let mut params = vec![ll.i32(), ll.i32(), ll.i32(), ll.i32(), ll.i32(), ll.i64(), ll.ptr(0)];
+        for &param in function.params() {
+            params.extend(self.leaf_types(function.ty(param)));
+        }
+        let results: Vec<Ty> = function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect();
+        let result = if results.is_empty() { ll.void() } else { ll.struct_ty(&results) };
+        let made = ll.add_function(&format!("{}_func", function.name), result, &params, false);
+        ll.set_internal(made);
+        self.called.insert(id, made);
+        self.pending.push(id);
+        made
+    }
+
+    /// Emits the bodies of the device functions that are called. After all kernels.
+    pub fn finish(&mut self) {
+        while let Some(id) = self.pending.pop() {
+            let ll = self.ll;
+            let Some(&made) = self.called.get(&id) else { continue };
+            let function = &self.ir.functions[id];
+            let entry = ll.block(made, "entry");
+            ll.position_at_end(entry);
+            let p = |n| ll.param(made, n);
+            let thread = Thread { coordinates: [p(0), p(1), p(2), p(3)], block_dim: p(4), linear: p(5), status: p(6) };
+            let mut next = 7;
+            let mut args = Vec::new();
+            for &param in function.params() {
+                let count = flatten::leaf_count(function.ty(param), &self.ir.structs) as u32;
+                args.push((next..next + count).map(p).collect::<Scalars>());
+                next += count;
+            }
+            let mut lower = Lower::new(self, made, entry, thread, true);
+            let results = lower.function(id, args);
+            let flat: Scalars = results.into_iter().flatten().collect();
+            if flat.is_empty() {
+                ll.ret(None);
+            } else {
+                let types: Vec<Ty> = flat.iter().map(|v| ll.ty(*v)).collect();
+                let mut aggregate = ll.undefined(ll.struct_ty(&types));
+                for (n, value) in flat.into_iter().enumerate() {
+                    aggregate = ll.insert_field(aggregate, value, n as u32);
+                }
+                ll.ret(Some(aggregate));
+            }
+        }
+    }
+}
+
+/// Lowers into one LLVM function.
+pub struct Lower<'s, 'a> {
+    pub state: &'s mut ModuleState<'a>,
+    pub ir: &'a ir::Module,
+    pub ll: &'a Llvm,
+    pub ops: Ops<'a>,
+    pub target: Target,
+    pub llvm_function: Func,
+    /// Where stack slots go.
+    pub entry: Block,
+    pub thread: Thread,
+    pub facts: Facts,
+    /// The host's fast loop collects here what must hold for it to be taken.
+    pub guards: Option<Guards>,
+    call_large: bool,
+}
+
+/// One instance of an IR function: the body of a kernel, or of a callee at one call.
+pub struct Frame<'a> {
+    pub function: &'a Function,
+    values: Vec<Scalars>,
+    pub loops: Vec<LoopContext>,
+    /// Where a `return` inside nested blocks goes.
+    pub returns: Option<Join>,
+    pub result_types: SmallVec<[Ty; 4]>,
+}
+
+impl Frame<'_> {
+    pub fn get(&self, value: ValueId) -> &Scalars {
+        &self.values[value.index()]
+    }
+
+    /// The LLVM value of a scalar.
+    pub fn scalar(&self, value: ValueId) -> Val {
+        self.values[value.index()][0]
+    }
+
+    pub fn set(&mut self, value: ValueId, scalars: Scalars) {
+        self.values[value.index()] = scalars;
+    }
+
+    pub fn ty(&self, value: ValueId) -> Type {
+        self.function.ty(value)
+    }
+
+    pub fn scalar_ty(&self, value: ValueId) -> Scalar {
+        self.function.ty(value).scalar_part().expect("verified IR: a scalar or composite")
+    }
+
+    pub fn flat(&self, values: &[ValueId]) -> Scalars {
+        values.iter().flat_map(|v| self.get(*v).iter().copied()).collect()
+    }
+}
+
+/// How control leaves a block.
+pub enum End {
+    /// By `yield`, with these flattened values; the cursor stands where they are known.
+    Yield(Scalars),
+    /// By `return` at the outermost level of a function.
+    Return(Scalars),
+    /// Another way: nothing follows.
+    Left,
+}
+
+impl<'s, 'a> Lower<'s, 'a> {
+    /// `inside_callee`: the function is itself a large callee, so large callees of it are called too.
+    pub fn new(
+        state: &'s mut ModuleState<'a>,
+        llvm_function: Func,
+        entry: Block,
+        thread: Thread,
+        inside_callee: bool,
+    ) -> Lower<'s, 'a> {
+        let (ir, ll, ops, target) = (state.ir, state.ll, state.ops, state.target);
+        Lower {
+            state,
+            ir,
+            ll,
+            ops,
+            target,
+            llvm_function,
+            entry,
+            thread,
+            facts: Facts::default(),
+            guards: None,
+            call_large: inside_callee,
+        }
+    }
+
+    pub fn leaf_types(&self, ty: Type) -> SmallVec<[Ty; 4]> {
+        self.state.leaf_types(ty)
+    }
+
+    pub fn zeros(&self, ty: Type) -> Scalars {
+        self.leaf_types(ty).into_iter().map(|t| self.ll.zero(t)).collect()
+    }
+
+    /// A place in the source that a host run may report.
+    pub fn site(&mut self, span: Span, kind: SiteKind, description: &str) -> Val {
+        let sites = &mut self.state.sites;
+        // The checked and the fast loop, and the inlined copies of a callee, share their sites.
+        let found = sites.iter().rposition(|s| s.span == span && s.kind == kind && s.description == description);
+        let index = found.unwrap_or_else(|| {
+            sites.push(Site { span, kind, description: description.to_string() });
+            sites.len() - 1
+        });
+        self.ll.const_i32(index as i32)
+    }
+
+    /// The body of a kernel, at the cursor.
+    pub fn kernel(&mut self, id: FuncId, args: Vec<Scalars>) {
+        self.call_large = self.state.weight(id) > INLINE_TOTAL;
+        self.function(id, args);
+    }
+
+    /// The body of a function, inlined at the cursor; gives its results.
+    pub fn function(&mut self, id: FuncId, args: Vec<Scalars>) -> Vec<Scalars> {
+        let function = &self.ir.functions[id];
+        let mut frame = Frame {
+            function,
+            values: vec![Scalars::new(); function.values.len()],
+            loops: Vec::new(),
+            returns: None,
+            result_types: function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect(),
+        };
+        for (&param, scalars) in function.params().iter().zip(args) {
+            frame.set(param, scalars);
+        }
+        let end = self.block(&mut frame, function.entry, true);
+        let flat = match (end, frame.returns.take()) {
+            (End::Return(values), None) => values,
+            (End::Return(values), Some(mut join)) => {
+                join.jump(self.ll, &values);
+                join.enter(self.ll)
+            }
+            (_, Some(join)) => join.enter(self.ll),
+            // A function that never returns (its loop has no exit): what follows is not reached.
+            (_, None) => {
+                let dead = self.ll.block(self.llvm_function, "never");
+                self.ll.position_at_end(dead);
+                frame.result_types.iter().map(|t| self.ll.undefined(*t)).collect()
+            }
+        };
+        let mut flat = flat.into_iter();
+        function
+            .results
+            .iter()
+            .map(|r| flat.by_ref().take(flatten::leaf_count(r.ty, &self.ir.structs)).collect())
+            .collect()
+    }
+
+    /// Lowers the instructions of a block at the cursor. `outermost`: it is a function's entry block.
+    pub fn block(&mut self, frame: &mut Frame<'a>, block: BlockId, outermost: bool) -> End {
+        let function = frame.function;
+        for &id in &function.blocks[block].insts {
+            let inst = &function.insts[id];
+            match &inst.op {
+                Op::Yield(values) => return End::Yield(frame.flat(values)),
+                Op::Return(values) if outermost => return End::Return(frame.flat(values)),
+                Op::Return(values) => {
+                    let flat = frame.flat(values);
+                    let mut join = frame
+                        .returns
+                        .take()
+                        .unwrap_or_else(|| Join::new(self.ll, self.llvm_function, "return", &frame.result_types));
+                    join.jump(self.ll, &flat);
+                    frame.returns = Some(join);
+                    return End::Left;
+                }
+                Op::Break(values) => {
+                    let flat = frame.flat(values);
+                    if let Some(context) = frame.loops.last_mut() {
+                        context.exit.jump(self.ll, &flat);
+                    }
+                    return End::Left;
+                }
+                Op::Continue(values) => {
+                    let flat = frame.flat(values);
+                    if let Some(context) = frame.loops.last_mut() {
+                        context.next.jump(self.ll, &flat);
+                    }
+                    return End::Left;
+                }
+                Op::If { .. } | Op::For { .. } | Op::While { .. } => {
+                    if !self.control(frame, inst) {
+                        return End::Left;
+                    }
+                }
+                _ => self.inst(frame, inst),
+            }
+        }
+        // Verified IR ends every block in a terminator; the rest of one whose `if` leaves on both ways is not reached.
+        End::Left
+    }
+
+    fn inst(&mut self, frame: &mut Frame<'a>, inst: &'a ir::Inst) {
+        let result = inst.results.first().copied();
+        let result_ty = result.map(|r| frame.ty(r));
+        let scalars: Scalars = match &inst.op {
+            Op::Const(c) => smallvec![self.ops.constant(*c)],
+            Op::Zero => result_ty.map(|ty| self.zeros(ty)).unwrap_or_default(),
+            Op::Unary(op, a) => {
+                let s = frame.scalar_ty(*a);
+                frame.get(*a).iter().map(|v| self.ops.unary(*op, s, *v)).collect()
+            }
+            Op::Binary(op, a, b) => {
+                let (ops, s) = (self.ops, frame.scalar_ty(*a));
+                let result = self.zip(frame.get(*a), frame.get(*b), |x, y| ops.binary(*op, s, x, y));
+                if let ([x], [y], [r]) = (&frame.get(*a)[..], &frame.get(*b)[..], &result[..]) {
+                    self.facts.binary(self.ll, *op, s, *x, *y, *r);
+                }
+                result
+            }
+            Op::Compare(op, a, b) => {
+                let (ops, s) = (self.ops, frame.scalar_ty(*a));
+                let each = self.zip(frame.get(*a), frame.get(*b), |x, y| ops.compare(*op, s, x, y));
+                let any = *op == CompareOp::Ne;
+                let all = each.into_iter().reduce(|p, q| if any { self.ll.or(p, q) } else { self.ll.and(p, q) });
+                all.into_iter().collect()
+            }
+            Op::Fma(a, b, c) => {
+                let s = frame.scalar_ty(*a);
+                let (a, b, c) = (frame.get(*a), frame.get(*b), frame.get(*c));
+                a.iter().zip(b).zip(c).map(|((a, b), c)| self.ops.fma(s, *a, *b, *c)).collect()
+            }
+            Op::Cast(a) => {
+                let from = frame.scalar_ty(*a);
+                let to = result_ty.and_then(Type::scalar_part).unwrap_or(from);
+                let result: Scalars = frame.get(*a).iter().map(|v| self.ops.cast(from, to, *v)).collect();
+                if let ([x], [r]) = (&frame.get(*a)[..], &result[..]) {
+                    self.facts.cast(from, to, *x, *r);
+                }
+                result
+            }
+            Op::Bitcast(a) => {
+                let from = frame.scalar_ty(*a);
+                let to = result_ty.and_then(Type::scalar_part).unwrap_or(from);
+                frame.get(*a).iter().map(|v| self.ops.bitcast(from, to, *v)).collect()
+            }
+            Op::Select { condition, then, otherwise } => {
+                let condition = frame.scalar(*condition);
+                self.zip(frame.get(*then), frame.get(*otherwise), |x, y| self.ll.select(condition, x, y))
+            }
+            Op::Construct(parts) => frame.flat(parts),
+            Op::Extract(a, path) => self.extract(frame, *a, path),
+            Op::Insert(a, path, b) => self.insert(frame, *a, path, *b),
+            Op::Call(callee, args) => return self.call(frame, *callee, args, &inst.results),
+            Op::ThreadIndex(n) => {
+                let coordinate = self.thread.coordinates[usize::from(*n).min(3)];
+                self.facts.set_non_negative(coordinate);
+                smallvec![coordinate]
+            }
+            Op::BlockDim => smallvec![self.thread.block_dim],
+            Op::Extent(array, dim) => {
+                let extent = self.array(frame, *array).extents[usize::from(*dim)];
+                self.facts.set_non_negative(extent);
+                smallvec![extent]
+            }
+            Op::IsSet(array) => smallvec![self.is_set(frame, *array)],
+            Op::Address(array) => smallvec![self.ll.ptr_to_int(frame.scalar(*array), self.ll.i64())],
+            Op::View(array, dims) => self.view(frame, *array, dims, inst.span),
+            Op::LocalArray => result_ty.map(|ty| self.local_array(ty)).unwrap_or_default(),
+            Op::Load { array, index, path } => self.load(frame, *array, index, path, inst),
+            Op::Store { array, index, path, value } => {
+                self.store(frame, *array, index, path, *value, inst.span);
+                return;
+            }
+            Op::Atomic { op, array, index, path, value } => self.atomic(frame, *op, *array, index, path, *value, inst),
+            Op::AtomicCas { array, index, path, expected, new } => {
+                self.atomic_cas(frame, *array, index, path, *expected, *new, inst)
+            }
+            Op::Print { format, args } => {
+                self.print(frame, format, args);
+                return;
+            }
+            Op::Assert { condition, message } => {
+                self.assert(frame.scalar(*condition), message, inst.span);
+                return;
+            }
+            Op::If { .. }
+            | Op::For { .. }
+            | Op::While { .. }
+            | Op::Yield(_)
+            | Op::Break(_)
+            | Op::Continue(_)
+            | Op::Return(_) => return,
+        };
+        if let Some(result) = result {
+            self.define(frame, result, scalars);
+        }
+    }
+
+    /// Binds a result and, where names are kept, names it.
+    pub fn define(&mut self, frame: &mut Frame<'a>, value: ValueId, scalars: Scalars) {
+        frame.set(value, scalars);
+    }
+
+    /// Component by component; a scalar on one side goes with every component of the other.
+    fn zip(&self, a: &Scalars, b: &Scalars, f: impl Fn(Val, Val) -> Val) -> Scalars {
+        match (a.len(), b.len()) {
+            (1, n) if n > 1 => b.iter().map(|y| f(a[0], *y)).collect(),
+            (n, 1) if n > 1 => a.iter().map(|x| f(*x, b[0])).collect(),
+            _ => a.iter().zip(b).map(|(x, y)| f(*x, *y)).collect(),
+        }
+    }
+
+    fn call(&mut self, frame: &mut Frame<'a>, callee: FuncId, args: &[ValueId], results: &[ValueId]) {
+        let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
+        let values = if self.call_large && self.state.weight(callee) >= CALL_FROM {
+            self.call_function(callee, args)
+        } else {
+            self.function(callee, args)
+        };
+        for (&result, scalars) in results.iter().zip(values) {
+            self.define(frame, result, scalars);
+        }
+    }
+
+    fn call_function(&mut self, callee: FuncId, args: Vec<Scalars>) -> Vec<Scalars> {
+        let made = self.state.declare_called(callee);
+        let t = self.thread;
+        let mut flat = t.coordinates.to_vec();
+        flat.extend([t.block_dim, t.linear, t.status]);
+        flat.extend(args.into_iter().flatten());
+        let aggregate = self.ll.call(made, &flat);
+        let mut next = 0;
+        self.ir.functions[callee]
+            .results
+            .iter()
+            .map(|r| {
+                let count = flatten::leaf_count(r.ty, &self.ir.structs) as u32;
+                next += count;
+                (next - count..next).map(|n| self.ll.extract_field(aggregate, n)).collect()
+            })
+            .collect()
+    }
+
+    // Parts of composites
+
+    fn extract(&mut self, frame: &Frame<'a>, a: ValueId, path: &Path) -> Scalars {
+        let mut ty = frame.ty(a);
+        let mut scalars = frame.get(a).clone();
+        for step in path {
+            scalars = match *step {
+                Step::At(n) => {
+                    let start = flatten::leaf_start(ty, n, &self.ir.structs);
+                    ty = self.step_ty(ty, Some(n));
+                    let count = flatten::leaf_count(ty, &self.ir.structs);
+                    scalars[start..start + count].iter().copied().collect()
+                }
+                Step::Dynamic(index) => {
+                    let parts = ty.step_count(&self.ir.structs);
+                    let index = self.component_index(frame, index, parts);
+                    ty = self.step_ty(ty, None);
+                    let width = flatten::leaf_count(ty, &self.ir.structs);
+                    self.pick(&scalars, index, width)
+                }
+            };
+        }
+        scalars
+    }
+
+    pub fn step_ty(&self, ty: Type, index: Option<u32>) -> Type {
+        ty.step(index, &self.ir.structs).expect("verified IR: a path fits its type")
+    }
+
+    /// An index into components as i64, the count added once when it was negative.
+    pub fn component_index(&mut self, frame: &Frame<'a>, index: ValueId, count: u32) -> Val {
+        use super::builder::IntCompare;
+        let s = frame.scalar_ty(index);
+        let wide = if s.is_signed_int() {
+            self.ops.cast(s, Scalar::I64, frame.scalar(index))
+        } else {
+            self.ops.cast(s, Scalar::U64, frame.scalar(index))
+        };
+        if !s.is_signed_int() {
+            return wide;
+        }
+        let negative = self.ll.icmp(IntCompare::SignedLt, wide, self.ll.const_i64(0));
+        self.ll.select(negative, self.ll.add(wide, self.ll.const_i64(i64::from(count))), wide)
+    }
+
+    /// Part `index` of a value made of parts of `width` scalars; zero when there is no such part.
+    fn pick(&mut self, scalars: &Scalars, index: Val, width: usize) -> Scalars {
+        let ll = self.ll;
+        let parts = scalars.len() / width.max(1);
+        (0..width)
+            .map(|k| {
+                (0..parts).fold(ll.zero(ll.ty(scalars[k])), |rest, part| {
+                    ll.select(ll.eq(index, ll.const_i64(part as i64)), scalars[part * width + k], rest)
+                })
+            })
+            .collect()
+    }
+
+    fn insert(&mut self, frame: &Frame<'a>, a: ValueId, path: &Path, b: ValueId) -> Scalars {
+        let ll = self.ll;
+        let mut ty = frame.ty(a);
+        let mut scalars = frame.get(a).clone();
+        let new = frame.get(b).clone();
+        // Where the part may start, and the condition for each place (none: it is certain).
+        let mut places: SmallVec<[(usize, Option<Val>); 4]> = smallvec![(0, None)];
+        for step in path {
+            match *step {
+                Step::At(n) => {
+                    let start = flatten::leaf_start(ty, n, &self.ir.structs);
+                    places.iter_mut().for_each(|place| place.0 += start);
+                    ty = self.step_ty(ty, Some(n));
+                }
+                Step::Dynamic(index) => {
+                    let parts = ty.step_count(&self.ir.structs);
+                    let index = self.component_index(frame, index, parts);
+                    ty = self.step_ty(ty, None);
+                    let width = flatten::leaf_count(ty, &self.ir.structs);
+                    let mut more = SmallVec::new();
+                    for (start, condition) in &places {
+                        for part in 0..parts as usize {
+                            let here = ll.eq(index, ll.const_i64(part as i64));
+                            let here = condition.map_or(here, |c| ll.and(c, here));
+                            more.push((start + part * width, Some(here)));
+                        }
+                    }
+                    places = more;
+                }
+            }
+        }
+        for (start, condition) in places {
+            for (k, value) in new.iter().enumerate() {
+                let slot = &mut scalars[start + k];
+                *slot = condition.map_or(*value, |c| ll.select(c, *value, *slot));
+            }
+        }
+        scalars
+    }
+}

@@ -1,0 +1,422 @@
+//! How are arrays addressed, loaded, stored and viewed? Rules 13 and 14 of the IR.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::SiteKind;
+use super::builder::{IntCompare, Val};
+use super::control::Join;
+use super::flatten::{self, ARRAY_DATA, ARRAY_SHAPE, Leaf, LeafKind};
+use super::lower::{Frame, Lower, Scalars};
+use crate::codegen::abi::descriptor;
+use crate::ir::{Inst, Path, Step, ValueId, ViewIndex};
+use crate::source::Span;
+use crate::types::{Element, Layout, MAX_DIMS, Scalar, Type};
+
+/// An array or a local array, taken apart.
+pub struct ArrayParts {
+    pub data: Val,
+    /// i32.
+    pub extents: SmallVec<[Val; 4]>,
+    /// i32, in bytes.
+    strides: SmallVec<[Val; 4]>,
+    element: Element,
+    pub is_local: bool,
+}
+
+/// One index that is looked at when the program runs.
+struct DimCheck {
+    dim: u32,
+    within: Val,
+    /// As written, i64.
+    index: Val,
+    /// i32.
+    extent: Val,
+}
+
+/// Which element an access names: the byte offsets of its indices and the checks that come before it.
+pub struct Place {
+    data: Val,
+    /// Byte offsets, i64.
+    offsets: SmallVec<[Val; 4]>,
+    /// An index with its constant stride in bytes, added last so that address analysis sees it.
+    scaled: Option<(Val, u32)>,
+    checks: SmallVec<[DimCheck; 2]>,
+    site: Option<Val>,
+    pub is_local: bool,
+    pub element: Type,
+}
+
+/// A part of an element: its address, its type, and whether a run-time component index names it at all.
+pub struct Part {
+    pub pointer: Val,
+    pub ty: Type,
+    pub exists: Option<Val>,
+}
+
+impl<'a> Lower<'_, 'a> {
+    pub fn array(&self, frame: &Frame<'a>, array: ValueId) -> ArrayParts {
+        let scalars = frame.get(array);
+        match frame.ty(array) {
+            Type::Array(ty) => {
+                let n = usize::from(ty.ndim);
+                let strides = flatten::array_strides(ty.ndim);
+                ArrayParts {
+                    data: scalars[ARRAY_DATA],
+                    extents: scalars[ARRAY_SHAPE..ARRAY_SHAPE + n].iter().copied().collect(),
+                    strides: scalars[strides..strides + n].iter().copied().collect(),
+                    element: ty.element,
+                    is_local: false,
+                }
+            }
+            Type::Local(ty) => {
+                let n = usize::from(ty.ndim);
+                let size = Layout::of_element(ty.element, &self.ir.structs).size;
+                let mut strides: SmallVec<[Val; 4]> = smallvec![];
+                for dim in 0..n {
+                    let below: u64 = ty.shape[dim + 1..n].iter().map(|&e| u64::from(e)).product();
+                    strides.push(self.ll.const_i32((below * u64::from(size)) as i32));
+                }
+                ArrayParts {
+                    data: scalars[0],
+                    extents: ty.shape[..n].iter().map(|&e| self.ll.const_i32(e as i32)).collect(),
+                    strides,
+                    element: ty.element,
+                    is_local: true,
+                }
+            }
+            other => unreachable!("verified IR: an array, not {other:?}"),
+        }
+    }
+
+    pub fn is_set(&self, frame: &Frame<'a>, array: ValueId) -> Val {
+        let address = self.ll.ptr_to_int(frame.scalar(array), self.ll.i64());
+        self.ll.icmp(IntCompare::Ne, address, self.ll.const_i64(0))
+    }
+
+    pub fn local_array(&mut self, ty: Type) -> Scalars {
+        let layout = Layout::of(ty, &self.ir.structs);
+        let slot = self.ll.alloca(self.entry, u64::from(layout.size), layout.align);
+        self.ll.memset_zero(slot, u64::from(layout.size), layout.align);
+        smallvec![slot]
+    }
+
+    // Addresses
+
+    /// The index as i64 with the extent added when it was negative, and the check it needs, if any.
+    fn index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Val, Option<DimCheck>) {
+        let ll = self.ll;
+        let value = frame.scalar(index);
+        if let Some(guards) = &mut self.guards
+            && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
+            && let Some(wide) = guards.require_within(ll, &self.facts, value, extent)
+        {
+            return (wide, None);
+        }
+        let s = frame.scalar_ty(index);
+        let signed = s.is_signed_int();
+        let wraps = signed && !self.facts.is_non_negative(ll, value);
+        let (number, count, written) = if s.bits() <= 32 {
+            let number = self.ops.cast(s, Scalar::I32, value);
+            // A uint32 of 2^31 or more is above every extent, as an unsigned number.
+            (number, extent, None)
+        } else {
+            (value, ll.sext(extent, ll.i64()), Some(value))
+        };
+        let zero = ll.zero(ll.ty(number));
+        let wrapped = if wraps {
+            let negative = ll.icmp(IntCompare::SignedLt, number, zero);
+            ll.select(negative, ll.add(number, count), number)
+        } else {
+            number
+        };
+        let wide = if written.is_some() { wrapped } else { ll.sext(wrapped, ll.i64()) };
+        let in_range = |n: i64| ll.as_int(count).is_some_and(|count| n >= 0 && n < count);
+        if !self.target.is_checked() || ll.as_int(wrapped).is_some_and(in_range) {
+            return (wide, None);
+        }
+        let written =
+            written.unwrap_or_else(|| if signed { ll.sext(number, ll.i64()) } else { ll.zext(number, ll.i64()) });
+        let within = ll.icmp(IntCompare::UnsignedLt, wrapped, count);
+        (wide, Some(DimCheck { dim, within, index: written, extent }))
+    }
+
+    /// Looks up the element that `index` names. The address itself is computed by [`Self::part`], behind the checks.
+    pub fn place(&mut self, frame: &Frame<'a>, array: ValueId, index: &[ValueId], span: Span) -> Place {
+        let ll = self.ll;
+        let parts = self.array(frame, array);
+        let size = Layout::of_element(parts.element, &self.ir.structs).size;
+        let mut place = Place {
+            data: parts.data,
+            offsets: smallvec![],
+            scaled: None,
+            checks: smallvec![],
+            site: None,
+            is_local: parts.is_local,
+            element: parts.element.into(),
+        };
+        for (dim, &i) in index.iter().enumerate() {
+            let stride = parts.strides[dim];
+            let (wide, check) = self.index(frame, i, dim as u32, parts.extents[dim]);
+            place.checks.extend(check);
+            let dense = dim + 1 == index.len()
+                && (ll.as_int(stride) == Some(i64::from(size))
+                    || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size)));
+            if dense {
+                place.scaled = Some((wide, size));
+            } else {
+                place.offsets.push(ll.mul(wide, ll.sext(stride, ll.i64())));
+            }
+        }
+        if !place.checks.is_empty() {
+            let name = frame.function.values[array].name.clone().unwrap_or_default();
+            place.site = Some(self.site(span, SiteKind::Access, &name));
+        }
+        place
+    }
+
+    /// The address of the part that `path` names inside the element.
+    pub fn part(&mut self, frame: &Frame<'a>, place: &Place, path: &Path) -> Part {
+        let ll = self.ll;
+        let mut pointer = place.offsets.iter().fold(place.data, |p, offset| ll.offset(p, *offset));
+        if let Some((index, size)) = place.scaled {
+            pointer = ll.element(pointer, ll.bytes(u64::from(size)), index);
+        }
+        let mut ty = place.element;
+        let mut exists: Option<Val> = None;
+        for step in path {
+            match *step {
+                Step::At(n) => {
+                    pointer = ll.offset_by(pointer, u64::from(Layout::step_offset(ty, n, &self.ir.structs)));
+                    ty = self.step_ty(ty, Some(n));
+                }
+                Step::Dynamic(index) => {
+                    let count = ty.step_count(&self.ir.structs);
+                    let index = self.component_index(frame, index, count);
+                    let within = ll.icmp(IntCompare::UnsignedLt, index, ll.const_i64(i64::from(count)));
+                    let safe = ll.select(within, index, ll.const_i64(0));
+                    exists = Some(exists.map_or(within, |e| ll.and(e, within)));
+                    let size = Layout::step_offset(ty, 1, &self.ir.structs);
+                    pointer = ll.offset(pointer, ll.mul(safe, ll.const_i64(i64::from(size))));
+                    ty = self.step_ty(ty, None);
+                }
+            }
+        }
+        Part { pointer, ty, exists }
+    }
+
+    /// Runs `access` if the place's checks hold; otherwise reports the first that does not and gives zeros of `results`.
+    pub fn checked(&mut self, place: &Place, results: Type, access: impl FnOnce(&mut Self) -> Scalars) -> Scalars {
+        let types = self.leaf_types(results);
+        let ll = self.ll;
+        let Some(ok) = place.checks.iter().map(|c| c.within).reduce(|a, b| ll.and(a, b)) else {
+            return access(self);
+        };
+        let (good, bad) = (ll.block(self.llvm_function, "inside"), ll.block(self.llvm_function, "outside"));
+        let mut join = Join::new(ll, self.llvm_function, "accessed", &types);
+        ll.likely_br(ok, good, bad);
+
+        ll.position_at_end(bad);
+        let mut checks = place.checks.iter().rev();
+        if let (Some(last), Some(site)) = (checks.next(), place.site) {
+            let dim_of = |c: &DimCheck| ll.const_i32(c.dim as i32);
+            let first = checks.fold((dim_of(last), last.index, last.extent), |rest, c| {
+                let choose = |later, here| ll.select(c.within, later, here);
+                (choose(rest.0, dim_of(c)), choose(rest.1, c.index), choose(rest.2, c.extent))
+            });
+            self.report_out_of_bounds(site, first.0, first.1, first.2);
+        }
+        let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
+        join.jump(ll, &zeros);
+
+        ll.position_at_end(good);
+        let values = access(self);
+        join.jump(ll, &values);
+        join.enter(ll)
+    }
+
+    // Values in memory
+
+    /// Reads a value of type `ty`.
+    pub fn load_value(&mut self, pointer: Val, ty: Type) -> Scalars {
+        let ll = self.ll;
+        let mut scalars = Scalars::new();
+        flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
+            let at = ll.offset_by(pointer, u64::from(offset));
+            scalars.push(match kind {
+                LeafKind::Scalar(s) => self.ops.decode(s, ll.load(self.ops.memory_ty(s), at, s.size())),
+                LeafKind::Pointer => {
+                    // Memory holds generic addresses.
+                    let generic = ll.load(ll.ptr(0), at, 8);
+                    let space = self.target.array_space();
+                    if space == 0 { generic } else { ll.addrspacecast(generic, ll.ptr(space)) }
+                }
+                LeafKind::Local => ll.load(ll.ptr(0), at, 8),
+            });
+        });
+        scalars
+    }
+
+    /// Writes a value of type `ty`.
+    pub fn store_value(&mut self, pointer: Val, ty: Type, scalars: &Scalars) {
+        let ll = self.ll;
+        let mut values = scalars.iter();
+        flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
+            let Some(&value) = values.next() else { return };
+            let at = ll.offset_by(pointer, u64::from(offset));
+            match kind {
+                LeafKind::Scalar(s) => ll.store(self.ops.encode(s, value), at, s.size()),
+                LeafKind::Pointer => {
+                    let space = self.target.array_space();
+                    let generic = if space == 0 { value } else { ll.addrspacecast(value, ll.ptr(0)) };
+                    ll.store(generic, at, 8);
+                }
+                LeafKind::Local => ll.store(value, at, 8),
+            }
+        });
+        self.complete_descriptors(pointer, ty);
+    }
+
+    /// Writes the fields of array descriptors that are the same for all arrays of the type.
+    fn complete_descriptors(&mut self, pointer: Val, ty: Type) {
+        let ll = self.ll;
+        match ty {
+            Type::Array(array) => {
+                let store = |offset: u32, value: i32| {
+                    ll.store(ll.const_i32(value), ll.offset_by(pointer, u64::from(offset)), 4);
+                };
+                for dim in u32::from(array.ndim)..MAX_DIMS as u32 {
+                    store(descriptor::SHAPE + 4 * dim, 0);
+                    store(descriptor::STRIDES + 4 * dim, 0);
+                }
+                store(descriptor::NDIM, i32::from(array.ndim));
+                store(descriptor::FLAGS, 0);
+            }
+            Type::Struct(id) => {
+                for (n, field) in self.ir.structs[id].fields.iter().enumerate() {
+                    let offset = Layout::step_offset(ty, n as u32, &self.ir.structs);
+                    self.complete_descriptors(ll.offset_by(pointer, u64::from(offset)), field.ty);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    // Operations
+
+    pub fn load(
+        &mut self,
+        frame: &Frame<'a>,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        inst: &'a Inst,
+    ) -> Scalars {
+        let Some(&result) = inst.results.first() else { return Scalars::new() };
+        let place = self.place(frame, array, index, inst.span);
+        self.checked(&place, frame.ty(result), |lower| {
+            let part = lower.part(frame, &place, path);
+            let ll = lower.ll;
+            let values = lower.load_value(part.pointer, part.ty);
+            match part.exists {
+                None => values,
+                Some(exists) => values.iter().map(|v| ll.select(exists, *v, ll.zero(ll.ty(*v)))).collect(),
+            }
+        })
+    }
+
+    pub fn store(
+        &mut self,
+        frame: &Frame<'a>,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        value: ValueId,
+        span: Span,
+    ) {
+        let place = self.place(frame, array, index, span);
+        // A composite of no components stands for "no results".
+        self.checked(&place, Type::Vec(0, Scalar::I32), |lower| {
+            let part = lower.part(frame, &place, path);
+            lower.when(part.exists, |lower| {
+                lower.store_value(part.pointer, part.ty, frame.get(value));
+                Scalars::new()
+            });
+            Scalars::new()
+        });
+    }
+
+    /// Runs `body` if the condition holds (or there is none); zeros otherwise.
+    pub fn when(&mut self, condition: Option<Val>, body: impl FnOnce(&mut Self) -> Scalars) -> Scalars {
+        let Some(condition) = condition else { return body(self) };
+        let ll = self.ll;
+        let (yes, before) = (ll.block(self.llvm_function, "when"), ll.current_block());
+        ll.position_at_end(yes);
+        let values = body(self);
+        let types: Vec<_> = values.iter().map(|v| ll.ty(*v)).collect();
+        let mut join = Join::new(ll, self.llvm_function, "endwhen", &types);
+        join.jump(ll, &values);
+        ll.position_at_end(before);
+        let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
+        join.come_from_here(ll, &zeros);
+        ll.cond_br(condition, yes, join.block);
+        join.enter(ll)
+    }
+
+    pub fn view(&mut self, frame: &Frame<'a>, array: ValueId, dims: &[ViewIndex], span: Span) -> Scalars {
+        let ll = self.ll;
+        let Type::Array(ty) = frame.ty(array) else { return frame.get(array).clone() };
+        let parts = self.array(frame, array);
+        let mut offset = ll.const_i64(0);
+        let (mut extents, mut strides) = (Scalars::new(), Scalars::new());
+        let mut checks: SmallVec<[DimCheck; 2]> = smallvec![];
+        for dim in 0..usize::from(ty.ndim) {
+            let (extent, stride) = (parts.extents[dim], parts.strides[dim]);
+            match dims.get(dim) {
+                None => {
+                    extents.push(extent);
+                    strides.push(stride);
+                }
+                Some(ViewIndex::At(index)) => {
+                    let (wide, check) = self.index(frame, *index, dim as u32, extent);
+                    checks.extend(check);
+                    offset = ll.add(offset, ll.mul(wide, ll.sext(stride, ll.i64())));
+                }
+                Some(ViewIndex::Range { start, stop, step }) => {
+                    let (start, stop, step) = (frame.scalar(*start), frame.scalar(*stop), frame.scalar(*step));
+                    let byte = ll.mul(ll.sext(start, ll.i64()), ll.sext(stride, ll.i64()));
+                    offset = ll.add(offset, byte);
+                    let length = ll.sub(stop, start);
+                    let some = ll.icmp(IntCompare::SignedGt, length, ll.const_i32(0));
+                    // The step is positive; a wrong one must not trap.
+                    let positive = ll.icmp(IntCompare::SignedGt, step, ll.const_i32(0));
+                    let divisor = ll.select(positive, step, ll.const_i32(1));
+                    let count = ll.add(ll.udiv(ll.sub(length, ll.const_i32(1)), divisor), ll.const_i32(1));
+                    extents.push(ll.select(some, count, ll.const_i32(0)));
+                    strides.push(ll.mul(stride, step));
+                }
+            }
+        }
+        if !checks.is_empty() {
+            // An index outside gives a view without elements, so that every access to it fails too.
+            let name = frame.function.values[array].name.clone().unwrap_or_default();
+            let place = Place {
+                data: parts.data,
+                offsets: smallvec![],
+                scaled: None,
+                checks,
+                site: Some(self.site(span, SiteKind::Access, &name)),
+                is_local: false,
+                element: ty.element.into(),
+            };
+            let inside = self.checked(&place, crate::types::BOOL, |lower| smallvec![lower.ll.bool(true)])[0];
+            extents.iter_mut().for_each(|e| *e = ll.select(inside, *e, ll.const_i32(0)));
+            offset = ll.select(inside, offset, ll.const_i64(0));
+        }
+        let grad = frame.get(array)[1];
+        let has_grad = ll.icmp(IntCompare::Ne, grad, ll.const_i64(0));
+        let mut scalars = smallvec![ll.offset(parts.data, offset), ll.select(has_grad, ll.add(grad, offset), grad)];
+        scalars.extend(extents);
+        scalars.extend(strides);
+        scalars
+    }
+}

@@ -1,0 +1,213 @@
+//! How do the threads of a launch reach a kernel's body on an NVIDIA GPU? Each runs the tasks `first, first + stride, ...`
+//! below the launch's size (a grid-stride loop), so any grid covers any launch.
+
+use std::mem::offset_of;
+
+use super::builder::{Attribute, Convention, IntCompare, Llvm, Place, Ty, Val};
+use super::flatten;
+use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
+use super::machine::Machine;
+use super::{ArrayLayout, CodegenError, Opt, PtxOptions};
+use crate::codegen::abi::{self, LaunchBounds};
+use crate::diag::Code;
+use crate::ir::{FuncId, FunctionKind, Module};
+use crate::types::{Layout, Scalar, Type};
+
+/// Bytes of parameters that every supported architecture and ISA version takes.
+const MAX_PARAMETERS: u32 = 4096;
+
+const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,\
+                    loop-unroll-full,instcombine,simplifycfg)";
+const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
+                    loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn,sccp,bdce,instcombine,\
+                    loop-mssa(licm),simplifycfg,dse,adce,loop-unroll<O2>,instcombine,early-cse,simplifycfg)";
+
+/// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`.
+pub fn emit_ptx(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
+    let (ll, machine) = compile(module, kernels, options, false)?;
+    let text = machine.emit(&ll, true)?;
+    Ok(tidy(&String::from_utf8_lossy(&text)))
+}
+
+/// The optimised module.
+pub(super) fn compile(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &PtxOptions,
+    names: bool,
+) -> Result<(Llvm, Machine), CodegenError> {
+    for &kernel in kernels {
+        super::validate(module, kernel)?;
+        validate_parameters(module, kernel)?;
+    }
+    let machine = Machine::nvptx(options.arch, options.opt)?;
+    let mut ll = Llvm::new("kc", "device", names);
+    ll.contract = options.fmad;
+    machine.prepare(&ll);
+    let mut state = ModuleState::new(module, &ll, Target::Nvptx, true);
+    for &kernel in kernels {
+        entry(&mut state, kernel, options.layout);
+    }
+    state.finish();
+    machine.optimise(
+        &ll,
+        match options.opt {
+            Opt::Lean => LEAN,
+            Opt::Full => FULL,
+        },
+    )?;
+    Ok((ll, machine))
+}
+
+fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenError> {
+    let function = &module.functions[kernel];
+    let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
+    let size = abi::argument_layout(&types, &module.structs).1.size + size_of::<LaunchBounds>() as u32;
+    if size > MAX_PARAMETERS {
+        return Err(CodegenError {
+            code: Code::E0803,
+            message: format!(
+                "the parameters of `{}` take {size} bytes; a kernel can have {MAX_PARAMETERS}",
+                function.source_name
+            ),
+            span: Some(function.span),
+        });
+    }
+    Ok(())
+}
+
+/// Removes what depends on what else the process compiled: LLVM numbers calls by a counter of the process.
+fn tidy(text: &str) -> String {
+    let mut tidy = String::with_capacity(text.len());
+    for line in text.lines() {
+        tidy.push_str(line.split_once("// callseq").map_or(line, |(code, _)| code).trim_end());
+        tidy.push('\n');
+    }
+    tidy
+}
+
+/// How a parameter is passed.
+enum Passing {
+    /// In a register type of its own.
+    Scalar(Scalar),
+    /// As bytes in parameter memory.
+    Bytes(Layout),
+}
+
+fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
+    let (ll, ir) = (state.ll, state.ir);
+    let function = &ir.functions[kernel];
+    let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
+    let bounds = Layout { size: size_of::<LaunchBounds>() as u32, align: align_of::<LaunchBounds>() as u32 };
+    let mut passing = vec![Passing::Bytes(bounds)];
+    passing.extend(types.iter().map(|&ty| match ty {
+        Type::Scalar(s) => Passing::Scalar(s),
+        _ => Passing::Bytes(Layout::of(ty, &ir.structs)),
+    }));
+    let llvm_types: Vec<Ty> = passing
+        .iter()
+        .map(|p| match p {
+            Passing::Scalar(s) => state.ops.memory_ty(*s),
+            Passing::Bytes(_) => ll.ptr(0),
+        })
+        .collect();
+    let made = ll.add_function(&abi::device_entry(&function.name), ll.void(), &llvm_types, false);
+    ll.set_convention(made, Convention::PtxKernel);
+    for (n, p) in passing.iter().enumerate() {
+        if let Passing::Bytes(layout) = p {
+            let place = Place::Param(n as u32);
+            ll.add_attribute(made, place, Attribute::Typed("byval", ll.bytes(u64::from(layout.size))));
+            ll.add_attribute(made, place, Attribute::Number("align", u64::from(layout.align)));
+        }
+    }
+
+    let (start, head) = (ll.block(made, "start"), ll.block(made, "tasks"));
+    let (body, done) = (ll.block(made, "task"), ll.block(made, "done"));
+    ll.position_at_end(start);
+    let special = |name| ll.intrinsic(name, &[], &[]);
+    let wide = |v| ll.zext(v, ll.i64());
+    let block_dim = special("llvm.nvvm.read.ptx.sreg.ntid.x");
+    let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
+    let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
+    let grid = special("llvm.nvvm.read.ptx.sreg.nctaid.x");
+    let first = ll.add(ll.mul(wide(block), wide(block_dim)), wide(thread));
+    let stride = ll.mul(wide(grid), wide(block_dim));
+    let launch = ll.param(made, 0);
+    let size = ll.load(ll.i64(), ll.offset_by(launch, offset_of!(LaunchBounds, size) as u64), 8);
+
+    let zero32 = ll.const_i32(0);
+    let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
+    let mut lower = Lower::new(state, made, start, thread, false);
+    let args: Vec<Scalars> = types
+        .iter()
+        .enumerate()
+        .map(|(n, &ty)| {
+            let param = ll.param(made, n as u32 + 1);
+            match ty {
+                Type::Scalar(s) => Scalars::from_slice(&[lower.ops.decode(s, param)]),
+                _ => {
+                    let mut scalars = lower.load_value(param, ty);
+                    if layout == ArrayLayout::Contiguous {
+                        make_contiguous(&mut lower, ty, &mut scalars);
+                    }
+                    scalars
+                }
+            }
+        })
+        .collect();
+    let rank = match function.kind {
+        FunctionKind::Kernel { rank } => usize::from(rank),
+        FunctionKind::Device => 1,
+    };
+    let shape: Vec<Val> = (1..rank).map(|k| wide(ll.load(ll.i32(), ll.offset_by(launch, 4 * k as u64), 4))).collect();
+    ll.br(head);
+
+    ll.position_at_end(head);
+    let task = ll.phi(ll.i64());
+    ll.add_incoming(task, first, start);
+    ll.cond_br(ll.icmp(IntCompare::UnsignedLt, task, size), body, done);
+
+    ll.position_at_end(body);
+    let mut rest = task;
+    for k in (1..rank).rev() {
+        let extent = shape[k - 1];
+        let quotient = ll.udiv(rest, extent);
+        lower.thread.coordinates[k] = ll.trunc(ll.sub(rest, ll.mul(quotient, extent)), ll.i32());
+        rest = quotient;
+    }
+    lower.thread.coordinates[0] = ll.trunc(rest, ll.i32());
+    lower.thread.linear = task;
+    for coordinate in lower.thread.coordinates {
+        lower.facts.set_below_greatest(coordinate);
+    }
+    lower.kernel(kernel, args);
+    let next = ll.add(task, stride);
+    ll.add_incoming(task, next, ll.current_block());
+    ll.br(head);
+    ll.position_at_end(done);
+    ll.ret(None);
+}
+
+/// Replaces the strides of the arrays in a value by those of dense arrays.
+fn make_contiguous(lower: &mut Lower, ty: Type, scalars: &mut [Val]) {
+    let (ll, structs) = (lower.ll, &lower.ir.structs);
+    match ty {
+        Type::Array(array) => {
+            let (n, strides) = (usize::from(array.ndim), flatten::array_strides(array.ndim));
+            let mut stride = ll.const_i32(Layout::of_element(array.element, structs).size as i32);
+            for dim in (0..n).rev() {
+                scalars[strides + dim] = stride;
+                stride = ll.mul(stride, scalars[flatten::ARRAY_SHAPE + dim]);
+            }
+        }
+        Type::Struct(id) => {
+            let mut start = 0;
+            for field in &structs[id].fields {
+                let count = flatten::leaf_count(field.ty, structs);
+                make_contiguous(lower, field.ty, &mut scalars[start..start + count]);
+                start += count;
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,52 @@
+//! Reading source files: what can stand in the way?
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::source::{FileId, SourceFile, SourceMap};
+
+/// The largest source file that is read, in bytes.
+pub const MAX_SOURCE_BYTES: u64 = 16 << 20;
+
+/// The reason of a system error in a few words, without its number.
+pub fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}
+
+/// Reads a source file. None: it cannot be compiled, and why is reported.
+pub fn read(path: &Path, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Option<FileId> {
+    match read_text(path) {
+        Ok(text) => Some(sources.add(SourceFile::new(path, text))),
+        Err(diagnostic) => {
+            diagnostics.push(diagnostic);
+            None
+        }
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, Diagnostic> {
+    let shown = path.display();
+    let unreadable = |error| Diagnostic::new(Code::E0901, format!("cannot read `{shown}`: {}", reason(&error)));
+    let mut bytes = Vec::new();
+    // A pipe or device has no size to ask for, so the limit is on what is read.
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_SOURCE_BYTES {
+        let limit = MAX_SOURCE_BYTES >> 20;
+        return Err(Diagnostic::new(Code::E0903, format!("`{shown}` is larger than {limit} MiB")));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let valid = &error.as_bytes()[..at];
+        let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let byte = error.as_bytes()[at];
+        Diagnostic::new(Code::E0902, format!("`{shown}` is not UTF-8 text"))
+            .note(format!("the byte 0x{byte:02x} at offset {at} (line {line}) begins no character"))
+    })
+}

@@ -1,0 +1,34 @@
+//! What can be asked of the back ends?
+
+pub use crate::codegen::llvm::{Arch, Cpu, Opt};
+
+/// One kind of result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Artefact {
+    /// Assembly for NVIDIA GPUs.
+    Ptx(Arch),
+    /// LLVM IR for the GPU, optimised.
+    Llvm(Arch),
+    /// Self-contained CUDA C++.
+    Cuda,
+    /// The textual IR.
+    Ir,
+    /// Object file for a host processor.
+    Object,
+    /// C and C++ header.
+    Header,
+    /// JSON description.
+    Metadata,
+}
+
+/// What holds for all artefacts of a compilation.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub opt: Opt,
+    /// GPU code may fuse a * b + c into one rounding.
+    pub fmad: bool,
+    /// The processor that objects are for.
+    pub cpu: Cpu,
+    /// Objects test every array index.
+    pub checked: bool,
+}

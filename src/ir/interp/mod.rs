@@ -1,0 +1,83 @@
+//! What does a kernel compute, by the book? The reference interpreter: it executes the semantics rules of [`crate::ir`]
+//! on real memory, threads in order, with every index checked. It is the oracle for all back ends.
+//!
+//! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by [`compile`]) in which every
+//! value is a range of 64-bit slots, one per scalar; [`exec`] runs it. Only [`memory`] is unsafe code.
+
+mod code;
+mod compile;
+mod exec;
+pub mod format;
+mod memory;
+
+use std::ffi::c_void;
+
+use super::{FuncId, Module};
+use crate::codegen::abi::LaunchBounds;
+use crate::source::Span;
+pub use code::Program;
+
+/// Why a run is in error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TrapKind {
+    /// An index outside the extent, or access to memory that is not there.
+    OutOfBounds,
+    /// A failed `assert`.
+    Assert,
+    /// The step budget is used up; the run stopped there.
+    StepLimit,
+}
+
+/// The first error of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trap {
+    pub kind: TrapKind,
+    /// The access or assert; for `StepLimit` the kernel.
+    pub span: Span,
+    /// Linear index of the thread.
+    pub thread: u64,
+    /// Out of bounds: the dimension, the index as written, the extent. An access to a null array has extent 0.
+    pub dim: u32,
+    pub index: i64,
+    pub extent: i64,
+    /// For people.
+    pub message: String,
+}
+
+/// What a run may use and what comes of it. Reuse it to run several ranges of threads: the first trap stays.
+pub struct Outcome<'a> {
+    pub trap: Option<Trap>,
+    /// Receives every printed text.
+    pub print: Box<dyn FnMut(&str) + 'a>,
+    /// Instructions left to run; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
+    pub steps: Option<u64>,
+}
+
+impl<'a> Outcome<'a> {
+    /// An outcome without a trap yet and without a step limit.
+    pub fn new(print: impl FnMut(&str) + 'a) -> Outcome<'a> {
+        Outcome { trap: None, print: Box::new(print), steps: None }
+    }
+}
+
+/// Runs the threads `begin..end` (linear index, clipped to the launch) of a kernel. The module is verified.
+///
+/// # Safety
+/// As for a compiled host entry ([`crate::codegen::abi::HostEntry`]): `args` points to the kernel's argument struct, the
+/// arrays in it are null or describe memory that is valid for reads and writes, and no other thread uses that memory
+/// at the same time.
+pub unsafe fn run_kernel(
+    module: &Module,
+    kernel: FuncId,
+    launch: &LaunchBounds,
+    args: *const c_void,
+    begin: u64,
+    end: u64,
+    outcome: &mut Outcome<'_>,
+) {
+    // SAFETY: the same contract.
+    unsafe { Program::new(module, kernel).run(launch, args, begin, end, outcome) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+use super::*;
+use crate::ir::print::print;
+use crate::ir::verify::verify;
+
+/// Every operation and form once.
+pub(crate) const EVERYTHING: &str = r#"struct Inner {
+  a: vec3f
+  flags: array2d(dtype=uint8)
+}
+
+struct vec2f' {
+  inner: Inner
+  m: mat22d
+  t: transformf
+}
+
+func @helper_i(%x: int32, %acc: local(float32, 4, 2)) -> (int32, float64, ref 0 int32) source "helper" library cuda "helper" {
+  %0: float64 = const -1.5e-300
+  %1: int32 = const -2147483648
+  %i: int32 = const 1
+  %2: float32 = load %acc[%i, %i]
+  store %acc[%i, %x], %2
+  return %1, %0, %x
+}
+
+func @nothing() {
+  return
+}
+
+kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dtype=Inner), %b: vec(3, bool)) rank 4 {
+  %0: bool = const true
+  %1: float32 = const nan(0xffc00001)
+  %2: float32 = const 0.1
+  %3: float32 = const -inf
+  %4: float16 = const 0.099975586
+  %5: bfloat16 = const -0.0
+  %6: uint64 = const 18446744073709551615
+  %7: vec2f' = zero
+  %8: array(dtype=int32) = zero
+  %9: local(vec2f', 3) = local_array
+  %10: int32 = thread_index 3
+  %11: int32 = block_dim
+  %12: float32 = sqrt %2
+  %13: float32 = add %2, %3
+  %14: bool = le %2, %3
+  %15: float32 = fma %1, %2, %3
+  %16: int32 = cast %2
+  %17: uint32 = bitcast %2
+  %18: float32 = select %14, %2, %3
+  %v: vec3f = construct %2, %3, %2
+  %v.1: vec3f = mul %v, %2
+  %19: float32 = extract %s.inner.a[%10]
+  %20: float32 = extract %s.t[1][3]
+  %21: float64 = extract %s.m[0][%n]
+  %s.1: vec2f' = insert %s.inner.a[2], %19
+  %22: int32 = extent %data, 3
+  %23: bool = is_set %8
+  %24: uint64 = address %data
+  %row: array2d(dtype=float16) = view %data[%n, %10:%22:%11, %n]
+  %25: float16 = load %row[%n, %n]
+  store %ps[%n].a[1], %2
+  %26: Inner = load %ps[%n]
+  %27: vec3f = atomic add %ps[%n].a, %v
+  %28: float16 = atomic_cas %row[%n, %n], %25, %4
+  %29: int32 = const 0
+  %30: local(float32, 4, 2) = local_array
+  %31: int32, %32: float64, %33: int32 = call @helper_i(%n, %30)
+  call @nothing()
+  %total: int32, %last: int32 = for %k: int32 = %29 to %n step %11 carry %total.1: int32 = %29, %last.1: int32 = %n {
+    if %14 {
+      continue %last.1, %total.1
+    }
+    if %0 {
+      break %k, %k
+    } else {
+      print "k = %d\n\"\u{7}", %k
+    }
+    yield %total.1, %k
+  }
+  %w: int32 = while carry %w.1: int32 = %n {
+    %34: bool = gt %w.1, %29
+    yield %34
+  } do carry %w.2: int32 {
+    yield %29
+  }
+  while {
+    yield %0
+  } do {
+    break
+  }
+  for %35: int32 = %29 to %n step %11 {
+  }
+  %c: float32 = if %14 {
+    yield %2
+  } else {
+    assert %0, "message"
+    return
+  }
+  return
+}
+"#;
+
+#[test]
+fn everything_round_trips_and_verifies() {
+    let module = parse(EVERYTHING).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(verify(&module), Ok(()));
+    let text = print(&module);
+    assert_eq!(text, EVERYTHING);
+    let again = parse(&text).unwrap();
+    assert_eq!(print(&again), text);
+    assert_eq!(format!("{again:?}"), format!("{module:?}"));
+    assert_eq!(module.functions[FuncId(0)].source_name, "helper");
+    assert_eq!(module.functions[FuncId(0)].results[2].role, ResultRole::ByRef(0));
+}
+
+#[test]
+fn every_small_float_constant_round_trips() {
+    for scalar in [Scalar::F16, Scalar::BF16] {
+        for bits in 0..=0xffff {
+            let c = Const { scalar, bits };
+            if !c.as_float().is_some_and(f64::is_nan) {
+                assert_eq!(parse_constant(scalar, &text::constant(c)), Some(c));
+            }
+        }
+    }
+}
+
+#[test]
+fn faults_have_a_line_and_a_reason() {
+    let table = [
+        ("kernel @k() rank 1 {\n  return\n", 2, "expected an operation"),
+        ("kernel @k() rank 1 {\n  %x: int32 = const 300000000000\n}", 2, "constant of type int32"),
+        ("kernel @k() rank 1 {\n  %x: uint8 = const -1\n}", 2, "constant of type uint8"),
+        ("kernel @k() rank 1 {\n  %x: int32 = neg %y\n}", 2, "`%y` is not defined"),
+        ("kernel @k(%x: int32, %x: int32) rank 1 {\n}", 1, "defined twice"),
+        ("kernel @k(%x: vec9q) rank 1 {\n}", 1, "expected a type"),
+        ("kernel @k(%x: array(dtype=array(dtype=int32))) rank 1 {\n}", 1, "does not hold arrays"),
+        ("kernel @k() rank 1 {\n  call @f()\n  return\n}", 2, "no function `@f`"),
+        ("kernel @k() rank 1 {\n  dance\n}", 2, "expected an operation, found `dance`"),
+        ("kernel @k() rank 1 {\n  print \"abc\n}", 2, "string"),
+        ("kernel @k(%x: local(int32, 70000, 70000)) rank 1 {\n}", 1, "too large"),
+        ("kernel @k() rank 300 {\n}", 1, "number in range"),
+        ("%", 1, "expected a name"),
+        ("struct S {\n  x: S\n}", 2, "expected a type"),
+    ];
+    for (text, line, message) in table {
+        let error = parse(text).expect_err(text);
+        assert!(error.line == line && error.message.contains(message), "{text}: {error}");
+    }
+}
+
+#[test]
+fn damaged_text_never_panics() {
+    // Cuts, and swaps of neighbouring words, of a text with everything in it.
+    let words: Vec<&str> = EVERYTHING.split_inclusive([' ', '\n', ',', '(', '[', '.']).collect();
+    for n in 0..words.len() {
+        let _ = parse(&words[..n].concat());
+        let mut swapped = words.clone();
+        swapped.swap(n, (n * 7 + 1) % words.len());
+        if let Ok(module) = parse(&swapped.concat()) {
+            let _ = verify(&module);
+            let _ = print(&module);
+        }
+    }
+    let _ = parse(&"if ".repeat(1000));
+    let deep = format!("kernel @k(%c: bool) rank 1 {{\n{}", "if %c {\n".repeat(5000));
+    assert!(parse(&deep).is_err_and(|e| e.message.contains("too deep")));
+}

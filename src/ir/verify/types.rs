@@ -1,0 +1,254 @@
+//! The type rule of every operation without blocks.
+
+use super::super::*;
+use crate::types::{ArrayType, BOOL, Element, I32, MAX_DIMS, U64};
+
+pub(super) fn check(condition: bool, message: &str) -> Result<(), String> {
+    if condition { Ok(()) } else { Err(message.to_string()) }
+}
+
+pub(super) fn same(given: &[Type], expected: &[Type], what: &str) -> Result<(), String> {
+    check(given == expected, &format!("the values differ in number or type from {what}"))
+}
+
+/// Whether two types are of one form, apart from the scalar in them.
+fn same_form(a: Type, b: Type) -> bool {
+    match (a, b) {
+        (Type::Scalar(_), Type::Scalar(_)) | (Type::Quat(_), Type::Quat(_)) => true,
+        (Type::Transform(_), Type::Transform(_)) => true,
+        (Type::Vec(n, _), Type::Vec(m, _)) => n == m,
+        (Type::Mat(r, c, _), Type::Mat(s, d, _)) => (r, c) == (s, d),
+        _ => false,
+    }
+}
+
+/// Whether the operation exists on a scalar type.
+fn unary_has(op: UnaryOp, s: Scalar) -> bool {
+    match op {
+        UnaryOp::Not => s == Scalar::Bool,
+        UnaryOp::Neg | UnaryOp::Abs => s != Scalar::Bool,
+        UnaryOp::BitNot | UnaryOp::PopCount | UnaryOp::LeadingZeros => s.is_int(),
+        UnaryOp::Sqrt | UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::Trunc | UnaryOp::RoundEven | UnaryOp::Round => {
+            s.is_float()
+        }
+    }
+}
+
+fn binary_has(op: BinaryOp, s: Scalar) -> bool {
+    match op {
+        BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Min | BinaryOp::Max => {
+            s != Scalar::Bool
+        }
+        BinaryOp::FloorDiv | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr => s.is_int(),
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !s.is_float(),
+        BinaryOp::CopySign => s.is_float(),
+        BinaryOp::MulHigh => matches!(s, Scalar::U32 | Scalar::U64),
+    }
+}
+
+fn atomic_has(op: AtomicOp, s: Scalar) -> bool {
+    match op {
+        AtomicOp::Add | AtomicOp::Sub | AtomicOp::Min | AtomicOp::Max => s != Scalar::Bool,
+        AtomicOp::And | AtomicOp::Or | AtomicOp::Xor => s.is_int(),
+        AtomicOp::Exchange => true,
+    }
+}
+
+/// The type rules of the operations without blocks.
+pub(super) struct Typing<'a> {
+    pub module: &'a Module,
+    pub function: &'a Function,
+    /// Where the operands do not fix the result's type, it is checked against them.
+    pub result: Option<Type>,
+}
+
+impl Typing<'_> {
+    fn ty(&self, value: ValueId) -> Type {
+        self.function.ty(value)
+    }
+
+    /// The types that the results must have. One arm per operation.
+    pub fn results(&self, op: &Op) -> Result<Vec<Type>, String> {
+        let given = || self.result.ok_or_else(|| "there is no result".to_string());
+        let one = |ty: Type| Ok(vec![ty]);
+        match op {
+            Op::Const(c) => one(Type::Scalar(c.scalar)),
+            Op::Zero => one(given()?),
+            Op::Unary(op, a) => {
+                let ty = self.ty(*a);
+                check(ty.scalar_part().is_some_and(|s| unary_has(*op, s)), "the operand's type does not have it")?;
+                one(ty)
+            }
+            Op::Binary(op, a, b) => {
+                let (a, b) = (self.ty(*a), self.ty(*b));
+                check(a.scalar_part().is_some_and(|s| binary_has(*op, s)), "the operands' type does not have it")?;
+                check(a.scalar_part() == b.scalar_part(), "the operands differ in scalar type")?;
+                match (op, a.is_composite(), b.is_composite()) {
+                    (BinaryOp::Mul, false, true) => one(b),
+                    (BinaryOp::Mul | BinaryOp::Div, true, false) => one(a),
+                    _ if a == b => one(a),
+                    _ => Err("the operands differ in type".into()),
+                }
+            }
+            Op::Compare(op, a, b) => {
+                let (a, b) = (self.ty(*a), self.ty(*b));
+                check(a == b && a.scalar_part().is_some(), "the operands cannot be compared")?;
+                let orders = !matches!(op, CompareOp::Eq | CompareOp::Ne);
+                check(!orders || a.is_int() || a.is_float(), "only numbers have an order")?;
+                one(BOOL)
+            }
+            Op::Fma(a, b, c) => {
+                let ty = self.ty(*a);
+                check(ty.scalar_part().is_some_and(Scalar::is_float), "the operands are not floats")?;
+                check(self.ty(*b) == ty && self.ty(*c) == ty, "the operands differ in type")?;
+                one(ty)
+            }
+            Op::Cast(a) => {
+                check(same_form(self.ty(*a), given()?), "a cast changes only the scalar type")?;
+                one(given()?)
+            }
+            Op::Bitcast(a) => {
+                let pair = self.ty(*a).as_scalar().zip(given()?.as_scalar());
+                let fits = pair.is_some_and(|(a, b)| a.size() == b.size() && a != Scalar::Bool && b != Scalar::Bool);
+                check(fits, "a bitcast is between number types of one size")?;
+                one(given()?)
+            }
+            Op::Select { condition, then, otherwise } => {
+                check(self.ty(*condition) == BOOL, "the condition is not bool")?;
+                check(self.ty(*then) == self.ty(*otherwise), "the two values differ in type")?;
+                one(self.ty(*then))
+            }
+            Op::Construct(args) => {
+                let ty = given()?;
+                let parts: Vec<Type> = match (ty, ty.scalar_part(), ty.scalar_count()) {
+                    (Type::Struct(id), ..) => self.module.structs[id].fields.iter().map(|f| f.ty).collect(),
+                    (_, Some(s), Some(count)) if ty.is_composite() => vec![Type::Scalar(s); count as usize],
+                    _ => return Err("only composites and structs are constructed".into()),
+                };
+                let args: Vec<Type> = args.iter().map(|&a| self.ty(a)).collect();
+                same(&args, &parts, "the parts of the type")?;
+                one(ty)
+            }
+            Op::Extract(a, path) => {
+                check(!path.is_empty(), "the path is empty")?;
+                one(self.part(self.ty(*a), path)?)
+            }
+            Op::Insert(a, path, b) => {
+                check(!path.is_empty(), "the path is empty")?;
+                check(self.part(self.ty(*a), path)? == self.ty(*b), "the new part has another type")?;
+                one(self.ty(*a))
+            }
+            Op::Call(callee, args) => {
+                let callee = self.module.functions.get(*callee).ok_or("the function is not in the module")?;
+                check(callee.kind == FunctionKind::Device, "a kernel cannot be called")?;
+                let params: Vec<Type> =
+                    callee.params().iter().filter_map(|&p| callee.values.get(p)).map(|v| v.ty).collect();
+                let args: Vec<Type> = args.iter().map(|&a| self.ty(a)).collect();
+                same(&args, &params, "the function's parameters")?;
+                Ok(callee.results.iter().map(|r| r.ty).collect())
+            }
+            Op::ThreadIndex(n) => {
+                let rank = match self.function.kind {
+                    FunctionKind::Kernel { rank } => rank,
+                    FunctionKind::Device => MAX_DIMS as u8,
+                };
+                check(*n < rank, "the thread has fewer coordinates")?;
+                one(I32)
+            }
+            Op::BlockDim => one(I32),
+            Op::Extent(a, dim) => {
+                let (_, ndim) = self.array(*a)?;
+                check(*dim < ndim, "the array has fewer dimensions")?;
+                one(I32)
+            }
+            Op::IsSet(a) | Op::Address(a) => {
+                check(matches!(self.ty(*a), Type::Array(_)), "the operand is not an array")?;
+                one(if matches!(op, Op::IsSet(_)) { BOOL } else { U64 })
+            }
+            Op::View(a, dims) => self.view(*a, dims),
+            Op::LocalArray => {
+                check(matches!(given()?, Type::Local(_)), "the result is not a local array")?;
+                one(given()?)
+            }
+            Op::Load { array, index, path } => one(self.place(*array, index, path)?),
+            Op::Store { array, index, path, value } => {
+                check(self.place(*array, index, path)? == self.ty(*value), "the value has another type")?;
+                Ok(Vec::new())
+            }
+            Op::Atomic { op, array, index, path, value } => {
+                let ty = self.place(*array, index, path)?;
+                check(ty.scalar_part().is_some_and(|s| atomic_has(*op, s)), "the type does not have it")?;
+                check(ty == self.ty(*value), "the value has another type")?;
+                one(ty)
+            }
+            Op::AtomicCas { array, index, path, expected, new } => {
+                let ty = self.place(*array, index, path)?;
+                check(ty.scalar_part().is_some(), "the type does not have it")?;
+                check(ty == self.ty(*expected) && ty == self.ty(*new), "a value has another type")?;
+                one(ty)
+            }
+            Op::Print { args, .. } => {
+                check(args.iter().all(|&a| self.ty(a).as_scalar().is_some()), "only scalars are printed")?;
+                Ok(Vec::new())
+            }
+            Op::Assert { condition, .. } => {
+                check(self.ty(*condition) == BOOL, "the condition is not bool")?;
+                Ok(Vec::new())
+            }
+            // Checked by `Verifier::control`.
+            Op::If { .. } | Op::For { .. } | Op::While { .. } => Ok(Vec::new()),
+            Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Element and number of dimensions of an array or local array.
+    fn array(&self, array: ValueId) -> Result<(Element, u8), String> {
+        match self.ty(array) {
+            Type::Array(a) => Ok((a.element, a.ndim)),
+            Type::Local(a) => Ok((a.element, a.ndim)),
+            _ => Err("the operand is not an array".into()),
+        }
+    }
+
+    /// The type of the element part that a load, store or atomic names.
+    fn place(&self, array: ValueId, index: &[ValueId], path: &Path) -> Result<Type, String> {
+        let (element, ndim) = self.array(array)?;
+        check(index.len() == usize::from(ndim), "one index per dimension is needed")?;
+        check(index.iter().all(|&i| self.ty(i).is_int()), "an index is not an integer")?;
+        self.part(element.into(), path)
+    }
+
+    fn part(&self, mut ty: Type, path: &Path) -> Result<Type, String> {
+        for step in path {
+            let index = match step {
+                Step::At(n) => Some(*n),
+                Step::Dynamic(v) => {
+                    check(self.ty(*v).is_int(), "a step is not an integer")?;
+                    None
+                }
+            };
+            ty = ty.step(index, &self.module.structs).ok_or("the path leads to no part")?;
+        }
+        Ok(ty)
+    }
+
+    fn view(&self, array: ValueId, dims: &[ViewIndex]) -> Result<Vec<Type>, String> {
+        let Type::Array(ArrayType { element, ndim }) = self.ty(array) else {
+            return Err("the operand is not an array".into());
+        };
+        check(dims.len() <= usize::from(ndim), "the array has fewer dimensions")?;
+        let mut kept = ndim;
+        for dim in dims {
+            let ints = match dim {
+                ViewIndex::At(v) => {
+                    kept = kept.saturating_sub(1);
+                    [v, v, v]
+                }
+                ViewIndex::Range { start, stop, step } => [start, stop, step],
+            };
+            check(ints.iter().all(|&&v| self.ty(v) == I32), "an index of a view is not int32")?;
+        }
+        check(kept > 0, "a view keeps at least one dimension")?;
+        Ok(vec![Type::Array(ArrayType { element, ndim: kept })])
+    }
+}

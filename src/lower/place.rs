@@ -1,0 +1,226 @@
+//! How are variables, array elements and parts of them read and written, and how do slices become views?
+
+use smallvec::SmallVec;
+
+use super::Lowering;
+use crate::check::tree::*;
+use crate::ids::Id;
+use crate::ir::{self, AtomicOp, BinaryOp, CompareOp, Const, Op, ValueId};
+use crate::types::{I32, Scalar, Type};
+
+/// A place whose indices have been evaluated.
+pub(super) struct Target {
+    root: TargetRoot,
+    path: ir::Path,
+    ty: Type,
+}
+
+enum TargetRoot {
+    Local(LocalId),
+    Element { array: ValueId, index: ir::Values },
+}
+
+impl<'a> Lowering<'a> {
+    /// Evaluates the indices of a place, each once.
+    pub(super) fn target(&mut self, place: &'a Place) -> Target {
+        let (root, whole) = match &place.root {
+            Root::Local(local) => (TargetRoot::Local(*local), self.function.locals[*local].ty),
+            Root::Element { array, index } => {
+                let array = self.expr(array);
+                let index = index.iter().map(|at| self.expr(at)).collect();
+                (TargetRoot::Element { array, index }, self.element_of(array))
+            }
+        };
+        let path = self.path(whole, &place.path);
+        self.b.span = place.span;
+        Target { root, path, ty: place.ty }
+    }
+
+    /// A path of steps into a value of type `whole`. Steps whose index turns out to be a constant become fixed ones; a
+    /// constant outside the composite keeps its run-time meaning.
+    pub(super) fn path(&mut self, mut whole: Type, steps: &'a [Step]) -> ir::Path {
+        let structs = &self.checked.structs;
+        let mut path = ir::Path::new();
+        for step in steps {
+            let lowered = match step {
+                Step::At(at) => ir::Step::At(*at),
+                Step::Dynamic(index) => {
+                    let index = self.expr(index);
+                    let count = i128::from(whole.step_count(structs));
+                    let known = self.known(index).and_then(Const::as_int);
+                    let known = known.map(|at| if at < 0 { at + count } else { at });
+                    match known.filter(|at| (0..count).contains(at)) {
+                        Some(at) => ir::Step::At(at as u32),
+                        None => ir::Step::Dynamic(index),
+                    }
+                }
+            };
+            let at = if let ir::Step::At(at) = lowered { Some(at) } else { None };
+            whole = whole.step(at, structs).unwrap_or(whole);
+            path.push(lowered);
+        }
+        path
+    }
+
+    /// The type of an array's elements.
+    pub(super) fn element_of(&self, array: ValueId) -> Type {
+        match self.b.ty(array) {
+            Type::Array(array) => array.element.into(),
+            Type::Local(array) => array.element.into(),
+            other => other,
+        }
+    }
+
+    pub(super) fn load(&mut self, target: &Target) -> ValueId {
+        match &target.root {
+            TargetRoot::Local(local) => {
+                let value = self.read(*local);
+                self.part(value, target.path.clone(), target.ty)
+            }
+            TargetRoot::Element { array, index } => {
+                let op = Op::Load { array: *array, index: index.clone(), path: target.path.clone() };
+                self.b.one(op, target.ty)
+            }
+        }
+    }
+
+    pub(super) fn write(&mut self, target: &Target, value: ValueId) {
+        match &target.root {
+            TargetRoot::Local(local) if target.path.is_empty() => self.assign(*local, value),
+            TargetRoot::Local(local) => {
+                let whole = self.read(*local);
+                let ty = self.b.ty(whole);
+                let changed = self.b.one(Op::Insert(whole, target.path.clone(), value), ty);
+                self.assign(*local, changed);
+            }
+            TargetRoot::Element { array, index } => {
+                self.b.effect(Op::Store { array: *array, index: index.clone(), path: target.path.clone(), value });
+            }
+        }
+    }
+
+    /// A part of a value.
+    pub(super) fn part(&mut self, value: ValueId, path: ir::Path, ty: Type) -> ValueId {
+        if path.is_empty() { value } else { self.b.one(Op::Extract(value, path), ty) }
+    }
+
+    pub(super) fn atomic(&mut self, op: AtomicOp, place: &'a Place, value: &'a Expr) -> ValueId {
+        let value = self.expr(value);
+        let Target { root, path, ty } = self.target(place);
+        match root {
+            TargetRoot::Element { array, index } => self.b.one(Op::Atomic { op, array, index, path, value }, ty),
+            TargetRoot::Local(_) => unreachable!("the checker allows atomics on arrays only"),
+        }
+    }
+
+    pub(super) fn compare_and_swap(&mut self, place: &'a Place, expected: &'a Expr, new: &'a Expr) -> ValueId {
+        let expected = self.expr(expected);
+        let new = self.expr(new);
+        let Target { root, path, ty } = self.target(place);
+        match root {
+            TargetRoot::Element { array, index } => self.b.one(Op::AtomicCas { array, index, path, expected, new }, ty),
+            TargetRoot::Local(_) => unreachable!("the checker allows atomics on arrays only"),
+        }
+    }
+
+    /// A call's results, without those that go back to by-reference arguments, which are assigned here.
+    pub(super) fn call(&mut self, call: &'a Call) -> SmallVec<[ValueId; 1]> {
+        let callee = &self.checked.functions[call.callee];
+        let by_ref = &callee.by_ref;
+        let mut targets: Vec<Option<Target>> = call.by_ref.iter().map(|_| None).collect();
+        let mut args = ir::Values::new();
+        for (n, arg) in call.args.iter().enumerate() {
+            let reference = by_ref.iter().position(|param| param.index() == n);
+            match reference.and_then(|at| Some((at, call.by_ref.get(at)?))) {
+                // The place is evaluated once: its value goes in, and the new value comes back to it.
+                Some((at, place)) => {
+                    let target = self.target(place);
+                    args.push(self.load(&target));
+                    targets[at] = Some(target);
+                }
+                None => args.push(self.expr(arg)),
+            }
+        }
+        self.b.span = call.span;
+        let mut types: Vec<Type> = callee.results.clone();
+        types.extend(by_ref.iter().map(|&param| callee.locals[param].ty));
+        let mut results = self.b.push(Op::Call(super::func_id(call.callee), args), &types);
+        for (target, &value) in targets.iter().zip(&results[callee.results.len()..]) {
+            if let Some(target) = target {
+                self.write(target, value);
+            }
+        }
+        results.truncate(callee.results.len());
+        results
+    }
+
+    pub(super) fn view(&mut self, array: &'a Expr, dims: &'a [ViewIndex], ty: Type) -> ValueId {
+        let array = self.expr(array);
+        let whole = |dim: &ViewIndex| matches!(dim, ViewIndex::Range { start: None, stop: None, step: None });
+        let named = dims.iter().rposition(|dim| !whole(dim)).map_or(0, |last| last + 1);
+        if named == 0 {
+            return array;
+        }
+        let indices = dims[..named].iter().zip(0u8..).map(|(dim, n)| self.view_index(array, n, dim)).collect();
+        self.b.one(Op::View(array, indices), ty)
+    }
+
+    fn view_index(&mut self, array: ValueId, dim: u8, index: &'a ViewIndex) -> ir::ViewIndex {
+        match index {
+            ViewIndex::At(at) => {
+                let at = self.expr(at);
+                ir::ViewIndex::At(self.to_i32(at))
+            }
+            ViewIndex::Range { start, stop, step } => {
+                let [start, stop, step] = [start, stop, step]
+                    .map(|bound| bound.as_ref().map(|bound| self.expr(bound)).map(|v| self.to_i32(v)));
+                let one = Const::int(Scalar::I32, 1);
+                let zero = Const::int(Scalar::I32, 0);
+                let extent = self.b.extent(array, dim);
+                let start = match start {
+                    Some(start) => self.slice_bound(start, extent),
+                    None => self.b.constant(zero),
+                };
+                let stop = match stop {
+                    Some(stop) => self.slice_bound(stop, extent),
+                    None => extent,
+                };
+                let step = match step {
+                    Some(step) if self.known(step).is_some() => step,
+                    // A step that only run time knows is kept positive.
+                    Some(step) => {
+                        let one = self.b.constant(one);
+                        self.binary(BinaryOp::Max, step, one)
+                    }
+                    None => self.b.constant(one),
+                };
+                ir::ViewIndex::Range { start, stop, step }
+            }
+        }
+    }
+
+    /// A slice bound as a position in 0..=extent, by Python's rule: negative ones count from the end.
+    fn slice_bound(&mut self, bound: ValueId, extent: ValueId) -> ValueId {
+        let zero = self.b.constant(Const::int(Scalar::I32, 0));
+        let known = self.known(bound).and_then(Const::as_int);
+        let from_end = |this: &mut Self| {
+            let position = this.b.binary(BinaryOp::Add, bound, extent);
+            this.b.binary(BinaryOp::Max, position, zero)
+        };
+        match known {
+            Some(0) => bound,
+            Some(1..) => self.b.binary(BinaryOp::Min, bound, extent),
+            Some(_) => from_end(self),
+            None => {
+                let negative = self.b.compare(CompareOp::Lt, bound, zero);
+                let below = from_end(self);
+                let above = self.b.binary(BinaryOp::Min, bound, extent);
+                self.b.select(negative, below, above)
+            }
+        }
+    }
+
+    fn to_i32(&mut self, value: ValueId) -> ValueId {
+        self.convert(value, I32)
+    }
+}

@@ -1,0 +1,35 @@
+//! Which functions have no effects?
+
+use crate::ids::IdVec;
+use crate::ir::{FuncId, Module, Op};
+
+/// For each function: a call whose results nothing uses can go. A `while` counts as an effect, since it may not end.
+pub fn effect_free(module: &Module) -> IdVec<FuncId, bool> {
+    // Everything starts as free; effects spread from callees to callers until nothing changes.
+    let mut free: IdVec<FuncId, bool> = module.functions.ids().map(|_| true).collect();
+    loop {
+        let mut changed = false;
+        for (id, function) in module.functions.iter() {
+            let mut ok = true;
+            function.walk(function.entry, &mut |_, inst| {
+                ok &= match &inst.op {
+                    Op::Call(callee, _) => free[*callee],
+                    Op::While { .. } => false,
+                    op => !has_effect(op),
+                };
+            });
+            if free[id] && !ok {
+                free[id] = false;
+                changed = true;
+            }
+        }
+        if !changed {
+            return free;
+        }
+    }
+}
+
+/// Whether the operation itself does more than give its results. A load does not: see [`super`].
+pub fn has_effect(op: &Op) -> bool {
+    matches!(op, Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Print { .. } | Op::Assert { .. })
+}

@@ -1,0 +1,41 @@
+//! Keeps chosen kernels and what they call: nothing else is worth compiling.
+
+use std::collections::HashMap;
+
+use crate::ids::IdVec;
+use crate::ir::{FuncId, Module, Op};
+
+/// Drops every function that none of the named kernels reaches. The order of the others stays.
+pub fn select(module: &mut Module, kernels: &[String]) {
+    let mut reached: Vec<FuncId> =
+        module.kernels().filter(|(_, kernel)| kernels.contains(&kernel.name)).map(|(id, _)| id).collect();
+    let mut next = 0;
+    while let Some(&caller) = reached.get(next) {
+        next += 1;
+        let function = &module.functions[caller];
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op
+                && !reached.contains(&callee)
+            {
+                reached.push(callee);
+            }
+        });
+    }
+    reached.sort();
+    let renamed: HashMap<FuncId, FuncId> =
+        reached.iter().enumerate().map(|(new, &old)| (old, FuncId(new as u32))).collect();
+    let functions = std::mem::replace(&mut module.functions, IdVec::new());
+    for (id, function) in functions.iter() {
+        if !renamed.contains_key(&id) {
+            continue;
+        }
+        let mut function = function.clone();
+        for inst in function.insts.values_mut() {
+            // Unreachable instructions may call functions that are gone; nothing runs them.
+            if let Op::Call(callee, _) = &mut inst.op {
+                *callee = renamed.get(callee).copied().unwrap_or(FuncId(0));
+            }
+        }
+        module.functions.push(function);
+    }
+}

@@ -1,0 +1,278 @@
+//! What does the kernel receive? A launch's arguments, checked against the kernel's parameters and laid out in memory.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::c_void;
+
+use super::elements::{Leaf, for_each_element};
+use super::launch::{Argument, ArgumentKind, DType, Launch, Literal};
+use super::memory::{self, Buffer};
+use super::npz::Npz;
+use super::{Fail, Result, fail, literal};
+use crate::codegen::abi::argument_layout;
+use crate::diag::Code;
+use crate::ir::Function;
+use crate::types::{ArrayType, Layout, StructId, StructTable, Type};
+
+mod arrays;
+
+/// The arguments of one launch, ready to run.
+pub struct Arguments {
+    /// The kernel's parameters as a C struct.
+    block: Buffer,
+    buffers: Vec<Buffer>,
+    /// Every array with memory of its own or shared, in the order of the parameters.
+    pub arrays: Vec<BoundArray>,
+}
+
+/// An array argument and its place in memory.
+#[derive(Clone, Debug)]
+pub struct BoundArray {
+    /// The name under which it is stored: `x`, or `s.x` inside a struct argument.
+    pub key: String,
+    pub ty: ArrayType,
+    pub shape: Vec<u32>,
+    /// In bytes.
+    pub strides: Vec<i64>,
+    place: Place,
+    pub grad: Option<Grad>,
+}
+
+/// The gradient array of an array: same type, shape and strides.
+#[derive(Clone, Debug)]
+pub struct Grad {
+    pub key: String,
+    place: Place,
+}
+
+/// Byte `origin` of a buffer is the first element.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    buffer: usize,
+    origin: u64,
+}
+impl Arguments {
+    /// Reads, checks and places the arguments of `launch` for `kernel`. `origin` names the launch in messages.
+    pub fn bind(launch: &Launch, origin: &str, kernel: &Function, structs: &StructTable) -> Result<Arguments> {
+        let params: Vec<(String, Type)> = kernel
+            .params()
+            .iter()
+            .map(|&v| (kernel.values[v].name.clone().unwrap_or_else(|| v.to_string()), kernel.ty(v)))
+            .collect();
+        let types: Vec<Type> = params.iter().map(|p| p.1).collect();
+        let (offsets, layout) = argument_layout(&types, structs);
+        let mut binder = Binder {
+            launch,
+            origin,
+            structs,
+            inputs: None,
+            others: HashMap::new(),
+            placed: BTreeMap::new(),
+            budget: memory::available(),
+            out: Arguments {
+                block: Buffer::zeroed(layout.size.into(), "the argument struct")?,
+                buffers: Vec::new(),
+                arrays: Vec::new(),
+            },
+        };
+        let owner = format!("kernel `{}`", kernel.source_name);
+        let args = binder.matching("", &owner, "parameter", &params, &launch.args)?;
+        for ((argument, (_, ty)), offset) in args.into_iter().zip(&params).zip(offsets) {
+            binder.pack(&argument.name, argument, *ty, offset)?;
+        }
+        Ok(binder.out)
+    }
+
+    /// The C struct of the parameters.
+    pub fn block(&self) -> *const c_void {
+        std::ptr::with_exposed_provenance(self.block.address() as usize)
+    }
+
+    /// The contents of an array's leaf, dense and row major.
+    pub fn gather(&self, array: &BoundArray, leaf: &Leaf) -> Vec<u8> {
+        self.gather_at(array, array.place, leaf)
+    }
+
+    /// The same of its gradient, if it has one.
+    pub fn gather_grad(&self, array: &BoundArray, leaf: &Leaf) -> Option<Vec<u8>> {
+        Some(self.gather_at(array, array.grad.as_ref()?.place, leaf))
+    }
+
+    fn gather_at(&self, array: &BoundArray, place: Place, leaf: &Leaf) -> Vec<u8> {
+        let memory = self.buffers[place.buffer].bytes();
+        let size = leaf.bytes();
+        let count: u64 = array.shape.iter().map(|&n| u64::from(n)).product();
+        let mut out = Vec::with_capacity(count as usize * size);
+        for_each_element(&array.shape, &array.strides, |at| {
+            let start = (place.origin as i64 + at) as usize + leaf.offset as usize;
+            out.extend_from_slice(&memory[start..start + size]);
+        });
+        out
+    }
+}
+
+struct Binder<'a> {
+    launch: &'a Launch,
+    origin: &'a str,
+    structs: &'a StructTable,
+    /// The launch's own archive, opened when first needed.
+    inputs: Option<Npz>,
+    others: HashMap<std::path::PathBuf, Npz>,
+    /// By key, for aliases.
+    placed: BTreeMap<String, (Place, ArrayType, Vec<u32>, Vec<i64>)>,
+    /// Bytes that may still be allocated.
+    budget: u64,
+    out: Arguments,
+}
+
+impl<'a> Binder<'a> {
+    fn fail(&self, code: Code, message: impl std::fmt::Display) -> Fail {
+        fail(code, format!("{}: {message}", self.origin))
+    }
+
+    /// The arguments in the order of `params`. `path` is the struct they belong to, empty at the top.
+    fn matching(
+        &self,
+        path: &str,
+        owner: &str,
+        what: &str,
+        params: &[(String, Type)],
+        args: &'a [Argument],
+    ) -> Result<Vec<&'a Argument>> {
+        let full = |name: &str| if path.is_empty() { name.to_string() } else { format!("{path}.{name}") };
+        let mut by_name: HashMap<&str, &Argument> = HashMap::new();
+        for argument in args {
+            if by_name.insert(&argument.name, argument).is_some() {
+                return Err(self.fail(Code::E1004, format!("argument `{}` is given twice", full(&argument.name))));
+            }
+            if !params.iter().any(|(name, _)| *name == argument.name) {
+                let names: Vec<String> = params.iter().map(|p| p.0.clone()).collect();
+                let has = if names.is_empty() { "none".to_string() } else { super::list(&names) };
+                let message =
+                    format!("argument `{}` is not a {what} of {owner}; its {what}s are {has}", full(&argument.name));
+                return Err(self.fail(Code::E1004, message));
+            }
+        }
+        params
+            .iter()
+            .map(|(name, ty)| {
+                by_name.get(name.as_str()).copied().ok_or_else(|| {
+                    let ty = ty.display(self.structs);
+                    self.fail(
+                        Code::E1004,
+                        format!("argument `{}` of {owner} is missing ({what} type `{ty}`)", full(name)),
+                    )
+                })
+            })
+            .collect()
+    }
+
+    /// Writes one argument at `offset` of the argument struct. `path` is its full name.
+    fn pack(&mut self, path: &str, argument: &'a Argument, ty: Type, offset: u32) -> Result<()> {
+        let expected = || format!("argument `{path}`: expected `{}`", ty.display(self.structs));
+        match (ty, &argument.kind) {
+            (Type::Array(array), ArgumentKind::Array(given)) => self.array(path, given, array, offset),
+            (Type::Struct(id), ArgumentKind::Struct { name, fields }) => {
+                if let Some(name) = name {
+                    self.struct_layout(path, name, id)?;
+                }
+                let def = &self.structs[id];
+                let params: Vec<(String, Type)> = def.fields.iter().map(|f| (f.name.clone(), f.ty)).collect();
+                let owner = format!("struct `{}`", def.name);
+                let fields = self.matching(path, &owner, "field", &params, fields)?;
+                for (k, (field, (name, field_ty))) in fields.into_iter().zip(&params).enumerate() {
+                    let at = offset + Layout::step_offset(ty, k as u32, self.structs);
+                    self.pack(&format!("{path}.{name}"), field, *field_ty, at)?;
+                }
+                Ok(())
+            }
+            (Type::Scalar(_) | Type::Vec(..) | Type::Mat(..) | Type::Quat(_) | Type::Transform(_), kind) => {
+                let ArgumentKind::Value { dtype, literal } = kind else {
+                    return Err(self.fail(Code::E1005, format!("{}, found {}", expected(), kind_name(kind))));
+                };
+                if let Some(dtype) = dtype
+                    && !same_type(dtype, ty)
+                {
+                    return Err(self.fail(Code::E1005, format!("{}, found a {}", expected(), show_dtype(dtype))));
+                }
+                let bytes = encode(literal, ty).map_err(|why| {
+                    self.fail(Code::E1011, format!("argument `{path}` of type `{}`: {why}", ty.display(self.structs)))
+                })?;
+                self.out.block.bytes_mut()[offset as usize..][..bytes.len()].copy_from_slice(&bytes);
+                Ok(())
+            }
+            (_, kind) => Err(self.fail(Code::E1005, format!("{}, found {}", expected(), kind_name(kind)))),
+        }
+    }
+
+    /// Compares the layout that the launch states for a struct with the kernel's.
+    fn struct_layout(&self, path: &str, name: &str, id: StructId) -> Result<()> {
+        let (def, ty) = (&self.structs[id], Type::Struct(id));
+        // Under another name it may well be another struct: names are the source's own affair.
+        let Some(stated) = self.launch.structs.get(name).filter(|_| def.name == name) else { return Ok(()) };
+        let ours = Layout::of(ty, self.structs);
+        let offsets = (0..def.fields.len()).map(|k| u64::from(Layout::step_offset(ty, k as u32, self.structs)));
+        let same = stated.size == u64::from(ours.size)
+            && stated.align == u64::from(ours.align)
+            && stated.fields.iter().map(|f| (f.name.as_str(), f.offset)).eq(def
+                .fields
+                .iter()
+                .map(|f| f.name.as_str())
+                .zip(offsets));
+        if same {
+            return Ok(());
+        }
+        let fields: Vec<String> = def.fields.iter().map(|f| f.name.clone()).collect();
+        let fields =
+            if fields.is_empty() { "no fields".to_string() } else { format!("fields {}", super::list(&fields)) };
+        let message = format!(
+            "argument `{path}`: the launch gives struct `{name}` another layout than the kernel, where `{}` has {} bytes and {fields}",
+            def.name, ours.size
+        );
+        Err(self.fail(Code::E1005, message))
+    }
+}
+
+/// The bytes of a scalar or composite value.
+fn encode(value: &Literal, ty: Type) -> std::result::Result<Vec<u8>, String> {
+    let (Some(scalar), Some(count)) = (ty.scalar_part(), ty.scalar_count()) else {
+        return Err("has no value form".to_string());
+    };
+    let numbers = match value {
+        Literal::One(n) if matches!(ty, Type::Scalar(_)) => std::slice::from_ref(n),
+        Literal::One(n) => return Err(format!("expected a list of {count} numbers, found {n}")),
+        Literal::Many(list) if list.len() as u64 == u64::from(count) && !matches!(ty, Type::Scalar(_)) => list,
+        Literal::Many(list) => {
+            let wanted = if matches!(ty, Type::Scalar(_)) { "one number".into() } else { format!("{count} numbers") };
+            return Err(format!("expected {wanted}, found a list of {}", list.len()));
+        }
+    };
+    let size = scalar.size() as usize;
+    let mut bytes = vec![0; size * numbers.len()];
+    for (&n, out) in numbers.iter().zip(bytes.chunks_exact_mut(size)) {
+        literal::store(literal::bits(n, scalar)?, scalar, out);
+    }
+    Ok(bytes)
+}
+
+/// Struct names are the source's own affair; their fields are compared instead.
+fn same_type(dtype: &DType, ty: Type) -> bool {
+    match dtype {
+        DType::Plain(element) => Type::from(*element) == ty,
+        DType::Struct(_) => matches!(ty, Type::Struct(_)),
+    }
+}
+
+fn show_dtype(dtype: &DType) -> String {
+    match dtype {
+        DType::Plain(element) => format!("`{}`", Type::from(*element).display(&StructTable::default())),
+        DType::Struct(name) => format!("struct `{name}`"),
+    }
+}
+
+fn kind_name(kind: &ArgumentKind) -> &'static str {
+    match kind {
+        ArgumentKind::Value { .. } => "a value",
+        ArgumentKind::Array(_) => "an array",
+        ArgumentKind::Struct { .. } => "a struct",
+    }
+}

@@ -1,0 +1,281 @@
+//! On what does a kernel run? One small interface over the interpreter and the compiled host code.
+
+use std::ffi::c_void;
+
+use super::{Result, fail};
+use rayon::prelude::*;
+
+use crate::codegen::abi::{HostEntry, HostStatus, LaunchBounds};
+use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{FuncId, Module, Op, interp};
+use crate::source::{FileId, Span};
+
+/// Where kernels run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Device {
+    /// Compiled, on all cores.
+    Host,
+    /// The reference interpreter.
+    Interp,
+    /// Not in this version.
+    Cuda,
+}
+
+/// One launch, ready to go.
+pub struct Job {
+    pub bounds: LaunchBounds,
+    /// The argument struct of [`crate::codegen::abi::argument_layout`].
+    pub args: *const c_void,
+    /// Worker threads; 0: one per core.
+    pub threads: usize,
+}
+
+/// What came of a launch, besides the contents of its arrays.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub printed: Printed,
+    pub trap: Option<Trap>,
+}
+
+/// An error of a run; the first thread that met one tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trap {
+    pub kind: TrapKind,
+    /// The access or the assertion.
+    pub span: Span,
+    /// Linear index of the thread.
+    pub thread: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrapKind {
+    /// `array` is the array's name in the source, where it has one; `index` is as written, before the extent is added.
+    OutOfBounds {
+        array: Option<String>,
+        dim: u32,
+        index: i64,
+        extent: i64,
+    },
+    Assert {
+        message: String,
+    },
+}
+
+/// What a kernel printed, up to a limit: a runaway kernel must not fill the memory.
+#[derive(Debug, Default)]
+pub struct Printed {
+    pub bytes: Vec<u8>,
+    truncated: bool,
+}
+
+impl Printed {
+    const LIMIT: usize = 64 << 20;
+
+    pub fn push(&mut self, text: &[u8]) {
+        if self.bytes.len() + text.len() <= Self::LIMIT {
+            self.bytes.extend_from_slice(text);
+        } else if !self.truncated {
+            self.truncated = true;
+            self.bytes.extend_from_slice(b"\n... further output was dropped\n");
+        }
+    }
+}
+
+/// Does a thread of the kernel print? Such kernels run in order on one thread, so that the output is always the same.
+pub fn prints(module: &Module, kernel: FuncId) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    let mut open = vec![kernel];
+    while let Some(id) = open.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        let function = &module.functions[id];
+        let mut found = false;
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            Op::Print { .. } => found = true,
+            Op::Call(callee, _) => open.push(*callee),
+            _ => {}
+        });
+        if found {
+            return true;
+        }
+    }
+    false
+}
+
+/// Threads per piece of a launch: enough pieces to keep `workers` busy, whole rows where that is possible, and never so
+/// few threads that handing them out costs more than running them.
+pub fn chunk(bounds: &LaunchBounds, workers: usize) -> u64 {
+    const SMALLEST: u64 = 2048;
+    let piece = (bounds.size / (workers.max(1) as u64 * 8)).max(SMALLEST);
+    let row = bounds.shape.iter().rev().map(|&n| u64::from(n)).find(|&n| n > 1).unwrap_or(1);
+    if row <= piece { piece / row * row } else { piece }
+}
+
+/// The coordinates of a thread: as many as the launch has dimensions.
+pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> {
+    let mut rest = thread;
+    let mut at = vec![0; dims.clamp(1, bounds.shape.len())];
+    for (c, &n) in at.iter_mut().zip(&bounds.shape).rev() {
+        *c = rest % u64::from(n.max(1));
+        rest /= u64::from(n.max(1));
+    }
+    at
+}
+
+/// A kernel made ready for a device.
+pub enum Executable {
+    Interp(interp::Program),
+    Host { code: HostModule, entry: HostEntry, prints: bool },
+}
+
+/// Makes a kernel ready to run. The interpreter checks indices in any case.
+pub fn prepare(module: &Module, kernel: FuncId, device: Device, checked: bool) -> Result<Executable> {
+    match device {
+        Device::Interp => Ok(Executable::Interp(interp::Program::new(module, kernel))),
+        Device::Host => {
+            let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Native };
+            let code = HostModule::compile(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+            let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
+            Ok(Executable::Host { code, entry, prints: prints(module, kernel) })
+        }
+        Device::Cuda => Err(fail(Code::E1104, "the device `cuda` is not available; `host` and `interp` are")),
+    }
+}
+
+impl Executable {
+    /// Runs a launch.
+    ///
+    /// # Safety
+    /// `job.args` points to the argument struct of the kernel, whose arrays are null or describe valid memory that nobody
+    /// else uses meanwhile.
+    pub unsafe fn run(&self, module: &Module, job: &Job) -> Report {
+        match self {
+            Executable::Interp(program) => {
+                let mut printed = Printed::default();
+                let mut outcome = interp::Outcome::new(|text: &str| printed.push(text.as_bytes()));
+                // SAFETY: the same contract.
+                unsafe { program.run(&job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
+                let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
+                drop(outcome);
+                Report { printed, trap }
+            }
+            // SAFETY: the same contract.
+            Executable::Host { code, entry, prints } => unsafe { run_host(code, *entry, *prints, job) },
+        }
+    }
+}
+
+/// What the workers of a host launch share.
+struct Shared<'a> {
+    entry: HostEntry,
+    bounds: &'a LaunchBounds,
+    args: *const c_void,
+    status: *mut HostStatus,
+}
+
+// SAFETY: the code is reentrant, claims the status atomically, and the arrays are the kernel's own business (rule 15 of
+// the IR).
+unsafe impl Sync for Shared<'_> {}
+
+impl Shared<'_> {
+    /// Runs the threads `begin..end`.
+    fn run(&self, begin: u64, end: u64) {
+        // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the launch.
+        unsafe { (self.entry)(self.bounds, self.args, begin, end, self.status) }
+    }
+}
+
+/// Runs compiled code: in order on this thread if it prints or is small, else in pieces on all cores.
+///
+/// # Safety
+/// As for [`Executable::run`].
+unsafe fn run_host(code: &HostModule, entry: HostEntry, prints: bool, job: &Job) -> Report {
+    let mut printed = Printed::default();
+    let mut status = HostStatus {
+        kind: HostStatus::OK,
+        site: 0,
+        dim: 0,
+        extent: 0,
+        index: 0,
+        thread: 0,
+        print: Some(receive),
+        user: (&raw mut printed).cast(),
+    };
+    let shared = Shared { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
+    let size = job.bounds.size;
+    let workers = if job.threads == 0 { rayon::current_num_threads() } else { job.threads };
+    let piece = chunk(&job.bounds, workers);
+    if prints || workers == 1 || size <= piece {
+        shared.run(0, size);
+    } else {
+        let shared = &shared;
+        let all = || {
+            // Chunks are found by their number: a launch may have far more threads than a list could hold.
+            (0..size.div_ceil(piece)).into_par_iter().for_each(|n| shared.run(n * piece, ((n + 1) * piece).min(size)));
+        };
+        match rayon::ThreadPoolBuilder::new().num_threads(workers).build() {
+            Ok(pool) if job.threads != 0 => pool.install(all),
+            // The shared pool has one worker per core.
+            _ => all(),
+        }
+    }
+    let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
+    Report { printed, trap }
+}
+
+/// Takes a printed text; `user` is a [`Printed`].
+unsafe extern "C" fn receive(user: *mut c_void, text: *const u8, len: u64) {
+    // SAFETY: `user` is the `Printed` of `run_host`, and only kernels that run on one thread print; the text is the
+    // kernel's buffer.
+    unsafe { (*user.cast::<Printed>()).push(std::slice::from_raw_parts(text, len as usize)) }
+}
+
+fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
+    let site = code.sites().get(status.site as usize);
+    let description = site.map(|s| s.description.clone()).unwrap_or_default();
+    let kind = match status.kind {
+        HostStatus::OUT_OF_BOUNDS => TrapKind::OutOfBounds {
+            array: Some(description).filter(|name| !name.is_empty()),
+            dim: status.dim,
+            index: status.index,
+            extent: status.extent.into(),
+        },
+        _ => TrapKind::Assert { message: description },
+    };
+    let nowhere = Span::new(FileId(0), 0, 0);
+    Trap { kind, span: site.map_or(nowhere, |s| s.span), thread: status.thread }
+}
+
+fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
+    let kind = match trap.kind {
+        interp::TrapKind::OutOfBounds => TrapKind::OutOfBounds {
+            array: array_at(module, trap.span),
+            dim: trap.dim,
+            index: trap.index,
+            extent: trap.extent,
+        },
+        interp::TrapKind::Assert | interp::TrapKind::StepLimit => TrapKind::Assert { message: trap.message },
+    };
+    Trap { kind, span: trap.span, thread: trap.thread }
+}
+
+/// The name of the array that the access at `span` names.
+fn array_at(module: &Module, span: Span) -> Option<String> {
+    let mut found = None;
+    for function in module.functions.values() {
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Load { array, .. }
+            | Op::Store { array, .. }
+            | Op::Atomic { array, .. }
+            | Op::AtomicCas { array, .. } = &inst.op
+                && inst.span == span
+                && found.is_none()
+            {
+                found.clone_from(&function.values[*array].name);
+            }
+        });
+    }
+    found
+}

@@ -1,0 +1,276 @@
+//! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::args::Arguments;
+use super::device::{self, Device, Executable, Job, Trap, TrapKind};
+use super::launch::{self, Direction, Launch};
+use super::{Fail, Result, fail, output};
+use crate::codegen::abi::LaunchBounds;
+use crate::diag::{Code, Diagnostic, Level};
+use crate::ir::{FuncId, FunctionKind, Module};
+use crate::source::SourceMap;
+
+/// How launches are run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub device: Device,
+    /// Test every array index.
+    pub checked: bool,
+    /// Worker threads on the host; 0: one per core.
+    pub threads: usize,
+    /// Where results go; None: nowhere.
+    pub out_dir: Option<PathBuf>,
+    /// Write each array as `NAME.npy` too.
+    pub npy: bool,
+}
+
+/// A compiled source file.
+#[derive(Default)]
+pub struct Program {
+    /// The kernels that compiled, and what they call.
+    pub module: Module,
+    pub sources: SourceMap,
+    /// What the compiler found, in order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Compiles the source file at a path.
+pub type Compile<'a> = dyn FnMut(&Path) -> Program + 'a;
+
+/// How one launch ended.
+#[derive(Default)]
+pub struct Finished {
+    pub id: String,
+    /// Empty if the launch ran without error. The first one counts.
+    pub errors: Vec<Diagnostic>,
+    /// What the kernel printed.
+    pub printed: String,
+    /// Of the launch alone.
+    pub seconds: f64,
+    /// For messages and for the types of the arrays; None if the launch did not get so far.
+    pub program: Option<Rc<Program>>,
+    /// The arrays after the run; None if it did not run.
+    pub arguments: Option<Arguments>,
+}
+
+/// More compiled sources than this are not kept.
+const KEPT_PROGRAMS: usize = 32;
+
+/// Runs launches one after the other and keeps what they share.
+pub struct Session<'a> {
+    pub options: Options,
+    compile: &'a mut Compile<'a>,
+    programs: HashMap<PathBuf, Rc<Program>>,
+    executables: HashMap<(PathBuf, FuncId), Rc<Executable>>,
+    /// The results that are already written by this call.
+    ids: HashSet<String>,
+}
+
+impl<'a> Session<'a> {
+    pub fn new(options: Options, compile: &'a mut Compile<'a>) -> Self {
+        Session { options, compile, programs: HashMap::new(), executables: HashMap::new(), ids: HashSet::new() }
+    }
+
+    /// Runs the launch file at `path` and writes its results.
+    pub fn run_file(&mut self, path: &Path) -> Finished {
+        match launch::read(path) {
+            Ok(launch) => self.run(&launch, &path.display().to_string()),
+            Err(error) => {
+                let mut finished = Finished::failed(launch::default_id(path), error);
+                self.write(&mut finished);
+                finished
+            }
+        }
+    }
+
+    /// Runs a launch and writes its results; `origin` names it in messages.
+    pub fn run(&mut self, launch: &Launch, origin: &str) -> Finished {
+        let mut finished = Finished { id: launch.id.clone(), ..Finished::default() };
+        if let Err(error) = self.attempt(launch, origin, &mut finished) {
+            finished.errors.push(*error);
+        }
+        self.write(&mut finished);
+        finished
+    }
+
+    /// Reports a fault of kc itself as the result of a launch that could not be finished.
+    pub fn abandon(&mut self, path: &Path, error: Diagnostic) -> Finished {
+        let id = launch::read(path).map_or_else(|_| launch::default_id(path), |launch| launch.id);
+        // What was cached may be half-made.
+        self.programs.clear();
+        self.executables.clear();
+        self.ids.remove(&id);
+        let mut finished = Finished::failed(id, Box::new(error));
+        self.write(&mut finished);
+        finished
+    }
+
+    /// The compiled source at `path`.
+    pub fn program(&mut self, path: &Path) -> Rc<Program> {
+        if let Some(program) = self.programs.get(path) {
+            return program.clone();
+        }
+        if self.programs.len() >= KEPT_PROGRAMS {
+            self.programs.clear();
+            self.executables.clear();
+        }
+        let program = Rc::new((self.compile)(path));
+        self.programs.insert(path.to_path_buf(), program.clone());
+        program
+    }
+
+    fn attempt(&mut self, launch: &Launch, origin: &str, finished: &mut Finished) -> Result<()> {
+        if launch.direction != Direction::Forward {
+            let message = format!("{origin}: gradients are not available yet, and the launch asks for them");
+            return Err(fail(Code::E1103, message));
+        }
+        let program = self.program(&launch.source);
+        finished.program = Some(program.clone());
+        let id = match kernel(&program, &launch.source, launch.kernel.as_deref()) {
+            Ok(id) => id,
+            Err(mut errors) => {
+                let last = errors.pop();
+                finished.errors = errors;
+                return last.map_or(Ok(()), |e| Err(Box::new(e)));
+            }
+        };
+        let module = &program.module;
+        let function = &module.functions[id];
+        let Some(bounds) = LaunchBounds::new(&launch.dim) else {
+            let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
+            return Err(fail(Code::E1006, message));
+        };
+        let arguments = Arguments::bind(launch, origin, function, &module.structs)?;
+        let key = (launch.source.clone(), id);
+        let executable = match self.executables.get(&key) {
+            Some(executable) => executable.clone(),
+            None => {
+                let executable = Rc::new(device::prepare(module, id, self.options.device, self.options.checked)?);
+                self.executables.insert(key, executable.clone());
+                executable
+            }
+        };
+        let job = Job { bounds, args: arguments.block(), threads: self.options.threads };
+        let start = Instant::now();
+        // SAFETY: `bind` made the struct for this kernel; its arrays live in `arguments`, which outlives the run.
+        let report = unsafe { executable.run(module, &job) };
+        finished.seconds = start.elapsed().as_secs_f64();
+        finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
+        if let Some(trap) = report.trap {
+            let FunctionKind::Kernel { rank } = function.kind else {
+                return Err(fail(Code::E0999, "a launched function is no kernel"));
+            };
+            let dims = launch.dim.len().max(rank.into());
+            finished.errors.push(describe_trap(&trap, &bounds, dims));
+        }
+        finished.arguments = Some(arguments);
+        Ok(())
+    }
+
+    fn write(&mut self, finished: &mut Finished) {
+        let Some(folder) = self.options.out_dir.clone() else { return };
+        if !self.ids.insert(finished.id.clone()) {
+            let message = format!("two launches of this call have the id {:?}; the second is not written", finished.id);
+            finished.errors.insert(0, Diagnostic::new(Code::E0906, message));
+            return;
+        }
+        if let Err(error) = self.write_files(&folder, finished) {
+            finished.errors.push(*error);
+        }
+        // The status comes last: where it stands, the arrays stand too.
+        let first = finished.errors.first();
+        let message = first.map(|e| finished.message(e));
+        let status = output::Status {
+            id: &finished.id,
+            status: if first.is_none() { "ok" } else { "error" },
+            code: first.map(|e| e.code.name()),
+            message: message.as_deref(),
+            printed: &finished.printed,
+            seconds: finished.seconds,
+        };
+        if let Err(error) = output::write_status(&folder, &status) {
+            finished.errors.push(*error);
+        }
+    }
+
+    fn write_files(&self, folder: &Path, finished: &Finished) -> Result<()> {
+        output::make_folder(folder)?;
+        let Some(arguments) = &finished.arguments else { return Ok(()) };
+        let Some(program) = &finished.program else { return Ok(()) };
+        let structs = &program.module.structs;
+        output::write_npz(folder, &finished.id, arguments, structs)?;
+        if self.options.npy {
+            output::write_npy(folder, arguments, structs)?;
+        }
+        Ok(())
+    }
+}
+
+impl Finished {
+    /// A launch that could not even be read.
+    pub fn failed(id: String, error: Fail) -> Finished {
+        Finished { id, errors: vec![*error], ..Finished::default() }
+    }
+
+    /// The message of a finding with its place: `... (kernel.py:12:5)`.
+    pub fn message(&self, error: &Diagnostic) -> String {
+        let place = error.span().zip(self.program.as_ref()).map(|(span, program)| {
+            let file = program.sources.file(span.file);
+            let at = file.line_column(span.start);
+            let name = file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy();
+            format!(" ({name}:{}:{})", at.line, at.column)
+        });
+        format!("{}{}", error.message, place.unwrap_or_default())
+    }
+}
+
+/// The kernel called `name`, or the only one. The errors are those of the source where they are the reason.
+pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::result::Result<FuncId, Vec<Diagnostic>> {
+    let kernels: Vec<(FuncId, &str)> = program.module.kernels().map(|(id, f)| (id, f.source_name.as_str())).collect();
+    match (name, kernels.as_slice()) {
+        (None, &[(id, _)]) => return Ok(id),
+        (Some(name), list) => {
+            if let Some((id, _)) = list.iter().find(|(_, n)| *n == name) {
+                return Ok(*id);
+            }
+        }
+        _ => {}
+    }
+    let errors: Vec<Diagnostic> = program.diagnostics.iter().filter(|d| d.level == Level::Error).cloned().collect();
+    if !errors.is_empty() && (name.is_some() || kernels.is_empty()) {
+        return Err(errors);
+    }
+    let names: Vec<String> = kernels.iter().map(|(_, n)| n.to_string()).collect();
+    let shown = source.display();
+    let (code, message) = match (name, names.is_empty()) {
+        (_, true) => (Code::E0908, format!("{shown} has no kernels")),
+        (Some(name), _) => (Code::E0905, format!("{shown} has no kernel `{name}`; it has {}", super::list(&names))),
+        (None, _) => (Code::E1003, format!("{shown} has several kernels, name one: {}", super::list(&names))),
+    };
+    Err(vec![Diagnostic::new(code, message)])
+}
+
+fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
+    let at: Vec<String> = device::coordinates(bounds, dims, trap.thread).iter().map(u64::to_string).collect();
+    let thread = at.join(", ");
+    match &trap.kind {
+        TrapKind::OutOfBounds { array, dim, index, extent } => {
+            let array = array.as_ref().map_or("the array".to_string(), |name| format!("`{name}`"));
+            let message = format!(
+                "index {index} is out of bounds for dimension {dim} of {array}, which has extent {extent}, in thread ({thread})"
+            );
+            Diagnostic::new(Code::E1101, message)
+                .label(trap.span, format!("index {index}, extent {extent}"))
+                .note("the access was left out (a load gave zero), and the other threads ran on")
+        }
+        TrapKind::Assert { message } => {
+            let text = if message.is_empty() { String::new() } else { format!(": {message}") };
+            Diagnostic::new(Code::E1102, format!("assertion failed in thread ({thread}){text}"))
+                .label(trap.span, "does not hold")
+        }
+    }
+}

@@ -1,0 +1,404 @@
+# Matrices: products, transposition, determinants and inverses of 2x2, 3x3 and 4x4, diagonals; construction from rows and
+# columns. Indices are row, column. Sums run from the first term to the last.
+
+
+# ---- Products -----------------------------------------------------------------------------------------------------------
+
+
+@func
+def mul(a: Mat[R, C, Scalar], b: Vec[C, Scalar]) -> Vec[R, Scalar]:
+    """Matrix times column vector."""
+    r = Vec[R, Scalar]()
+    for i in range(R):
+        s = a[i, 0] * b[0]
+        for j in range(1, C):
+            s += a[i, j] * b[j]
+        r[i] = s
+    return r
+
+
+@func
+def mul(a: Vec[R, Scalar], b: Mat[R, C, Scalar]) -> Vec[C, Scalar]:
+    """Row vector times matrix."""
+    r = Vec[C, Scalar]()
+    for j in range(C):
+        s = a[0] * b[0, j]
+        for i in range(1, R):
+            s += a[i] * b[i, j]
+        r[j] = s
+    return r
+
+
+@func
+def mul(a: Mat[R, K, Scalar], b: Mat[K, C, Scalar]) -> Mat[R, C, Scalar]:
+    """Matrix product."""
+    m = Mat[R, C, Scalar]()
+    for i in range(R):
+        for j in range(C):
+            s = a[i, 0] * b[0, j]
+            for k in range(1, K):
+                s += a[i, k] * b[k, j]
+            m[i, j] = s
+    return m
+
+
+@func
+def ddot(a: Mat[R, C, Scalar], b: Mat[R, C, Scalar]) -> Scalar:
+    """Double dot product: the sum of all `a[i, j] * b[i, j]`."""
+    s = Scalar(0)
+    for i in range(R):
+        for j in range(C):
+            s += a[i, j] * b[i, j]
+    return s
+
+
+# ---- Rearrangement ------------------------------------------------------------------------------------------------------
+
+
+@func
+def transpose(a: Mat[R, C, Scalar]) -> Mat[C, R, Scalar]:
+    """`a` with rows and columns exchanged."""
+    m = Mat[C, R, Scalar]()
+    for i in range(R):
+        for j in range(C):
+            m[j, i] = a[i, j]
+    return m
+
+
+@func
+def trace(a: Mat[N, N, Scalar]) -> Scalar:
+    """Sum of the diagonal of `a`."""
+    s = a[0, 0]
+    for i in range(1, N):
+        s += a[i, i]
+    return s
+
+
+@func
+def diag(vec: Vec[N, Scalar]) -> Mat[N, N, Scalar]:
+    """The matrix with `vec` on its diagonal and zeros elsewhere."""
+    m = Mat[N, N, Scalar]()
+    for i in range(N):
+        m[i, i] = vec[i]
+    return m
+
+
+@func
+def get_diag(mat: Mat[N, N, Scalar]) -> Vec[N, Scalar]:
+    """The diagonal of `mat`."""
+    v = Vec[N, Scalar]()
+    for i in range(N):
+        v[i] = mat[i, i]
+    return v
+
+
+@func
+def skew(vec: Vec[3, Scalar]) -> Mat[3, 3, Scalar]:
+    """The matrix whose product with `x` is `cross(vec, x)`."""
+    zero = Scalar(0)
+    return Mat[3, 3, Scalar](zero, -vec[2], vec[1], vec[2], zero, -vec[0], -vec[1], vec[0], zero)
+
+
+@func
+def matrix_from_cols(v0: Vec[N, Scalar], v1: Vec[N, Scalar]) -> Mat[N, 2, Scalar]:
+    """The matrix with these columns."""
+    m = Mat[N, 2, Scalar]()
+    for i in range(N):
+        m[i, 0] = v0[i]
+        m[i, 1] = v1[i]
+    return m
+
+
+@func
+def matrix_from_rows(v0: Vec[N, Scalar], v1: Vec[N, Scalar]) -> Mat[2, N, Scalar]:
+    """The matrix with these rows."""
+    m = Mat[2, N, Scalar]()
+    for i in range(N):
+        m[0, i] = v0[i]
+        m[1, i] = v1[i]
+    return m
+
+
+@func
+def matrix_from_cols(v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar]) -> Mat[N, 3, Scalar]:
+    """The matrix with these columns."""
+    m = Mat[N, 3, Scalar]()
+    for i in range(N):
+        m[i, 0] = v0[i]
+        m[i, 1] = v1[i]
+        m[i, 2] = v2[i]
+    return m
+
+
+@func
+def matrix_from_rows(v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar]) -> Mat[3, N, Scalar]:
+    """The matrix with these rows."""
+    m = Mat[3, N, Scalar]()
+    for i in range(N):
+        m[0, i] = v0[i]
+        m[1, i] = v1[i]
+        m[2, i] = v2[i]
+    return m
+
+
+@func
+def matrix_from_cols(v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar], v3: Vec[N, Scalar]) -> Mat[N, 4, Scalar]:
+    """The matrix with these columns."""
+    m = Mat[N, 4, Scalar]()
+    for i in range(N):
+        m[i, 0] = v0[i]
+        m[i, 1] = v1[i]
+        m[i, 2] = v2[i]
+        m[i, 3] = v3[i]
+    return m
+
+
+@func
+def matrix_from_rows(v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar], v3: Vec[N, Scalar]) -> Mat[4, N, Scalar]:
+    """The matrix with these rows."""
+    m = Mat[4, N, Scalar]()
+    for i in range(N):
+        m[0, i] = v0[i]
+        m[1, i] = v1[i]
+        m[2, i] = v2[i]
+        m[3, i] = v3[i]
+    return m
+
+
+# ---- Determinant, inverse -----------------------------------------------------------------------------------------------
+
+
+@func
+def determinant(a: Mat[2, 2, Float]) -> Float:
+    """Determinant of `a`."""
+    return a[0, 0] * a[1, 1] - a[1, 0] * a[0, 1]
+
+
+@func
+def determinant(a: Mat[3, 3, Float]) -> Float:
+    """Determinant of `a`: the volume that its rows span."""
+    return dot(a[0], cross(a[1], a[2]))
+
+
+@func
+def determinant(a: Mat[4, 4, Float]) -> Float:
+    """Determinant of `a`, by Laplace expansion over pairs of rows."""
+    upper = _minors(a[0], a[1])
+    lower = _minors(a[2], a[3])
+    return _laplace(upper, lower)
+
+
+@func
+def _minors(p: Vec[4, Float], q: Vec[4, Float]) -> Vec[6, Float]:
+    """The 2x2 minors of the rows `p` and `q`, for columns 01, 02, 03, 12, 13, 23."""
+    return Vec[6, Float](
+        p[0] * q[1] - q[0] * p[1],
+        p[0] * q[2] - q[0] * p[2],
+        p[0] * q[3] - q[0] * p[3],
+        p[1] * q[2] - q[1] * p[2],
+        p[1] * q[3] - q[1] * p[3],
+        p[2] * q[3] - q[2] * p[3],
+    )
+
+
+@func
+def _laplace(u: Vec[6, Float], l: Vec[6, Float]) -> Float:
+    """The determinant from the minors of the upper and the lower two rows."""
+    return u[0] * l[5] - u[1] * l[4] + u[2] * l[3] + u[3] * l[2] - u[4] * l[1] + u[5] * l[0]
+
+
+@func
+def inverse(a: Mat[2, 2, Float]) -> Mat[2, 2, Float]:
+    """Inverse of `a`; the zero matrix if the determinant is 0."""
+    det = determinant(a)
+    if det == Float(0.0):
+        return Mat[2, 2, Float]()
+    return Mat[2, 2, Float](a[1, 1], -a[0, 1], -a[1, 0], a[0, 0]) * (Float(1.0) / det)
+
+
+@func
+def inverse(a: Mat[3, 3, Float]) -> Mat[3, 3, Float]:
+    """Inverse of `a`; the zero matrix if the determinant is 0."""
+    c0 = cross(a[1], a[2])
+    c1 = cross(a[2], a[0])
+    c2 = cross(a[0], a[1])
+    det = dot(a[0], c0)
+    if det == Float(0.0):
+        return Mat[3, 3, Float]()
+    return matrix_from_cols(c0, c1, c2) * (Float(1.0) / det)
+
+
+@func
+def inverse(a: Mat[4, 4, Float]) -> Mat[4, 4, Float]:
+    """Inverse of `a`; the zero matrix if the determinant is 0."""
+    u = _minors(a[0], a[1])
+    l = _minors(a[2], a[3])
+    det = _laplace(u, l)
+    if det == Float(0.0):
+        return Mat[4, 4, Float]()
+    adjugate = Mat[4, 4, Float](
+        a[1, 1] * l[5] - a[1, 2] * l[4] + a[1, 3] * l[3],
+        a[0, 2] * l[4] - a[0, 1] * l[5] - a[0, 3] * l[3],
+        a[3, 1] * u[5] - a[3, 2] * u[4] + a[3, 3] * u[3],
+        a[2, 2] * u[4] - a[2, 1] * u[5] - a[2, 3] * u[3],
+        a[1, 2] * l[2] - a[1, 0] * l[5] - a[1, 3] * l[1],
+        a[0, 0] * l[5] - a[0, 2] * l[2] + a[0, 3] * l[1],
+        a[3, 2] * u[2] - a[3, 0] * u[5] - a[3, 3] * u[1],
+        a[2, 0] * u[5] - a[2, 2] * u[2] + a[2, 3] * u[1],
+        a[1, 0] * l[4] - a[1, 1] * l[2] + a[1, 3] * l[0],
+        a[0, 1] * l[2] - a[0, 0] * l[4] - a[0, 3] * l[0],
+        a[3, 0] * u[4] - a[3, 1] * u[2] + a[3, 3] * u[0],
+        a[2, 1] * u[2] - a[2, 0] * u[4] - a[2, 3] * u[0],
+        a[1, 1] * l[1] - a[1, 0] * l[3] - a[1, 2] * l[0],
+        a[0, 0] * l[3] - a[0, 1] * l[1] + a[0, 2] * l[0],
+        a[3, 1] * u[1] - a[3, 0] * u[3] - a[3, 2] * u[0],
+        a[2, 0] * u[3] - a[2, 1] * u[1] + a[2, 2] * u[0],
+    )
+    return adjugate * (Float(1.0) / det)
+
+
+@func_grad(inverse)
+def _(a: Mat[N, N, Float], adj_ret: Mat[N, N, Float]):
+    t = transpose(inverse(a))
+    adjoint[a] -= t * adj_ret * t
+
+
+@func
+def inverse_approx(a: Mat[N, N, Float]) -> Mat[N, N, Float]:
+    """Inverse of `a`. Warp's approximate division on GPUs is exact here."""
+    return inverse(a)
+
+
+# ---- Interpolation, classification --------------------------------------------------------------------------------------
+
+
+@func
+def lerp(a: Mat[R, C, Float], b: Mat[R, C, Float], t: Float) -> Mat[R, C, Float]:
+    """Linear interpolation: `a * (1 - t) + b * t`."""
+    return a * (Float(1.0) - t) + b * t
+
+
+@func
+@no_grad("a truth value")
+def isnan(a: Mat[R, C, Float]) -> bool:
+    """Whether any component of `a` is NaN."""
+    found = False
+    for i in range(R):
+        found = found or isnan(a[i])
+    return found
+
+
+@func
+@no_grad("a truth value")
+def isinf(a: Mat[R, C, Float]) -> bool:
+    """Whether any component of `a` is infinite."""
+    found = False
+    for i in range(R):
+        found = found or isinf(a[i])
+    return found
+
+
+@func
+@no_grad("a truth value")
+def isfinite(a: Mat[R, C, Float]) -> bool:
+    """Whether every component of `a` is finite."""
+    finite = True
+    for i in range(R):
+        finite = finite and isfinite(a[i])
+    return finite
+
+
+# ---- Operators ----------------------------------------------------------------------------------------------------------
+
+
+@op("add")
+def add(a: Mat[R, C, Scalar], b: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
+    """`a + b`."""
+
+
+@op("sub")
+def sub(a: Mat[R, C, Scalar], b: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
+    """`a - b`."""
+
+
+@op("neg")
+def neg(x: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
+    """`-x`."""
+
+
+@func
+def pos(x: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
+    """`+x`: `x` itself."""
+    return x
+
+
+@op("mul")
+def mul(a: Mat[R, C, Scalar], b: Scalar) -> Mat[R, C, Scalar]:
+    """`a * b`: each component of `a` times `b`."""
+
+
+@op("mul")
+def mul(a: Scalar, b: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
+    """`a * b`: each component of `b` times `a`."""
+
+
+@op("div")
+def div(a: Mat[R, C, Scalar], b: Scalar) -> Mat[R, C, Scalar]:
+    """`a / b`: each component of `a` divided by `b`."""
+
+
+@func
+def div(a: Scalar, b: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
+    """`a / b`: `a` divided by each component of `b`."""
+    r = b
+    for i in range(R):
+        r[i] = a / b[i]
+    return r
+
+
+@op("and")
+@no_grad("integers")
+def bit_and(a: Mat[R, C, Int], b: Mat[R, C, Int]) -> Mat[R, C, Int]:
+    """`a & b`, component by component."""
+
+
+@op("or")
+@no_grad("integers")
+def bit_or(a: Mat[R, C, Int], b: Mat[R, C, Int]) -> Mat[R, C, Int]:
+    """`a | b`, component by component."""
+
+
+@op("xor")
+@no_grad("integers")
+def bit_xor(a: Mat[R, C, Int], b: Mat[R, C, Int]) -> Mat[R, C, Int]:
+    """`a ^ b`, component by component."""
+
+
+@op("shl")
+@no_grad("integers")
+def lshift(a: Mat[R, C, Int], b: Mat[R, C, Int]) -> Mat[R, C, Int]:
+    """`a << b`, component by component."""
+
+
+@op("shr")
+@no_grad("integers")
+def rshift(a: Mat[R, C, Int], b: Mat[R, C, Int]) -> Mat[R, C, Int]:
+    """`a >> b`, component by component."""
+
+
+@op("bit_not")
+@no_grad("integers")
+def invert(a: Mat[R, C, Int]) -> Mat[R, C, Int]:
+    """`~a`: every bit of every component inverted."""
+
+
+@func
+def div_approx(a: Mat[R, C, Float], b: Float) -> Mat[R, C, Float]:
+    """`a / b`. Warp's approximate division on GPUs is exact here."""
+    return a / b
+
+
+@func
+def div_approx(a: Float, b: Mat[R, C, Float]) -> Mat[R, C, Float]:
+    """`a / b`. Warp's approximate division on GPUs is exact here."""
+    return a / b

@@ -1,0 +1,370 @@
+# Quaternions: x, y, z, w with the real part w last. Rotations are unit quaternions; `a * b` rotates by `b` first.
+# Angles are in radians.
+
+
+# ---- Arithmetic ---------------------------------------------------------------------------------------------------------
+
+
+@func
+def mul(a: Quat[Float], b: Quat[Float]) -> Quat[Float]:
+    """Quaternion product: the rotation by `b`, then by `a`."""
+    return Quat[Float](
+        a[3] * b[0] + b[3] * a[0] + a[1] * b[2] - b[1] * a[2],
+        a[3] * b[1] + b[3] * a[1] + a[2] * b[0] - b[2] * a[0],
+        a[3] * b[2] + b[3] * a[2] + a[0] * b[1] - b[0] * a[1],
+        a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+    )
+
+
+@op("add")
+def add(a: Quat[Float], b: Quat[Float]) -> Quat[Float]:
+    """`a + b`, component by component."""
+
+
+@op("sub")
+def sub(a: Quat[Float], b: Quat[Float]) -> Quat[Float]:
+    """`a - b`, component by component."""
+
+
+@op("neg")
+def neg(x: Quat[Float]) -> Quat[Float]:
+    """`-x`: the same rotation, with all components negated."""
+
+
+@func
+def pos(x: Quat[Float]) -> Quat[Float]:
+    """`+x`: `x` itself."""
+    return x
+
+
+@op("mul")
+def mul(a: Quat[Float], b: Float) -> Quat[Float]:
+    """`a * b`: each component of `a` times `b`."""
+
+
+@op("mul")
+def mul(a: Float, b: Quat[Float]) -> Quat[Float]:
+    """`a * b`: each component of `b` times `a`."""
+
+
+@op("div")
+def div(a: Quat[Float], b: Float) -> Quat[Float]:
+    """`a / b`: each component of `a` divided by `b`."""
+
+
+@func
+def div(a: Float, b: Quat[Float]) -> Quat[Float]:
+    """`a / b`: `a` divided by each component of `b`."""
+    return Quat[Float](a / b[0], a / b[1], a / b[2], a / b[3])
+
+
+@func
+def div_approx(a: Quat[Float], b: Float) -> Quat[Float]:
+    """`a / b`. Warp's approximate division on GPUs is exact here."""
+    return a / b
+
+
+@func
+def div_approx(a: Float, b: Quat[Float]) -> Quat[Float]:
+    """`a / b`. Warp's approximate division on GPUs is exact here."""
+    return a / b
+
+
+@func
+def dot(a: Quat[Float], b: Quat[Float]) -> Float:
+    """Dot product of `a` and `b` as 4-vectors."""
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+
+
+@func
+def length_sq(a: Quat[Float]) -> Float:
+    """Squared length of `a` as a 4-vector."""
+    return dot(a, a)
+
+
+@func
+def length(a: Quat[Float]) -> Float:
+    """Length of `a` as a 4-vector. Its derivative at zero is taken as 0."""
+    return sqrt(dot(a, a))
+
+
+@func_grad(length)
+def _(a: Quat[Float], adj_ret: Float):
+    l = length(a)
+    if l > Float(0.0):
+        adjoint[a] += a * (adj_ret / l)
+
+
+@func
+def normalize(a: Quat[Float]) -> Quat[Float]:
+    """`a` scaled to length 1; zero gives the identity rotation."""
+    l = length(a)
+    if l > Float(0.0):
+        return a * (Float(1.0) / l)
+    return Quat[Float](Float(0.0), Float(0.0), Float(0.0), Float(1.0))
+
+
+@func
+def lerp(a: Quat[Float], b: Quat[Float], t: Float) -> Quat[Float]:
+    """Linear interpolation of the components: `a * (1 - t) + b * t`. See `quat_slerp` for rotations."""
+    return a * (Float(1.0) - t) + b * t
+
+
+@func
+@no_grad("a truth value")
+def isnan(a: Quat[Float]) -> bool:
+    """Whether any component of `a` is NaN."""
+    return isnan(a[0]) or isnan(a[1]) or isnan(a[2]) or isnan(a[3])
+
+
+@func
+@no_grad("a truth value")
+def isinf(a: Quat[Float]) -> bool:
+    """Whether any component of `a` is infinite."""
+    return isinf(a[0]) or isinf(a[1]) or isinf(a[2]) or isinf(a[3])
+
+
+@func
+@no_grad("a truth value")
+def isfinite(a: Quat[Float]) -> bool:
+    """Whether every component of `a` is finite."""
+    return isfinite(a[0]) and isfinite(a[1]) and isfinite(a[2]) and isfinite(a[3])
+
+
+# ---- Rotation -----------------------------------------------------------------------------------------------------------
+
+
+@func
+def quat_inverse(quat: Quat[Float]) -> Quat[Float]:
+    """The conjugate of `quat`, which is the inverse of a unit quaternion."""
+    return Quat[Float](-quat[0], -quat[1], -quat[2], quat[3])
+
+
+@func
+def quat_rotate(quat: Quat[Float], vec: Vec[3, Float]) -> Vec[3, Float]:
+    """`vec` rotated by the unit quaternion `quat`."""
+    u = Vec[3, Float](quat[0], quat[1], quat[2])
+    w = quat[3]
+    return vec * (Float(2.0) * w * w - Float(1.0)) + u * (Float(2.0) * dot(u, vec)) + cross(u, vec) * w * Float(2.0)
+
+
+@func
+def quat_rotate_inv(quat: Quat[Float], vec: Vec[3, Float]) -> Vec[3, Float]:
+    """`vec` rotated by the inverse of the unit quaternion `quat`."""
+    u = Vec[3, Float](quat[0], quat[1], quat[2])
+    w = quat[3]
+    return vec * (Float(2.0) * w * w - Float(1.0)) + u * (Float(2.0) * dot(u, vec)) - cross(u, vec) * w * Float(2.0)
+
+
+@func
+def quat_slerp(a: Quat[Float], b: Quat[Float], t: Float) -> Quat[Float]:
+    """Spherical interpolation from rotation `a` at `t = 0` to rotation `b` at `t = 1`, on the shorter way."""
+    axis, angle = quat_to_axis_angle(quat_inverse(a) * b)
+    return a * quat_from_axis_angle(axis, t * angle)
+
+
+# ---- Axis and angle -----------------------------------------------------------------------------------------------------
+
+
+@func
+def quat_from_axis_angle(axis: Vec[3, Float], angle: Float) -> Quat[Float]:
+    """The rotation by `angle` about the unit vector `axis`."""
+    half = angle * Float(0.5)
+    v = axis * sin(half)
+    return Quat[Float](v[0], v[1], v[2], cos(half))
+
+
+@func
+def quat_to_axis_angle(quat: Quat[Float]):
+    """Axis and angle of the rotation `quat`: a unit vector (zero for no rotation) and an angle from 0 to pi."""
+    v = Vec[3, Float](quat[0], quat[1], quat[2])
+    axis = normalize(v)
+    if quat[3] < Float(0.0):
+        axis = -axis
+    return axis, Float(2.0) * atan2(length(v), abs(quat[3]))
+
+
+@func
+def quat_to_axis_angle(quat: Quat[Float], axis: ref[Vec[3, Float]], angle: ref[Float]):
+    """Sets `axis` and `angle` to those of the rotation `quat`: a unit vector (zero for no rotation), and 0 to pi."""
+    axis, angle = quat_to_axis_angle(quat)
+
+
+@func
+def quat_twist(axis: Vec[3, Float], q: Quat[Float]) -> Quat[Float]:
+    """The part of the rotation `q` that turns about the unit vector `axis`, as a unit quaternion."""
+    u = axis * dot(Vec[3, Float](q[0], q[1], q[2]), axis)
+    return normalize(Quat[Float](u[0], u[1], u[2], q[3]))
+
+
+@func
+def quat_twist_angle(axis: Vec[3, Float], q: Quat[Float]) -> Float:
+    """Angle without sign by which the rotation `q` turns about the unit vector `axis`: 0 to pi if `q[3] >= 0`."""
+    return Float(2.0) * atan2(abs(dot(axis, Vec[3, Float](q[0], q[1], q[2]))), q[3])
+
+
+@func
+def quat_twist_angle_signed(axis: Vec[3, Float], q: Quat[Float]) -> Float:
+    """Angle by which the rotation `q` turns about the unit vector `axis`, by the right-hand rule."""
+    return Float(2.0) * atan2(dot(axis, Vec[3, Float](q[0], q[1], q[2])), q[3])
+
+
+# ---- Euler angles -------------------------------------------------------------------------------------------------------
+
+
+@func
+def quat_rpy(roll: Float, pitch: Float, yaw: Float) -> Quat[Float]:
+    """The rotation by `roll` about x, then `pitch` about y, then `yaw` about z; the axes stay fixed."""
+    half = Float(0.5)
+    sr = sin(roll * half)
+    cr = cos(roll * half)
+    sp = sin(pitch * half)
+    cp = cos(pitch * half)
+    sy = sin(yaw * half)
+    cy = cos(yaw * half)
+    return Quat[Float](
+        cy * sr * cp - sy * cr * sp,
+        cy * cr * sp + sy * sr * cp,
+        sy * cr * cp - cy * sr * sp,
+        cy * cr * cp + sy * sr * sp,
+    )
+
+
+@func
+def quat_to_rpy(q: Quat[Float]) -> Vec[3, Float]:
+    """Roll, pitch and yaw of the rotation `q`, as `quat_rpy` takes them. Roll and yaw are inexact near pitch +-pi/2."""
+    x = q[0]
+    y = q[1]
+    z = q[2]
+    w = q[3]
+    one = Float(1.0)
+    two = Float(2.0)
+    roll = atan2(two * (w * x + y * z), one - two * (x * x + y * y))
+    pitch = asin(clamp(two * (w * y - z * x), -one, one))
+    yaw = atan2(two * (w * z + x * y), one - two * (y * y + z * z))
+    return Vec[3, Float](roll, pitch, yaw)
+
+
+@func
+def _about(axis: int32, angle: Float) -> Quat[Float]:
+    """The rotation by `angle` about coordinate axis 0, 1 or 2."""
+    half = Float(0.5) * angle
+    q = Quat[Float](Float(0.0), Float(0.0), Float(0.0), cos(half))
+    q[clamp(axis, 0, 2)] = sin(half)
+    return q
+
+
+@func
+def quat_from_euler(e: Vec[3, Float], i: int32, j: int32, k: int32) -> Quat[Float]:
+    """The rotations by `e[i]` about axis `i`, then `e[j]` about `j`, then `e[k]` about `k`; the axes stay fixed."""
+    return _about(k, e[k]) * (_about(j, e[j]) * _about(i, e[i]))
+
+
+@func
+def quat_to_euler(q: Quat[Float], i: int32, j: int32, k: int32) -> Vec[3, Float]:
+    """Angles by which rotations about the fixed axes `i`, `j`, `k` give `q`, each in the slot of its axis.
+
+    Where `i == k` the third angle is in the slot of the axis that is neither `i` nor `j`. Method: Bernardes and Viollet,
+    Quaternion to Euler angles conversion, PLoS ONE 17(11), 2022.
+    """
+    proper = i == k
+    last = k
+    if proper:
+        last = 3 - i - j
+    # 1 for axes in cyclic order, -1 otherwise.
+    parity = Float((i - j) * (j - last) * (last - i)) * Float(0.5)
+    a = q[3]
+    b = q[i]
+    c = q[j]
+    d = q[last] * parity
+    if not proper:
+        a -= q[j]
+        b += q[last] * parity
+        c += q[3]
+        d -= q[i]
+    ab = a * a + b * b
+    middle = acos(Float(2.0) * ab / (ab + c * c + d * d) - Float(1.0))
+    plus = atan2(b, a)
+    minus = atan2(d, c)
+    first = plus - minus
+    third = plus + minus
+    # At the poles only the sum or the difference of the outer angles is defined: the first is taken as 0.
+    if abs(middle) < Float(1.0e-6):
+        first = Float(0.0)
+        third = Float(2.0) * plus
+    elif abs(middle - Float(3.141592653589793)) < Float(1.0e-6):
+        first = Float(0.0)
+        third = Float(2.0) * minus
+    if not proper:
+        middle -= Float(1.5707963267948966)
+        third *= parity
+    e = Vec[3, Float]()
+    e[i] = first
+    e[j] = middle
+    e[last] = third
+    return e
+
+
+# ---- Matrices -----------------------------------------------------------------------------------------------------------
+
+
+@func
+def quat_to_matrix(quat: Quat[Float]) -> Mat[3, 3, Float]:
+    """The matrix of the rotation `quat`."""
+    zero = Float(0.0)
+    one = Float(1.0)
+    return matrix_from_cols(
+        quat_rotate(quat, Vec[3, Float](one, zero, zero)),
+        quat_rotate(quat, Vec[3, Float](zero, one, zero)),
+        quat_rotate(quat, Vec[3, Float](zero, zero, one)),
+    )
+
+
+@func
+def quat_from_matrix(mat: Mat[3, 3, Float]) -> Quat[Float]:
+    """The rotation with the matrix `mat`, as a unit quaternion.
+
+    Divides by the largest of the four components (Shepperd, Journal of Guidance and Control 1(3), 1978).
+    """
+    one = Float(1.0)
+    half = Float(0.5)
+    tr = mat[0, 0] + mat[1, 1] + mat[2, 2]
+    if tr >= Float(0.0):
+        h = sqrt(tr + one)
+        s = half / h
+        x = (mat[2, 1] - mat[1, 2]) * s
+        y = (mat[0, 2] - mat[2, 0]) * s
+        z = (mat[1, 0] - mat[0, 1]) * s
+        w = half * h
+    elif mat[0, 0] >= mat[1, 1] and mat[0, 0] >= mat[2, 2]:
+        h = sqrt(mat[0, 0] - (mat[1, 1] + mat[2, 2]) + one)
+        s = half / h
+        x = half * h
+        y = (mat[0, 1] + mat[1, 0]) * s
+        z = (mat[2, 0] + mat[0, 2]) * s
+        w = (mat[2, 1] - mat[1, 2]) * s
+    elif mat[1, 1] >= mat[2, 2]:
+        h = sqrt(mat[1, 1] - (mat[2, 2] + mat[0, 0]) + one)
+        s = half / h
+        x = (mat[0, 1] + mat[1, 0]) * s
+        y = half * h
+        z = (mat[1, 2] + mat[2, 1]) * s
+        w = (mat[0, 2] - mat[2, 0]) * s
+    else:
+        h = sqrt(mat[2, 2] - (mat[0, 0] + mat[1, 1]) + one)
+        s = half / h
+        x = (mat[2, 0] + mat[0, 2]) * s
+        y = (mat[1, 2] + mat[2, 1]) * s
+        z = half * h
+        w = (mat[1, 0] - mat[0, 1]) * s
+    return normalize(Quat[Float](x, y, z, w))
+
+
+@func
+def quat_from_matrix(mat: Mat[4, 4, Float]) -> Quat[Float]:
+    """The rotation in the upper left 3x3 part of `mat`, as a unit quaternion."""
+    m = Mat[3, 3, Float]()
+    for i in range(3):
+        for j in range(3):
+            m[i, j] = mat[i, j]
+    return quat_from_matrix(m)

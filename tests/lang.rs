@@ -1,0 +1,235 @@
+//! Runs the prose tests: every Markdown file below `tests/lang/`, and the page of every diagnostic code.
+//!
+//! A section (heading) of a Markdown file is a test when it has a fenced `python` block. The block is checked as a file,
+//! and it must give exactly the findings that its comments state, each on its line:
+//!
+//! ```python
+//! y = x + 1    # error: [E0301] "part of the message"
+//! z = w        # error: [E0201]  # warning: [W0202]
+//! ```
+//!
+//! A block without such comments must be clean. Several `python` blocks of one section are one file. A block fenced as
+//! `diagnostic` holds the findings as `kc check` prints them; `KC_BLESS=1 cargo test --test lang` rewrites these blocks.
+//!
+//! In the page of a code of the families 01 to 07, the first `python` block must give that code, and the later ones be clean.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use kc::diag::render::{Format, Style, render_all};
+use kc::diag::{Code, Diagnostic};
+use kc::driver::{Compilation, guard};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut trials = Vec::new();
+    for path in markdown(&root.join("tests/lang")) {
+        let text = std::fs::read_to_string(&path).expect("a readable test");
+        let name = path.strip_prefix(root.join("tests/lang")).unwrap_or(&path).display().to_string();
+        let mut sections = 0;
+        for section in sections_of(&text) {
+            if section.blocks.iter().all(|block| block.language != "python") {
+                continue;
+            }
+            sections += 1;
+            let title = format!("{name}: {}", section.title);
+            trials.push(match bless() {
+                false => Trial::test(title, move || run_section(&section).map_err(Failed::from)),
+                true => Trial::test(title, || Ok(())),
+            });
+        }
+        assert!(sections > 0, "{name} has no test");
+        if bless() {
+            rewrite(&path, &text);
+        }
+    }
+    // What goes wrong behind the checker (families 08 and up) does not show in a check.
+    for &code in Code::ALL.iter().filter(|code| code.name()[1..] < *"0800" || **code == Code::W0907) {
+        trials.push(Trial::test(format!("page of {}", code.name()), move || run_page(code).map_err(Failed::from)));
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+fn bless() -> bool {
+    std::env::var_os("KC_BLESS").is_some_and(|value| value == "1")
+}
+
+fn markdown(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("tests/lang is there") {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            found.extend(markdown(&path));
+        } else if path.extension().is_some_and(|extension| extension == "md") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+struct Section {
+    title: String,
+    blocks: Vec<Block>,
+}
+
+struct Block {
+    language: String,
+    text: String,
+    /// Of the first line inside the fence, from 0.
+    line: usize,
+}
+
+fn sections_of(text: &str) -> Vec<Section> {
+    let mut sections = vec![Section { title: String::new(), blocks: Vec::new() }];
+    let mut titles: Vec<String> = Vec::new();
+    let mut open: Option<Block> = None;
+    for (number, line) in text.lines().enumerate() {
+        match &mut open {
+            Some(block) if line.trim_end() == "```" => {
+                let block = std::mem::replace(block, Block { language: String::new(), text: String::new(), line: 0 });
+                sections.last_mut().expect("never empty").blocks.push(block);
+                open = None;
+            }
+            Some(block) => {
+                block.text.push_str(line);
+                block.text.push('\n');
+            }
+            None => {
+                if let Some(language) = line.strip_prefix("```") {
+                    let language = language.trim().to_string();
+                    open = Some(Block { language, text: String::new(), line: number + 1 });
+                } else if line.starts_with('#') {
+                    let level = line.chars().take_while(|c| *c == '#').count();
+                    titles.truncate(level - 1);
+                    titles.push(line.trim_start_matches('#').trim().to_string());
+                    sections.push(Section { title: titles.join(" / "), blocks: Vec::new() });
+                }
+            }
+        }
+    }
+    sections
+}
+
+impl Section {
+    fn program(&self) -> String {
+        let python = self.blocks.iter().filter(|block| block.language == "python");
+        python.map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A finding that a comment asks for.
+#[derive(Debug)]
+struct Expected {
+    line: u32,
+    level: String,
+    code: String,
+    part: String,
+}
+
+fn expectations(program: &str) -> Result<Vec<Expected>, String> {
+    let mut found = Vec::new();
+    for (number, line) in program.lines().enumerate() {
+        for comment in line.split('#').skip(1) {
+            let Some((level, rest)) = comment.trim().split_once(": [") else { continue };
+            if !["error", "warning", "note"].contains(&level) {
+                continue;
+            }
+            let fault = || format!("line {}: not `# {level}: [CODE] \"text\"`: {comment}", number + 1);
+            let (code, part) = rest.split_once(']').ok_or_else(fault)?;
+            let part = part.trim().trim_matches('"').to_string();
+            let (level, code) = (level.to_string(), code.to_string());
+            found.push(Expected { line: number as u32 + 1, level, code, part });
+        }
+    }
+    Ok(found)
+}
+
+fn check(program: String) -> Result<(Compilation, Vec<Diagnostic>), String> {
+    let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program))
+        .map_err(|fault| format!("kc failed at {}: {}", fault.place, fault.message))?;
+    let findings = std::mem::take(&mut compilation.diagnostics).into_sorted();
+    Ok((compilation, findings))
+}
+
+fn rendered(program: String) -> Result<String, String> {
+    let (compilation, findings) = check(program)?;
+    Ok(render_all(&findings, &compilation.sources, Format::Full, Style::PLAIN, 0))
+}
+
+fn run_section(section: &Section) -> Result<(), String> {
+    let program = section.program();
+    let mut expected = expectations(&program)?;
+    let (compilation, findings) = check(program.clone())?;
+    let mut faults = Vec::new();
+    // Sections about functions need no kernel.
+    for finding in findings.iter().filter(|finding| finding.code != Code::W0907) {
+        let line = finding.span().map_or(0, |span| compilation.sources.file(span.file).line_column(span.start).line);
+        let matching = expected.iter().position(|e| {
+            e.line == line
+                && e.code == finding.code.name()
+                && e.level == finding.level.name()
+                && finding.message.contains(&e.part)
+        });
+        match matching {
+            Some(index) => drop(expected.remove(index)),
+            None => faults.push(format!(
+                "unexpected, line {line}: {}: [{}] \"{}\"",
+                finding.level.name(),
+                finding.code.name(),
+                finding.message
+            )),
+        }
+    }
+    for e in expected {
+        faults.push(format!("missing, line {}: {}: [{}] \"{}\"", e.line, e.level, e.code, e.part));
+    }
+    for block in section.blocks.iter().filter(|block| block.language == "diagnostic") {
+        let text = rendered(program.clone())?;
+        if text.trim() != block.text.trim() {
+            faults.push(format!("the findings read differently (KC_BLESS=1 rewrites them):\n{text}"));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// Puts the findings as they are now into the `diagnostic` blocks of a file.
+fn rewrite(path: &Path, text: &str) {
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    // From the end, so that earlier line numbers stay.
+    for section in sections_of(text).iter().rev() {
+        for block in section.blocks.iter().rev().filter(|block| block.language == "diagnostic") {
+            let new = rendered(section.program()).expect("kc does not fail");
+            lines.splice(block.line..block.line + block.text.lines().count(), new.trim_end().lines().map(String::from));
+        }
+    }
+    let new = lines.join("\n") + "\n";
+    if new != text {
+        std::fs::write(path, new).expect("a writable test");
+    }
+}
+
+fn run_page(code: Code) -> Result<(), String> {
+    let sections = sections_of(code.page());
+    let blocks = sections.iter().flat_map(|section| &section.blocks).filter(|block| block.language == "python");
+    for (number, block) in blocks.enumerate() {
+        // Pages may leave the import away.
+        let import = if block.text.contains("import warp") { "" } else { "import warp as wp\n" };
+        let (compilation, mut findings) = check(format!("{import}{}", block.text))?;
+        if number == 0 {
+            if !findings.iter().any(|finding| finding.code == code) {
+                let text = render_all(&findings, &compilation.sources, Format::Short, Style::PLAIN, 0);
+                return Err(format!("the first example does not give {}, but:\n{text}", code.name()));
+            }
+        } else {
+            // What the second example shows is how to avoid this code; a hint about something else is no fault.
+            findings.retain(|finding| finding.level == kc::diag::Level::Error || finding.code == code);
+            if !findings.is_empty() {
+                let text = render_all(&findings, &compilation.sources, Format::Short, Style::PLAIN, 0);
+                return Err(format!("example {} is not clean:\n{text}", number + 1));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,298 @@
+//! `kc run` as a user calls it: exit codes, result files, messages. The kernels are IR text, so that nothing but running
+//! is tested; `tests/run/` has the kernels in Python.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const DEVICES: [&str; 2] = ["host", "interp"];
+
+/// y = a x + y.
+const SAXPY: &str = "kernel @saxpy(%a: float32, %x: array(dtype=float32), %y: array(dtype=float32)) rank 1 {
+  %i: int32 = thread_index 0
+  %0: float32 = load %x[%i]
+  %1: float32 = mul %a, %0
+  %2: float32 = load %y[%i]
+  %3: float32 = add %1, %2
+  store %y[%i], %3
+  return
+}
+";
+
+/// Prints each thread's coordinates and asserts that the first is not 2.
+const TALK: &str = "kernel @talk() rank 2 {
+  %i: int32 = thread_index 0
+  %j: int32 = thread_index 1
+  print \"%d,%d\\n\", %i, %j
+  %two: int32 = const 2
+  %ok: bool = ne %i, %two
+  assert %ok, \"i is two\"
+  return
+}
+";
+
+/// Writes its coordinates' sum over a two-dimensional array.
+const SUMS: &str = "kernel @sums(%out: array2d(dtype=int32)) rank 2 {
+  %i: int32 = thread_index 0
+  %j: int32 = thread_index 1
+  %s: int32 = add %i, %j
+  store %out[%i, %j], %s
+  return
+}
+";
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        let folder = Folder(tempfile::tempdir().expect("a temporary folder"));
+        for (name, text) in [("saxpy.ir", SAXPY), ("talk.ir", TALK), ("sums.ir", SUMS)] {
+            folder.write(name, text);
+        }
+        folder.write("both.ir", &format!("{SAXPY}\n{TALK}"));
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        std::fs::create_dir_all(self.path(name).parent().expect("a folder")).expect("a folder");
+        std::fs::write(self.path(name), text).expect("a file");
+        self.path(name)
+    }
+
+    /// A launch file in a folder of its own.
+    fn launch(&self, id: &str, source: &str, dim: &[u32], args: Value) -> PathBuf {
+        let source = self.path(source);
+        let launch = json!({"format": 1, "id": id, "source": source, "dim": dim, "args": args});
+        self.write(&format!("{id}/case.json"), &launch.to_string())
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_kc"))
+            .arg("run")
+            .args(args)
+            .current_dir(self.0.path())
+            .output()
+            .expect("kc starts")
+    }
+
+    fn status(&self, id: &str) -> Value {
+        let text = std::fs::read_to_string(self.path(&format!("out/{id}.json"))).expect("a status file");
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// The data of a `.npy` file of 4-byte scalars, in its last bytes.
+    fn npy(&self, name: &str, count: usize) -> Vec<[u8; 4]> {
+        let bytes = std::fs::read(self.path(name)).expect("a result");
+        assert!(bytes.starts_with(b"\x93NUMPY"));
+        bytes[bytes.len() - 4 * count..].as_chunks().0.to_vec()
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn flags_run_a_kernel() {
+    for device in DEVICES {
+        let folder = Folder::new();
+        let output = folder.run(&[
+            "saxpy.ir",
+            "--dim",
+            "5",
+            "--arg",
+            "a=-2",
+            "--arg",
+            "x=range:5",
+            "--arg",
+            "y=ones:f32:5",
+            "--out-dir",
+            "out",
+            "--device",
+            device,
+            "--print",
+            "y:3",
+        ]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let y: Vec<f32> = folder.npy("out/y.npy", 5).into_iter().map(f32::from_le_bytes).collect();
+        assert_eq!(y, [1.0, -1.0, -3.0, -5.0, -7.0], "{device}");
+        let shown = text(&output.stdout);
+        assert!(shown.contains("y: float32 (5)") && shown.contains("-3.0") && shown.contains("2 more rows"), "{shown}");
+        assert_eq!(folder.status("saxpy")["status"], "ok");
+        assert!(folder.path("out/saxpy.npz").exists());
+    }
+}
+
+#[test]
+fn large_launches_are_complete() {
+    // Many pieces, and rows that do not divide evenly.
+    for (device, unchecked) in [("host", false), ("host", true), ("interp", false)] {
+        let folder = Folder::new();
+        let mut args = vec![
+            "sums.ir",
+            "--dim",
+            "701x333",
+            "--arg",
+            "out=zeros:701x333",
+            "--out-dir",
+            "out",
+            "--device",
+            device,
+            "--threads",
+            "3",
+        ];
+        args.extend(unchecked.then_some("--unchecked"));
+        let output = folder.run(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let sums = folder.npy("out/out.npy", 701 * 333);
+        let wrong = (0..701 * 333).find(|&n| i32::from_le_bytes(sums[n]) != (n / 333 + n % 333) as i32);
+        assert_eq!(wrong, None, "{device}");
+    }
+}
+
+#[test]
+fn one_failure_stops_no_other() {
+    for device in DEVICES {
+        let folder = Folder::new();
+        let value = |v: f64| json!({"name": "a", "kind": "value", "value": v, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}});
+        let unset = |name: &str| json!({"name": name, "kind": "array", "ndim": 1, "null": true, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}});
+        let files = [
+            folder.launch("idle", "saxpy.ir", &[0], json!([value(1.0), unset("x"), unset("y")])),
+            folder.write("broken/case.json", "{"),
+            folder.path("absent/case.json"),
+            folder.launch("short", "saxpy.ir", &[3], json!([value(1.0), unset("x")])),
+            folder.launch("outside", "saxpy.ir", &[3], json!([value(1.0), unset("x"), unset("y")])),
+            folder.launch("talk", "talk.ir", &[2, 2], json!([])),
+            folder.launch("assert", "talk.ir", &[3, 1], json!([])),
+            folder.launch("unnamed", "both.ir", &[1], json!([])),
+            folder.launch("nowhere", "absent.ir", &[1], json!([])),
+            folder.launch("last", "talk.ir", &[1], json!([])),
+        ];
+        let mut args: Vec<&str> = files.iter().map(|f| f.to_str().expect("UTF-8")).collect();
+        args.extend(["--out-dir", "out", "--device", device]);
+        let output = folder.run(&args);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        for (id, code, word) in [
+            ("idle", None, ""),
+            ("broken", Some("E1001"), "case.json"),
+            ("absent", Some("E1001"), "case.json"),
+            ("short", Some("E1004"), "`y`"),
+            ("outside", Some("E1101"), "`x`, which has extent 0, in thread (0)"),
+            ("talk", None, ""),
+            ("assert", Some("E1102"), "thread (2, 0): i is two"),
+            ("unnamed", Some("E1003"), "`saxpy` and `talk`"),
+            ("nowhere", Some("E0901"), "absent.ir"),
+            ("last", None, ""),
+        ] {
+            let status = folder.status(id);
+            assert_eq!(status["status"], if code.is_some() { "error" } else { "ok" }, "{device} {id}: {status}");
+            assert_eq!(status["code"], json!(code), "{device} {id}: {status}");
+            assert!(status["message"].as_str().unwrap_or("").contains(word), "{device} {id}: {status}");
+        }
+        // Threads that print run in order, whatever the device; a failed assert lets the thread go on.
+        assert_eq!(folder.status("talk")["printed"], "0,0\n0,1\n1,0\n1,1\n", "{device}");
+        assert_eq!(folder.status("assert")["printed"], "0,0\n1,0\n2,0\n", "{device}");
+        assert!(text(&output.stdout).contains("0,0\n0,1\n1,0\n1,1\n"));
+    }
+}
+
+#[test]
+fn a_crash_costs_one_launch() {
+    // Without index tests, a null array is read at address 0.
+    let folder = Folder::new();
+    let unset = |name: &str| json!({"name": name, "kind": "array", "ndim": 1, "null": true, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}});
+    let a = json!({"name": "a", "kind": "value", "value": 1, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}});
+    let files = [
+        folder.launch("first", "talk.ir", &[1], json!([])),
+        folder.launch("crash", "saxpy.ir", &[1], json!([a, unset("x"), unset("y")])),
+        folder.launch("second", "talk.ir", &[1], json!([])),
+        folder.launch("again", "saxpy.ir", &[1], json!([a, unset("x"), unset("y")])),
+    ];
+    let mut args: Vec<&str> = files.iter().map(|f| f.to_str().expect("UTF-8")).collect();
+    args.extend(["--out-dir", "out", "--unchecked"]);
+    let output = folder.run(&args);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    for (id, code) in [("first", None), ("crash", Some("E0999")), ("second", None), ("again", Some("E0999"))] {
+        let status = folder.status(id);
+        assert_eq!(status["code"], json!(code), "{id}: {status}");
+    }
+    assert!(text(&output.stderr).contains("signal 11"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_cannot_be_run_is_said() {
+    let folder = Folder::new();
+    let launch = folder.launch("case", "talk.ir", &[1], json!([]));
+    let launch = launch.to_str().expect("UTF-8");
+    let twice = [launch, launch, "--out-dir", "out"];
+    let backward = Path::new(launch).with_file_name("backward.json");
+    let mut json: Value = serde_json::from_str(&std::fs::read_to_string(launch).expect("a file")).expect("JSON");
+    json["direction"] = json!("backward");
+    std::fs::write(&backward, json.to_string()).expect("a file");
+    std::fs::write(folder.path("file"), "").expect("a file");
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&[], 2, ""),
+        (&["saxpy.ir"], 2, "E1012"),
+        (&["saxpy.ir", "talk.ir", "--dim", "1"], 2, "E1012"),
+        (&[launch, "saxpy.ir"], 2, "E1012"),
+        (&[launch, "--dim", "4"], 2, "E1012"),
+        (&[launch, "--arg", "a=4"], 2, "E1012"),
+        (&[launch, "-k", "talk"], 2, "E1012"),
+        (&["saxpy.ir", "--dim", "many"], 2, "E1012"),
+        (&["talk.ir", "--dim", "1", "--print", "y:z"], 2, "E1012"),
+        (&["talk.ir", "--dim", "1", "--print", "y"], 2, "E1012"),
+        (&["talk.ir", "--dim", "1", "--png", "y"], 2, "E1012"),
+        (&["talk.ir", "--dim", "1", "--device", "abacus"], 2, "abacus"),
+        (&["talk.ir", "--dim", "1", "--device", "cuda"], 1, "E1104"),
+        (&["talk.ir", "--dim", "1", "--arg", "a=1"], 1, "E1004"),
+        (&["both.ir", "--dim", "1"], 1, "E1003"),
+        (&["both.ir", "--dim", "1", "-k", "other"], 1, "E0905"),
+        (&["absent.ir", "--dim", "1"], 1, "E0901"),
+        (&["talk.ir", "--dim", "2147483647x2147483647x2147483647"], 1, "E1006"),
+        (&["talk.ir", "--dim", "1", "--out-dir", "file"], 1, "E0904"),
+        (&["talk.ir", "--dim", "1", "--out-dir", "/proc/none"], 1, "E0904"),
+        (&[backward.to_str().expect("UTF-8")], 1, "E1103"),
+        (&twice, 1, "E0906"),
+    ];
+    for (args, code, word) in cases {
+        let output = folder.run(args);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(*code), "{args:?}: {said}");
+        assert!(said.contains(word), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn pictures() {
+    let folder = Folder::new();
+    let output = folder.run(&[
+        "sums.ir",
+        "--dim",
+        "30x40",
+        "--arg",
+        "out=zeros:30x40",
+        "--png",
+        "out=sums.png",
+        "--device",
+        "interp",
+    ]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let file = std::io::BufReader::new(std::fs::File::open(folder.path("sums.png")).expect("a picture"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("a small picture")];
+    let info = reader.next_frame(&mut pixels).expect("pixels");
+    assert_eq!((info.width, info.height), (40, 30));
+    // 0 to 68 becomes 0 to 255.
+    assert_eq!((pixels[0], pixels[30 * 40 - 1], pixels[39]), (0, 255, 146));
+    for bad in ["out:3x3=a.png", "nothing=a.png"] {
+        let output =
+            folder.run(&["sums.ir", "--dim", "2x2", "--arg", "out=zeros:2x2", "--png", bad, "--device", "interp"]);
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+    }
+}

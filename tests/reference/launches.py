@@ -1,0 +1,128 @@
+"""Launch files and expected results of the run tests.
+
+A run test `tests/run/NAME.py` holds kernels and, in the same file, a host function `cases()` that yields
+
+    case(kernel, dim, args, expect, rtol=..., atol=..., id=...)
+
+`args` maps each parameter to a number, a list, a numpy array, or (for a struct) a dictionary of its fields; `expect` maps
+arrays to what they must hold after the launch, computed here with numpy and nothing of kc. Integers are always compared
+exactly, floats within |a - b| <= atol + rtol |b|; NaN equals NaN.
+
+    launches.py prepare TEST_FOLDER OUT    writes OUT/ID/case.json, inputs.npz, expected.npz
+    launches.py compare OUT DEVICE..       compares OUT/DEVICE/ID.npz and prints one JSON line per case: {id, fault}
+"""
+
+import importlib.util
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import warp as wp  # noqa: E402  (the stand-in beside this file)
+
+_STORED = {"bfloat16": np.uint16, "bool": np.uint8}
+
+
+class Case:
+    def __init__(self, kernel, dim, args, expect, rtol=2e-6, atol=1e-6, id=None):
+        self.kernel, self.args, self.expect, self.rtol, self.atol = kernel, args, expect, rtol, atol
+        self.dim = [dim] if isinstance(dim, int) else list(dim)
+        self.id = id or kernel
+
+
+def _dtype(description):
+    return np.dtype(_STORED.get(description["scalar"], description["scalar"]))
+
+
+def _plain(value):
+    """A number or flat list that JSON can hold."""
+    flat = [v.item() if isinstance(v, np.generic) else v for v in np.asarray(value, dtype=object).ravel()]
+    flat = [str(v).lower() if isinstance(v, float) and not np.isfinite(v) else v for v in flat]
+    return flat if np.ndim(value) else flat[0]
+
+
+def _argument(name, annotation, value, arrays, key):
+    if isinstance(annotation, wp.Array):
+        description = wp.describe(annotation.dtype)
+        value = np.asarray(value, dtype=_dtype(description))
+        shape = value.shape[: value.ndim - len(description["shape"])]
+        arrays[key] = value
+        return {"name": name, "kind": "array", "dtype": description, "ndim": len(shape), "shape": list(shape), "data": key}
+    if isinstance(annotation, type) and annotation not in (int, float, bool):
+        fields = [_argument(n, a, value[n], arrays, f"{key}.{n}") for n, a in annotation.__annotations__.items()]
+        return {"name": name, "kind": "struct", "struct": annotation.__name__, "fields": fields}
+    return {"name": name, "kind": "value", "dtype": wp.describe(annotation), "value": _plain(value)}
+
+
+def _load(path):
+    spec = importlib.util.spec_from_file_location(f"run_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    module.case = Case
+    spec.loader.exec_module(module)
+    return module
+
+
+def prepare(tests, out):
+    for path in sorted(tests.glob("*.py")):
+        module = _load(path)
+        for case in module.cases():
+            annotations = getattr(module, case.kernel).__annotations__
+            arrays = {}
+            args = [_argument(n, a, case.args[n], arrays, n) for n, a in annotations.items() if n != "return"]
+            identity = f"{path.stem}__{case.id}"
+            folder = out / identity
+            folder.mkdir(parents=True)
+            launch = {
+                "format": 1, "id": identity, "source": str(path.resolve()), "kernel": case.kernel, "direction": "forward",
+                "dim": case.dim, "block_dim": 256, "args": args, "outputs": sorted(case.expect),
+                "tolerance": {"rtol": case.rtol, "atol": case.atol},
+            }
+            (folder / "case.json").write_text(json.dumps(launch, indent=1))
+            np.savez(folder / "inputs.npz", **arrays)
+            np.savez(folder / "expected.npz", **{k: np.asarray(v) for k, v in case.expect.items()})
+            print(identity)
+
+
+def _fault(identity, out, devices):
+    launch = json.loads((out / identity / "case.json").read_text())
+    results = {}
+    for device in devices:
+        status = json.loads((out / device / f"{identity}.json").read_text())
+        if status["status"] != "ok":
+            return f"{device}: {status.get('code')}: {status.get('message')}"
+        results[device] = np.load(out / device / f"{identity}.npz")
+    first = results[devices[0]]
+    for device in devices[1:]:
+        for key in first.files:
+            if first[key].tobytes() != results[device][key].tobytes():
+                return f"`{key}` differs between {devices[0]} and {device}:\n{first[key]}\n{results[device][key]}"
+    expected = np.load(out / identity / "expected.npz")
+    for key in expected.files:
+        want, got = expected[key], first[key].reshape(expected[key].shape)
+        if got.dtype.kind in "iub":
+            good = np.array_equal(got, want)
+        else:
+            got, want = got.astype(np.float64), want.astype(np.float64)
+            good = np.allclose(got, want, equal_nan=True, **launch["tolerance"])
+        if not good:
+            return f"`{key}` is\n{got}\nbut should be\n{want}"
+    return None
+
+
+def compare(out, devices):
+    for path in sorted(out.glob("*/case.json")):
+        identity = path.parent.name
+        try:
+            fault = _fault(identity, out, devices)
+        except Exception as error:  # a missing or broken result file is a failure of that case
+            fault = f"{type(error).__name__}: {error}"
+        print(json.dumps({"id": identity, "fault": fault}))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "prepare":
+        prepare(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+    else:
+        compare(pathlib.Path(sys.argv[2]), sys.argv[3:])

@@ -1,0 +1,55 @@
+//! Runs every program of `tests/run/` on the host and in the interpreter: the two must agree bit for bit, and with what
+//! numpy computes (`tests/reference/launches.py` says how a program states its launches).
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+const DEVICES: [&str; 2] = ["host", "interp"];
+
+#[derive(serde::Deserialize)]
+struct Outcome {
+    id: String,
+    fault: Option<String>,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let out = tempfile::tempdir().expect("a temporary folder");
+    let launches = |args: &[&str]| {
+        let script = root.join("tests/reference/launches.py");
+        let output = Command::new(root.join(".env-test/bin/python"))
+            .arg("-B")
+            .arg(script)
+            .args(args)
+            .output()
+            .expect("the test environment is there; `scripts/setup.sh test` makes it");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let folder = out.path().to_str().expect("UTF-8");
+    let tests = root.join("tests/run");
+    let prepared = launches(&["prepare", tests.to_str().expect("UTF-8"), folder]);
+    let files: Vec<String> = prepared.lines().map(|id| format!("{folder}/{id}/case.json")).collect();
+    assert!(!files.is_empty(), "no run tests were found");
+    for device in DEVICES {
+        // Which launch failed, and why, is in its result file; a crash leaves results missing.
+        let results = format!("{folder}/{device}");
+        let _ = Command::new(env!("CARGO_BIN_EXE_kc"))
+            .args(["run", "--device", device, "--out-dir", &results])
+            .args(&files)
+            .output()
+            .expect("kc starts");
+    }
+    let compared = launches(&["compare", folder, DEVICES[0], DEVICES[1]]);
+    let trials = compared
+        .lines()
+        .map(|line| {
+            let outcome: Outcome = serde_json::from_str(line).expect("an outcome");
+            Trial::test(outcome.id, move || outcome.fault.map_or(Ok(()), |fault| Err(Failed::from(fault))))
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

@@ -1,0 +1,65 @@
+"""Scalar arithmetic: what integers and floats do at their edges."""
+
+import numpy as np
+import warp as wp
+
+
+@wp.kernel
+def integer_ops(a: wp.array(dtype=int), b: wp.array(dtype=int), out: wp.array2d(dtype=int)):
+    i = wp.tid()
+    out[i, 0] = a[i] + b[i]
+    out[i, 1] = a[i] - b[i]
+    out[i, 2] = a[i] * b[i]
+    out[i, 3] = a[i] // b[i]
+    out[i, 4] = a[i] % b[i]
+    out[i, 5] = a[i] & b[i]
+    out[i, 6] = a[i] | b[i]
+    out[i, 7] = a[i] ^ b[i]
+    out[i, 8] = wp.min(a[i], b[i])
+    out[i, 9] = wp.max(a[i], b[i])
+    out[i, 10] = wp.abs(a[i])
+    out[i, 11] = -a[i]
+
+
+@wp.kernel
+def float_to_int(x: wp.array(dtype=float), out: wp.array(dtype=int)):
+    i = wp.tid()
+    out[i] = int(x[i])
+
+
+@wp.kernel
+def float_ops(x: wp.array(dtype=float), y: wp.array(dtype=float), out: wp.array2d(dtype=float)):
+    i = wp.tid()
+    out[i, 0] = x[i] + y[i]
+    out[i, 1] = x[i] * y[i]
+    out[i, 2] = x[i] / y[i]
+    out[i, 3] = wp.sqrt(wp.abs(x[i]))
+    out[i, 4] = wp.floor(x[i])
+    out[i, 5] = wp.ceil(x[i])
+    out[i, 6] = wp.min(x[i], y[i])
+    out[i, 7] = wp.max(x[i], y[i])
+    out[i, 8] = wp.where(x[i] < y[i], 1.0, 0.0)
+
+
+def cases():
+    edge = np.array([0, 1, -1, 2, -7, 7, 2**31 - 1, -(2**31), 12345, -12345], dtype=np.int32)
+    a, b = (m.ravel().astype(np.int32) for m in np.meshgrid(edge, edge[edge != 0]))
+    wide_a, wide_b = a.astype(np.int64), b.astype(np.int64)
+    # The sign of the remainder is the dividend's, as in C.
+    remainder = np.sign(wide_a) * (np.abs(wide_a) % np.abs(wide_b))
+    columns = [wide_a + wide_b, wide_a - wide_b, wide_a * wide_b, wide_a // wide_b, remainder, wide_a & wide_b,
+               wide_a | wide_b, wide_a ^ wide_b, np.minimum(a, b), np.maximum(a, b), np.abs(wide_a), -wide_a]
+    want = np.stack([c.astype(np.int64).astype(np.uint32).astype(np.int32) for c in columns], axis=1)
+    out = np.zeros((len(a), 12), dtype=np.int32)
+    yield case("integer_ops", len(a), dict(a=a, b=b, out=out), dict(out=want))
+
+    x = np.array([0.0, -0.0, 0.9, -0.9, 1e9, -1e9, 3e9, -3e9, 1e38, np.inf, -np.inf, np.nan], dtype=np.float32)
+    clipped = np.clip(np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0), -(2.0**31), 2.0**31 - 1)
+    yield case("float_to_int", len(x), dict(x=x, out=np.zeros(len(x), np.int32)), dict(out=clipped.astype(np.int32)))
+
+    edge = np.array([0.5, -1.5, 3.25, 1e-40, -1e30, 1e30, np.inf, 2.0], dtype=np.float32)
+    x, y = (m.ravel() for m in np.meshgrid(edge, edge))
+    with np.errstate(all="ignore"):
+        columns = [x + y, x * y, x / y, np.sqrt(np.abs(x)), np.floor(x), np.ceil(x), np.fmin(x, y), np.fmax(x, y),
+                   (x < y).astype(np.float32)]
+    yield case("float_ops", len(x), dict(x=x, y=y, out=np.zeros((len(x), 9))), dict(out=np.stack(columns, 1)), rtol=0, atol=0)
