@@ -212,6 +212,7 @@ impl<'a> Session<'a> {
 
 impl Finished {
     /// A launch that could not even be read.
+    #[expect(clippy::boxed_local, reason = "failures travel boxed")]
     pub fn failed(id: String, error: Fail) -> Finished {
         Finished { id, errors: vec![*error], ..Finished::default() }
     }
