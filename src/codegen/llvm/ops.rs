@@ -417,7 +417,7 @@ impl Ops<'_> {
             // Exact in float.
             ..=16 => self.narrow(to, convert(a, ll.f32())),
             // Exact in double.
-            17..=32 => self.f64_to_narrow(to, convert(a, ll.f64())),
+            ..=32 => self.f64_to_narrow(to, convert(a, ll.f64())),
             _ => {
                 // Where double could not hold the integer, the low 11 bits are folded into one that says "inexact".
                 let magnitude = if signed { ll.intrinsic("llvm.abs", &[ll.i64()], &[a, ll.bool(false)]) } else { a };
