@@ -144,7 +144,7 @@ fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl 
     for path in &args.files {
         // A fault of kc in one launch must not lose the others.
         let finished = driver::catch(|| session.run_file(path)).unwrap_or_else(|fault| {
-            let message = format!("kc failed at {}: {}", fault.place, fault.message);
+            let message = format!("kc failed at {}: {}", fault.place, fault.message.replace('\n', " "));
             session.abandon(path, Diagnostic::new(Code::E0999, message))
         });
         let end = conclude(&finished, views).unwrap_or_else(|error| {
