@@ -34,6 +34,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Function, Module, Op, ResultRole};
 use effects::FunctionEffects;
 use prelude::Prelude;
+pub use types::identifier;
 
 /// What the text says about itself.
 #[derive(Clone, Debug, Default)]
