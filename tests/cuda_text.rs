@@ -1,5 +1,5 @@
 //! CUDA text: for every `tests/cuda/NAME.ir` the text is `NAME.cu`, NVRTC accepts it without include paths, and run on
-//! the host it gives what the interpreter gives. `KC_BLESS=1` rewrites the `.cu` files; read the difference.
+//! the host it gives what the interpreter gives. The same holds for every operation on every number type. `KC_BLESS=1` rewrites the `.cu` files; read the difference.
 
 mod common;
 #[path = "common/host_text.rs"]
@@ -8,7 +8,8 @@ mod host_text;
 use std::path::{Path, PathBuf};
 
 use kc::codegen::cuda::{CudaOptions, emit};
-use kc::ir::{FuncId, Module, parse, verify};
+use kc::ir::{AtomicOp, BinaryOp, CompareOp, FuncId, Module, UnaryOp, parse, verify};
+use kc::types::Scalar;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() {
@@ -18,11 +19,62 @@ fn main() {
     let mut inputs: Vec<PathBuf> = files.filter(|path| path.extension().is_some_and(|e| e == "ir")).collect();
     inputs.sort();
     assert!(!inputs.is_empty());
-    let trials = inputs.into_iter().map(|path| {
+    let golden = inputs.into_iter().map(|path| {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Trial::test(name, move || check(&path))
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit();
+    let operations = Scalar::ALL
+        .into_iter()
+        .map(|scalar| Trial::test(format!("operations_on_{}", scalar.name()), move || check_operations(scalar)));
+    libtest_mimic::run(&arguments, golden.chain(operations).collect()).exit();
+}
+
+/// Every operation that a number type has, each in a kernel of its own.
+fn check_operations(scalar: Scalar) -> Result<(), Failed> {
+    let ty = scalar.name();
+    let mut kernels = Vec::new();
+    let mut add = |name: &str, line: &str, result: &str| {
+        // Casts of floats to integers are undefined in host C++ outside the range, unlike on the GPU.
+        let finite = if name.starts_with("cast") { "_finite" } else { "" };
+        let kernel = format!(
+            "kernel @{name}{finite}(%a: array(dtype={ty}), %b: array(dtype={ty}), %out: array(dtype={result})) rank 1 {{\n\
+             %i: int32 = thread_index 0\n%x: {ty} = load %a[%i]\n%y: {ty} = load %b[%i]\n%z: {result} = {line}\n\
+             store %out[%i], %z\nreturn\n}}\n"
+        );
+        // The verifier knows which operations a type has.
+        let exists = parse::parse(&kernel).is_ok_and(|module| verify::verify(&module).is_ok());
+        if exists {
+            kernels.push(kernel);
+        }
+    };
+    for op in UnaryOp::ALL {
+        add(&format!("unary_{}", op.name()), &format!("{} %x", op.name()), ty);
+    }
+    for op in BinaryOp::ALL {
+        add(&format!("binary_{}", op.name()), &format!("{} %x, %y", op.name()), ty);
+    }
+    for op in CompareOp::ALL {
+        add(&format!("compare_{}", op.name()), &format!("{} %x, %y", op.name()), "bool");
+    }
+    for to in Scalar::ALL {
+        // `(unsigned)x` of a negative float is 0 on the GPU and undefined in host C++.
+        if !(to == Scalar::U32 && scalar.is_float()) {
+            add(&format!("cast_to_{}", to.name()), "cast %x", to.name());
+        }
+        add(&format!("bitcast_to_{}", to.name()), "bitcast %x", to.name());
+    }
+    for op in AtomicOp::ALL.iter().filter(|_| scalar.size() > 1) {
+        add(&format!("atomic_{}", op.name()), &format!("atomic {} %b[%i], %x", op.name()), ty);
+    }
+    add("fused", "fma %x, %y, %y", ty);
+    if kernels.len() < 10 {
+        return Err(format!("only {} operations on {ty}", kernels.len()).into());
+    }
+    let module = parse::parse(&kernels.concat())?;
+    let text = text_of(&module, Path::new("operations.ir"))?;
+    common::assert_cuda(&text, "sm_75");
+    host_text::assert_same_results(&module, &text);
+    Ok(())
 }
 
 fn check(path: &Path) -> Result<(), Failed> {

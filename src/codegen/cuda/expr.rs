@@ -169,6 +169,7 @@ impl Translator<'_> {
             right: self.function.as_const(b),
             left_is_non_negative: self.ranges.is_non_negative(a),
             right_is_positive: self.ranges.is_positive(b),
+            right_is_below_width: self.function.ty(a).as_scalar().is_some_and(|s| self.ranges.is_below(b, s.bits())),
         }
     }
 

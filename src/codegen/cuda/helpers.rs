@@ -117,7 +117,8 @@ template <typename T> static __device__ T shift_left(T a, T n) {
 // Only the sign is left when n is negative, or the width or more.
 template <typename T> static __device__ T shift_right(T a, T n) {
     unsigned long long count = (unsigned long long)n;
-    return count < 8 * sizeof(T) ? T(a >> count) : a < 0 ? T(-1) : T(0);
+    const bool is_signed = T(-1) < T(0);
+    return count < 8 * sizeof(T) ? T(a >> count) : is_signed ? T(a >> (8 * sizeof(T) - 1)) : T(0);
 }
 "
             }

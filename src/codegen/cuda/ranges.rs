@@ -102,6 +102,19 @@ impl<'a> Ranges<'a> {
                     self.is_non_negative(*a) && is(*a, bound) || self.is_non_negative(*b) && is(*b, bound)
                 }
                 Op::Binary(BinaryOp::Min, a, b) => is(*a, bound) || is(*b, bound),
+                Op::Binary(BinaryOp::Add, a, b) => self
+                    .function
+                    .as_const(*b)
+                    .and_then(|c| c.as_int())
+                    .is_some_and(|b| (0..=bound).contains(&b) && self.is_non_negative(*a) && is(*a, bound - b)),
+                // What is left of the widest number.
+                Op::Binary(BinaryOp::Shr, a, b) => {
+                    let bits = self.function.ty(*a).as_scalar().map_or(64, Scalar::bits);
+                    let count = self.function.as_const(*b).and_then(|c| c.as_int());
+                    count.is_some_and(|n| {
+                        (0..i128::from(bits)).contains(&n) && (1i128 << (i128::from(bits) - n)) - 1 <= bound
+                    })
+                }
                 Op::Select { then, otherwise, .. } => is(*then, bound) && is(*otherwise, bound),
                 _ => false,
             },

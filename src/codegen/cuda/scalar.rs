@@ -18,6 +18,8 @@ pub struct Facts {
     pub right: Option<Const>,
     pub left_is_non_negative: bool,
     pub right_is_positive: bool,
+    /// 0 <= right < the width of the type.
+    pub right_is_below_width: bool,
 }
 
 pub fn is_half(scalar: Scalar) -> bool {
@@ -199,6 +201,10 @@ fn shift(left: bool, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: &mut Pr
     match count {
         Some(n) => {
             let shifted = Expr::infix(operator, a, Expr::atom(n.to_string()));
+            if left { narrow(s, shifted) } else { shifted }
+        }
+        None if facts.right_is_below_width => {
+            let shifted = Expr::infix(operator, a, b);
             if left { narrow(s, shifted) } else { shifted }
         }
         None => Expr::call(prelude.helper(helper), [typed(s, a), typed(s, b)]),
