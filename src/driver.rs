@@ -30,6 +30,8 @@ pub struct Compilation {
     pub module: Module,
     /// The names of the kernels without errors, in source order.
     pub kernels: Vec<String>,
+    /// The file's name without its folder: artefacts must not tell where it stood.
+    name: String,
     /// The names of the file's decorated functions, good or not.
     declared: Vec<String>,
     pub timings: Timings,
@@ -90,6 +92,8 @@ impl Compilation {
     }
 
     fn compile(&mut self, file: FileId) {
+        let name = self.sources.path(file).file_name().unwrap_or_default();
+        self.name = name.to_string_lossy().into_owned();
         if is_ir(self.sources.path(file)) {
             self.ir_text(file);
             return;

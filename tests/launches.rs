@@ -203,6 +203,29 @@ fn one_failure_stops_no_other() {
 }
 
 #[test]
+fn a_crash_costs_one_launch() {
+    // Without index tests, a null array is read at address 0.
+    let folder = Folder::new();
+    let unset = |name: &str| json!({"name": name, "kind": "array", "ndim": 1, "null": true, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}});
+    let a = json!({"name": "a", "kind": "value", "value": 1, "dtype": {"class": "scalar", "scalar": "float32", "shape": []}});
+    let files = [
+        folder.launch("first", "talk.ir", &[1], json!([])),
+        folder.launch("crash", "saxpy.ir", &[1], json!([a, unset("x"), unset("y")])),
+        folder.launch("second", "talk.ir", &[1], json!([])),
+        folder.launch("again", "saxpy.ir", &[1], json!([a, unset("x"), unset("y")])),
+    ];
+    let mut args: Vec<&str> = files.iter().map(|f| f.to_str().expect("UTF-8")).collect();
+    args.extend(["--out-dir", "out", "--unchecked"]);
+    let output = folder.run(&args);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    for (id, code) in [("first", None), ("crash", Some("E0999")), ("second", None), ("again", Some("E0999"))] {
+        let status = folder.status(id);
+        assert_eq!(status["code"], json!(code), "{id}: {status}");
+    }
+    assert!(text(&output.stderr).contains("signal 11"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn what_cannot_be_run_is_said() {
     let folder = Folder::new();
     let launch = folder.launch("case", "talk.ir", &[1], json!([]));

@@ -133,8 +133,7 @@ impl Checker<'_> {
                 }
             }
             TypeWord::Family(family) => {
-                let Some(scalar) = find("dtype", if family == Family::Vector { 1 } else { 2 }).or(find("dtype", 0))
-                else {
+                let Some(scalar) = find("dtype", usize::from(matches!(family, Family::Vector | Family::Matrix))) else {
                     return self.not_a_type(span, "`dtype` is missing");
                 };
                 let part = self.part(scalar, library)?;

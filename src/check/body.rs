@@ -70,8 +70,15 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     /// The value of an expression outside any function.
-    pub fn constant(c: &'c mut Checker<'a>, expr: &ast::Expr, library: bool) -> Res<Operand> {
-        Body::new(c, Mode::Host { library }, Bindings::default()).expr(expr)
+    pub fn constant(
+        c: &'c mut Checker<'a>,
+        expr: &ast::Expr,
+        library: bool,
+        scope: HashMap<String, Binding>,
+    ) -> Res<Operand> {
+        let mut body = Body::new(c, Mode::Host { library }, Bindings::default());
+        body.scope = scope;
+        body.expr(expr)
     }
 
     /// Checks the body of a definition for these arguments.

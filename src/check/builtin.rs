@@ -97,7 +97,9 @@ impl Body<'_, '_> {
             "atomic_xor" => self.atomic(AtomicOp::Xor, name, given, span),
             "atomic_exch" => self.atomic(AtomicOp::Exchange, name, given, span),
             "atomic_cas" => self.atomic_cas(given, span),
-            "range" => self.error(Code::E0313, span, "`range` stands only in `for ... in range(...)`", "not a value"),
+            "range" | "reversed" => {
+                self.error(Code::E0313, span, "`range` stands only in `for ... in range(...)`", "not a value")
+            }
             "print" | "printf" => {
                 self.error(Code::E0313, span, format!("`{name}` gives no value"), "use it as a statement")
             }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::check::body::Body;
+use crate::check::body::{Binding, Body};
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Call, Expr, ExprKind, Place};
 use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
@@ -55,7 +55,10 @@ impl Body<'_, '_> {
         {
             return match args {
                 [arg] => {
-                    let result = self.c.constant(&arg.value, false);
+                    // Names known at compile time, such as the variable of an unrolled loop, are visible in it.
+                    let known = self.scope.iter().filter(|(_, b)| matches!(b, Binding::Alias(_)));
+                    let scope = known.map(|(name, binding)| (name.clone(), binding.clone())).collect();
+                    let result = Body::constant(self.c, &arg.value, false, scope);
                     self.failed |= result.is_err();
                     result
                 }
@@ -112,8 +115,12 @@ impl Body<'_, '_> {
     fn star_items(&mut self, inner: &ast::Expr) -> Res<Vec<Operand>> {
         match self.expr(inner)? {
             Operand::Tuple(items) => Ok(items),
+            Operand::Value(Expr { kind: ExprKind::Construct(parts), .. }) => {
+                Ok(parts.into_iter().map(Operand::Value).collect())
+            }
             Operand::Value(expr)
-                if matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) && self.as_place(expr.clone()).is_some() =>
+                if matches!(expr.ty, Type::Vec(..) | Type::Quat(_) | Type::Mat(..))
+                    && self.as_place(expr.clone()).is_some() =>
             {
                 let count = expr.ty.step_count(&self.c.structs);
                 Ok((0..count)

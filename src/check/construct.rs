@@ -141,7 +141,17 @@ impl Body<'_, '_> {
             Family::Quaternion => Type::Quat(scalar),
             Family::Transformation => Type::Transform(scalar),
             Family::Vector => {
-                let length = named("length").and_then(|g| count(&g.operand)).or(u16::try_from(positional.len()).ok());
+                // One vector alone converts to another scalar type.
+                let converted = match positional.as_slice() {
+                    [one] => match &one.operand {
+                        Operand::Value(Expr { ty: Type::Vec(n, _), .. }) => Some(*n),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                let length = converted
+                    .or(named("length").and_then(|g| count(&g.operand)))
+                    .or(u16::try_from(positional.len()).ok());
                 Type::Vec(length.filter(|&n| n > 0).unwrap_or(1), scalar)
             }
             Family::Matrix => match named("shape").map(|g| &g.operand) {

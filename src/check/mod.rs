@@ -1,7 +1,7 @@
 //! Meaning: names, types, overloads, constants. [`Parsed`] in, [`Checked`] out.
 //!
 //! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
-//! - [`body`]: one function instance; [`stmt`], [`expr`], [`place`], [`operator`] walk its code.
+//! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
@@ -12,6 +12,7 @@ mod builtin;
 mod call;
 mod construct;
 mod expr;
+mod loops;
 mod operator;
 mod pattern;
 mod place;
@@ -307,7 +308,7 @@ impl Checker<'_> {
 
     /// The value of a module-level constant expression, by Python's rules.
     pub fn constant(&mut self, expr: &ast::Expr, library: bool) -> Res<Operand> {
-        Body::constant(self, expr, library)
+        Body::constant(self, expr, library, HashMap::new())
     }
 }
 

@@ -102,6 +102,12 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Whether the file has functions named like the operator.
+    pub fn has_user_operator(&self, op: BinaryOp) -> bool {
+        !self.is_library()
+            && matches!(self.c.globals.get(function_name(op)), Some(crate::check::scope::Global::Functions(_)))
+    }
+
     /// A `@wp.func` named like the operator, if the file has one that takes these operands.
     fn user_operator(&mut self, name: &str, operands: &[&Expr], span: Span) -> Option<Res<Operand>> {
         if self.is_library() || !matches!(self.c.globals.get(name), Some(crate::check::scope::Global::Functions(_))) {
@@ -313,7 +319,9 @@ impl Body<'_, '_> {
             }
             _ => (self.materialize(left, at_left)?, self.materialize(right, at_right)?),
         };
+        let ordered = matches!(ir, IrCompare::Lt | IrCompare::Le | IrCompare::Gt | IrCompare::Ge);
         let (l, r) = match (l.ty, r.ty) {
+            (BOOL, BOOL) if ordered => (cast_to(l, Scalar::I32), cast_to(r, Scalar::I32)),
             (a, b) if a == b => (l, r),
             (Type::Scalar(a), Type::Scalar(b)) => {
                 let common = common_scalar(a, b);
@@ -321,7 +329,6 @@ impl Body<'_, '_> {
             }
             _ => return self.operand_mismatch(op.symbol(), &l, &r, at_left, at_right, span),
         };
-        let ordered = matches!(ir, IrCompare::Lt | IrCompare::Le | IrCompare::Gt | IrCompare::Ge);
         let fits = match l.ty {
             Type::Scalar(_) => true,
             ty => ty.is_composite() && !ordered,

@@ -146,6 +146,18 @@ impl Body<'_, '_> {
                 return result;
             }
             Operand::Enum(class) => return self.enum_member(&class, name, span),
+            Operand::Type(TypeWord::Type(ty)) => {
+                if let Some(operand) = self.type_attribute(ty, &name.text) {
+                    return Ok(operand);
+                }
+                let shown = self.show(ty);
+                return self.error(
+                    Code::E0202,
+                    span,
+                    format!("type `{shown}` has no attribute `{}`", name.text),
+                    "not known",
+                );
+            }
             Operand::Const(c) if name.text == "value" => return Ok(Operand::Const(c)),
             Operand::Const(c) => c.expr(base.span),
             Operand::Value(expr) => expr,
@@ -185,6 +197,9 @@ impl Body<'_, '_> {
     fn value_attribute(&mut self, expr: &Expr, name: &str, span: Span) -> Option<Operand> {
         let number = |n: i128| Operand::Const(Constant::untyped(Number::Int(n)));
         let boxed = || Box::new(expr.clone());
+        if let Some(operand) = self.type_attribute(expr.ty, name) {
+            return Some(operand);
+        }
         match expr.ty {
             Type::Vec(..) | Type::Quat(_) => {
                 let k = "xyzw".find(name).filter(|_| name.len() == 1).map(|k| k as u32);
@@ -192,25 +207,20 @@ impl Body<'_, '_> {
                     Some(k) if k < expr.ty.step_count(&self.c.structs) => {
                         Some(Operand::Value(self.part(expr.clone(), Step::At(k), span)))
                     }
-                    _ if name == "dtype" => expr.ty.scalar_part().map(|s| Operand::Type(TypeWord::Type(s.into()))),
                     _ => None,
                 }
             }
             Type::Transform(_) => match name {
                 "p" => Some(Operand::Value(self.part(expr.clone(), Step::At(0), span))),
                 "q" => Some(Operand::Value(self.part(expr.clone(), Step::At(1), span))),
-                "dtype" => expr.ty.scalar_part().map(|s| Operand::Type(TypeWord::Type(s.into()))),
                 _ => None,
             },
-            Type::Mat(..) if name == "dtype" => expr.ty.scalar_part().map(|s| Operand::Type(TypeWord::Type(s.into()))),
             Type::Struct(id) => {
                 let k = self.c.structs[id].fields.iter().position(|f| f.name == name)?;
                 Some(Operand::Value(self.part(expr.clone(), Step::At(k as u32), span)))
             }
             Type::Array(array) => match name {
                 "shape" => Some(Operand::Shape(expr.clone())),
-                "ndim" => Some(number(i128::from(array.ndim))),
-                "dtype" => Some(Operand::Type(TypeWord::Type(array.element.into()))),
                 "size" => {
                     let extents = (0..array.ndim).map(|d| Expr::new(ExprKind::Extent(boxed(), d), I32, span));
                     extents
@@ -226,9 +236,28 @@ impl Body<'_, '_> {
                 "shape" => Some(Operand::Tuple(
                     local.shape[..usize::from(local.ndim)].iter().map(|&n| number(i128::from(n))).collect(),
                 )),
-                "ndim" => Some(number(i128::from(local.ndim))),
                 "size" => Some(number(i128::from(local.len()))),
-                "dtype" => Some(Operand::Type(TypeWord::Type(local.element.into()))),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What a type alone tells: `dtype`, `ndim`, `length`.
+    fn type_attribute(&self, ty: Type, name: &str) -> Option<Operand> {
+        let number = |n: u32| Operand::Const(Constant::untyped(Number::Int(i128::from(n))));
+        let element = match ty {
+            Type::Array(a) => Some((Type::from(a.element), a.ndim)),
+            Type::Local(a) => Some((Type::from(a.element), a.ndim)),
+            _ => None,
+        };
+        match (name, element) {
+            ("dtype", Some((element, _))) => Some(Operand::Type(TypeWord::Type(element))),
+            ("dtype", None) if ty.is_composite() => ty.scalar_part().map(|s| Operand::Type(TypeWord::Type(s.into()))),
+            ("ndim", Some((_, ndim))) => Some(number(u32::from(ndim))),
+            ("length", None) if matches!(ty, Type::Vec(..) | Type::Quat(_)) => ty.scalar_count().map(number),
+            ("shape", None) => match ty {
+                Type::Mat(r, c, _) => Some(Operand::Tuple(vec![number(u32::from(r)), number(u32::from(c))])),
                 _ => None,
             },
             _ => None,
@@ -396,10 +425,15 @@ impl Body<'_, '_> {
     }
 
     fn index_composite(&mut self, base: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
-        if let ([index], Type::Vec(n, s)) = (indices, base.ty)
+        let sliceable = match base.ty {
+            Type::Vec(n, s) => Some((u32::from(n), s)),
+            Type::Quat(s) => Some((4, s)),
+            _ => None,
+        };
+        if let ([index], Some((n, s))) = (indices, sliceable)
             && let ast::ExprKind::Slice { lower, upper, step } = &index.kind
         {
-            let range = self.constant_slice(lower, upper, step, u32::from(n), span)?;
+            let range = self.constant_slice(lower, upper, step, n, span)?;
             let mut lets = Vec::new();
             let base = self.shared(base, &mut lets);
             let parts: Vec<Expr> = range.into_iter().map(|k| self.part(base.clone(), Step::At(k), span)).collect();
@@ -407,16 +441,8 @@ impl Body<'_, '_> {
             let slice = Expr::new(ExprKind::Construct(parts), ty, span);
             return Ok(Operand::Value(self.wrap(lets, slice)));
         }
-        if let ([index], Type::Transform(_)) = (indices, base.ty) {
-            let value = self.value(index)?;
-            return match value.as_number() {
-                Some(Number::Int(k)) if (0..7).contains(&k) => {
-                    let (half, rest) = if k < 3 { (0, k) } else { (1, k - 3) };
-                    let part = self.part(base, Step::At(half), span);
-                    Ok(Operand::Value(self.part(part, Step::At(rest as u32), span)))
-                }
-                _ => self.error(Code::E0306, span, "a transform is indexed by a constant from 0 to 6", "out of range"),
-            };
+        if let ([index], Type::Transform(s)) = (indices, base.ty) {
+            return self.index_transform(base, s, index, span);
         }
         let depth = if matches!(base.ty, Type::Mat(..)) { 2 } else { 1 };
         if indices.len() > depth {
@@ -452,8 +478,40 @@ impl Body<'_, '_> {
         Ok(Operand::Value(expr))
     }
 
+    /// `t[k]`: one of the 7 numbers of a transform.
+    fn index_transform(
+        &mut self,
+        base: Expr,
+        scalar: crate::types::Scalar,
+        index: &ast::Expr,
+        span: Span,
+    ) -> Res<Operand> {
+        let value = self.int_value(index)?;
+        match value.as_number() {
+            Some(Number::Int(k)) if (-7..7).contains(&k) => {
+                let k = k.rem_euclid(7);
+                let (half, rest) = if k < 3 { (0, k) } else { (1, k - 3) };
+                let part = self.part(base, Step::At(half), span);
+                Ok(Operand::Value(self.part(part, Step::At(rest as u32), span)))
+            }
+            Some(_) => self.error(Code::E0306, index.span, "a transform has the components 0 to 6", "out of range"),
+            None => {
+                let mut lets = Vec::new();
+                let base = self.shared(base, &mut lets);
+                let mut numbers = Vec::new();
+                for (half, count) in [(0, 3), (1, 4)] {
+                    let part = self.part(base.clone(), Step::At(half), span);
+                    numbers.extend((0..count).map(|k| self.part(part.clone(), Step::At(k), span)));
+                }
+                let vector = Expr::new(ExprKind::Construct(numbers), Type::Vec(7, scalar), span);
+                let component = self.part(vector, Step::Dynamic(Box::new(value)), span);
+                Ok(Operand::Value(self.wrap(lets, component)))
+            }
+        }
+    }
+
     /// The component numbers of a slice whose bounds are constants.
-    fn constant_slice(
+    pub fn constant_slice(
         &mut self,
         lower: &Option<Box<ast::Expr>>,
         upper: &Option<Box<ast::Expr>>,
@@ -469,13 +527,19 @@ impl Body<'_, '_> {
             }
         };
         let n = i128::from(count);
-        let wrap = |k: i128| (if k < 0 { k + n } else { k }).clamp(0, n);
         let step = bound(step, 1)?;
-        if step < 1 {
-            return self.error(Code::E0305, span, "the step of a vector slice is positive", "not positive");
+        if step == 0 {
+            return self.error(Code::E0305, span, "the step of a vector slice is 0", "no component follows");
         }
-        let (start, stop) = (wrap(bound(lower, 0)?), wrap(bound(upper, n)?));
-        let components: Vec<u32> = (start..stop).step_by(step as usize).map(|k| k as u32).collect();
+        // Python's rule: bounds are wrapped once, then clamped to where the walk can start and end.
+        let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
+        let wrap = |k: i128| (if k < 0 { k + n } else { k }).clamp(low, high);
+        let (first, past) = if step > 0 { (low, high) } else { (high, low) };
+        let start = if lower.is_some() { wrap(bound(lower, 0)?) } else { first };
+        let stop = if upper.is_some() { wrap(bound(upper, 0)?) } else { past };
+        let inside = |k: &i128| if step > 0 { *k < stop } else { *k > stop };
+        let components: Vec<u32> =
+            std::iter::successors(Some(start), |k| Some(k + step)).take_while(inside).map(|k| k as u32).collect();
         if components.is_empty() {
             return self.error(Code::E0306, span, "this slice is empty", "no component is left");
         }

@@ -274,7 +274,7 @@ impl Checker<'_> {
         match name {
             "float" | "int" | "bool" => type_of_name(name).map(|ty| Operand::Type(TypeWord::Type(ty))),
             "Any" => Some(Operand::Type(TypeWord::Any)),
-            "abs" | "min" | "max" | "round" | "pow" | "len" | "range" | "print" | "type" => {
+            "abs" | "min" | "max" | "round" | "pow" | "len" | "range" | "reversed" | "print" | "type" => {
                 Some(Operand::Function(FunctionName::Builtin(name.to_string())))
             }
             _ => None,

@@ -7,7 +7,7 @@ use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
-use crate::types::{BOOL, I32, Scalar, Type};
+use crate::types::{BOOL, I32, Type};
 
 impl Body<'_, '_> {
     pub fn block(&mut self, statements: &[ast::Stmt]) -> Vec<Stmt> {
@@ -167,6 +167,14 @@ impl Body<'_, '_> {
             }
             _ => {
                 let value_operand = self.expr(value)?;
+                if let Some((base, components)) = self.vector_slice(target)? {
+                    let parts = self.slice_parts(value_operand, value.span, &base, components.len(), out)?;
+                    for (&k, part) in components.iter().zip(parts) {
+                        let place = self.component_place(&base, k, target.span)?;
+                        out.push(Stmt { kind: StmtKind::Assign(place, part), span });
+                    }
+                    return Ok(());
+                }
                 let place = self.place(target)?;
                 let expr = self.coerce(value_operand, place.ty, value.span)?;
                 if expr.ty != place.ty {
@@ -393,6 +401,17 @@ impl Body<'_, '_> {
         out: &mut Vec<Stmt>,
     ) -> Res<()> {
         let right = self.expr(value)?;
+        if let Some((base, components)) = self.vector_slice(target)? {
+            let parts = self.slice_parts(right, value.span, &base, components.len(), out)?;
+            for (&k, part) in components.iter().zip(parts) {
+                let place = self.component_place(&base, k, target.span)?;
+                let old = Operand::Value(self.read_place(&place));
+                let result = self.binary(op, old, Operand::Value(part), span, target.span, value.span)?;
+                let result = self.materialize(result, span)?;
+                out.push(Stmt { kind: StmtKind::Assign(place, result), span });
+            }
+            return Ok(());
+        }
         let place = self.place(target)?;
         let atomic = match op {
             BinaryOp::Add => Some(AtomicOp::Add),
@@ -405,7 +424,7 @@ impl Body<'_, '_> {
         // Small integers have no atomics; local arrays belong to one thread.
         let wide = place.ty.scalar_part().is_some_and(|s| s.is_float() || s.size() >= 4);
         let shared = matches!(&place.root, Root::Element { array, .. } if matches!(array.ty, Type::Array(_)));
-        if let Some(op) = atomic
+        if let Some(op) = atomic.filter(|_| !self.has_user_operator(op))
             && shared
             && wide
         {
@@ -427,105 +446,63 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    fn for_loop(
-        &mut self,
-        target: &ast::Expr,
-        iter: &ast::Expr,
-        body: &[ast::Stmt],
-        span: Span,
-        out: &mut Vec<Stmt>,
-    ) -> Res<()> {
-        let header = self.range(target, iter);
-        if header.is_err()
-            && let ast::ExprKind::Name(name) = &target.kind
-        {
-            self.scope.entry(name.clone()).or_insert(Binding::Broken);
+    /// `v[a:b]` of a vector or quaternion variable: the variable and the components.
+    fn vector_slice(&mut self, target: &ast::Expr) -> Res<Option<(Expr, Vec<u32>)>> {
+        let ast::ExprKind::Subscript { base, indices } = &target.kind else { return Ok(None) };
+        let [ast::Expr { kind: ast::ExprKind::Slice { lower, upper, step }, .. }] = indices.as_slice() else {
+            return Ok(None);
+        };
+        let Operand::Value(base) = self.expr(base)? else { return Ok(None) };
+        let local = matches!(&base.kind, ExprKind::Local(_))
+            || matches!(&base.kind, ExprKind::Part { base, .. } if matches!(base.kind, ExprKind::Local(_)));
+        if !local || !matches!(base.ty, Type::Vec(..) | Type::Quat(_)) {
+            return Ok(None);
         }
-        self.loop_depth += 1;
-        let body = self.block(body);
-        self.loop_depth -= 1;
-        let (variable, [start, end, step]) = header?;
-        out.push(Stmt { kind: StmtKind::For { variable, start, end, step, body }, span });
-        Ok(())
+        let count = base.ty.step_count(&self.c.structs);
+        let components = self.constant_slice(lower, upper, step, count, target.span)?;
+        Ok(Some((base, components)))
     }
 
-    /// The variable and the three arguments of `for variable in range(...)`.
-    fn range(&mut self, target: &ast::Expr, iter: &ast::Expr) -> Res<(LocalId, [Expr; 3])> {
-        let ast::ExprKind::Name(name) = &target.kind else {
-            return self.unsupported(target.span, "loops over several variables", Some("loop over one index"));
-        };
-        let is_range = match &iter.kind {
-            ast::ExprKind::Call { callee, .. } => {
-                matches!(self.expr(callee)?, Operand::Function(FunctionName::Builtin(f)) if f == "range")
-            }
+    /// The values that go to the components of a slice: a vector's, or one number for all.
+    fn slice_parts(
+        &mut self,
+        value: Operand,
+        at: Span,
+        base: &Expr,
+        count: usize,
+        out: &mut Vec<Stmt>,
+    ) -> Res<Vec<Expr>> {
+        let scalar = base.ty.scalar_part().ok_or(Reported)?;
+        let value = self.coerce(value, scalar.into(), at)?;
+        let fits = match value.ty {
+            Type::Vec(n, s) => usize::from(n) == count && s == scalar,
+            Type::Scalar(s) => s == scalar,
             _ => false,
         };
-        let ast::ExprKind::Call { args, .. } = &iter.kind else {
-            return self.not_iterable(iter.span);
-        };
-        if !is_range {
-            return self.not_iterable(iter.span);
-        }
-        if args.is_empty() || args.len() > 3 || args.iter().any(|arg| arg.name.is_some()) {
+        if !fits {
+            let found = self.show(value.ty);
             return self.error(
-                Code::E0402,
-                iter.span,
-                "`range` takes one to three arguments",
-                format!("{} given", args.len()),
+                Code::E0303,
+                at,
+                format!("cannot store `{found}` in {count} components of `{}`", scalar.name()),
+                format!("this is `{found}`"),
             );
         }
-        let mut operands = Vec::new();
-        for arg in args {
-            operands.push((self.expr(&arg.value)?, arg.value.span));
-        }
-        // The type is that of the first argument that has one of its own.
-        let scalar = operands
-            .iter()
-            .find_map(|(operand, _)| match operand {
-                Operand::Value(expr) => expr.ty.as_scalar(),
-                Operand::Const(c) => c.scalar,
-                _ => None,
-            })
-            .unwrap_or(Scalar::I32);
-        let ty = Type::Scalar(scalar);
-        let mut values = Vec::new();
-        for (operand, at) in operands {
-            let value = match operand {
-                Operand::Const(c) if c.adapts_to(scalar) && scalar.is_int() => c.expr_as(scalar, at),
-                other => self.materialize(other, at)?,
-            };
-            if value.ty != ty || !ty.is_int() {
-                let (found, first) = (self.show(value.ty), self.show(ty));
-                let message = if value.ty.is_int() {
-                    format!("the arguments of `range` are `{first}` and `{found}`")
-                } else {
-                    format!("`range` counts in integers, not `{found}`")
-                };
-                return self.error(Code::E0305, at, message, format!("this is `{found}`"));
+        // The value is complete before the first component changes.
+        let id = self.new_local("", value.ty, at);
+        let whole = Expr::new(ExprKind::Local(id), value.ty, at);
+        out.push(self.assign_local(id, value, at));
+        Ok(match whole.ty {
+            Type::Vec(..) => {
+                (0..count as u32).map(|k| self.part(whole.clone(), crate::check::tree::Step::At(k), at)).collect()
             }
-            values.push(value);
-        }
-        let number =
-            |n| crate::check::value::Constant::untyped(crate::check::value::Number::Int(n)).expr_as(scalar, iter.span);
-        let mut values = values.into_iter();
-        let triple = match (values.next(), values.next(), values.next()) {
-            (Some(end), None, _) => [number(0), end, number(1)],
-            (Some(start), Some(end), step) => [start, end, step.unwrap_or_else(|| number(1))],
-            _ => return Err(Reported),
-        };
-        if triple[2].as_number().is_some_and(|n| !n.is_true()) {
-            return self.error(Code::E0305, triple[2].span, "the step of `range` is 0", "the loop would never end");
-        }
-        let variable = self.assigned_local(name, ty, target.span, iter.span)?;
-        Ok((variable, triple))
+            _ => vec![whole; count],
+        })
     }
 
-    fn not_iterable<T>(&mut self, span: Span) -> Res<T> {
-        Err(self.report(
-            Diagnostic::new(Code::E0313, "loops go over `range(...)` only")
-                .label(span, "not a range")
-                .help("loop over the indices: `for i in range(n):`"),
-        ))
+    fn component_place(&mut self, base: &Expr, k: u32, span: Span) -> Res<crate::check::tree::Place> {
+        let part = self.part(base.clone(), crate::check::tree::Step::At(k), span);
+        self.as_place(part).ok_or(Reported)
     }
 
     fn return_(&mut self, value: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
@@ -556,6 +533,13 @@ impl Body<'_, '_> {
                 Diagnostic::new(Code::E0312, "kernels do not return values")
                     .label(span, "returned here")
                     .help("write the result to an array parameter"),
+            ));
+        }
+        if types.iter().any(|ty| matches!(ty, Type::Local(_))) {
+            return Err(self.report(
+                Diagnostic::new(Code::E0316, "a local array cannot leave its function")
+                    .label(span, "returned here")
+                    .help("pass the array in as an argument, or return a vector or a struct"),
             ));
         }
         match &self.results {

@@ -7,6 +7,7 @@ mod compile;
 mod explain;
 mod output;
 mod run;
+mod supervise;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,8 +1,11 @@
 //! `kc run`: launches from files, or one launch from flags.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use super::{Exit, output};
+use clap::ValueEnum;
+
+use super::{Exit, output, supervise};
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
@@ -47,6 +50,9 @@ pub(super) struct Args {
     /// Show an array after the run: `x`, or `x:20` for 20 rows.
     #[arg(long, value_name = "NAME[:ROWS]")]
     print: Vec<String>,
+    /// Marks a worker process and names the file that it notes its progress in.
+    #[arg(long, hide = true, value_name = "FILE")]
+    progress: Option<PathBuf>,
     /// Write an array as a picture: `image=out.png`, or `pixels:640x480=out.png` for a list of pixels.
     #[arg(long, value_name = "NAME[:WxH]=FILE")]
     png: Vec<String>,
@@ -112,6 +118,28 @@ fn attempt(args: &Args) -> Result<Exit> {
         let finished = from_flags(args, &mut session)?;
         return conclude(&finished, &views);
     }
+    let Some(progress) = &args.progress else {
+        let give_up = |path: &Path, how: &str| {
+            let message = format!("kc died while it ran {} ({how})", path.display());
+            let error = Diagnostic::new(Code::E0999, message)
+                .note("either the compiled code broke (with --unchecked, through an index out of bounds), or the compiler did");
+            conclude(&session.abandon(path, error), &[]).unwrap_or(Exit::Errors)
+        };
+        // Without a worker, a crash costs the launches after it; better than none done.
+        return match supervise::supervise(&args.files, |progress, files| worker(args, progress, files), give_up) {
+            Some(exit) => Ok(exit),
+            None => Ok(run_files(args, &mut session, &views, |_| {})),
+        };
+    };
+    let mut progress = std::fs::File::options()
+        .append(true)
+        .open(progress)
+        .map_err(|e| fail(Code::E1012, format!("--progress {}: {e}", progress.display())))?;
+    Ok(run_files(args, &mut session, &views, |_| supervise::note(&mut progress)))
+}
+
+/// Runs launch files one after the other; `done` is called after each.
+fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl FnMut(&Path)) -> Exit {
     let mut exit = Exit::Ok;
     for path in &args.files {
         // A fault of kc in one launch must not lose the others.
@@ -119,13 +147,32 @@ fn attempt(args: &Args) -> Result<Exit> {
             let message = format!("kc failed at {}: {}", fault.place, fault.message);
             session.abandon(path, Diagnostic::new(Code::E0999, message))
         });
-        let end = conclude(&finished, &views).unwrap_or_else(|error| {
+        let end = conclude(&finished, views).unwrap_or_else(|error| {
             report(&error, &SourceMap::default());
             Exit::Errors
         });
         exit = exit.max(end);
+        done(path);
     }
-    Ok(exit)
+    exit
+}
+
+/// The command line of a worker that runs `files` as `args` says.
+fn worker(args: &Args, progress: &Path, files: &[PathBuf]) -> Command {
+    let this = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("kc"));
+    let mut command = Command::new(this);
+    command.arg("run").arg("--progress").arg(progress).arg("--threads").arg(args.threads.to_string());
+    for (name, value) in [("--device", args.device.to_possible_value()), ("--fmad", args.fmad.to_possible_value())] {
+        command.args(value.iter().flat_map(|value| [name, value.get_name()]));
+    }
+    command.args(args.unchecked.then_some("--unchecked"));
+    if let Some(folder) = &args.out_dir {
+        command.arg("--out-dir").arg(folder);
+    }
+    command.args(args.print.iter().flat_map(|text| ["--print", text]));
+    command.args(args.png.iter().flat_map(|text| ["--png", text]));
+    command.arg("--").args(files);
+    command
 }
 
 fn from_flags(args: &Args, session: &mut Session) -> Result<Finished> {

@@ -22,12 +22,12 @@ pub struct LaunchBounds {
 }
 
 impl LaunchBounds {
-    /// None when the number of threads does not fit in 63 bits.
+    /// None when an extent does not fit in 31 bits, or the number of threads in 63.
     pub fn new(dims: &[u32]) -> Option<LaunchBounds> {
         let mut shape = [1; MAX_DIMS];
         shape.get_mut(..dims.len())?.copy_from_slice(dims);
         let size = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(u64::from(d)))?;
-        (size <= i64::MAX as u64).then_some(LaunchBounds { shape, size })
+        (size <= i64::MAX as u64 && dims.iter().all(|&d| d <= i32::MAX as u32)).then_some(LaunchBounds { shape, size })
     }
 }
 

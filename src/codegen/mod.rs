@@ -2,4 +2,6 @@
 
 pub mod abi;
 pub mod cuda;
+pub mod header;
 pub mod llvm;
+pub mod meta;

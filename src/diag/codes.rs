@@ -81,6 +81,7 @@ codes! {
     E0313 "value-count" "the wrong number of values";
     E0314 "not-assignable" "something that cannot be assigned";
     E0315 "generic-kernel" "a kernel whose parameters have no concrete type";
+    E0316 "local-array-return" "a local array that leaves its function";
 
     // 04 calls
     E0401 "no-overload" "arguments that no overload takes";

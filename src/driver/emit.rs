@@ -1,7 +1,8 @@
 //! From IR to one artefact: which back end makes it?
 
 use super::{Artefact, Compilation, Options};
-use crate::codegen::llvm::{self, ArrayLayout, HostOptions, LlvmTarget, PtxOptions};
+use crate::codegen::cuda::{self, CudaOptions};
+use crate::codegen::llvm::{self, ArrayLayout, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
 
@@ -9,9 +10,10 @@ impl Compilation {
     /// One artefact of the good kernels. A kernel that the back end refuses is reported and left out; None when
     /// nothing is left.
     pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Option<Vec<u8>> {
-        let Compilation { module, diagnostics, timings, .. } = self;
+        let Compilation { module, diagnostics, timings, name, .. } = self;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-        timings.time(stage(artefact), || of_kernels(module, &kernels, artefact, options, diagnostics))
+        let job = Job { module, name, artefact, options };
+        timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
     }
 }
 
@@ -28,58 +30,55 @@ fn stage(artefact: Artefact) -> &'static str {
     }
 }
 
-fn of_kernels(
-    module: &Module,
-    kernels: &[FuncId],
+/// What is to be made.
+struct Job<'a> {
+    module: &'a Module,
+    /// The source file's name, without its folder.
+    name: &'a str,
     artefact: Artefact,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> Option<Vec<u8>> {
-    let fault = match backend(module, kernels, artefact, options) {
-        Ok(bytes) => return Some(bytes),
-        Err(fault) => fault,
-    };
-    // One kernel must not take the others down: each is tried by itself, and the good ones once more together.
-    let alone = |&kernel: &FuncId| match backend(module, &[kernel], artefact, options) {
-        Ok(_) => true,
-        Err(fault) => {
-            diagnostics.push(*fault);
-            false
-        }
-    };
-    let good: Vec<FuncId> = if kernels.len() > 1 { kernels.iter().copied().filter(alone).collect() } else { vec![] };
-    if good.is_empty() || good.len() == kernels.len() {
-        diagnostics.push(*fault);
-        return None;
-    }
-    match backend(module, &good, artefact, options) {
-        Ok(bytes) => Some(bytes),
-        Err(fault) => {
-            diagnostics.push(*fault);
-            None
-        }
-    }
+    options: &'a Options,
 }
 
-fn backend(
-    module: &Module,
-    kernels: &[FuncId],
-    artefact: Artefact,
-    options: &Options,
-) -> Result<Vec<u8>, Box<Diagnostic>> {
-    let Options { opt, fmad, cpu, checked } = *options;
-    let device = |arch| PtxOptions { arch, opt, fmad, layout: ArrayLayout::Strided };
-    let text = match artefact {
-        Artefact::Ptx(arch) => llvm::emit_ptx(module, kernels, &device(arch)),
-        Artefact::Llvm(arch) => llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch))),
-        Artefact::Object => {
-            return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu })
-                .map_err(|error| Box::new(error.into()));
+impl Job<'_> {
+    /// One kernel must not take the others down: on a fault each is tried by itself, and the good ones once more together.
+    fn for_kernels(&self, kernels: &[FuncId], diagnostics: &mut Diagnostics) -> Option<Vec<u8>> {
+        let fault = match self.backend(kernels) {
+            Ok(bytes) => return Some(bytes),
+            Err(fault) => fault,
+        };
+        let mut good = Vec::new();
+        for &kernel in kernels.iter().filter(|_| kernels.len() > 1) {
+            match self.backend(&[kernel]) {
+                Ok(_) => good.push(kernel),
+                Err(fault) => diagnostics.push(*fault),
+            }
         }
-        Artefact::Ir => Ok(ir::print::print(module)),
-        Artefact::Cuda | Artefact::Header | Artefact::Metadata => {
-            return Err(Box::new(Diagnostic::new(crate::diag::Code::E0999, "this artefact is not wired yet")));
+        if good.is_empty() || good.len() == kernels.len() {
+            diagnostics.push(*fault);
+            return None;
         }
-    };
-    text.map(String::into_bytes).map_err(|error| Box::new(error.into()))
+        self.backend(&good).map_err(|fault| diagnostics.push(*fault)).ok()
+    }
+
+    fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
+        let Options { opt, fmad, cpu, checked } = *self.options;
+        let device = |arch| PtxOptions { arch, opt, fmad, layout: ArrayLayout::Strided };
+        let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
+        let module = self.module;
+        let text = match self.artefact {
+            Artefact::Ptx(arch) => llvm::emit_ptx(module, kernels, &device(arch)).map_err(boxed)?,
+            Artefact::Llvm(arch) => {
+                llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch))).map_err(boxed)?
+            }
+            Artefact::Object => {
+                return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu }).map_err(boxed);
+            }
+            Artefact::Cuda => cuda::emit(module, kernels, &CudaOptions { source_name: self.name.to_string() })?,
+            Artefact::Ir => ir::print::print(module),
+            Artefact::Header | Artefact::Metadata => {
+                return Err(Box::new(Diagnostic::new(crate::diag::Code::E0999, "this artefact is not wired yet")));
+            }
+        };
+        Ok(text.into_bytes())
+    }
 }

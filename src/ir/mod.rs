@@ -40,6 +40,7 @@
 //! 16. A failed `assert` is an error of the run; the thread goes on.
 //! 17. A local array is a reference. A `local_array` instruction names one piece of memory per call of its function, which it
 //!     zeroes each time it runs; the reference is good until the function returns, so it is not among its results.
+//! 18. A launch has at most 2^31 - 1 threads along each dimension.
 //!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.
@@ -52,6 +53,7 @@ use crate::types::{Scalar, StructTable, Type};
 
 pub mod build;
 pub mod eval;
+pub mod facts;
 pub mod interp;
 pub mod parse;
 pub mod print;

@@ -19,14 +19,19 @@ pub fn verify(module: &Module) -> Result<(), Vec<String>> {
         signatures(module, &mut errors);
     }
     if errors.is_empty() {
-        for function in module.functions.values() {
-            let mut verifier = Verifier::new(module, function);
-            verifier.function();
-            errors.append(&mut verifier.errors);
+        for id in module.functions.ids() {
+            errors.extend(verify_function(module, id).err().unwrap_or_default());
         }
         recursion(module, &mut errors);
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Checks one function of a module whose structs and signatures are right: for passes, which change only bodies.
+pub fn verify_function(module: &Module, id: FuncId) -> Result<(), Vec<String>> {
+    let mut verifier = Verifier::new(module, &module.functions[id]);
+    verifier.function();
+    if verifier.errors.is_empty() { Ok(()) } else { Err(verifier.errors) }
 }
 
 fn is_c_identifier(name: &str) -> bool {

@@ -26,6 +26,7 @@ mod tests;
 pub use select::select;
 
 use crate::ir::Module;
+use crate::ir::verify::{verify, verify_function};
 
 /// More rounds than real programs need: each takes at least one thing away, most do all in two.
 const MAX_ROUNDS: usize = 10;
@@ -36,9 +37,9 @@ pub fn simplify(module: &mut Module) {
     for id in module.functions.ids() {
         for _ in 0..MAX_ROUNDS {
             let mut changed = rewrite::run(&mut module.functions[id], &module.structs);
-            verify("rewrite", module);
+            check("rewrite", module, || verify_function(module, id));
             changed |= dce::run(&mut module.functions[id], &pure);
-            verify("dce", module);
+            check("dce", module, || verify_function(module, id));
             if !changed {
                 break;
             }
@@ -48,14 +49,14 @@ pub fn simplify(module: &mut Module) {
     // A module without kernels is a library: all of it is wanted.
     if !kernels.is_empty() {
         select(module, &kernels);
-        verify("select", module);
+        check("select", module, || verify(module));
     }
 }
 
 /// A pass that breaks a rule is a fault of kc, found in debug builds and tests.
-fn verify(pass: &str, module: &Module) {
+fn check(pass: &str, module: &Module, verified: impl Fn() -> Result<(), Vec<String>>) {
     if cfg!(debug_assertions)
-        && let Err(errors) = crate::ir::verify::verify(module)
+        && let Err(errors) = verified()
     {
         panic!("after pass {pass}: {}\n{}", errors.join("\n"), crate::ir::print::print(module));
     }

@@ -14,6 +14,8 @@ pub struct Blocks<'r, 't> {
     /// The line to be read next, and the one behind the item.
     pub next: usize,
     pub end: usize,
+    /// Where a header could not be read: clauses at this indentation belong to it and are not alone.
+    pub lost: Option<u32>,
 }
 
 /// One `if` or `elif` with its block.
@@ -103,32 +105,57 @@ impl Blocks<'_, '_> {
         while let Some(column) = self.column(self.next)
             && column > outer
         {
-            let line_narrow = self.lines.layout.lines.get(self.next).map_or(0, |line| line.narrow);
+            let at = self.next;
+            let line_narrow = self.lines.layout.lines.get(at).map_or(0, |line| line.narrow);
+            let mut fault = None;
             if column.cmp(&base) != line_narrow.cmp(&narrow) {
-                self.fault(FaultKind::MixedTabs, self.next);
-                (base, narrow, tolerated) = (column, line_narrow, column);
+                fault = Some(FaultKind::MixedTabs);
+            } else if column < base && self.lost == Some(base) {
+                // The block began with a header that could not be read, perhaps at the wrong depth.
+                self.lost = Some(column);
             } else if column < base {
-                self.fault(FaultKind::OddIndent, self.next);
-                (base, narrow, tolerated) = (column, line_narrow, column);
+                fault = Some(FaultKind::OddIndent);
             } else if column > base && column != tolerated {
-                self.fault(FaultKind::UnexpectedIndent, self.next);
-                tolerated = column;
-            } else {
-                tolerated = column;
+                fault = Some(FaultKind::UnexpectedIndent);
             }
-            self.statement(&mut out, depth);
+            tolerated = column;
+            // A line that cannot be read says nothing about the depth of its block.
+            let readable = self.statement(&mut out, depth);
+            if readable {
+                if column <= base || fault == Some(FaultKind::MixedTabs) {
+                    (base, narrow) = (column, line_narrow);
+                }
+                if let Some(fault) = fault {
+                    self.fault(fault, at);
+                }
+            } else if self.lost == Some(column) {
+                (base, narrow) = (base.min(column), narrow.min(line_narrow));
+            }
         }
         out
     }
 
-    /// Reads one statement with its blocks; `next` moves on.
-    fn statement(&mut self, out: &mut Vec<Stmt>, depth: usize) {
+    /// The block of a header that could not be read. Its indentation is not to be relied on: the mistake may have
+    /// joined lines.
+    pub fn lost_block(&mut self, outer: u32, depth: usize) -> Vec<Stmt> {
+        let mut out = Vec::new();
+        while self.column(self.next).is_some_and(|column| column > outer) {
+            let base = self.column(self.next).unwrap_or(0);
+            out.extend(self.block(base.saturating_sub(1).max(outer), depth));
+            self.lost = self.column(self.next);
+        }
+        self.lost = Some(outer);
+        out
+    }
+
+    /// Reads one statement with its blocks; `next` moves on. Tells whether its first line could be read.
+    fn statement(&mut self, out: &mut Vec<Stmt>, depth: usize) -> bool {
         let at = self.next;
         let column = self.column(at).unwrap_or(0);
         if let Some(what) = self.foreign(at) {
             self.skip_foreign(column);
             out.push(Stmt { kind: StmtKind::Unsupported(what), span: self.span(at, at + 1) });
-            return;
+            return true;
         }
         let (first, _, last) = self.outline(at);
         match first {
@@ -137,9 +164,9 @@ impl Blocks<'_, '_> {
                 self.next += 1;
                 self.skip_deeper(column);
                 out.push(Stmt { kind: StmtKind::Error, span: self.span(at, at + 1) });
-                return;
+                return true;
             }
-            Some(Tok::Elif | Tok::Else) => self.fault(FaultKind::ClauseAlone, at),
+            Some(Tok::Elif | Tok::Else) if self.lost != Some(column) => self.fault(FaultKind::ClauseAlone, at),
             _ => {}
         }
         self.next += 1;
@@ -150,29 +177,32 @@ impl Blocks<'_, '_> {
                 out.push(Stmt { kind: StmtKind::Error, span: self.span(at, at + 1) });
                 // What seems to be the block of a broken header still binds names.
                 let header = first.is_some_and(Tok::opens_block) || last == Some(Tok::Colon);
-                if header && self.column(self.next).is_some_and(|c| c > column) {
-                    out.extend(self.block(column, depth + 1));
+                if header {
+                    out.extend(self.lost_block(column, depth + 1));
                 }
-                return;
+                return false;
             }
         };
+        if !matches!(line, Line::Elif(..) | Line::Else(_)) {
+            self.lost = None;
+        }
         let kind = match line {
             Line::Simple(suite) => {
                 statements(suite, out);
-                return;
+                return true;
             }
             Line::If(condition, suite) => {
                 let start = self.span(at, at + 1);
                 let body = self.body(at, suite, depth);
                 out.push(self.clauses(Clause { condition, body, start }, column, depth));
-                return;
+                return true;
             }
             // Reported as clauses without an opener.
             Line::Elif(_, suite) | Line::Else(suite) => {
                 out.push(Stmt { kind: StmtKind::Error, span: self.span(at, at + 1) });
                 let body = self.body(at, suite, depth);
                 out.extend(body);
-                return;
+                return true;
             }
             Line::While(condition, suite) => {
                 let body = self.body(at, suite, depth);
@@ -188,6 +218,7 @@ impl Blocks<'_, '_> {
             Line::Def(..) | Line::Class(..) | Line::Decorator(_) => StmtKind::Error,
         };
         out.push(Stmt { kind, span: self.span(at, self.next) });
+        true
     }
 
     /// The block of `else:` at this column, if it follows.
@@ -269,7 +300,11 @@ impl Blocks<'_, '_> {
                 while self.column(line).is_some() && self.outline(line).0 == Some(Tok::At) {
                     line += 1;
                 }
-                if self.outline(line).0 == Some(Tok::Class) { "a nested class" } else { "a nested function" }
+                match self.outline(line).0 {
+                    Some(Tok::Class) => "a nested class",
+                    Some(Tok::Async) => "`async`",
+                    _ => "a nested function",
+                }
             }
             // `match` and `type` are ordinary names elsewhere.
             Tok::Name if last == Some(Tok::Colon) && self.first_text(at) == "match" => {

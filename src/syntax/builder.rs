@@ -136,6 +136,14 @@ impl<'t> Builder<'t> {
         target
     }
 
+    /// A value that is no list: there `*` has no meaning.
+    pub fn single(&mut self, value: Expr) -> Expr {
+        if matches!(value.kind, ExprKind::Starred(_)) {
+            self.fault(FaultKind::StarAlone, value.span);
+        }
+        value
+    }
+
     // Imports
 
     pub fn imports(&self, start: u32, modules: Vec<(Span, Option<Name>)>) -> Vec<Import> {
@@ -257,6 +265,7 @@ impl<'t> Builder<'t> {
                     }
                 }
                 literal::Text::Bytes => what = Some("a bytes literal"),
+                literal::Text::Named => what = Some("`\\N{...}` in a string"),
                 literal::Text::Formatted => what = Some("an f-string"),
             }
         }

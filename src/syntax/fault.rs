@@ -54,6 +54,8 @@ pub enum FaultKind {
     MissingOperand,
     /// A value is needed; another token stands there.
     ExpectedValue,
+    /// `*a` where there is nothing to spread it into.
+    StarAlone,
     /// Two values side by side.
     MissingOperator,
     KeywordAsName,
@@ -182,7 +184,8 @@ impl Fault {
                 Applicability::Machine,
             ),
             FaultKind::MissingOperand => {
-                let fault = new(Code::E0111, format!("a value is missing after {word}"), "nothing follows");
+                let what = if here == "." { "name" } else { "value" };
+                let fault = new(Code::E0111, format!("a {what} is missing after {word}"), "nothing follows");
                 if here == "++" || here == "--" {
                     let op = &here[..1];
                     fault.help(format!("there is no `{here}`; write `{op}= 1`"))
@@ -197,6 +200,9 @@ impl Fault {
                     "|" => fault.help("Python writes `or`, not `||`"),
                     _ => fault,
                 }
+            }
+            FaultKind::StarAlone => {
+                new(Code::E0111, "a starred value stands alone".into(), "`*` spreads a value only among others")
             }
             FaultKind::MissingOperator => {
                 new(Code::E0112, format!("unexpected {word}"), "an operator or a comma is missing before this")
@@ -275,6 +281,7 @@ pub fn unusable(tokens: &[Token], index: usize, text: &str) -> Fault {
             (_, Tok::Name) if tokens.first().is_some_and(|t| t.kind == Tok::Def) && index == 2 => {
                 Fault::at(FaultKind::MissingParams, before)
             }
+            (_, Tok::Comma | Tok::Colon) => Fault::at(FaultKind::UnexpectedEnd, before),
             _ if needs_operand(before.kind) => Fault::at(FaultKind::MissingOperand, before),
             _ => Fault::at(FaultKind::UnexpectedEnd, before),
         };
@@ -287,7 +294,17 @@ pub fn unusable(tokens: &[Token], index: usize, text: &str) -> Fault {
         _ if found.kind == Tok::Assign && before.is_some_and(|t| t.kind.is_keyword()) => FaultKind::KeywordAsName,
         _ if found.kind == Tok::Assign => FaultKind::AssignInExpression,
         Some(before) if before.kind.ends_value() && found.kind.starts_value() => FaultKind::MissingOperator,
+        // A parameter.
+        Some(Token { kind: Tok::LeftParen | Tok::Comma, .. })
+            if found.kind.is_keyword() && tokens.first().is_some_and(|t| t.kind == Tok::Def) =>
+        {
+            FaultKind::KeywordAsName
+        }
         Some(before) if needs_operand(before.kind) => FaultKind::ExpectedValue,
+        Some(Token { kind: Tok::Comma | Tok::Colon, .. }) if !found.kind.is_keyword() => FaultKind::ExpectedValue,
+        None if found.kind.is_keyword() && tokens.get(1).is_some_and(|t| t.kind == Tok::Assign) => {
+            FaultKind::KeywordAsName
+        }
         None if found.kind.is_keyword() || found.kind.is_closing() => FaultKind::Unexpected,
         None => FaultKind::ExpectedValue,
         Some(_) => FaultKind::Unexpected,

@@ -29,6 +29,9 @@ const FUNCTION_DECORATORS: &[&str] = &[
 /// A class with such a base is an enumeration.
 const ENUM_BASES: &[&str] = &["IntEnum", "IntFlag", "Enum", "Flag"];
 
+/// The most parameters that are looked for in a header that cannot be read.
+const MAX_SALVAGED: usize = 64;
+
 /// Reads the items of a file.
 pub fn items(mut lines: LineReader<'_>) -> Vec<Item> {
     let mut out = Vec::new();
@@ -129,7 +132,7 @@ impl<'t> Island<'_, 't> {
 
     /// The span of lines, from the first to the last token.
     fn span(&mut self, from: usize, to: usize) -> Span {
-        Blocks { lines: self.lines, next: from, end: to }.span(from, to)
+        Blocks { lines: self.lines, next: from, end: to, lost: None }.span(from, to)
     }
 
     fn decorators(&mut self, header: usize) -> Vec<Decorator> {
@@ -149,16 +152,22 @@ impl<'t> Island<'_, 't> {
         let span = self.span(self.first, self.end);
         let decorators = self.decorators(header);
         let read = self.lines.line(header);
-        if read.line.is_some() && self.tokens(header).get(2).is_some_and(|t| t.kind == Tok::LeftBracket) {
-            let token = self.tokens(header)[2];
+        if read.line.is_some()
+            && let Some(&token) = self.tokens(header).get(2).filter(|token| token.kind == Tok::LeftBracket)
+        {
             self.lines.report_at(FaultKind::TypeParameters, token);
         }
-        let (name, params, returns, suite) = match read.line {
-            Some(Line::Def(name, params, returns, suite)) => (name, params, returns, suite),
-            _ => (self.name(header)?, self.salvage_params(header), None, Vec::new()),
+        let header_line = match read.line {
+            Some(Line::Def(name, params, returns, suite)) => Some((name, params, returns, suite)),
+            _ => None,
         };
-        let mut blocks = Blocks { lines: self.lines, next: header + 1, end: self.end };
-        let mut body = blocks.body(header, suite, 0);
+        let lost = header_line.is_none();
+        let (name, params, returns, suite) = match header_line {
+            Some(parts) => parts,
+            None => (self.name(header)?, self.salvage_params(header), None, Vec::new()),
+        };
+        let mut blocks = Blocks { lines: self.lines, next: header + 1, end: self.end, lost: None };
+        let mut body = if lost { blocks.lost_block(0, 1) } else { blocks.body(header, suite, 0) };
         let doc = take_doc(&mut body);
         Some(Item::Function(Function { name, decorators, params, returns, doc, body, span }))
     }
@@ -183,44 +192,35 @@ impl<'t> Island<'_, 't> {
     }
 
     /// The parameters of a header that could not be read, so that the body does not seem to use unknown names: each
-    /// name before a `:` or alone between commas. Annotations that can be read are kept.
+    /// name before a `:`. Annotations that can be read are kept.
     fn salvage_params(&self, header: usize) -> Vec<Param> {
         let tokens = self.tokens(header).get(2..).unwrap_or(&[]);
-        let tokens =
-            if tokens.last().is_some_and(|t| t.kind == Tok::Colon) { &tokens[..tokens.len() - 1] } else { tokens };
-        let starts: Vec<usize> = (1..tokens.len())
-            .filter(|&at| {
-                let before = matches!(tokens[at - 1].kind, Tok::LeftParen | Tok::Comma | Tok::Error);
-                let after = tokens.get(at + 1).is_none_or(|t| t.kind == Tok::Colon);
-                tokens[at].kind == Tok::Name && after && (before || tokens.get(at + 1).is_some())
-            })
-            .collect();
+        let tokens = match tokens.split_last() {
+            Some((last, rest)) if last.kind == Tok::Colon => rest,
+            _ => tokens,
+        };
+        let pairs = tokens.windows(2).enumerate();
+        let named = pairs.filter(|(_, pair)| pair[0].kind == Tok::Name && pair[1].kind == Tok::Colon);
+        let starts: Vec<usize> = named.map(|(at, _)| at).take(MAX_SALVAGED).collect();
         let mut params = Vec::new();
-        for (index, &at) in starts.iter().enumerate() {
-            let end = starts.get(index + 1).map_or(tokens.len(), |&next| next - 1).max(at + 1);
-            let name_token = tokens[at];
-            let span = Span::new(self.lines.file, name_token.start, name_token.end);
-            // `def f(a: ...):` with nothing but this parameter.
-            let mut trial = vec![virtual_token(Tok::Def, name_token), name_token];
-            trial.push(virtual_token(Tok::LeftParen, name_token));
-            trial.extend_from_slice(&tokens[at..end]);
-            let mut read = None;
-            // The parameter list may end within this piece; try without its last tokens.
-            while read.is_none() && trial.len() > 4 {
-                let mut whole = trial.clone();
-                whole.extend([virtual_token(Tok::RightParen, name_token), virtual_token(Tok::Colon, name_token)]);
-                read = self.lines.attempt(&whole).ok();
-                if index + 1 < starts.len() || trial.len() + 4 < end - at {
-                    break;
-                }
-                trial.pop();
+        for (index, &start) in starts.iter().enumerate() {
+            let next = starts.get(index + 1).copied();
+            // Up to the comma before the next one.
+            let end = next.map_or(tokens.len(), |next| next.saturating_sub(1)).max(start);
+            let mut piece = tokens.get(start..end).unwrap_or(&[]);
+            let mut param = self.param(piece);
+            // The list ends somewhere within the last piece.
+            let mut tries = 0;
+            while param.is_none() && next.is_none() && tries < MAX_SALVAGED {
+                let Some((_, shorter)) = piece.split_last() else { break };
+                piece = shorter;
+                param = self.param(piece);
+                tries += 1;
             }
-            let param = match read.and_then(|read| read.line) {
-                Some(Line::Def(_, mut params, ..)) if params.len() == 1 => params.pop(),
-                _ => None,
-            };
+            let name = tokens[start];
+            let span = Span::new(self.lines.file, name.start, name.end);
             params.push(param.unwrap_or_else(|| Param {
-                name: Name { text: self.text(name_token).to_owned(), span },
+                name: Name { text: self.text(name).to_owned(), span },
                 annotation: Some(Expr { kind: ExprKind::Error, span }),
                 default: None,
                 star: Star::None,
@@ -228,6 +228,19 @@ impl<'t> Island<'_, 't> {
             }));
         }
         params
+    }
+
+    /// Reads tokens as one parameter, by the grammar's rule for a definition with nothing else.
+    fn param(&self, piece: &[Token]) -> Option<Param> {
+        let near = *piece.first()?;
+        let virtual_token = |kind| Token { kind, start: near.start, end: near.start };
+        let mut line = vec![virtual_token(Tok::Def), near, virtual_token(Tok::LeftParen)];
+        line.extend_from_slice(piece);
+        line.extend([virtual_token(Tok::RightParen), virtual_token(Tok::Colon)]);
+        match self.lines.attempt(&line).ok()?.line? {
+            Line::Def(_, mut params, ..) if params.len() == 1 => params.pop(),
+            _ => None,
+        }
     }
 
     fn class(&mut self, header: usize) -> Option<Item> {
@@ -242,6 +255,7 @@ impl<'t> Island<'_, 't> {
         let mut doc = None;
         self.members(suite, false, &mut members, &mut doc);
         let base = self.lines.layout.lines.get(header + 1).map_or(0, |line| line.column);
+        let mut tolerated = base;
         let mut at = header + 1;
         while at < self.end {
             let column = self.lines.layout.lines.get(at).map_or(0, |line| line.column);
@@ -250,10 +264,12 @@ impl<'t> Island<'_, 't> {
                 first.is_none_or(|t| t.kind.opens_block() || matches!(t.kind, Tok::At | Tok::Try | Tok::With));
             if !foreign {
                 if column > base
+                    && column != tolerated
                     && let Some(token) = first
                 {
                     self.lines.report_at(FaultKind::UnexpectedIndent, token);
                 }
+                tolerated = column;
                 let read = self.lines.line(at);
                 if let Some(Line::Simple(smalls)) = read.line {
                     self.members(smalls, read.unsupported, &mut members, &mut doc);
@@ -338,10 +354,6 @@ impl<'t> Island<'_, 't> {
             out.push(Item::Constant(Constant { name, value: opaque(span), span }));
         }
     }
-}
-
-fn virtual_token(kind: Tok, near: Token) -> Token {
-    Token { kind, start: near.start, end: near.start }
 }
 
 fn opaque(span: Span) -> Expr {

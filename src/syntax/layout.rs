@@ -45,22 +45,26 @@ enum Fate {
 /// Divides the tokens into logical lines.
 pub fn layout(text: &str, lexed: Lexed) -> Layout {
     let Lexed { tokens: raw, mut faults } = lexed;
-    let fates = pair_brackets(&raw, &mut faults);
+    let (fates, mut found) = pair_brackets(&raw, &faults);
     let mut out = Layout { tokens: Vec::with_capacity(raw.len()), lines: Vec::new(), faults: Vec::new() };
     let mut open: Vec<(Tok, Fate)> = Vec::new();
     let mut first = 0;
-    let mut place = Place::default();
+    let mut place: Option<Place> = None;
     for (index, &token) in raw.iter().enumerate() {
         if token.kind == Tok::Newline {
-            if first < out.tokens.len() && ends_line(text, &raw, index, &open, &out.tokens[first..], &place) {
-                close_line(&mut out, &mut open, first, place);
+            let line = &out.tokens[first..];
+            if line.is_empty() {
+                place = None;
+            } else if let Some(start) = place
+                && ends_line(text, &raw, index, &open, line, &start)
+            {
+                close_line(&mut out, &mut open, first, start);
                 first = out.tokens.len();
+                place = None;
             }
             continue;
         }
-        if first == out.tokens.len() {
-            place = Place::of(text, token.start);
-        }
+        place.get_or_insert_with(|| Place::of(text, token.start));
         match fates.get(index).copied().unwrap_or(Fate::Plain) {
             Fate::Stray => {
                 // The line stays readable without it.
@@ -82,8 +86,9 @@ pub fn layout(text: &str, lexed: Lexed) -> Layout {
         out.tokens.push(token);
     }
     if first < out.tokens.len() {
-        close_line(&mut out, &mut open, first, place);
+        close_line(&mut out, &mut open, first, place.unwrap_or_default());
     }
+    faults.append(&mut found);
     faults.sort_by_key(|fault| fault.start);
     out.faults = faults;
     out
@@ -119,10 +124,15 @@ fn virtual_closer(opener: Tok, at: u32) -> Token {
 }
 
 /// Finds the partner of each bracket, in one pass.
-fn pair_brackets(raw: &[Token], faults: &mut Vec<Fault>) -> Vec<Fate> {
+fn pair_brackets(raw: &[Token], lexer_faults: &[Fault]) -> (Vec<Fate>, Vec<Fault>) {
+    let mut faults = Vec::new();
     let mut fates = vec![Fate::Plain; raw.len()];
     let mut open: Vec<usize> = Vec::new();
+    // How many of each kind are open, so that a closer without a partner is known at once.
+    let mut counts = [0usize; 3];
     let mut line_start = true;
+    // The brackets opened on earlier lines.
+    let mut before_line = 0;
     let mut too_deep = false;
     for (index, &token) in raw.iter().enumerate() {
         if line_start && token.kind.only_starts_lines() {
@@ -130,24 +140,37 @@ fn pair_brackets(raw: &[Token], faults: &mut Vec<Fault>) -> Vec<Fate> {
                 fates[opener] = Fate::EndsWithLine;
                 faults.push(Fault::at(FaultKind::UnclosedBracket, raw[opener]));
             }
+            counts = [0; 3];
         }
         line_start = token.kind == Tok::Newline;
+        if line_start {
+            before_line = open.len();
+        } else if token.kind == Tok::Error && is_unclosed_string(lexer_faults, token) {
+            // It has swallowed the closers of its line.
+            for opener in open.drain(before_line.min(open.len())..) {
+                fates[opener] = Fate::EndsWithLine;
+                counts[shape(raw[opener].kind)] -= 1;
+            }
+        }
         if token.kind.closing().is_some() {
             open.push(index);
+            counts[shape(token.kind)] += 1;
             if open.len() > MAX_NESTING && !too_deep {
                 too_deep = true;
                 faults.push(Fault::at(FaultKind::TooManyBrackets, token));
             }
         } else if token.kind.is_closing() {
             let partner = |&opener: &usize| raw[opener].kind.closing() == Some(token.kind);
-            // Deeper than the limit nothing is repaired, which keeps the time linear.
-            match open.iter().rev().take(MAX_NESTING).position(partner) {
+            let known = counts[shape(token.kind)] > 0;
+            match if known { open.iter().rev().position(partner) } else { None } {
                 Some(inner) => {
                     for opener in open.drain(open.len() - inner..) {
                         fates[opener] = Fate::EndsBefore(index as u32);
                         faults.push(Fault::at(FaultKind::UnclosedBracket, raw[opener]));
+                        counts[shape(raw[opener].kind)] -= 1;
                     }
                     open.pop();
+                    counts[shape(token.kind)] -= 1;
                 }
                 None => {
                     fates[index] = Fate::Stray;
@@ -161,7 +184,25 @@ fn pair_brackets(raw: &[Token], faults: &mut Vec<Fault>) -> Vec<Fate> {
         fates[opener] = Fate::EndsWithLine;
         faults.push(Fault::at(FaultKind::UnclosedBracket, raw[opener]));
     }
-    fates
+    (fates, faults)
+}
+
+/// Which of the three kinds of brackets it is.
+fn shape(bracket: Tok) -> usize {
+    match bracket {
+        Tok::LeftParen | Tok::RightParen => 0,
+        Tok::LeftBracket | Tok::RightBracket => 1,
+        _ => 2,
+    }
+}
+
+/// Whether an error token is a string without an end. The faults of the lexer come in the order of the text.
+fn is_unclosed_string(lexer_faults: &[Fault], token: Token) -> bool {
+    lexer_faults
+        .binary_search_by_key(&token.start, |fault| fault.start)
+        .ok()
+        .and_then(|at| lexer_faults.get(at))
+        .is_some_and(|fault| matches!(fault.kind, FaultKind::UnclosedString | FaultKind::UnclosedTripleString))
 }
 
 /// Whether the line end at `index` ends the logical line.

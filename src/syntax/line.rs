@@ -61,9 +61,15 @@ impl<'t> LineReader<'t> {
 
     /// Reads a line and reports everything that is wrong with it.
     pub fn line(&mut self, index: usize) -> Read {
+        if self.reported > MAX_FAULTS {
+            return Read { line: None, unsupported: false, faults: Vec::new() };
+        }
         let mut read = self.quiet(index);
+        // An unclosed string leaves its text behind as unknown characters, and one of these a line is enough.
+        let mut characters = read.faults.iter().any(Fault::tears_layout);
         for fault in std::mem::take(&mut read.faults) {
-            if !fault.tears_layout() {
+            let hidden = fault.kind == FaultKind::BadCharacter && std::mem::replace(&mut characters, true);
+            if !hidden && !fault.tears_layout() {
                 self.report(&fault);
             }
         }
@@ -88,7 +94,9 @@ impl<'t> LineReader<'t> {
         let mut read = match self.attempt(tokens) {
             Ok(read) => read,
             Err(at) => {
-                if let Some((read, fault)) = self.repair(tokens, at) {
+                if let Some(read) = self.move_closer(tokens, at) {
+                    read
+                } else if let Some((read, fault)) = self.repair(tokens, at, was_broken) {
                     faults.push(fault);
                     read
                 } else {
@@ -134,8 +142,17 @@ impl<'t> LineReader<'t> {
         }
     }
 
+    /// The layout puts a missing closer at the end of its line; perhaps it belongs where the grammar stopped.
+    fn move_closer(&self, tokens: &[Token], at: usize) -> Option<Read> {
+        let closer = (at..tokens.len()).find(|&i| tokens[i].kind.is_closing() && tokens[i].start == tokens[i].end)?;
+        let mut changed = tokens.to_vec();
+        let moved = Token { start: tokens[at].start, end: tokens[at].start, ..changed.remove(closer) };
+        changed.insert(at, moved);
+        self.attempt(&changed).ok()
+    }
+
     /// Tries the repairs of common mistakes; the first one that makes the line readable is taken.
-    fn repair(&self, tokens: &[Token], at: usize) -> Option<(Read, Fault)> {
+    fn repair(&self, tokens: &[Token], at: usize, was_broken: bool) -> Option<(Read, Fault)> {
         let header = tokens.first().is_some_and(|token| token.kind.opens_block());
         let before = at.checked_sub(1).and_then(|i| tokens.get(i)).copied();
         let found = tokens.get(at).copied();
@@ -160,6 +177,7 @@ impl<'t> LineReader<'t> {
         }
         if let Some(found) = found
             && found.kind == Tok::Assign
+            && !was_broken
             && let Some(read) = replaced(at, at + 1, Token { kind: Tok::Equal, ..found })
         {
             return Some((read, Fault::at(FaultKind::AssignInExpression, found)));

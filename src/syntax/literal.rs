@@ -1,5 +1,7 @@
 //! What value does a literal have?
 
+use std::borrow::Cow;
+
 /// The value of an integer literal with its base prefix and `_`; None if it does not fit in 128 bits.
 pub fn int(text: &str) -> Option<u128> {
     let digits = text.replace('_', "");
@@ -29,6 +31,8 @@ pub enum Text {
     },
     Bytes,
     Formatted,
+    /// Holds a character by its Unicode name, `\N{...}`; kc has no table of these names.
+    Named,
 }
 
 /// Reads a string literal with its prefix and quotes.
@@ -44,15 +48,18 @@ pub fn string(literal: &str) -> Text {
     }
     let quotes = if rest.starts_with("\"\"\"") || rest.starts_with("'''") { 3 } else { 1 };
     let inner = rest.get(quotes..rest.len().saturating_sub(quotes)).unwrap_or("");
+    let inner = lines(inner);
     if has('r') {
-        return Text::Plain { value: lines(inner), bad_escape: None };
+        return Text::Plain { value: inner.into_owned(), bad_escape: None };
     }
+    let mut named = false;
     let mut value = String::with_capacity(inner.len());
     let mut bad_escape = None;
-    let mut rest = inner;
+    let mut rest = inner.as_ref();
     while let Some(at) = rest.find('\\') {
         value.push_str(&rest[..at]);
         rest = &rest[at..];
+        named |= rest.starts_with("\\N{");
         let length = match escape(rest) {
             Some((character, length)) => {
                 value.extend(character);
@@ -67,13 +74,16 @@ pub fn string(literal: &str) -> Text {
         };
         rest = rest.get(length..).unwrap_or("");
     }
+    if named {
+        return Text::Named;
+    }
     value.push_str(rest);
-    Text::Plain { value: lines(&value), bad_escape }
+    Text::Plain { value, bad_escape }
 }
 
 /// Python reads every kind of line end as `\n`.
-fn lines(text: &str) -> String {
-    if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() }
+fn lines(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n").into() } else { text.into() }
 }
 
 /// The meaning of the escape that the text starts with and its length in bytes. None: Python refuses it.
@@ -81,8 +91,7 @@ fn escape(text: &str) -> Option<(Option<char>, usize)> {
     let next = text.chars().nth(1)?;
     let simple = |c: char| Some((Some(c), 2));
     match next {
-        '\r' if text[2..].starts_with('\n') => Some((None, 3)),
-        '\n' | '\r' => Some((None, 2)),
+        '\n' => Some((None, 2)),
         '\\' | '\'' | '"' => simple(next),
         'a' => simple('\u{7}'),
         'b' => simple('\u{8}'),
@@ -99,8 +108,6 @@ fn escape(text: &str) -> Option<(Option<char>, usize)> {
             let code = u32::from_str_radix(text.get(1..1 + digits)?, 8).ok()?;
             Some((Some(char::from_u32(code)?), 1 + digits))
         }
-        // A character by its Unicode name: kernels have no use for it, the text stays as written.
-        'N' => Some((Some('\\'), 1)),
         // Python keeps an unknown escape as it stands.
         _ => Some((Some('\\'), 1)),
     }
@@ -157,7 +164,7 @@ mod tests {
     fn strings_and_their_escapes() {
         assert_eq!(string(r"'a\tb\x41\u00e4\101\q'"), plain("a\tbAäA\\q"));
         assert_eq!(string(r#"r"a\n""#), plain(r"a\n"));
-        assert_eq!(string("'''a\\\r\nb\r\nc'''"), plain("ab\nc"));
+        assert_eq!(string("'''a\\\r\nb\r\nc\\r\\n'''"), plain("ab\nc\r\n"));
         assert_eq!(string("''"), plain(""));
         assert_eq!(string("b'a'"), Text::Bytes);
         assert_eq!(string("Rf'a'"), Text::Formatted);

@@ -9,12 +9,15 @@ use super::fault::{Fault, FaultKind};
 #[derive(Logos, Clone, Copy, PartialEq, Eq, Debug)]
 #[logos(extras = Lexing)]
 #[logos(skip r"[ \t\x0C]+")]
-#[logos(skip r"\\(\r\n|\n|\r)")]
 #[logos(skip(r"#[^\r\n]*", allow_greedy = true))]
 pub enum Tok {
     /// The end of a physical line. Only the layout sees it.
     #[regex(r"\r\n|\n|\r")]
     Newline,
+    /// A backslash at the end of a line. Only the lexer sees it; it is no `skip`, because the generated code nests one
+    /// call for each text that it skips in a row.
+    #[regex(r"\\(\r\n|\n|\r)")]
+    Continuation,
     #[regex(r"[\p{XID_Start}_]\p{XID_Continue}*")]
     Name,
     #[regex(r"0[xX](_?[0-9a-fA-F])+", priority = 20)]
@@ -250,6 +253,7 @@ pub fn lex(text: &str) -> Lexed {
         let span = lexer.span();
         let (start, end) = (span.start as u32, span.end as u32);
         let (kind, fault) = match result {
+            Ok(Tok::Continuation) => continue,
             Ok(Tok::Str) => match lexer.extras.unclosed.take() {
                 Some(fault) => (Tok::Error, Some(fault)),
                 None => (Tok::Str, None),

@@ -33,6 +33,7 @@ use std::fmt::Write as _;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Function, Module, Op, ResultRole};
 use effects::FunctionEffects;
+pub use types::identifier;
 use prelude::Prelude;
 
 /// What the text says about itself.

@@ -68,7 +68,7 @@ pub fn identifier(name: &str) -> String {
     text
 }
 
-/// Keywords of C++20, and the types, variables, macros and operators that CUDA predefines.
+/// Keywords of C and C++20, and the types, variables, macros and operators that CUDA predefines.
 pub fn is_reserved(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
@@ -79,7 +79,7 @@ pub fn is_reserved(name: &str) -> bool {
         "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
         "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "gridDim", "if", "inline", "int",
         "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
-        "printf", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short",
+        "printf", "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return", "short",
         "signed", "size_t", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template",
         "this", "thread_local", "threadIdx", "throw", "true", "try", "typedef", "typeid", "typename", "union",
         "unsigned", "using", "virtual", "void", "volatile", "warpSize", "wchar_t", "while", "xor", "xor_eq", "NAN",

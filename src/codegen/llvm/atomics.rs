@@ -110,8 +110,6 @@ impl<'a> Lower<'_, 'a> {
             AtomicOp::Xor => BinaryOp::Xor,
             AtomicOp::Exchange => return operand,
         };
-        // bool adds as "or".
-        let op = if s == Scalar::Bool && op == BinaryOp::Add { BinaryOp::Or } else { op };
         self.ops.binary(op, s, old, operand)
     }
 
@@ -127,7 +125,6 @@ impl<'a> Lower<'_, 'a> {
             AtomicOp::And => Some(Rmw::And),
             AtomicOp::Or => Some(Rmw::Or),
             AtomicOp::Xor => Some(Rmw::Xor),
-            _ if s == Scalar::Bool => None,
             AtomicOp::Add => Some(Rmw::Add),
             AtomicOp::Sub => Some(Rmw::Sub),
             AtomicOp::Min => Some(if signed { Rmw::SignedMin } else { Rmw::UnsignedMin }),

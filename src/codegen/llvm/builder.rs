@@ -30,13 +30,6 @@ pub struct Func {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ty(LLVMTypeRef);
 
-/// Calling conventions that kc uses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Convention {
-    C,
-    PtxKernel,
-}
-
 /// Attributes of functions and parameters.
 #[derive(Clone, Copy, Debug)]
 pub enum Attribute<'a> {
@@ -46,8 +39,6 @@ pub enum Attribute<'a> {
     Number(&'a str, u64),
     /// A flag with a type, such as `byval`.
     Typed(&'a str, Ty),
-    /// Any other key and value.
-    Text(&'a str, &'a str),
 }
 
 /// Where an attribute stands.
@@ -312,12 +303,9 @@ impl Llvm {
     pub fn set_internal(&self, function: Func) {
         unsafe { LLVMSetLinkage(function.value.0, LLVMLinkage::LLVMInternalLinkage) }
     }
-    pub fn set_convention(&self, function: Func, convention: Convention) {
-        let number = match convention {
-            Convention::C => 0,
-            Convention::PtxKernel => 71,
-        };
-        unsafe { LLVMSetFunctionCallConv(function.value.0, number) }
+    /// Makes a function an entry point of the device: LLVM's calling convention `ptx_kernel`.
+    pub fn set_ptx_kernel(&self, function: Func) {
+        unsafe { LLVMSetFunctionCallConv(function.value.0, 71) }
     }
     pub fn add_attribute(&self, function: Func, place: Place, attribute: Attribute) {
         let index = match place {
@@ -330,13 +318,6 @@ impl Llvm {
                 Attribute::Flag(name) => LLVMCreateEnumAttribute(self.context, kind(name), 0),
                 Attribute::Number(name, value) => LLVMCreateEnumAttribute(self.context, kind(name), value),
                 Attribute::Typed(name, ty) => LLVMCreateTypeAttribute(self.context, kind(name), ty.0),
-                Attribute::Text(name, value) => LLVMCreateStringAttribute(
-                    self.context,
-                    name.as_ptr().cast(),
-                    name.len() as u32,
-                    value.as_ptr().cast(),
-                    value.len() as u32,
-                ),
             };
             LLVMAddAttributeAtIndex(function.value.0, index, attribute);
         }
@@ -350,17 +331,6 @@ impl Llvm {
     }
     pub fn position_at_end(&self, block: Block) {
         unsafe { LLVMPositionBuilderAtEnd(self.builder, block.0) }
-    }
-    /// Before the block's terminator, or at its end if it has none.
-    pub fn position_before_terminator(&self, block: Block) {
-        unsafe {
-            let terminator = LLVMGetBasicBlockTerminator(block.0);
-            if terminator.is_null() {
-                LLVMPositionBuilderAtEnd(self.builder, block.0);
-            } else {
-                LLVMPositionBuilderBefore(self.builder, terminator);
-            }
-        }
     }
     /// At the head of a block, before what it holds already.
     pub fn position_at_head(&self, block: Block) {
@@ -379,8 +349,15 @@ impl Llvm {
     pub fn delete_block(&self, block: Block) {
         unsafe { LLVMDeleteBasicBlock(block.0) }
     }
-    pub fn set_name(&self, value: Val, name: &str) {
-        unsafe { LLVMSetValueName2(value.0, name.as_ptr().cast(), name.len()) }
+    /// Names a value that has no name yet.
+    pub fn name(&self, value: Val, name: &str) {
+        unsafe {
+            let mut length = 0;
+            LLVMGetValueName2(value.0, &mut length);
+            if length == 0 && LLVMIsConstant(value.0) == 0 {
+                LLVMSetValueName2(value.0, name.as_ptr().cast(), name.len());
+            }
+        }
     }
 
     // Arithmetic
@@ -394,7 +371,7 @@ impl Llvm {
     convert! {
         zext LLVMBuildZExt; sext LLVMBuildSExt; trunc LLVMBuildTrunc; fpext LLVMBuildFPExt; fptrunc LLVMBuildFPTrunc;
         sitofp LLVMBuildSIToFP; uitofp LLVMBuildUIToFP; bitcast LLVMBuildBitCast; ptr_to_int LLVMBuildPtrToInt;
-        int_to_ptr LLVMBuildIntToPtr; addrspacecast LLVMBuildAddrSpaceCast;
+        addrspacecast LLVMBuildAddrSpaceCast;
     }
 
     fn contracted(&self, value: Val) -> Val {
@@ -607,9 +584,6 @@ impl Llvm {
             ];
             self.attach(branch, "prof", &weights);
         }
-    }
-    pub fn unreachable(&self) {
-        unsafe { LLVMBuildUnreachable(self.builder) };
     }
     pub fn ret(&self, value: Option<Val>) {
         unsafe {

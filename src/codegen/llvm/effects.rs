@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use super::SiteKind;
 use super::builder::{Attribute, Func, IntCompare, Place, Val};
 use super::lower::{Frame, Lower, Target};
-use super::print_format::{self, Wanted};
+use super::print_format::{self, Kind, Wanted};
 use crate::codegen::abi::HostStatus;
 use crate::ir::ValueId;
 use crate::source::Span;
@@ -98,9 +98,7 @@ impl<'a> Lower<'_, 'a> {
             None => {
                 let params = [ll.ptr(0), ll.ptr(0), ll.i32(), ll.ptr(0), ll.i64()];
                 let function = ll.declare("__assertfail", ll.void(), &params, false);
-                // Text must be in global memory, and is passed by generic address.
-                let message = ll.text_in(message, 1);
-                let unknown = ll.text_in("kernel", 1);
+                let (message, unknown) = (self.text(message), self.text("kernel"));
                 ll.call(function, &[message, unknown, ll.const_i32(0), unknown, ll.const_i64(1)]);
             }
         }
@@ -119,24 +117,29 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    /// Converts a scalar to what its conversion reads: i64, i32 or double.
+    /// Converts a scalar to what its conversion reads: i64, i32, double or a text.
     fn print_argument(&self, value: Val, s: Scalar, wanted: Wanted) -> Val {
+        let (ll, ops) = (self.ll, self.ops);
+        let signed = if s.size() == 8 { Scalar::I64 } else { Scalar::I32 };
         match wanted.kind {
-            print_format::Kind::Signed => self.ops.cast(s, Scalar::I64, value),
-            print_format::Kind::Unsigned => {
-                // As C does: what is narrower than int is promoted to int first.
-                let value =
-                    if s.is_signed_int() && s.bits() < 32 { self.ops.cast(s, Scalar::I32, value) } else { value };
-                let bits = if s.is_float() { 64 } else { s.bits().max(32) };
-                if s.is_float() || bits == 64 {
-                    self.ops.cast(s, if s.is_float() { Scalar::I64 } else { s }, value)
-                } else {
-                    let narrow = self.ops.cast(if s.is_signed_int() { Scalar::I32 } else { s }, Scalar::U32, value);
-                    self.ll.zext(narrow, self.ll.i64())
-                }
+            Kind::Signed => ops.cast(signed, Scalar::I64, ops.cast(s, signed, value)),
+            Kind::Unsigned => {
+                let bits = ops.cast(s, signed, value);
+                if signed == Scalar::I64 { bits } else { ll.zext(bits, ll.i64()) }
             }
-            print_format::Kind::Character => self.ops.cast(s, Scalar::I32, value),
-            print_format::Kind::Float => self.ops.cast(s, Scalar::F64, value),
+            Kind::Character => ll.zext(ops.cast(s, Scalar::U8, value), ll.i32()),
+            Kind::Width => ops.cast(s, Scalar::I32, value),
+            Kind::Double => ops.cast(s, Scalar::F64, value),
+            Kind::Truth => ll.select(value, self.text("True"), self.text("False")),
+        }
+    }
+
+    /// A text in constant memory.
+    fn text(&self, text: &str) -> Val {
+        match self.target {
+            Target::Host { .. } => self.ll.text(text),
+            // The driver reads it in global memory, by its generic address.
+            Target::Nvptx => self.ll.text_in(text, 1),
         }
     }
 
@@ -144,7 +147,7 @@ impl<'a> Lower<'_, 'a> {
         let ll = self.ll;
         let buffer = ll.alloca(self.entry, PRINT_BUFFER, 1);
         let snprintf = ll.declare("snprintf", ll.i32(), &[ll.ptr(0), ll.i64(), ll.ptr(0)], true);
-        let mut call = vec![buffer, ll.const_i64(PRINT_BUFFER as i64), ll.text(format)];
+        let mut call = vec![buffer, ll.const_i64(PRINT_BUFFER as i64), self.text(format)];
         call.extend(values);
         let length = ll.call(snprintf, &call);
         // Longer texts are cut; a negative length is an encoding error.
@@ -187,6 +190,6 @@ impl<'a> Lower<'_, 'a> {
             ll.store(*value, ll.offset_by(buffer, offset), align);
         }
         let vprintf = ll.declare("vprintf", ll.i32(), &[ll.ptr(0), ll.ptr(0)], false);
-        ll.call(vprintf, &[ll.text_in(format, 1), buffer]);
+        ll.call(vprintf, &[self.text(format), buffer]);
     }
 }

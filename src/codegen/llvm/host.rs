@@ -57,7 +57,7 @@ pub(super) fn compile(
     let ll = Llvm::new("kc", "", names);
     machine.prepare(&ll);
     let target = Target::Host { checked: options.checked };
-    let mut state = ModuleState::new(module, &ll, target, Machine::host_has_half(options.cpu));
+    let mut state = ModuleState::new(module, &ll, target, Machine::host_has_half(options.cpu), names);
     for &kernel in kernels {
         KernelEntry::define(&mut state, kernel);
     }

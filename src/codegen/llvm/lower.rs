@@ -65,6 +65,8 @@ pub struct ModuleState<'a> {
     pub ops: Ops<'a>,
     pub target: Target,
     pub sites: Vec<Site>,
+    /// Values keep the names of their source variables.
+    names: bool,
     /// Device functions that are called rather than inlined, and those of them that wait for their bodies.
     called: HashMap<FuncId, Func>,
     pending: Vec<FuncId>,
@@ -72,7 +74,7 @@ pub struct ModuleState<'a> {
 }
 
 impl<'a> ModuleState<'a> {
-    pub fn new(ir: &'a ir::Module, ll: &'a Llvm, target: Target, has_half: bool) -> ModuleState<'a> {
+    pub fn new(ir: &'a ir::Module, ll: &'a Llvm, target: Target, has_half: bool, names: bool) -> ModuleState<'a> {
         let ops = Ops { ll, has_half };
         ModuleState {
             ir,
@@ -80,6 +82,7 @@ impl<'a> ModuleState<'a> {
             ops,
             target,
             sites: Vec::new(),
+            names,
             called: HashMap::new(),
             pending: Vec::new(),
             weights: HashMap::new(),
@@ -475,6 +478,13 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     /// Binds a result and, where names are kept, names it.
     pub fn define(&mut self, frame: &mut Frame<'a>, value: ValueId, scalars: Scalars) {
+        if self.state.names
+            && let Some(name) = &frame.function.values[value].name
+        {
+            for scalar in &scalars {
+                self.ll.name(*scalar, name);
+            }
+        }
         frame.set(value, scalars);
     }
 

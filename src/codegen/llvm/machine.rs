@@ -159,7 +159,8 @@ impl Machine {
         {
             return Err(CodegenError::internal(format!("malformed LLVM IR: {message}")));
         }
-        let passes = c_string(passes);
+        // LLVM ends the process when one run of this pass leaves something to do, unless told not to look.
+        let passes = c_string(&passes.replace("instcombine", "instcombine<no-verify-fixpoint>"));
         // SAFETY: all are alive; the options are disposed of once.
         unsafe {
             let options = LLVMCreatePassBuilderOptions();

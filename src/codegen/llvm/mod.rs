@@ -28,9 +28,6 @@ mod nvptx;
 mod ops;
 mod print_format;
 
-#[cfg(test)]
-mod tests;
-
 pub use host::emit_object;
 pub use jit::HostModule;
 pub use machine::Arch;

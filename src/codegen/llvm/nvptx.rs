@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 
-use super::builder::{Attribute, Convention, IntCompare, Llvm, Place, Ty, Val};
+use super::builder::{Attribute, IntCompare, Llvm, Place, Ty, Val};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::Machine;
@@ -44,7 +44,7 @@ pub(super) fn compile(
     let ll = Llvm::new("kc", "device", names);
     ll.contract.set(options.fmad);
     machine.prepare(&ll);
-    let mut state = ModuleState::new(module, &ll, Target::Nvptx, true);
+    let mut state = ModuleState::new(module, &ll, Target::Nvptx, true, names);
     for &kernel in kernels {
         entry(&mut state, kernel, options.layout);
     }
@@ -112,7 +112,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
         })
         .collect();
     let made = ll.add_function(&abi::device_entry(&function.name), ll.void(), &llvm_types, false);
-    ll.set_convention(made, Convention::PtxKernel);
+    ll.set_ptx_kernel(made);
     for (n, p) in passing.iter().enumerate() {
         if let Passing::Bytes(layout) = p {
             let place = Place::Param(n as u32);

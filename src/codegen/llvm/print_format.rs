@@ -1,75 +1,109 @@
 //! What does a C format string ask for? Rewrites it so that every conversion reads exactly what is passed: integers as 64
-//! bits, floats as double. A conversion without an argument is printed as it stands.
+//! bits, floats as double, whatever types the arguments have. The text that comes out is that of the interpreter's
+//! `format`.
 
 use crate::types::Scalar;
 
 /// What a conversion reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// 64-bit signed.
+    /// A 64-bit integer. What is narrower than 64 bits counts as `int`, for conversions without sign as `unsigned int`.
     Signed,
-    /// 64-bit unsigned.
     Unsigned,
-    /// A 32-bit character.
+    /// A byte, as `int`.
     Character,
-    /// double
-    Float,
+    /// An `int` that gives a width or precision.
+    Width,
+    Double,
+    /// The word for a bool.
+    Truth,
 }
 
-/// An argument and the way it is read.
+/// Which argument is read, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
     pub arg: usize,
     pub kind: Kind,
 }
 
-/// The rewritten format and its arguments in order.
+/// The rewritten format and what it reads, in order. A conversion without an argument shows as nothing, an unknown one as
+/// it is written.
 pub fn normalise(format: &str, args: &[Scalar]) -> (String, Vec<Wanted>) {
     let mut text = String::with_capacity(format.len() + 8);
-    let mut wanted = Vec::new();
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut arg = 0;
     let mut rest = format;
     while let Some(at) = rest.find('%') {
         text.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        if let Some(after) = rest.strip_prefix('%') {
+        let after = &rest[at + 1..];
+        let head = directive_head(after);
+        let lengths = &after[head..];
+        let letters = lengths.trim_start_matches(['h', 'l', 'j', 'z', 't', 'L']);
+        let Some(letter) = letters.chars().next() else {
             text.push_str("%%");
             rest = after;
             continue;
+        };
+        let written = after.len() - letters.len() + letter.len_utf8();
+        rest = &after[written..];
+        if letter == '%' {
+            text.push_str("%%");
+            continue;
         }
-        let flags_end = rest.find(|c: char| !"-+ #0123456789.".contains(c)).unwrap_or(rest.len());
-        let (flags, after_flags) = rest.split_at(flags_end);
-        let after_length = after_flags.trim_start_matches(['h', 'l', 'j', 'z', 't', 'L', 'q']);
-        let mut letters = after_length.chars();
-        let letter = letters.next();
-        match letter.zip(args.get(wanted.len())).and_then(|(c, s)| conversion(c, *s)) {
-            Some((kind, ending)) => {
-                text.push('%');
-                text.push_str(flags);
-                text.push_str(&ending);
-                wanted.push(Wanted { arg: wanted.len(), kind });
-                rest = letters.as_str();
-            }
-            // Not a conversion that can be served: its text.
-            None => text.push_str("%%"),
+        if !"diuxXocfFeEgGs".contains(letter) {
+            text.push_str("%%");
+            text.push_str(&after[..written].replace('%', "%%"));
+            continue;
         }
+        let stars = after[..head].matches('*').count();
+        let Some(&scalar) = args.get(arg + stars) else {
+            arg += stars;
+            continue;
+        };
+        wanted.extend((arg..arg + stars).map(|arg| Wanted { arg, kind: Kind::Width }));
+        let (kind, ending) = conversion(letter, scalar);
+        wanted.push(Wanted { arg: arg + stars, kind });
+        arg += stars + 1;
+        text.push('%');
+        text.push_str(&after[..head]);
+        text.push_str(ending);
     }
     text.push_str(rest);
     (text, wanted)
 }
 
-/// How a conversion letter reads a scalar, and the letters that say so. A conversion that does not fit its argument's type
-/// gives way to one that does.
-fn conversion(letter: char, s: Scalar) -> Option<(Kind, String)> {
-    let integer = |letter: char| Some((Kind::Unsigned, format!("ll{letter}")));
-    match (letter, s.is_float()) {
-        ('d' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 'p', true) => Some((Kind::Float, "f".to_string())),
-        ('d' | 'i', false) if s.is_unsigned_int() => integer('u'),
-        ('d' | 'i', false) => Some((Kind::Signed, "lld".to_string())),
-        ('u' | 'x' | 'X' | 'o', false) => integer(letter),
-        ('p', false) => integer('x'),
-        ('c', false) => Some((Kind::Character, "c".to_string())),
-        ('e' | 'E' | 'f' | 'F' | 'g' | 'G' | 'a' | 'A', _) => Some((Kind::Float, letter.to_string())),
-        _ => None,
+/// The length of the flags, width and precision at the start of a directive.
+fn directive_head(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let skip = |mut at: usize, set: &[u8]| {
+        while bytes.get(at).is_some_and(|b| set.contains(b)) {
+            at += 1;
+        }
+        at
+    };
+    let number = |at: usize| if bytes.get(at) == Some(&b'*') { at + 1 } else { skip(at, b"0123456789") };
+    let width = number(skip(0, b"-+ #0"));
+    if bytes.get(width) == Some(&b'.') { number(width + 1) } else { width }
+}
+
+/// How a known conversion letter reads a scalar, and the letters that say so.
+fn conversion(letter: char, s: Scalar) -> (Kind, &'static str) {
+    match letter {
+        'd' | 'i' => (Kind::Signed, "lld"),
+        'u' => (Kind::Unsigned, "llu"),
+        'x' => (Kind::Unsigned, "llx"),
+        'X' => (Kind::Unsigned, "llX"),
+        'o' => (Kind::Unsigned, "llo"),
+        'c' => (Kind::Character, "c"),
+        'f' => (Kind::Double, "f"),
+        'F' => (Kind::Double, "F"),
+        'e' => (Kind::Double, "e"),
+        'E' => (Kind::Double, "E"),
+        'G' => (Kind::Double, "G"),
+        's' if s == Scalar::Bool => (Kind::Truth, "s"),
+        's' if s == Scalar::U64 || s == Scalar::U32 => (Kind::Unsigned, "llu"),
+        's' if !s.is_float() => (Kind::Signed, "lld"),
+        _ => (Kind::Double, "g"),
     }
 }
 
@@ -79,16 +113,20 @@ mod tests {
 
     #[test]
     fn conversions_are_widened() {
-        let (text, wanted) = normalise("%d %5.2f 100%% %u\n", &[Scalar::I32, Scalar::F32, Scalar::U64]);
-        assert_eq!(text, "%lld %5.2f 100%% %llu\n");
-        assert_eq!(wanted.iter().map(|w| w.kind).collect::<Vec<_>>(), [Kind::Signed, Kind::Float, Kind::Unsigned]);
+        let (text, wanted) =
+            normalise("%d %5.2f 100%% %hhu %s\n", &[Scalar::I32, Scalar::F32, Scalar::U64, Scalar::Bool]);
+        assert_eq!(text, "%lld %5.2f 100%% %llu %s\n");
+        let kinds: Vec<Kind> = wanted.iter().map(|w| w.kind).collect();
+        assert_eq!(kinds, [Kind::Signed, Kind::Double, Kind::Unsigned, Kind::Truth]);
     }
 
     #[test]
     fn what_cannot_be_served_is_text() {
-        assert_eq!(normalise("%s %n %d", &[]).0, "%%s %%n %%d");
+        assert_eq!(normalise("%s %n %d", &[]).0, " %%n ");
         assert_eq!(normalise("50%", &[Scalar::I32]).0, "50%%");
-        assert_eq!(normalise("%", &[]).0, "%%");
-        assert_eq!(normalise("%d", &[Scalar::F32]).0, "%f");
+        assert_eq!(normalise("%*d", &[Scalar::I32]).0, "");
+        let (text, wanted) = normalise("%-*.*f|", &[Scalar::I32, Scalar::I8, Scalar::F16]);
+        assert_eq!(text, "%-*.*f|");
+        assert_eq!(wanted.iter().map(|w| w.arg).collect::<Vec<_>>(), [0, 1, 2]);
     }
 }

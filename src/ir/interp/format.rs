@@ -140,13 +140,16 @@ impl Conversion {
             'u' => ("", bits.to_string()),
             'x' => (if self.alternate && bits != 0 { "0x" } else { "" }, format!("{bits:x}")),
             'X' => (if self.alternate && bits != 0 { "0X" } else { "" }, format!("{bits:X}")),
-            _ => (if self.alternate && bits != 0 { "0" } else { "" }, format!("{bits:o}")),
+            _ => ("", format!("{bits:o}")),
         };
         if let Some(precision) = self.precision {
             if precision == 0 && bits == 0 {
                 digits.clear();
             }
             digits.insert_str(0, &"0".repeat(precision.saturating_sub(digits.len())));
+        }
+        if self.letter == 'o' && self.alternate && !digits.starts_with('0') {
+            digits.insert(0, '0');
         }
         self.pad(sign, &digits, self.precision.is_none())
     }
@@ -231,6 +234,7 @@ mod tests {
             ("%d", &[Const::int(Scalar::U32, 4_000_000_000)], "-294967296"),
             ("%u", &[Const::int(Scalar::I8, -1)], "4294967295"),
             ("%.3d|%5.3d|%.0d", &[i(7), i(7), i(0)], "007|  007|"),
+            ("%#o|%#.3o|%08x|%-8x|", &[i(0), i(8), i(255), i(255)], "0|010|000000ff|ff      |"),
             (
                 "%f|%.2f|%8.3f|%-8.1f|%08.2f",
                 &[f(1.5), f(2.675), f(-1.0), f(1.25), f(-3.5)],

@@ -1,0 +1,126 @@
+//! Every example and run test, compiled: PTX goes through ptxas, CUDA text through NVRTC without include paths, headers
+//! through the C and C++ compilers, objects and descriptions through their own readers.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// NVRTC is slow; the text is the same for all architectures, so the oldest, the usual and the newest will do.
+const CUDA_ARCHITECTURES: [&str; 3] = ["sm_75", "sm_90", "sm_120"];
+
+type Outcome = Result<(), Failed>;
+
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut trials = Vec::new();
+    for folder in ["examples", "tests/run"] {
+        let entries = std::fs::read_dir(root.join(folder)).expect("the folder is there");
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
+        files.retain(|path| path.extension().is_some_and(|extension| extension == "py"));
+        files.sort();
+        assert!(!files.is_empty(), "{folder} is empty");
+        for file in files {
+            let name = format!("{folder}/{}", file.file_name().unwrap_or_default().to_string_lossy());
+            let kinds: [(&str, fn(&Path) -> Outcome); 5] =
+                [("ptx", ptx), ("cuda", cuda), ("header", header), ("object", object), ("ir", ir)];
+            for (kind, test) in kinds {
+                let file = file.clone();
+                trials.push(Trial::test(format!("{name} {kind}"), move || test(&file)));
+            }
+        }
+    }
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// Compiles a file into a new folder.
+fn compile(file: &Path, args: &[&str]) -> Result<tempfile::TempDir, Failed> {
+    let folder = tempfile::tempdir()?;
+    let output = Command::new(env!("CARGO_BIN_EXE_kc"))
+        .arg("compile")
+        .arg(file)
+        .args(args)
+        .arg("-o")
+        .arg(folder.path())
+        .output()?;
+    match output.status.code() {
+        Some(0) => Ok(folder),
+        code => Err(format!("kc: exit {code:?}\n{}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+fn result(folder: &tempfile::TempDir, file: &Path, suffix: &str) -> PathBuf {
+    folder.path().join(format!("{}.{suffix}", file.file_stem().unwrap_or_default().to_string_lossy()))
+}
+
+fn run(command: &mut Command) -> Outcome {
+    let output = command.output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!("{command:?}:\n{}", String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
+fn ptx(file: &Path) -> Outcome {
+    for opt in ["full", "lean"] {
+        let archs = common::ARCHITECTURES.join(",");
+        let folder = compile(file, &["--emit", "ptx", "--arch", &archs, "--opt", opt])?;
+        for arch in common::ARCHITECTURES {
+            let text = std::fs::read_to_string(result(&folder, file, &format!("{arch}.ptx")))?;
+            common::assemble_ptx(&text, arch).map_err(|log| format!("{arch}, {opt}: {log}\n{text}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn cuda(file: &Path) -> Outcome {
+    let folder = compile(file, &["--emit", "cuda"])?;
+    let text = std::fs::read_to_string(result(&folder, file, "cu"))?;
+    for arch in CUDA_ARCHITECTURES {
+        common::compile_cuda(&text, arch).map_err(|log| format!("{arch}: {log}\n{text}"))?;
+    }
+    Ok(())
+}
+
+/// The header in C and in C++, with all warnings, and beside the metadata.
+fn header(file: &Path) -> Outcome {
+    let folder = compile(file, &["--emit", "header,meta"])?;
+    let path = result(&folder, file, "h");
+    let strict = ["-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-include"];
+    run(Command::new("cc").args(["-x", "c", "-std=c11"]).args(strict).arg(&path).arg("/dev/null"))?;
+    run(Command::new("cc").args(["-x", "c++", "-std=c++17"]).args(strict).arg(&path).arg("/dev/null"))?;
+    let metadata = std::fs::read_to_string(result(&folder, file, "json"))?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
+    match metadata["kernels"].as_array().is_some_and(|kernels| !kernels.is_empty()) {
+        true => Ok(()),
+        false => Err(format!("no kernels in the metadata:\n{metadata:#}").into()),
+    }
+}
+
+/// The object links into a shared library with nothing but the C library.
+fn object(file: &Path) -> Outcome {
+    for flags in [&["--emit", "obj"][..], &["--emit", "obj", "--checked", "--cpu", "x86-64"]] {
+        let folder = compile(file, flags)?;
+        let library = folder.path().join("kernels.so");
+        let object = result(&folder, file, "o");
+        run(Command::new("cc").args(["-shared", "-Wl,--no-undefined", "-o"]).arg(&library).arg(&object).arg("-lm"))?;
+    }
+    Ok(())
+}
+
+/// The IR text compiles to the same PTX as the file it came from.
+fn ir(file: &Path) -> Outcome {
+    let folder = compile(file, &["--emit", "ir,ptx"])?;
+    let text = result(&folder, file, "ir");
+    let again = compile(&text, &["--emit", "ir,ptx"])?;
+    for suffix in ["ir", "ptx"] {
+        let first = std::fs::read_to_string(result(&folder, file, suffix))?;
+        let second = std::fs::read_to_string(result(&again, file, suffix))?;
+        if first != second {
+            return Err(format!("{suffix} differs after a round trip:\n{first}\n---\n{second}").into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! The header compiles alone as C11 and as C++17, where its own assertions check every layout, and the JSON description
+//! states the same offsets.
+
+use std::process::Command;
+
+use kc::codegen::{header, meta};
+use kc::ir::{FuncId, Module, parse, verify};
+use serde_json::{Value, json};
+
+const SOURCE: &str = r#"
+struct Inner {
+  flag: bool
+  weight: float64
+  points: array2d(dtype=vec3f)
+}
+
+struct Params {
+  gravity: vec3f
+  inner: Inner
+  class: int16
+  frame: transformd
+  h: float16
+}
+
+struct Empty {
+}
+
+kernel @step(%x: array(dtype=Params), %p: Params, %on: bool, %m: mat22d, %default: int8, %q: quatf, %e: Empty) rank 2 {
+  return
+}
+
+kernel @nothing() rank 1 {
+  return
+}
+"#;
+
+fn module() -> (Module, Vec<FuncId>) {
+    let module = parse::parse(SOURCE).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verify::verify(&module), Ok(()));
+    let kernels = module.kernels().map(|(id, _)| id).collect();
+    (module, kernels)
+}
+
+#[test]
+fn the_header_compiles_as_c_and_cpp_and_its_layouts_hold() {
+    let (module, kernels) = module();
+    let folder = tempfile::tempdir().unwrap();
+    let header_path = folder.path().join("step.h");
+    std::fs::write(&header_path, header::emit(&module, &kernels, "step.py")).unwrap();
+    for (language, standard) in [("c", "-std=c11"), ("c++", "-std=c++17")] {
+        // Included twice, and with a second header of the same types.
+        let main = folder.path().join(format!("main.{language}"));
+        let other = folder.path().join("other.h");
+        std::fs::write(&other, header::emit(&module, &[], "other.py")).unwrap();
+        let body = "#include \"step.h\"\n#include \"step.h\"\n#include \"other.h\"\n\
+            const char *entry(void) { return step_cuda_entry; }\n\
+            void run(const kc_launch_bounds *launch, const step_args *args, const nothing_args *none) {\n\
+                step_cpu_kernel_forward(launch, args, 0, launch->size, NULL);\n\
+                nothing_cpu_kernel_forward(launch, none, 0, launch->size, NULL);\n\
+            }\n";
+        std::fs::write(&main, body).unwrap();
+        let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
+        let output = Command::new(&compiler)
+            .args(["-x", language, standard, "-Wall", "-Werror", "-fsyntax-only"])
+            .arg(&main)
+            .output()
+            .unwrap_or_else(|error| panic!("{compiler} does not start: {error}"));
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn the_description_names_types_as_launch_files_do() {
+    let (module, kernels) = module();
+    let options = meta::MetaOptions { source_name: "step.py".into(), architectures: vec!["sm_90".into()] };
+    let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, &options)).unwrap();
+    assert_eq!(found["architectures"], json!(["sm_90"]));
+    let step = &found["kernels"][0];
+    assert_eq!(step["rank"], 2);
+    assert_eq!(step["entries"]["cpu_forward"], "step_cpu_kernel_forward");
+    assert_eq!(
+        step["params"][0],
+        json!({"name": "x", "kind": "array", "dtype": {"class": "struct", "name": "Params"}, "ndim": 1, "offset": 0,
+            "size": 56})
+    );
+    assert_eq!(
+        step["params"][3],
+        json!({"name": "m", "kind": "value", "dtype": {"class": "mat", "scalar": "float64", "shape": [2, 2]},
+            "offset": 224, "size": 32})
+    );
+    let inner = &found["structs"]["Inner"];
+    assert_eq!((&inner["size"], &inner["align"]), (&json!(72), &json!(8)));
+    assert_eq!(inner["fields"][2]["offset"], 16);
+    assert_eq!(found["kernels"][1]["params"], json!([]));
+}

@@ -1,0 +1,221 @@
+//! Loops, branches, calls, launches.
+
+use kc::codegen::llvm::HostModule;
+use kc::types::Scalar;
+
+use crate::harness::*;
+
+/// A kernel of `%in` and `%out` (int32) with constants `%c0` to `%c5`, `%m1`, the thread `%i` and the extent `%n`.
+fn ints(functions: &str, body: &str, input: &[i32], out: usize) -> Run {
+    let constants: String = (0..=5).map(|n| format!("%c{n}: int32 = const {n}\n")).collect();
+    let text = format!(
+        "{functions}kernel @k(%in: array(dtype=int32), %out: array(dtype=int32)) rank 1 {{\n{constants}\
+         %m1: int32 = const -1\n%i: int32 = thread_index 0\n%n: int32 = extent %in, 0\n{body}\nreturn\n}}"
+    );
+    compare(&text, &[out as u32], &[i32s(input), zeros(Scalar::I32, &[out as i32])])
+}
+
+#[test]
+fn loops_with_every_step() {
+    // Sums of i*k over ranges with run-time and constant steps, both ways, and none at all.
+    let body = "
+        %s0: int32 = load %in[%i]
+        %a: int32, %last: int32 = for %k: int32 = %m1 to %c5 step %s0 carry %s: int32 = %c0, %l: int32 = %c0 {
+          %t: int32 = add %s, %k
+          yield %t, %k
+        }
+        %m3: int32 = const -3
+        %b: int32 = for %k2: int32 = %c5 to %m3 step %m1 carry %s2: int32 = %a {
+          %t2: int32 = add %s2, %k2
+          yield %t2
+        }
+        %far: int32 = const 2147483647
+        %near: int32 = const 2147483640
+        %c: int32 = for %k3: int32 = %near to %far step %c3 carry %s3: int32 = %b {
+          %t3: int32 = xor %s3, %k3
+          yield %t3
+        }
+        %d: int32 = add %c, %last
+        store %out[%i], %d";
+    let steps = [1, 2, 3, 5, 6, 7, 100, 0, -1, -2, i32::MAX, i32::MIN];
+    ints("", body, &steps, steps.len());
+}
+
+#[test]
+fn narrow_and_unsigned_loop_variables() {
+    let text = "kernel @k(%out: array(dtype=int32)) rank 1 {
+        %i: int32 = thread_index 0
+        %z: int32 = const 0
+        %from: uint8 = const 250
+        %to: uint8 = const 255
+        %step: uint8 = const 2
+        %a: int32 = for %k: uint8 = %from to %to step %step carry %s: int32 = %z {
+          %w: int32 = cast %k
+          %t: int32 = add %s, %w
+          yield %t
+        }
+        %low: int8 = const -128
+        %high: int8 = const 127
+        %down: int8 = const -100
+        %b: int32 = for %k2: int8 = %high to %low step %down carry %s2: int32 = %a {
+          %w2: int32 = cast %k2
+          %t2: int32 = mul %s2, %w2
+          yield %t2
+        }
+        store %out[%i], %b
+        return
+      }";
+    compare(text, &[3], &[zeros(Scalar::I32, &[3])]);
+}
+
+#[test]
+fn break_continue_return_and_while() {
+    let body = "
+        %r: int32, %q: int32 = while carry %a: int32 = %i, %b: int32 = %c0 {
+          %more: bool = lt %b, %n
+          yield %more
+        } do carry %a.1: int32, %b.1: int32 {
+          %x: int32 = load %in[%b.1]
+          %b.2: int32 = add %b.1, %c1
+          %odd: int32 = and %x, %c1
+          %is: bool = eq %odd, %c1
+          if %is {
+            continue %a.1, %b.2
+          }
+          %stop: bool = eq %x, %c4
+          if %stop {
+            %u: int32 = mul %a.1, %c5
+            break %u, %b.2
+          } else {
+            %done: bool = eq %x, %i
+            if %done {
+              store %out[%i], %m1
+              return
+            }
+            yield
+          }
+          %t: int32 = add %a.1, %x
+          yield %t, %b.2
+        }
+        %sum: int32 = add %r, %q
+        store %out[%i], %sum";
+    let run = ints("", body, &[3, 2, 6, 8, 1, 4, 10], 9);
+    assert_eq!(as_i32(&run.args[1])[2], -1);
+}
+
+#[test]
+fn an_infinite_while_ends_once_an_index_is_bad() {
+    let body = "
+        %r: int32 = while carry %a: int32 = %c0 {
+          %x: int32 = load %in[%a]
+          %more: bool = ne %x, %c5
+          yield %more
+        } do carry %a.1: int32 {
+          %a.2: int32 = add %a.1, %c1
+          yield %a.2
+        }
+        store %out[%i], %r";
+    // No 5 in the input: the search runs off its end.
+    let text = format!(
+        "kernel @k(%in: array(dtype=int32), %out: array(dtype=int32)) rank 1 {{
+         %c0: int32 = const 0\n%c1: int32 = const 1\n%c5: int32 = const 5\n%i: int32 = thread_index 0\n{body}\nreturn\n}}"
+    );
+    let module = parse(&text);
+    let kernel = module.find("k").unwrap();
+    let host = HostModule::compile(&module, &[kernel], &CHECKED).unwrap();
+    let args = [i32s(&[1, 2, 3]), zeros(Scalar::I32, &[2])];
+    let run = run_host(&host, &module, kernel, &[2], &args, u64::MAX);
+    assert_eq!(run.failure, Some(Failure::OutOfBounds { dim: 0, index: 3, extent: 3, thread: 0 }));
+}
+
+#[test]
+fn calls_with_early_returns_and_composites() {
+    let functions = "
+        func @clamp(%x: int32, %low: int32, %high: int32) -> (int32) {
+          %a: bool = lt %x, %low
+          if %a {
+            return %low
+          }
+          %b: bool = gt %x, %high
+          if %b {
+            return %high
+          }
+          return %x
+        }
+        func @both(%v: vec2i) -> (vec2i, int32) {
+          %x: int32 = extract %v[0]
+          %y: int32 = extract %v[1]
+          %w: vec2i = construct %y, %x
+          %s: int32 = add %x, %y
+          return %w, %s
+        }
+        ";
+    let body = "
+        %x: int32 = load %in[%i]
+        %y: int32 = call @clamp(%x, %m1, %c4)
+        %v: vec2i = construct %x, %y
+        %w: vec2i, %s: int32 = call @both(%v)
+        %d: vec2i = mul %w, %c3
+        %e: vec2i = sub %d, %v
+        %f: int32 = extract %e[0]
+        %g: int32 = add %f, %s
+        %h: int32 = call @clamp(%g, %c0, %y)
+        %o: int32 = add %g, %h
+        store %out[%i], %o";
+    ints(functions, body, &[-5, -1, 0, 3, 4, 5, 100], 7);
+}
+
+#[test]
+fn launches_of_every_rank() {
+    for rank in 1..=4usize {
+        let dims: Vec<u32> = [3, 5, 2, 4][4 - rank..].to_vec();
+        let ndim = if rank == 1 { String::new() } else { format!("{rank}d") };
+        let mut text = format!("kernel @k(%out: array{ndim}(dtype=int32)) rank {rank} {{\n%ten: int32 = const 10\n");
+        let mut sum = String::new();
+        for n in 0..rank {
+            text += &format!("%t{n}: int32 = thread_index {n}\n");
+            if n > 0 {
+                text += &format!("%m{n}: int32 = mul {sum}, %ten\n%s{n}: int32 = add %m{n}, %t{n}\n");
+                sum = format!("%s{n}");
+            } else {
+                sum = "%t0".to_string();
+            }
+        }
+        let index: Vec<String> = (0..rank).map(|n| format!("%t{n}")).collect();
+        text += &format!("store %out[{}], {sum}\nreturn\n}}", index.join(", "));
+        let shape: Vec<i32> = dims.iter().map(|&d| d as i32).collect();
+        compare(&text, &dims, &[zeros(Scalar::I32, &shape)]);
+    }
+}
+
+#[test]
+fn extra_launch_dimensions_repeat_threads() {
+    let text = "kernel @k(%out: array(dtype=int32)) rank 1 {
+        %i: int32 = thread_index 0
+        %one: int32 = const 1
+        %old: int32 = atomic add %out[%i], %one
+        return
+      }";
+    let run = compare(text, &[3, 2, 2], &[zeros(Scalar::I32, &[3])]);
+    assert_eq!(as_i32(&run.args[0]), [4, 4, 4]);
+}
+
+#[test]
+fn asserts_and_prints() {
+    let body = "
+        %x: int32 = load %in[%i]
+        %big: bool = gt %x, %c3
+        %f: float32 = cast %x
+        print \"%d is %s: %5.2f|%x|%s%%\\n\", %x, %big, %f, %x, %f
+        store %out[%i], %x";
+    let run = ints("", body, &[1, -4, 5], 3);
+    assert_eq!(run.printed, "1 is False:  1.00|1|1%\n-4 is False: -4.00|fffffffc|-4%\n5 is True:  5.00|5|5%\n");
+    let body = "
+        %x: int32 = load %in[%i]
+        %fine: bool = gt %x, %c0
+        assert %fine, \"x > 0\"
+        store %out[%i], %x";
+    let run = ints("", body, &[1, 2, -3, -4], 4);
+    assert_eq!(run.failure, Some(Failure::Assert { thread: 2 }));
+    assert_eq!(as_i32(&run.args[1]), [1, 2, -3, -4], "the thread goes on");
+}

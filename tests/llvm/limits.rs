@@ -1,0 +1,54 @@
+//! Determinism, and limits that are refused before LLVM sees them.
+
+use kc::codegen::llvm::{HostModule, Opt, emit_object, emit_ptx};
+
+use crate::harness::*;
+
+const PRINTING: &str = "kernel @k(%x: array(dtype=float32)) rank 1 {
+    %i: int32 = thread_index 0
+    %v: float32 = load %x[%i]
+    print \"%f\\n\", %v
+    return
+  }";
+
+#[test]
+fn ptx_text_does_not_depend_on_what_was_compiled_before() {
+    let module = parse(PRINTING);
+    let kernels: Vec<_> = module.kernels().map(|(id, _)| id).collect();
+    let emit = || emit_ptx(&module, &kernels, &ptx_options("sm_90", Opt::Full)).unwrap();
+    let (first, second) = (emit(), emit());
+    assert_eq!(first, second);
+    assert!(first.contains("vprintf"));
+}
+
+#[test]
+fn objects_hold_the_entries() {
+    let module = parse(PRINTING);
+    let kernels: Vec<_> = module.kernels().map(|(id, _)| id).collect();
+    for options in HOST_OPTIONS {
+        let object = emit_object(&module, &kernels, &options).unwrap();
+        assert_eq!(&object[..4], b"\x7fELF");
+        let name = b"k_cpu_kernel_forward\0";
+        assert!(object.windows(name.len()).any(|w| w == name));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let large = "kernel @k(%o: array(dtype=float32)) rank 1 {
+        %i: int32 = thread_index 0
+        %l: local(float32, 100000) = local_array
+        %v: float32 = load %l[%i]
+        store %o[%i], %v
+        return
+      }";
+    let module = parse(large);
+    let kernel = module.find("k").unwrap();
+    let error = HostModule::compile(&module, &[kernel], &CHECKED).err().unwrap();
+    assert_eq!(error.code, kc::diag::Code::E0802);
+    let params: Vec<String> = (0..100).map(|n| format!("%a{n}: array(dtype=float32)")).collect();
+    let module = parse(&format!("kernel @k({}) rank 1 {{\nreturn\n}}", params.join(", ")));
+    let kernel = module.find("k").unwrap();
+    let error = emit_ptx(&module, &[kernel], &ptx_options("sm_90", Opt::Full)).unwrap_err();
+    assert_eq!(error.code, kc::diag::Code::E0803);
+}

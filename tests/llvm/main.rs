@@ -1,0 +1,10 @@
+//! Does LLVM code compute what the interpreter computes, bit for bit, and does ptxas take the PTX?
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod control;
+mod harness;
+mod limits;
+mod memory;
+mod ops;
