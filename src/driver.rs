@@ -100,6 +100,7 @@ impl Compilation {
         }
         let checked = self.front(file);
         self.module = self.timings.time("lower", || lower::lower(&checked));
+        self.timings.time("simplify", || passes::simplify(&mut self.module));
         debug_assert_eq!(ir::verify::verify(&self.module), Ok(()));
     }
 

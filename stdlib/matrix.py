@@ -10,22 +10,16 @@ def mul(a: Mat[R, C, Scalar], b: Vec[C, Scalar]) -> Vec[R, Scalar]:
     """Matrix times column vector."""
     r = Vec[R, Scalar]()
     for i in range(R):
-        s = a[i, 0] * b[0]
-        for j in range(1, C):
-            s += a[i, j] * b[j]
-        r[i] = s
+        r[i] = dot(a[i], b)
     return r
 
 
 @func
 def mul(a: Vec[R, Scalar], b: Mat[R, C, Scalar]) -> Vec[C, Scalar]:
     """Row vector times matrix."""
-    r = Vec[C, Scalar]()
-    for j in range(C):
-        s = a[0] * b[0, j]
-        for i in range(1, R):
-            s += a[i] * b[i, j]
-        r[j] = s
+    r = a[0] * b[0]
+    for i in range(1, R):
+        r += a[i] * b[i]
     return r
 
 
@@ -34,21 +28,16 @@ def mul(a: Mat[R, K, Scalar], b: Mat[K, C, Scalar]) -> Mat[R, C, Scalar]:
     """Matrix product."""
     m = Mat[R, C, Scalar]()
     for i in range(R):
-        for j in range(C):
-            s = a[i, 0] * b[0, j]
-            for k in range(1, K):
-                s += a[i, k] * b[k, j]
-            m[i, j] = s
+        m[i] = a[i] * b
     return m
 
 
 @func
 def ddot(a: Mat[R, C, Scalar], b: Mat[R, C, Scalar]) -> Scalar:
     """Double dot product: the sum of all `a[i, j] * b[i, j]`."""
-    s = Scalar(0)
-    for i in range(R):
-        for j in range(C):
-            s += a[i, j] * b[i, j]
+    s = dot(a[0], b[0])
+    for i in range(1, R):
+        s += dot(a[i], b[i])
     return s
 
 

@@ -78,3 +78,26 @@ fn a_machine_fix_removes_its_finding() {
     assert_eq!(rest.len(), diagnostics.len() - edits.len());
     assert!(rest.iter().all(|d| d.fix.is_none()));
 }
+
+#[test]
+fn the_examples_on_the_pages_are_right() {
+    for code in kc::diag::Code::ALL.iter().filter(|code| code.name().starts_with("E01")) {
+        let blocks = code.page().split("```python\n").skip(1).map(|rest| rest.split("```").next().unwrap_or(""));
+        let found: Vec<Vec<&str>> = blocks
+            .map(|text| {
+                let mut diagnostics = Diagnostics::new();
+                kc::syntax::parse(FileId(0), text, &mut diagnostics);
+                diagnostics.iter().map(|d| d.code.name()).collect()
+            })
+            .collect();
+        match found.as_slice() {
+            // The example that fails would be too long to read.
+            [passes] if matches!(code.name(), "E0115" | "E0119") => assert_eq!(passes, &Vec::<&str>::new(), "{code:?}"),
+            [fails, passes] => {
+                assert_eq!(fails, &[code.name()], "{code:?}");
+                assert_eq!(passes, &Vec::<&str>::new(), "{code:?}");
+            }
+            other => panic!("{code:?}: {other:?}"),
+        }
+    }
+}

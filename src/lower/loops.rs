@@ -134,6 +134,7 @@ impl<'a> Lowering<'a> {
 
     fn unroll(&mut self, turns: &Turns, variable: LocalId, body: &'a [Stmt]) {
         let copies = self.copies;
+        let first = self.b.function.insts.len() as u32;
         self.copies = copies.saturating_mul(turns.count.max(1) as usize);
         for turn in 0..turns.count {
             if self.b.is_terminated() {
@@ -144,5 +145,9 @@ impl<'a> Lowering<'a> {
             self.block(body);
         }
         self.copies = copies;
+        let made = first..self.b.function.insts.len() as u32;
+        // An inner loop's instructions lie inside those of the outer one.
+        self.unrolled.retain(|inner| inner.start < made.start);
+        self.unrolled.push(made);
     }
 }

@@ -10,6 +10,8 @@
 //! * `a and b` is the operation `and` when `b` is cheap and harmless; else it is an `if` on `a` that yields `b` or false
 //!   (`or`: true or `b`).
 
+use std::ops::Range;
+
 use smallvec::SmallVec;
 
 use crate::check::tree;
@@ -24,6 +26,7 @@ mod local_set;
 mod loops;
 mod place;
 mod stmt;
+mod tidy;
 mod visit;
 
 #[cfg(test)]
@@ -47,6 +50,8 @@ struct Lowering<'a> {
     loops: Vec<Vec<tree::LocalId>>,
     /// How many times the current place is repeated by unrolled loops around it.
     copies: usize,
+    /// The instructions that outermost unrolled loops became.
+    unrolled: Vec<Range<u32>>,
 }
 
 impl<'a> Lowering<'a> {
@@ -67,7 +72,16 @@ impl<'a> Lowering<'a> {
         for (slot, &param) in env.iter_mut().zip(b.function.params()) {
             *slot = Some(param);
         }
-        Lowering { checked, function, flow: flow::Flow::of(function), b, env, loops: Vec::new(), copies: 1 }
+        Lowering {
+            checked,
+            function,
+            flow: flow::Flow::of(function),
+            b,
+            env,
+            loops: Vec::new(),
+            copies: 1,
+            unrolled: Vec::new(),
+        }
     }
 
     fn run(mut self) -> Function {
@@ -78,7 +92,9 @@ impl<'a> Lowering<'a> {
             let values = self.function.results.iter().map(|&ty| self.b.zero(ty)).collect();
             self.leave_function(values);
         }
-        self.b.finish()
+        let mut function = self.b.finish();
+        tidy::tidy(&mut function, &self.unrolled);
+        function
     }
 
     /// Ends the function: `values`, then the parameters that go back to the caller.

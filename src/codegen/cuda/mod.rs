@@ -33,8 +33,8 @@ use std::fmt::Write as _;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Function, Module, Op, ResultRole};
 use effects::FunctionEffects;
-pub use types::identifier;
 use prelude::Prelude;
+pub use types::identifier;
 
 /// What the text says about itself.
 #[derive(Clone, Debug, Default)]

@@ -66,11 +66,15 @@ impl<'a> Lower<'_, 'a> {
         match &inst.op {
             Op::If { condition, then, otherwise } => self.if_(frame, inst, *condition, *then, *otherwise),
             Op::For { start, end, step, init, body } => {
+                self.loop_depth += 1;
                 self.for_(frame, inst, [*start, *end, *step], init, *body);
+                self.loop_depth -= 1;
                 true
             }
             Op::While { init, condition, body } => {
+                self.loop_depth += 1;
                 self.while_(frame, inst, init, *condition, *body);
+                self.loop_depth -= 1;
                 true
             }
             _ => true,

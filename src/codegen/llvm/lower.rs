@@ -194,6 +194,8 @@ pub struct Lower<'s, 'a> {
     pub facts: Facts,
     /// The host's fast loop collects here what must hold for it to be taken.
     pub guards: Option<Guards>,
+    /// The number of loops around the cursor, other than that over threads.
+    pub loop_depth: u32,
     call_large: bool,
 }
 
@@ -265,6 +267,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             thread,
             facts: Facts::default(),
             guards: None,
+            loop_depth: 0,
             call_large: inside_callee,
         }
     }

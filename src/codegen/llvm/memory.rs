@@ -6,7 +6,7 @@ use super::SiteKind;
 use super::builder::{IntCompare, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_SHAPE, Leaf, LeafKind};
-use super::lower::{Frame, Lower, Scalars};
+use super::lower::{Frame, Lower, Scalars, Target};
 use crate::codegen::abi::descriptor;
 use crate::ir::{Inst, Path, Step, ValueId, ViewIndex};
 use crate::source::Span;
@@ -31,6 +31,15 @@ struct DimCheck {
     index: Val,
     /// i32.
     extent: Val,
+}
+
+/// An index, not negative where it is in bounds.
+#[derive(Clone, Copy)]
+struct Index {
+    /// i64.
+    wide: Val,
+    /// The same as i32, if it was one.
+    narrow: Option<Val>,
 }
 
 /// Which element an access names: the byte offsets of its indices and the checks that come before it.
@@ -103,14 +112,14 @@ impl<'a> Lower<'_, 'a> {
     // Addresses
 
     /// The index as i64 with the extent added when it was negative, and the check it needs, if any.
-    fn index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Val, Option<DimCheck>) {
+    fn index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Index, Option<DimCheck>) {
         let ll = self.ll;
         let value = frame.scalar(index);
         if let Some(guards) = &mut self.guards
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
             && let Some(wide) = guards.require_within(ll, &self.facts, value, extent)
         {
-            return (wide, None);
+            return (Index { wide, narrow: None }, None);
         }
         let s = frame.scalar_ty(index);
         let signed = s.is_signed_int();
@@ -129,7 +138,10 @@ impl<'a> Lower<'_, 'a> {
         } else {
             number
         };
-        let wide = if written.is_some() { wrapped } else { ll.sext(wrapped, ll.i64()) };
+        let wide = match written {
+            Some(_) => Index { wide: wrapped, narrow: None },
+            None => Index { wide: ll.sext(wrapped, ll.i64()), narrow: Some(wrapped) },
+        };
         let in_range = |n: i64| ll.as_int(count).is_some_and(|count| n >= 0 && n < count);
         if !self.target.is_checked() || ll.as_int(wrapped).is_some_and(in_range) {
             return (wide, None);
@@ -138,6 +150,18 @@ impl<'a> Lower<'_, 'a> {
             written.unwrap_or_else(|| if signed { ll.sext(number, ll.i64()) } else { ll.zext(number, ll.i64()) });
         let within = ll.icmp(IntCompare::UnsignedLt, wrapped, count);
         (wide, Some(DimCheck { dim, within, index: written, extent }))
+    }
+
+    /// `index * stride` as i64.
+    fn byte_offset(&self, index: Index, stride: Val) -> Val {
+        let ll = self.ll;
+        match index.narrow {
+            // Inside loops LLVM turns the products into sums, which is better still.
+            Some(narrow) if self.target == Target::Nvptx && self.loop_depth == 0 && ll.as_int(narrow).is_none() => {
+                ll.ptx_mul_wide(narrow, stride)
+            }
+            _ => ll.mul(index.wide, ll.sext(stride, ll.i64())),
+        }
     }
 
     /// Looks up the element that `index` names. The address itself is computed by [`Self::part`], behind the checks.
@@ -162,9 +186,9 @@ impl<'a> Lower<'_, 'a> {
                 && (ll.as_int(stride) == Some(i64::from(size))
                     || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size)));
             if dense {
-                place.scaled = Some((wide, size));
+                place.scaled = Some((wide.wide, size));
             } else {
-                place.offsets.push(ll.mul(wide, ll.sext(stride, ll.i64())));
+                place.offsets.push(self.byte_offset(wide, stride));
             }
         }
         if !place.checks.is_empty() {
@@ -379,7 +403,7 @@ impl<'a> Lower<'_, 'a> {
                 Some(ViewIndex::At(index)) => {
                     let (wide, check) = self.index(frame, *index, dim as u32, extent);
                     checks.extend(check);
-                    offset = ll.add(offset, ll.mul(wide, ll.sext(stride, ll.i64())));
+                    offset = ll.add(offset, self.byte_offset(wide, stride));
                 }
                 Some(ViewIndex::Range { start, stop, step }) => {
                     let (start, stop, step) = (frame.scalar(*start), frame.scalar(*stop), frame.scalar(*step));

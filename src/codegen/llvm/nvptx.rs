@@ -76,10 +76,14 @@ fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenErr
     Ok(())
 }
 
-/// Removes what depends on what else the process compiled: LLVM numbers calls by a counter of the process.
+/// Removes what depends on what else the process compiled (LLVM numbers calls by a counter of the process), and the marks
+/// around single instructions.
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     for line in text.lines() {
+        if matches!(line.trim(), "// begin inline asm" | "// end inline asm") {
+            continue;
+        }
         tidy.push_str(line.split_once("// callseq").map_or(line, |(code, _)| code).trim_end());
         tidy.push('\n');
     }

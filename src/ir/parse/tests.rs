@@ -1,5 +1,6 @@
 use super::*;
 use crate::ir::print::print;
+use crate::ir::text::parse_constant;
 use crate::ir::verify::verify;
 
 /// Every operation and form once.

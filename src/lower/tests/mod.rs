@@ -417,3 +417,45 @@ fn many_branches_and_variables_take_linear_time() {
     let elapsed = thread.expect("a thread").join().expect("no panic");
     assert!(elapsed.as_secs() < 5, "{elapsed:?}");
 }
+
+#[test]
+fn unrolled_steps_read_as_one_expression() {
+    // dot(a, b) of the library: the steps lose their names, the printer puts them together.
+    let vec3 = Type::Vec(3, Scalar::I32);
+    let mut f = Fun::new("dot", &[("a", vec3), ("b", vec3)], &[I32]);
+    f.function.library = true;
+    let (s, i) = (f.var("s", I32), f.var("i", I32));
+    let product = |f: &Fun, at: Expr| {
+        let part = |local| {
+            let path = vec![Step::Dynamic(Box::new(at.clone()))];
+            expr(ExprKind::Part { base: Box::new(f.get(local)), path }, I32)
+        };
+        binary(BinaryOp::Mul, part(A), part(B))
+    };
+    let body = vec![
+        f.set(s, product(&f, int(0))),
+        stmt(StmtKind::For {
+            variable: i,
+            start: int(1),
+            end: int(3),
+            step: int(1),
+            body: vec![f.set(s, add(f.get(s), product(&f, f.get(i))))],
+        }),
+        give(f.get(s)),
+    ];
+    let shown = text(vec![f.body(body)]);
+    assert!(!shown.contains("%s") && !shown.contains(" for "), "{shown}");
+}
+
+#[test]
+fn components_set_one_by_one_become_a_construction() {
+    let vec3 = Type::Vec(3, Scalar::I32);
+    let mut f = Fun::new("iota", &[("a", I32)], &[vec3]);
+    f.function.library = true;
+    let (v, i) = (f.var("v", vec3), f.var("i", I32));
+    let path = vec![Step::Dynamic(Box::new(f.get(i)))];
+    let place = Place { root: Root::Local(v), path, ty: I32, span: at() };
+    let body = vec![f.count(i, int(3), vec![assign(place, add(f.get(A), f.get(i)))]), give(f.get(v))];
+    let shown = text(vec![f.body(body)]);
+    assert!(shown.contains("construct"), "{shown}");
+}
