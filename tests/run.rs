@@ -1,12 +1,17 @@
-//! Runs every program of `tests/run/` on the host and in the interpreter: the two must agree bit for bit, and with what
-//! numpy computes (`tests/reference/launches.py` says how a program states its launches).
+//! Runs every program of `tests/run/` on the host and in the interpreter: the two must agree bit for bit, and all runs
+//! with what numpy computes (`tests/reference/launches.py` says how a program states its launches).
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-const DEVICES: [&str; 2] = ["host", "interp"];
+/// How each program is run. The first two agree bit for bit; on several cores atomic sums come in another order.
+const RUNS: [(&str, &[&str]); 3] = [
+    ("host", &["--device", "host", "--threads", "1"]),
+    ("interp", &["--device", "interp"]),
+    ("cores", &["--device", "host", "--threads", "4"]),
+];
 
 #[derive(serde::Deserialize)]
 struct Outcome {
@@ -34,16 +39,17 @@ fn main() -> ExitCode {
     let prepared = launches(&["prepare", tests.to_str().expect("UTF-8"), folder]);
     let files: Vec<String> = prepared.lines().map(|id| format!("{folder}/{id}/case.json")).collect();
     assert!(!files.is_empty(), "no run tests were found");
-    for device in DEVICES {
+    for (run, flags) in RUNS {
         // Which launch failed, and why, is in its result file; a crash leaves results missing.
-        let results = format!("{folder}/{device}");
+        let results = format!("{folder}/{run}");
         let _ = Command::new(env!("CARGO_BIN_EXE_kc"))
-            .args(["run", "--device", device, "--out-dir", &results])
+            .args(["run", "--out-dir", &results])
+            .args(flags)
             .args(&files)
             .output()
             .expect("kc starts");
     }
-    let compared = launches(&["compare", folder, DEVICES[0], DEVICES[1]]);
+    let compared = launches(&["compare", folder, RUNS[0].0, RUNS[1].0, RUNS[2].0]);
     let trials = compared
         .lines()
         .map(|line| {

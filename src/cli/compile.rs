@@ -173,6 +173,7 @@ fn options(args: &Args) -> Options {
         fmad: matches!(args.fmad, Switch::On),
         cpu: args.cpu,
         checked: args.checked,
+        ptx: if args.emit.contains(&Emit::Ptx) { args.arch.clone() } else { Vec::new() },
     }
 }
 

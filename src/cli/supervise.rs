@@ -14,7 +14,7 @@ use super::Exit;
 /// What a worker notes in its file of progress after each input: one byte.
 pub(super) fn note(progress: &mut File) {
     // Without the note the supervisor would give the next file up; nothing worse.
-    let _ = progress.write_all(&[b'.']);
+    let _ = progress.write_all(b".");
 }
 
 /// Does all files. `worker` makes the command for a list of files and a file of progress; `give_up` is told which file a

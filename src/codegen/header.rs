@@ -92,11 +92,8 @@ pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str) -> String {
 /// The structs that a value of this type holds or points to; a struct's number is above those of its fields.
 fn structs_of(ty: Type, structs: &StructTable, out: &mut BTreeSet<StructId>) {
     match ty {
-        Type::Struct(id) => {
-            if out.insert(id) {
-                structs[id].fields.iter().for_each(|f| structs_of(f.ty, structs, out));
-            }
-        }
+        Type::Struct(id) if !out.insert(id) => {}
+        Type::Struct(id) => structs[id].fields.iter().for_each(|f| structs_of(f.ty, structs, out)),
         Type::Array(array) => structs_of(array.element.into(), structs, out),
         _ => {}
     }

@@ -2,7 +2,9 @@
 
 use super::{Artefact, Compilation, Options};
 use crate::codegen::cuda::{self, CudaOptions};
+use crate::codegen::header;
 use crate::codegen::llvm::{self, ArrayLayout, CodegenError, HostOptions, LlvmTarget, PtxOptions};
+use crate::codegen::meta::{self, MetaOptions};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
 
@@ -61,7 +63,7 @@ impl Job<'_> {
     }
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
-        let Options { opt, fmad, cpu, checked } = *self.options;
+        let &Options { opt, fmad, cpu, checked, .. } = self.options;
         let device = |arch| PtxOptions { arch, opt, fmad, layout: ArrayLayout::Strided };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
@@ -75,8 +77,11 @@ impl Job<'_> {
             }
             Artefact::Cuda => cuda::emit(module, kernels, &CudaOptions { source_name: self.name.to_string() })?,
             Artefact::Ir => ir::print::print(module),
-            Artefact::Header | Artefact::Metadata => {
-                return Err(Box::new(Diagnostic::new(crate::diag::Code::E0999, "this artefact is not wired yet")));
+            Artefact::Header => header::emit(module, kernels, self.name),
+            Artefact::Metadata => {
+                let architectures = self.options.ptx.iter().map(|arch| arch.name.to_string()).collect();
+                let options = MetaOptions { source_name: self.name.to_string(), architectures };
+                meta::emit(module, kernels, &options)
             }
         };
         Ok(text.into_bytes())

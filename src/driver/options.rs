@@ -22,7 +22,7 @@ pub enum Artefact {
 }
 
 /// What holds for all artefacts of a compilation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     pub opt: Opt,
     /// GPU code may fuse a * b + c into one rounding.
@@ -31,4 +31,6 @@ pub struct Options {
     pub cpu: Cpu,
     /// Objects test every array index.
     pub checked: bool,
+    /// The architectures for which this compilation writes PTX: the metadata names them.
+    pub ptx: Vec<Arch>,
 }

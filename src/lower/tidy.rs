@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::ids::{Id, IdVec};
+use crate::ids::IdVec;
 use crate::ir::{BlockId, Function, InstId, Op, Step, ValueDef, ValueId};
 use crate::types::Type;
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::ids::IdVec;
 use crate::ir::{FuncId, Module, Op};
 
 /// Drops every function that none of the named kernels reaches. The order of the others stays.
@@ -24,7 +23,7 @@ pub fn select(module: &mut Module, kernels: &[String]) {
     reached.sort();
     let renamed: HashMap<FuncId, FuncId> =
         reached.iter().enumerate().map(|(new, &old)| (old, FuncId(new as u32))).collect();
-    let functions = std::mem::replace(&mut module.functions, IdVec::new());
+    let functions = std::mem::take(&mut module.functions);
     for (id, function) in functions.iter() {
         if !renamed.contains_key(&id) {
             continue;

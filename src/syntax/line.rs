@@ -161,12 +161,14 @@ impl<'t> LineReader<'t> {
             changed.splice(from..to, [by]);
             self.attempt(&changed).ok()
         };
-        if header && let (Some(before), Some(found)) = (before, found) {
-            if before.kind == Tok::Else && found.kind == Tok::If {
-                let by = Token { kind: Tok::Elif, start: before.start, end: found.end };
-                if let Some(read) = replaced(at - 1, at + 1, by) {
-                    return Some((read, Fault::at(FaultKind::ElseIf, by)));
-                }
+        if header
+            && let (Some(before), Some(found)) = (before, found)
+            && before.kind == Tok::Else
+            && found.kind == Tok::If
+        {
+            let by = Token { kind: Tok::Elif, start: before.start, end: found.end };
+            if let Some(read) = replaced(at - 1, at + 1, by) {
+                return Some((read, Fault::at(FaultKind::ElseIf, by)));
             }
         }
         if header && let Some(before) = before {

@@ -230,7 +230,7 @@ impl Filler<'_> {
         self.state ^= self.state << 17;
         let draw = self.state >> 20;
         let constant = match scalar {
-            Scalar::Bool => kc::ir::Const::bool(draw % 2 == 0),
+            Scalar::Bool => kc::ir::Const::bool(draw.is_multiple_of(2)),
             s if s.is_signed_int() => kc::ir::Const::int(s, i128::from(draw % 8) - 4),
             s if s.is_int() => kc::ir::Const::int(s, i128::from(draw % 4)),
             s => {

@@ -17,7 +17,9 @@ template <typename T> struct array1 {
         return *(T *)((char *)data + (long long)i * strides[0]);
     }
     // Negative indices count from the end.
-    __device__ T &at(int i) const { return (*this)[wrap(i, shape[0])]; }
+    __device__ T &at(int i) const {
+        return (*this)[wrap(i, shape[0])];
+    }
 };
 
 static __device__ int peek(array1<int> counts, int i) {

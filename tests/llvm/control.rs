@@ -219,3 +219,32 @@ fn asserts_and_prints() {
     assert_eq!(run.failure, Some(Failure::Assert { thread: 2 }));
     assert_eq!(as_i32(&run.args[1]), [1, 2, -3, -4], "the thread goes on");
 }
+
+#[test]
+fn large_callees_are_called_rather_than_inlined() {
+    // 100 calls of a function of 250 instructions that uses the thread, its own memory, a struct of results and a check.
+    let mut functions = "func @big(%x: int32, %in: array(dtype=int32)) -> (vec2i, int32) {
+        %t: int32 = thread_index 0
+        %c1: int32 = const 1
+        %l: local(int32, 3) = local_array
+        store %l[%c1], %t
+        %e: int32 = load %in[%x]
+        %s0: int32 = add %e, %x\n"
+        .to_string();
+    for n in 0..250 {
+        functions += &format!("%s{}: int32 = {} %s{n}, %t\n", n + 1, ["add", "xor", "mul"][n % 3]);
+    }
+    functions += "%k: int32 = load %l[%c1]\n%v: vec2i = construct %s250, %k\nreturn %v, %e\n}\n";
+    let mut body = "%a0: int32 = const 0\n".to_string();
+    for n in 0..100 {
+        body += &format!(
+            "%x{n}: int32 = rem %a{n}, %n\n%v{n}: vec2i, %e{n}: int32 = call @big(%x{n}, %in)\n\
+             %p{n}: int32 = extract %v{n}[0]\n%q{n}: int32 = extract %v{n}[1]\n\
+             %r{n}: int32 = add %p{n}, %q{n}\n%a{}: int32 = add %r{n}, %e{n}\n",
+            n + 1
+        );
+    }
+    let run = ints(&functions, &format!("{body}store %out[%i], %a100"), &[5, 2], 3);
+    // A remainder may be -1, which counts from the end: never outside.
+    assert_eq!(run.failure, None);
+}

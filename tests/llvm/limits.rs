@@ -46,6 +46,23 @@ fn what_does_not_fit_is_refused() {
     let kernel = module.find("k").unwrap();
     let error = HostModule::compile(&module, &[kernel], &CHECKED).err().unwrap();
     assert_eq!(error.code, kc::diag::Code::E0802);
+    // Four calls of a function with 80,000 bytes.
+    let calls = "func @f(%i: int32) -> (float32) {
+        %l: local(float32, 20000) = local_array
+        %v: float32 = load %l[%i]
+        return %v
+      }
+      kernel @k(%o: array(dtype=float32)) rank 1 {
+        %i: int32 = thread_index 0
+        %a: float32 = call @f(%i)
+        %b: float32 = call @f(%i)
+        %c: float32 = call @f(%i)
+        %d: float32 = call @f(%i)
+        return
+      }";
+    let module = parse(calls);
+    let kernel = module.find("k").unwrap();
+    assert_eq!(emit_object(&module, &[kernel], &CHECKED).unwrap_err().code, kc::diag::Code::E0802);
     let params: Vec<String> = (0..100).map(|n| format!("%a{n}: array(dtype=float32)")).collect();
     let module = parse(&format!("kernel @k({}) rank 1 {{\nreturn\n}}", params.join(", ")));
     let kernel = module.find("k").unwrap();

@@ -9,7 +9,8 @@ arrays to what they must hold after the launch, computed here with numpy and not
 exactly, floats within |a - b| <= atol + rtol |b|; NaN equals NaN.
 
     launches.py prepare TEST_FOLDER OUT    writes OUT/ID/case.json, inputs.npz, expected.npz
-    launches.py compare OUT DEVICE..       compares OUT/DEVICE/ID.npz and prints one JSON line per case: {id, fault}
+    launches.py compare OUT A B [MORE..]   compares OUT/A/ID.npz with B (bit for bit) and all with what is expected; prints
+                                           one JSON line per case: {id, fault}
 """
 
 import importlib.util
@@ -92,37 +93,37 @@ def _bits(values):
     return values.tobytes()
 
 
-def _fault(identity, out, devices):
+def _fault(identity, out, runs):
     launch = json.loads((out / identity / "case.json").read_text())
     results = {}
-    for device in devices:
-        status = json.loads((out / device / f"{identity}.json").read_text())
+    for run in runs:
+        status = json.loads((out / run / f"{identity}.json").read_text())
         if status["status"] != "ok":
-            return f"{device}: {status.get('code')}: {status.get('message')}"
-        results[device] = np.load(out / device / f"{identity}.npz")
-    first = results[devices[0]]
-    for device in devices[1:]:
-        for key in first.files:
-            if _bits(first[key]) != _bits(results[device][key]):
-                return f"`{key}` differs between {devices[0]} and {device}:\n{first[key]}\n{results[device][key]}"
+            return f"{run}: {status.get('code')}: {status.get('message')}"
+        results[run] = np.load(out / run / f"{identity}.npz")
+    a, b = (results[run] for run in runs[:2])
+    for key in a.files:
+        if _bits(a[key]) != _bits(b[key]):
+            return f"`{key}` differs between {runs[0]} and {runs[1]}:\n{a[key]}\n{b[key]}"
     expected = np.load(out / identity / "expected.npz")
-    for key in expected.files:
-        want, got = expected[key], first[key].reshape(expected[key].shape)
-        if got.dtype.kind in "iub":
-            good = np.array_equal(got, want)
-        else:
-            got, want = got.astype(np.float64), want.astype(np.float64)
-            good = np.allclose(got, want, equal_nan=True, **launch["tolerance"])
-        if not good:
-            return f"`{key}` is\n{got}\nbut should be\n{want}"
+    for run in runs:
+        for key in expected.files:
+            want, got = expected[key], results[run][key].reshape(expected[key].shape)
+            if got.dtype.kind in "iub":
+                good = np.array_equal(got, want)
+            else:
+                got, want = got.astype(np.float64), want.astype(np.float64)
+                good = np.allclose(got, want, equal_nan=True, **launch["tolerance"])
+            if not good:
+                return f"{run}: `{key}` is\n{got}\nbut should be\n{want}"
     return None
 
 
-def compare(out, devices):
+def compare(out, runs):
     for path in sorted(out.glob("*/case.json")):
         identity = path.parent.name
         try:
-            fault = _fault(identity, out, devices)
+            fault = _fault(identity, out, runs)
         except Exception as error:  # a missing or broken result file is a failure of that case
             fault = f"{type(error).__name__}: {error}"
         print(json.dumps({"id": identity, "fault": fault}))

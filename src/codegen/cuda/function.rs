@@ -173,6 +173,10 @@ impl<'a> Translator<'a> {
         let mut out = Vec::new();
         for &id in &function.blocks[block].insts {
             self.statement(id, &function.insts[id], &mut out)?;
+            // What stands after an `if` whose branches both leave is never reached.
+            if out.last().is_some_and(Stmt::leaves) {
+                break;
+            }
         }
         Ok(out)
     }

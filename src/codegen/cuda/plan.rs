@@ -201,7 +201,8 @@ impl Planner<'_> {
             Op::Extract(base, path) => is_variable(base) && path.iter().all(|s| matches!(s, Step::At(_))),
             // `i + 1`
             Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
-                is_variable(a) && self.function.as_const(*b).is_some_and(|c| c.as_int().is_some())
+                let constant = self.function.as_const(*b).filter(|c| c.as_int().is_some());
+                is_variable(a) && constant.is_some_and(|c| c.scalar.size() >= 4)
             }
             _ => false,
         }

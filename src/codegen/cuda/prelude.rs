@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::helpers::{self, Helper};
+use super::print::{self, WIDTH};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
 use crate::types::{Element, Scalar, StructTable, Type};
 
@@ -161,7 +162,16 @@ impl Prelude {
                 Some(rest) => (TEMPLATE, rest),
                 None => ("", signature.as_str()),
             };
-            self.functions.push(format!("{template}static __device__ {rest} {body}\n"));
+            let one_line = format!("{template}static __device__ {rest} {body}\n");
+            let statement = body.strip_prefix("{ ").and_then(|b| b.strip_suffix(" }"));
+            self.functions.push(match statement {
+                Some(statement) if one_line.len() > WIDTH => {
+                    let mut text = format!("{template}static __device__ {rest} {{\n");
+                    print::line(&mut text, 1, statement);
+                    text + "}\n"
+                }
+                _ => one_line,
+            });
         }
     }
 
@@ -272,7 +282,7 @@ fn array_struct(rank: u8, members: &BTreeSet<ArrayMember>) -> String {
                     index.iter().enumerate().map(|(d, i)| format!("wrap({i}, shape[{d}])")).collect();
                 let (open, close) = if rank == 1 { ("[", "]") } else { ("(", ")") };
                 format!(
-                    "    // Negative indices count from the end.\n    __device__ T &at({}) const {{ return (*this){open}{}{close}; }}\n",
+                    "    // Negative indices count from the end.\n    __device__ T &at({}) const {{\n        return (*this){open}{}{close};\n    }}\n",
                     params.join(", "),
                     wrapped.join(", ")
                 )

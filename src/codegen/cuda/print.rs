@@ -185,7 +185,8 @@ pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Vari
     }
 }
 
-fn line(out: &mut String, level: usize, text: &str) {
+/// Prints a line at a level, broken where it is too long.
+pub fn line(out: &mut String, level: usize, text: &str) {
     wrap(out, level * 4, text);
     out.push('\n');
 }
@@ -249,7 +250,12 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
         Stmt::Declare(var) => line(out, level, &format!("{};", vars.declaration(*var))),
         Stmt::LocalArray(var) => line(out, level, &format!("{} = {{}};", vars.declaration(*var))),
         Stmt::Assign { var, value, declare: true } => {
-            line(out, level, &format!("{} = {};", vars.declaration(*var), text(value)));
+            let value = match value {
+                // The declaration names the type.
+                Expr::Braces(_, parts) => text(&Expr::Braces(String::new(), parts.clone())),
+                other => text(other),
+            };
+            line(out, level, &format!("{} = {value};", vars.declaration(*var)));
         }
         Stmt::Assign { var, value, declare: false } => {
             line(out, level, &format!("{};", assignment(&Expr::Var(*var), value, vars)));

@@ -109,11 +109,13 @@ pub fn is_cuda_function(name: &str) -> bool {
 
 /// Names of composite types: `vec3d`, `mat33`, `quat`, `transform`.
 pub fn is_type_name(name: &str) -> bool {
-    let numbered =
-        |stem: &str| name.strip_prefix(stem).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let plain = |stem: &str| {
-        name.strip_prefix(stem)
-            .is_some_and(|rest| rest.is_empty() || crate::types::Scalar::ALL.iter().any(|&s| suffix(s) == rest))
+    let is_suffix = |rest: &str| Scalar::ALL.iter().any(|&s| suffix(s) == rest);
+    let numbered = |stem: &str| {
+        name.strip_prefix(stem).is_some_and(|rest| {
+            let tail = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == 'x');
+            tail.len() < rest.len() && is_suffix(tail)
+        })
     };
+    let plain = |stem: &str| name.strip_prefix(stem).is_some_and(is_suffix);
     numbered("vec") || numbered("mat") || plain("quat") || plain("transform")
 }

@@ -145,7 +145,8 @@ impl<'a> Lower<'_, 'a> {
 
     fn host_print(&mut self, format: &str, values: &[Val]) {
         let ll = self.ll;
-        let buffer = ll.alloca(self.entry, PRINT_BUFFER, 1);
+        let entry = self.entry;
+        let buffer = *self.print_buffer.get_or_insert_with(|| ll.alloca(entry, PRINT_BUFFER, 1));
         let snprintf = ll.declare("snprintf", ll.i32(), &[ll.ptr(0), ll.i64(), ll.ptr(0)], true);
         let mut call = vec![buffer, ll.const_i64(PRINT_BUFFER as i64), self.text(format)];
         call.extend(values);

@@ -21,6 +21,9 @@ use crate::types::{MAX_DIMS, Scalar, Type};
 /// A kernel larger than this (in IR instructions) has one loop only, to save compile time.
 const FAST_LOOP_LIMIT: u64 = 4_000;
 
+/// With a kernel larger than this, the costly passes take seconds.
+const FULL_LIMIT: u64 = 8_000;
+
 const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,simplifycfg)";
 const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
                     simplifycfg,instcombine,loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn,sccp,bdce,\
@@ -62,13 +65,14 @@ pub(super) fn compile(
         KernelEntry::define(&mut state, kernel);
     }
     state.finish();
+    let large = kernels.iter().any(|&kernel| state.weight(kernel) > FULL_LIMIT);
     let sites = std::mem::take(&mut state.sites);
     drop(state);
     machine.optimise(
         &ll,
         match options.opt {
-            Opt::Lean => LEAN,
-            Opt::Full => FULL,
+            Opt::Full if !large => FULL,
+            _ => LEAN,
         },
     )?;
     Ok(Compiled { ll, machine, sites })

@@ -65,6 +65,7 @@ pub struct ModuleState<'a> {
     pub ops: Ops<'a>,
     pub target: Target,
     pub sites: Vec<Site>,
+    site_index: HashMap<Site, usize>,
     /// Values keep the names of their source variables.
     names: bool,
     /// Device functions that are called rather than inlined, and those of them that wait for their bodies.
@@ -82,6 +83,7 @@ impl<'a> ModuleState<'a> {
             ops,
             target,
             sites: Vec::new(),
+            site_index: HashMap::new(),
             names,
             called: HashMap::new(),
             pending: Vec::new(),
@@ -196,6 +198,8 @@ pub struct Lower<'s, 'a> {
     pub guards: Option<Guards>,
     /// The number of loops around the cursor, other than that over threads.
     pub loop_depth: u32,
+    /// Where the prints of the function build their texts, one after the other.
+    pub print_buffer: Option<Val>,
     call_large: bool,
 }
 
@@ -268,6 +272,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             facts: Facts::default(),
             guards: None,
             loop_depth: 0,
+            print_buffer: None,
             call_large: inside_callee,
         }
     }
@@ -282,12 +287,12 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     /// A place in the source that a host run may report.
     pub fn site(&mut self, span: Span, kind: SiteKind, description: &str) -> Val {
-        let sites = &mut self.state.sites;
+        let state = &mut *self.state;
         // The checked and the fast loop, and the inlined copies of a callee, share their sites.
-        let found = sites.iter().rposition(|s| s.span == span && s.kind == kind && s.description == description);
-        let index = found.unwrap_or_else(|| {
-            sites.push(Site { span, kind, description: description.to_string() });
-            sites.len() - 1
+        let site = Site { span, kind, description: description.to_string() };
+        let index = *state.site_index.entry(site).or_insert_with_key(|site| {
+            state.sites.push(site.clone());
+            state.sites.len() - 1
         });
         self.ll.const_i32(index as i32)
     }

@@ -33,9 +33,12 @@ pub use jit::HostModule;
 pub use machine::Arch;
 pub use nvptx::emit_ptx;
 
+use std::collections::HashMap;
+
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{self, FuncId};
 use crate::source::Span;
+use crate::types::{Layout, Type};
 
 /// How much time is spent on the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +122,7 @@ pub struct HostOptions {
 }
 
 /// What may go wrong at a [`Site`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SiteKind {
     /// An index outside an array.
     Access,
@@ -128,7 +131,7 @@ pub enum SiteKind {
 }
 
 /// A place in the source that [`HostStatus::site`](crate::codegen::abi::HostStatus::site) refers to by position.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Site {
     pub span: Span,
     pub kind: SiteKind,
@@ -195,38 +198,42 @@ const MAX_LOCAL_BYTES: u64 = 256 << 10;
 
 /// Refuses what LLVM or the machine could not take. Runs before any code is built.
 fn validate(module: &ir::Module, kernel: FuncId) -> Result<(), CodegenError> {
-    let (mut bytes, mut largest) = (0u64, None);
-    let mut visit = vec![kernel];
-    let mut seen = std::collections::HashSet::new();
-    while let Some(id) = visit.pop() {
-        let function = &module.functions[id];
-        let first = seen.insert(id);
-        function.walk(function.entry, &mut |_, inst| match &inst.op {
-            ir::Op::LocalArray => {
-                if let Some(crate::types::Type::Local(local)) = inst.results.first().map(|r| function.ty(*r)) {
-                    let element = crate::types::Layout::of_element(local.element, &module.structs);
-                    bytes = bytes.saturating_add(local.len().saturating_mul(u64::from(element.size)));
-                    largest = largest.or(Some(inst.span));
-                }
-            }
-            ir::Op::Call(callee, _) if first => visit.push(*callee),
-            _ => {}
-        });
-        if bytes > MAX_LOCAL_BYTES {
-            return Err(CodegenError {
-                code: Code::E0802,
-                message: format!(
-                    "the local arrays of `{}` need more than {} KiB",
-                    name_of(module, kernel),
-                    MAX_LOCAL_BYTES >> 10
-                ),
-                span: largest,
-            });
-        }
+    let (bytes, first) = local_bytes(module, kernel, &mut HashMap::new());
+    if bytes <= MAX_LOCAL_BYTES {
+        return Ok(());
     }
-    Ok(())
+    let name = &module.functions[kernel].source_name;
+    let message = format!("the local arrays of `{name}` need more than {} KiB", MAX_LOCAL_BYTES >> 10);
+    Err(CodegenError { code: Code::E0802, message, span: first })
 }
 
-fn name_of(module: &ir::Module, function: FuncId) -> &str {
-    &module.functions[function].source_name
+/// The bytes of all local arrays in a function and in its calls, and where the first one stands. Every call counts, because
+/// calls are inlined.
+fn local_bytes(
+    module: &ir::Module,
+    id: FuncId,
+    known: &mut HashMap<FuncId, (u64, Option<Span>)>,
+) -> (u64, Option<Span>) {
+    if let Some(&found) = known.get(&id) {
+        return found;
+    }
+    let function = &module.functions[id];
+    let (mut bytes, mut first) = (0u64, None);
+    function.walk(function.entry, &mut |_, inst| {
+        let (more, span) = match &inst.op {
+            ir::Op::LocalArray => match inst.results.first().map(|r| function.ty(*r)) {
+                Some(Type::Local(local)) => {
+                    let element = Layout::of_element(local.element, &module.structs);
+                    (local.len().saturating_mul(u64::from(element.size)), Some(inst.span))
+                }
+                _ => (0, None),
+            },
+            ir::Op::Call(callee, _) => local_bytes(module, *callee, known),
+            _ => (0, None),
+        };
+        bytes = bytes.saturating_add(more);
+        first = first.or(span);
+    });
+    known.insert(id, (bytes, first));
+    (bytes, first)
 }
