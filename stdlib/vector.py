@@ -369,6 +369,12 @@ def invert(a: Vec[N, Int]) -> Vec[N, Int]:
 
 
 @func
+def div_approx(a: Float, b: Float) -> Float:
+    """`a / b`. Warp's approximate division on GPUs is exact here."""
+    return a / b
+
+
+@func
 def div_approx(a: Vec[N, Float], b: Float) -> Vec[N, Float]:
     """`a / b`. Warp's approximate division on GPUs is exact here."""
     return a / b

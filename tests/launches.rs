@@ -249,6 +249,7 @@ fn what_cannot_be_run_is_said() {
         (&["talk.ir", "--dim", "1", "--print", "y"], 2, "E1012"),
         (&["talk.ir", "--dim", "1", "--png", "y"], 2, "E1012"),
         (&["talk.ir", "--dim", "1", "--device", "abacus"], 2, "abacus"),
+        (&["talk.ir", "--dim", "1", "--threads", "100000"], 2, "100000"),
         (&["talk.ir", "--dim", "1", "--device", "cuda"], 1, "E1104"),
         (&["talk.ir", "--dim", "1", "--arg", "a=1"], 1, "E1004"),
         (&["both.ir", "--dim", "1"], 1, "E1003"),

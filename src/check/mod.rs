@@ -39,7 +39,11 @@ use value::{FunctionName, Operand, Reported, Res};
 
 /// Checks every kernel and function of a file. What has errors is reported and left out of the result.
 pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
+    let syntax_errors =
+        diagnostics.iter().filter(|d| d.level == crate::diag::Level::Error).filter_map(|d| d.span()).collect();
     let mut checker = Checker {
+        syntax_errors,
+        star_import: false,
         sources,
         diagnostics,
         library: Library::default(),
@@ -128,6 +132,10 @@ enum Instance {
 
 /// The state of one file's check.
 pub(crate) struct Checker<'a> {
+    /// Where the parser found errors: it repairs what it can, but a function with a repaired line is not compiled.
+    syntax_errors: Vec<Span>,
+    /// The file has a `from warp... import *`: built-ins go without prefix.
+    pub star_import: bool,
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
     pub library: Library,
@@ -220,8 +228,11 @@ impl Checker<'_> {
         self.instances.insert(key.clone(), Instance::Open);
         let errors = self.diagnostics.error_count();
         let function = Body::check(self, definition, &key.args, bindings);
+        let whole = definition.ast.span;
+        let repaired =
+            self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end);
         let result = match function {
-            Ok(function) if self.diagnostics.error_count() == errors => Ok(self.functions.push(function)),
+            Ok(function) if self.diagnostics.error_count() == errors && !repaired => Ok(self.functions.push(function)),
             _ => Err(Reported),
         };
         self.instances.insert(key, result.map_or(Instance::Failed, Instance::Done));

@@ -85,6 +85,10 @@ impl Checker<'_> {
             return;
         }
         for imported in &import.names {
+            if imported.name == "*" {
+                self.star_import |= is_warp(&import.module);
+                continue;
+            }
             let name = imported.alias.clone().unwrap_or_else(|| imported.name.clone());
             let global = Global::Member { module: import.module.clone(), name: imported.name.clone() };
             self.globals.insert(name, global);
@@ -271,6 +275,14 @@ impl Checker<'_> {
 
     /// A name that is neither local nor in the file: Python's and Warp's own words.
     pub fn ambient(&mut self, name: &str) -> Option<Operand> {
+        if self.star_import {
+            if let Some(word) = builtin_word("warp", name) {
+                return Some(word);
+            }
+            if self.knows_builtin(name) {
+                return Some(Operand::Function(FunctionName::Builtin(name.to_string())));
+            }
+        }
         match name {
             "float" | "int" | "bool" => type_of_name(name).map(|ty| Operand::Type(TypeWord::Type(ty))),
             "Any" => Some(Operand::Type(TypeWord::Any)),

@@ -179,3 +179,31 @@ fn refusals_have_codes() {
         assert_eq!(run(text).1, *expected, "{text}");
     }
 }
+
+#[test]
+fn a_repaired_syntax_error_still_blocks_its_kernel() {
+    let (checked, found) = run("
+@wp.kernel
+def bad(x: wp.array(dtype=float)):
+    if x[0] > 0.0
+        x[0] = 1.0
+
+@wp.kernel
+def good(x: wp.array(dtype=float)):
+    x[0] = 1.0
+");
+    assert_eq!(found.len(), 1, "{found:?}");
+    let names: Vec<&str> = checked.kernels.iter().map(|&k| checked.functions[k].name.as_str()).collect();
+    assert_eq!(names, ["good"]);
+}
+
+#[test]
+fn vector_slices_reversed_ranges_and_static_loops() {
+    let none: Vec<String> = Vec::new();
+    assert_eq!(body("v = vs[i]\nv[0:2] = v[1:]\nv[::2] += wp.vec2(1.0, 2.0)\nw = wp.vec2(*v[:2])\ny[i] = w.x"), none);
+    assert_eq!(body("v = vs[i]\nv[0:2] = v"), ["E0303 2"]);
+    assert_eq!(body("v = vs[i]\ny[i] = v[3:][0]"), ["E0306 2"]);
+    assert_eq!(body("for j in reversed(range(2, n, 3)):\n    y[j] = 0.0"), none);
+    assert_eq!(body("for j in range(3):\n    y[j] = wp.static(float(j) * 0.5)"), none);
+    assert_eq!(body("for j in range(n):\n    y[j] = wp.static(float(j) * 0.5)"), ["E0201 2"]);
+}

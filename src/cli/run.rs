@@ -31,8 +31,8 @@ pub(super) struct Args {
     #[arg(long)]
     unchecked: bool,
     /// Worker threads on the host; 0 takes one per core.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    threads: usize,
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
     /// Contraction of a * b + c. Host and interpreter never contract, so that they agree bit for bit: both values run
     /// the same code here.
     #[arg(long, value_enum, default_value = "off")]
@@ -108,7 +108,7 @@ fn attempt(args: &Args) -> Result<Exit> {
             DeviceArg::Cuda => Device::Cuda,
         },
         checked: !args.unchecked,
-        threads: args.threads,
+        threads: args.threads.into(),
         out_dir: args.out_dir.clone(),
         npy: by_flags,
     };
@@ -144,7 +144,7 @@ fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl 
     for path in &args.files {
         // A fault of kc in one launch must not lose the others.
         let finished = driver::catch(|| session.run_file(path)).unwrap_or_else(|fault| {
-            let message = format!("kc failed at {}: {}", fault.place, fault.message);
+            let message = format!("kc failed at {}: {}", fault.place, fault.message.replace('\n', " "));
             session.abandon(path, Diagnostic::new(Code::E0999, message))
         });
         let end = conclude(&finished, views).unwrap_or_else(|error| {

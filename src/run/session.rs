@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::args::Arguments;
 use super::device::{self, Device, Executable, Job, Trap, TrapKind};
 use super::launch::{self, Direction, Launch};
-use super::{Fail, Result, fail, output};
+use super::{Result, fail, output};
 use crate::codegen::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -80,7 +80,7 @@ impl<'a> Session<'a> {
         match launch::read(path) {
             Ok(launch) => self.run(&launch, &path.display().to_string()),
             Err(error) => {
-                let mut finished = Finished::failed(launch::default_id(path), error);
+                let mut finished = Finished::failed(launch::default_id(path), *error);
                 self.write(&mut finished);
                 finished
             }
@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
         self.programs.clear();
         self.executables.clear();
         self.ids.remove(&id);
-        let mut finished = Finished::failed(id, Box::new(error));
+        let mut finished = Finished::failed(id, error);
         self.write(&mut finished);
         finished
     }
@@ -212,8 +212,8 @@ impl<'a> Session<'a> {
 
 impl Finished {
     /// A launch that could not even be read.
-    pub fn failed(id: String, error: Fail) -> Finished {
-        Finished { id, errors: vec![*error], ..Finished::default() }
+    pub fn failed(id: String, error: Diagnostic) -> Finished {
+        Finished { id, errors: vec![error], ..Finished::default() }
     }
 
     /// The message of a finding with its place: `... (kernel.py:12:5)`.

@@ -79,7 +79,8 @@ fn leaf_rows(out: &mut String, array: &BoundArray, leaf: &Leaf, bytes: &[u8], ro
         let mean = finite.iter().sum::<f64>() / finite.len() as f64;
         let odd = bytes.len() / size - finite.len();
         let odd = if odd > 0 { format!(", {odd} not finite") } else { String::new() };
-        out.push_str(&format!("  min {low:.6}, max {high:.6}, mean {mean:.6}{odd}\n"));
+        let digits = if leaf.scalar.is_float() { 6 } else { 0 };
+        out.push_str(&format!("  min {low:.digits$}, max {high:.digits$}, mean {mean:.6}{odd}\n"));
     }
 }
 

@@ -179,8 +179,8 @@ extern "C" __global__ void bounds_change_cuda_kernel_forward(
 {
     for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
         int i = (int)task;
-        int offsets_value = offsets[i + 1];
-        for (int k = offsets[i]; k < offsets_value; ++k) {
+        int end = offsets[i + 1];
+        for (int k = offsets[i]; k < end; ++k) {
             offsets[i + 1] -= 1;
             atomicAdd(&out[i], k);
         }

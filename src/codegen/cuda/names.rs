@@ -17,6 +17,9 @@ pub fn hint(shared: &Shared<'_>, function: &Function, variables: &Variables, mem
     if let Some(name) = members.iter().find_map(|&m| function.values[m].name.as_deref()) {
         return identifier(name);
     }
+    if members.iter().any(|&m| is_loop_end(function, m)) {
+        return "end".to_string();
+    }
     let from_copy = members.iter().find_map(|&m| copied_name(function, m));
     let derived = || members.iter().find_map(|&m| derived_name(shared, function, variables, m));
     identifier(&from_copy.or_else(derived).unwrap_or_else(|| "value".to_string()))
@@ -127,6 +130,10 @@ fn part_name(function: &Function, shared: &Shared<'_>, base: &str, path: &crate:
 
 fn is_loop_index(function: &Function, block: crate::ir::BlockId) -> bool {
     function.insts.values().any(|inst| matches!(inst.op, Op::For { body, .. } if body == block))
+}
+
+fn is_loop_end(function: &Function, value: ValueId) -> bool {
+    function.insts.values().any(|inst| matches!(inst.op, Op::For { end, .. } if end == value))
 }
 
 /// Gives every variable of a function its name, by number.

@@ -59,6 +59,10 @@ pub fn has_named_components(ty: Type) -> bool {
 /// A Python identifier as a C++ one that is no keyword and no name of the language's or CUDA's own.
 pub fn identifier(name: &str) -> String {
     let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    // Names that start with two underscores belong to the compiler.
+    if text.starts_with("__") {
+        text = text.trim_start_matches('_').to_string();
+    }
     if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
         text.insert(0, '_');
     }
@@ -118,4 +122,21 @@ pub fn is_type_name(name: &str) -> bool {
     };
     let plain = |stem: &str| name.strip_prefix(stem).is_some_and(is_suffix);
     numbered("vec") || numbered("mat") || plain("quat") || plain("transform")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_identifier_is_free_to_use() {
+        let table =
+            [("x", "x"), ("class", "class_"), ("__tid_0", "tid_0"), ("__", "_"), ("3d", "_3d"), ("é", "_"), ("", "_")];
+        for (name, expected) in table {
+            assert_eq!(identifier(name), expected);
+            assert!(!is_reserved(&identifier(name)));
+        }
+        assert!(is_type_name("vec3d") && is_type_name("mat10x2") && is_type_name("quat") && is_type_name("vec3_bool"));
+        assert!(!is_type_name("vec3_dot") && !is_type_name("quat_inverse") && !is_type_name("material"));
+    }
 }
