@@ -301,12 +301,13 @@ pub fn bitcast(from: Scalar, to: Scalar, a: Expr, prelude: &mut Prelude) -> Opti
             let bits = a.member("bits");
             if to == Scalar::U16 { bits } else { Expr::cast(scalar_name(to), bits) }
         }
-        (from, to) if is_half(to) && from.is_int() => {
+        (from, to) if is_half(to) && (from.is_int() || is_half(from)) => {
+            let bits = if is_half(from) { a.member("bits") } else { a };
             let signature = format!("{0} {0}_from_bits(unsigned short bits)", scalar_name(to));
             prelude.function(signature, |_| {
                 format!("{{\n    {} x;\n    x.bits = bits;\n    return x;\n}}", scalar_name(to))
             });
-            Expr::call(format!("{}_from_bits", scalar_name(to)), [a])
+            Expr::call(format!("{}_from_bits", scalar_name(to)), [bits])
         }
         (from, to) if from.is_int() && to.is_int() => Expr::cast(scalar_name(to), a),
         _ => return None,
