@@ -35,7 +35,7 @@ title "4. The Mandelbrot set, computed by one kernel and drawn by another"
 
 title "5. A ray-marched picture"
 start=$(date +%s%N)
-"$kc" run examples/raymarch.py -k raymarch --dim 480x800 --arg image=zeros:480x800 --arg eye=1.8,1.9,4.2 \
+"$kc" run examples/raymarch.py -k raymarch --dim 400x640 --arg image=zeros:400x640 --arg eye=1.8,1.9,4.2 \
     --arg target=0,0.75,0 --png image="$out/raymarch.png" >/dev/null
 spent=$(( ($(date +%s%N) - start) / 1000000 ))
-echo "800 x 480 pixels, 4 rays each, in $spent ms including compilation: $out/raymarch.png"
+echo "640 x 400 pixels, 4 rays each, in $spent ms including compilation: $out/raymarch.png"

@@ -105,7 +105,7 @@ fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<St
     };
     let config = Config::new()
         .with_color(style.color)
-        .with_compact(true)
+        .with_compact(false)
         .with_cross_gap(false)
         .with_index_type(IndexType::Byte)
         .with_char_set(CharSet::Unicode);
@@ -115,8 +115,12 @@ fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<St
         Level::Note => Color::Cyan,
     };
     let mut report = Report::build(ReportKind::Advice, local(primary.0, &primary.1)).with_config(config);
-    for (order, (id, range, message)) in ranges.iter().enumerate() {
-        let color = if order == 0 { strong } else { Color::Blue };
+    // In the order of the text, labels of one file share one drawing.
+    let mut order: Vec<usize> = (0..ranges.len()).collect();
+    order.sort_by_key(|&n| (ranges[n].0 != primary.0, ranges[n].0.index(), ranges[n].1.start));
+    for n in order {
+        let (id, range, message) = &ranges[n];
+        let color = if n == 0 { strong } else { Color::Blue };
         // A label without words would not be drawn.
         let message = if message.is_empty() { "here".to_string() } else { printable(message) };
         report.add_label(Label::new(local(*id, range)).with_color(color).with_message(message));
@@ -125,8 +129,11 @@ fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<St
     let mut bytes = Vec::new();
     report.finish().write(&mut cache, &mut bytes).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    // ariadne's own headline goes: ours has the code and the slug.
-    text.split_once('\n').map(|(_, rest)| rest.to_string())
+    // ariadne's own headline goes, ours has the code and the slug; so do the line that closes the box, and spaces that
+    // nobody sees.
+    let mut lines: Vec<&str> = text.lines().skip(1).map(str::trim_end).collect();
+    lines.pop_if(|line| line.contains('╯'));
+    Some(lines.join("\n") + "\n")
 }
 
 /// A range over many lines becomes its first line.
