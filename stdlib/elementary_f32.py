@@ -1,6 +1,6 @@
-# The elementary functions of elementary.py in float32. All arithmetic is float32 and integer: most GPUs have 1/32 or
-# less of their float32 speed in float64. Coefficients and their errors: benches/minimax.py; measured bounds:
-# docs/accuracy.md.
+# The elementary functions of elementary.py in float32. Arithmetic is float32 and integer, but for the rare huge angle:
+# most GPUs have 1/32 or less of their float32 speed in float64. Coefficients and their errors: benches/minimax.py;
+# measured bounds: docs/accuracy.md.
 #
 # Common to all: the argument is reduced with constants split in several floats, so that products with a small integer
 # lose nothing (W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980), with fma where it makes a
@@ -45,38 +45,35 @@ def _scale_f32(x: float32, n: int32) -> float32:
 
 
 @func
-def _two_over_pi_word(i: int32) -> uint32:
-    """Word i of 2/pi: bits 32 (i - 1) to 32 i - 1 after the binary point; word 0 is before the point."""
-    w = where(i == 1, uint32(0xA2F9836E), uint32(0))
-    w = where(i == 2, uint32(0x4E441529), w)
-    w = where(i == 3, uint32(0xFC2757D1), w)
-    w = where(i == 4, uint32(0xF534DDC0), w)
-    w = where(i == 5, uint32(0xDB629599), w)
-    w = where(i == 6, uint32(0x3C439041), w)
-    return where(i == 7, uint32(0xFE5163AB), w)
+def _far_remainder_f32(x: float32) -> float64:
+    """x - n pi/2 for the nearest integer n, whose last two bits are in the last two of the result; for |x| >= 2^15.
 
-
-@func
-def _quarter_turns_f32(x: float32) -> uint64:
-    """|x| * 2/pi modulo 4 in units of 2^-62, for finite |x| >= 2^15.
-
-    Multiplies the significand with the 96 bits of 2/pi that matter (M. Payne, R. Hanek, Radian reduction for
-    trigonometric functions, SIGNUM Newsletter 18, 1983): higher bits give multiples of 4, lower ones too little.
+    Multiplies with the bits of 2/pi that matter for the size of x (M. Payne, R. Hanek, Radian reduction for
+    trigonometric functions, SIGNUM Newsletter 18, 1983): higher ones give multiples of 4. This is rare on a GPU, so
+    float64 may be slow there; it is short enough for the host's vector code, which has no branches.
     """
-    bits = _bits(x)
-    significand = uint64((bits & 0x7FFFFF) | 0x800000)
-    start = int32((bits >> 23) & 0xFF) - 120
-    i = start >> 5
-    shift = uint32(start & 31)
-    w0 = uint64(_two_over_pi_word(i))
-    w1 = uint64(_two_over_pi_word(i + 1))
-    w2 = uint64(_two_over_pi_word(i + 2))
-    w3 = uint64(_two_over_pi_word(i + 3))
-    left = uint64(shift)
-    high = (((w0 << 32) | w1) << left) >> 32
-    middle = ((((w1 << 32) | w2) << left) >> 32) & 0xFFFFFFFF
-    low = ((((w2 << 32) | w3) << left) >> 32) & 0xFFFFFFFF
-    return ((significand * high) << 32) + significand * middle + ((significand * low) >> 32)
+    a = abs(x)
+    r1 = a < 8796093022208.0
+    r2 = a < 2.3611832414348226e+21
+    r3 = a < 6.338253001141147e+29
+    # y = x 2^-s is whole and below 2^52; t1 + t2 + t3 = 2/pi 2^s mod 4, t1 and t2 in 28 bits: two products are exact.
+    scale = where(r3, 3.552713678800501e-15, float64(1.3234889800848443e-23))
+    scale = where(r1, 256.0, where(r2, 9.5367431640625e-07, scale))
+    y = float64(x) * scale
+    t1 = where(r3, 0.0826718807220459, float64(2.4589404612779617))
+    t1 = where(r1, 0.00248679518699646, where(r2, 0.21443010866641998, t1))
+    t2 = where(r3, 9.160267044894255e-09, float64(4.494595085002828e-09))
+    t2 = where(r1, 7.988144035131484e-10, where(r2, 3.079767552094381e-10, t2))
+    t3 = where(r3, 1.6743671554161654e-17, float64(2.3752783761675716e-17))
+    t3 = where(r1, 1.1473029454577421e-18, where(r2, 3.4124654016039988e-17, t3))
+    p1 = y * t1
+    p2 = y * t2
+    f1 = _fma(-4.0, _round_even(0.25 * p1), p1)
+    f2 = _fma(-4.0, _round_even(0.25 * p2), p2)
+    # The integer lands in the last bits of the sum.
+    sum = _fma(y, t3, f1 + f2) + 6755399441055744.0
+    f = _fma(y, t3, (f1 - (sum - 6755399441055744.0)) + f2)
+    return _float_from_bits((_bits(f * 1.5707963267948966) & 0xFFFFFFFFFFFFFFFC) | (_bits(sum) & 3))
 
 
 @func
@@ -89,15 +86,9 @@ def _sin_quadrant_f32(x: float32, quadrant: uint32) -> float32:
     r = _fma(-k, _PIO2_2_F32, r)
     r = _fma(-k, _PIO2_3_F32, r)
     if abs(x) > _TRIG_LIMIT_F32:
-        turns = _quarter_turns_f32(x)
-        nearest = (turns + 0x2000000000000000) >> 62
-        # Times pi/2 * 2^-62 in two parts; the last term makes infinity NaN.
-        offset = int64(turns - (nearest << 62))
-        high = float32(offset)
-        low = float32(offset - int64(high))
-        r = _fma(high, 3.40612158e-19, _fma(low, 3.40612158e-19, high * -9.47839681e-27)) + (x - x)
-        r = where(x < 0.0, -r, r)
-        q = where(x < 0.0, uint32(0) - uint32(nearest), uint32(nearest))
+        far = _far_remainder_f32(x)
+        r = float32(far)
+        q = uint32(_bits(far))
     q = q + quadrant
     z = r * r
     s = _fma(z, -0.000195180954, 0.00833218824)
@@ -134,16 +125,10 @@ def _tan(x: float32) -> float32:
     r = r2 + tail
     tail = (r2 - r) + tail
     if abs(x) > _TRIG_LIMIT_F32:
-        turns = _quarter_turns_f32(x)
-        nearest = (turns + 0x2000000000000000) >> 62
-        offset = int64(turns - (nearest << 62))
-        high = float32(offset)
-        low = float32(offset - int64(high))
-        r = high * 3.40612158e-19 + (x - x)
-        tail = _fma(high, 3.40612158e-19, -r) + _fma(low, 3.40612158e-19, high * -9.47839681e-27)
-        r = where(x < 0.0, -r, r)
-        tail = where(x < 0.0, -tail, tail)
-        q = uint32(nearest)
+        far = _far_remainder_f32(x)
+        r = float32(far)
+        tail = float32(far - float64(r))
+        q = uint32(_bits(far))
     z = r * r
     p = _fma(z, 0.00939652603, 0.00310148229)
     p = _fma(z, p, 0.0244413912)
@@ -605,9 +590,12 @@ def _inverse_erf_refined_f32(y: float32, x: float32, x_low: float32, complement:
     # u = (erf(y) - x) / erf'(y), from the one of erf and erfc that keeps its digits here.
     # exp(y^2) alone could overflow.
     power = _exp_scaled_f32(y * y, -30)
-    near = ((_fma(y, _erf_tail_f32(y * y), y) - x) - x_low) * (power * 1073741824.0)
+    near = (_fma(y, _erf_tail_f32(y * y), y - x) - x_low) * (power * 1073741824.0)
     series = _erfcx_series_f32(max(y, 0.8))
-    far = (complement * 1073741824.0) * power - series / _fma(2.0, y, 1.0)
+    d = _fma(2.0, y, 1.0)
+    d_low = _fma(2.0, y, 1.0 - d)
+    product = (complement * 1073741824.0) * power
+    far = _fma(product, d, _fma(product, d_low, -series)) / d
     u = where(y < 0.83, near, far) * 0.886226925
     return y - u / _fma(y, u, 1.0)
 

@@ -713,9 +713,12 @@ def _inverse_erf_refined_f64(y: float64, x: float64, x_low: float64, complement:
     # u = (erf(y) - x) / erf'(y), from the one of erf and erfc that keeps its digits here.
     # exp(y^2) alone could overflow.
     power = _exp_scaled_f64(y * y, -60)
-    near = ((_fma(y, _erf_tail_f64(y * y), y) - x) - x_low) * (power * 1152921504606846976.0)
+    near = (_fma(y, _erf_tail_f64(y * y), y - x) - x_low) * (power * 1152921504606846976.0)
     series = _erfcx_series_f64(max(y, 0.8))
-    far = (complement * 1152921504606846976.0) * power - series / _fma(2.0, y, 1.0)
+    d = _fma(2.0, y, 1.0)
+    d_low = _fma(2.0, y, 1.0 - d)
+    product = (complement * 1152921504606846976.0) * power
+    far = _fma(product, d, _fma(product, d_low, -series)) / d
     u = where(y < 0.83, near, far) * 0.88622692545275801
     return y - u / _fma(y, u, 1.0)
 

@@ -98,7 +98,7 @@ pub struct Llvm {
     builder: LLVMBuilderRef,
     intrinsics: RefCell<HashMap<(&'static str, Vec<Ty>), Func>>,
     /// Set on multiplications and additions, so that the back end may fuse them.
-    pub contract: bool,
+    pub contract: std::cell::Cell<bool>,
     scope: u32,
 }
 
@@ -154,7 +154,7 @@ impl Llvm {
                 module: LLVMModuleCreateWithNameInContext(name.as_ptr(), context),
                 builder: LLVMCreateBuilderInContext(context),
                 intrinsics: RefCell::default(),
-                contract: false,
+                contract: std::cell::Cell::new(false),
                 scope: LLVMGetSyncScopeID(context, scope.as_ptr().cast(), scope.len()),
             }
         }
@@ -375,7 +375,7 @@ impl Llvm {
     }
 
     fn contracted(&self, value: Val) -> Val {
-        if self.contract {
+        if self.contract.get() {
             unsafe {
                 if LLVMCanValueUseFastMathFlags(value.0) != 0 {
                     LLVMSetFastMathFlags(value.0, LLVMFastMathAllowContract);

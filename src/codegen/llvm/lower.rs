@@ -316,7 +316,11 @@ impl<'s, 'a> Lower<'s, 'a> {
         for (&param, scalars) in function.params().iter().zip(args) {
             frame.set(param, scalars);
         }
+        // The library's own helpers, such as the bodies of `sin` and `pow`, place each rounding and each fma on purpose.
+        let contract = self.ll.contract.get();
+        self.ll.contract.set(contract && !(function.library && function.source_name.starts_with('_')));
         let end = self.block(&mut frame, function.entry, true);
+        self.ll.contract.set(contract);
         let flat = match (end, frame.returns.take()) {
             (End::Return(values), None) => values,
             (End::Return(values), Some(mut join)) => {

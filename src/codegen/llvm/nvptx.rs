@@ -41,8 +41,8 @@ pub(super) fn compile(
         validate_parameters(module, kernel)?;
     }
     let machine = Machine::nvptx(options.arch, options.opt)?;
-    let mut ll = Llvm::new("kc", "device", names);
-    ll.contract = options.fmad;
+    let ll = Llvm::new("kc", "device", names);
+    ll.contract.set(options.fmad);
     machine.prepare(&ll);
     let mut state = ModuleState::new(module, &ll, Target::Nvptx, true, names);
     for &kernel in kernels {
