@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Expr, ExprKind, Function, Local, LocalId};
-use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
+use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord, cast_name};
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::IdVec;
@@ -259,7 +259,7 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(value) = self.c.library.constant(name, self.c.sources) {
             return Some(self.c.constant(&value, true));
         }
-        if Library::has(name) || crate::check::builtin::NAMES.contains(&name) {
+        if Library::has(name) || crate::check::words::NAMES.contains(&name) {
             return Some(Ok(Operand::Function(crate::check::value::FunctionName::Builtin(name.to_string()))));
         }
         None
@@ -333,16 +333,6 @@ fn at(operand: Operand, span: Span) -> Operand {
     match operand {
         Operand::Value(expr) => Operand::Value(Expr { span, ..expr }),
         other => other,
-    }
-}
-
-/// How a user writes the conversion to a scalar type.
-pub(crate) fn cast_name(scalar: Scalar) -> String {
-    match scalar {
-        Scalar::F32 => "float".into(),
-        Scalar::I32 => "int".into(),
-        Scalar::Bool => "bool".into(),
-        other => format!("wp.{}", other.name()),
     }
 }
 

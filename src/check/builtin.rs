@@ -3,63 +3,14 @@
 
 use crate::check::body::Body;
 use crate::check::call::Given;
-use crate::check::operator::cast_to;
 use crate::check::tree::{Expr, ExprKind, LocalId, StmtKind, ViewIndex};
+use crate::check::value::cast_to;
 use crate::check::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{I32, LocalArrayType, MAX_DIMS, Scalar, Type};
-
-/// Their names, for look-up and suggestions.
-pub const NAMES: &[&str] = &[
-    "tid",
-    "range",
-    "len",
-    "zeros",
-    "static",
-    "print",
-    "printf",
-    "type",
-    "block_dim",
-    "vector",
-    "matrix",
-    "quaternion",
-    "transformation",
-    "identity",
-    "quat_identity",
-    "transform_identity",
-    "cast",
-    "constant",
-    "select",
-    "view",
-    "atomic_add",
-    "atomic_sub",
-    "atomic_min",
-    "atomic_max",
-    "atomic_and",
-    "atomic_or",
-    "atomic_xor",
-    "atomic_exch",
-    "atomic_cas",
-];
-
-/// Why a built-in of Warp is not here; None for names that Warp does not have either.
-pub fn unsupported(name: &str) -> Option<&'static str> {
-    const ENGINE: &[&str] = &["bvh_", "mesh_", "hash_grid_", "volume_", "texture_"];
-    if name == "tile" || name == "untile" || name.starts_with("tile_") {
-        return Some("tiles are not compiled yet");
-    }
-    if ENGINE.iter().any(|prefix| name.starts_with(prefix)) {
-        return Some("it belongs to Warp's run-time engine (meshes, hash grids, volumes, textures)");
-    }
-    match name {
-        "grad" | "adjoint" | "address_of" | "indexedarray" | "fabricarray" | "indexedfabricarray" | "Mesh"
-        | "Volume" | "Bvh" | "HashGrid" | "Texture2D" | "Texture3D" => Some("not compiled yet"),
-        _ => None,
-    }
-}
 
 impl Body<'_, '_> {
     /// A call of one of [`NAMES`]; None for every other name.
@@ -389,7 +340,7 @@ impl Body<'_, '_> {
                 )
                 .label(given.span, format!("this is `{found}`"));
                 if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
-                    let text = format!("{}({})", crate::check::body::cast_name(to), self.c.sources.text(given.span));
+                    let text = format!("{}({})", crate::check::value::cast_name(to), self.c.sources.text(given.span));
                     diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
                         "convert the value",
                         given.span,

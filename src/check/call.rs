@@ -402,7 +402,7 @@ impl Body<'_, '_> {
                 let text = if literal {
                     format!("{source}.0")
                 } else {
-                    format!("{}({source})", crate::check::body::cast_name(to))
+                    format!("{}({source})", crate::check::value::cast_name(to))
                 };
                 diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
                     "convert the argument",
@@ -452,7 +452,7 @@ fn primitive(op: &str, args: Vec<Expr>, ty: Type, span: Span) -> Option<Expr> {
             "fma" => ExprKind::Fma(a, b, c),
             "select" => {
                 // The condition may be any number.
-                let condition = crate::check::operator::cast_to(*a, Scalar::Bool);
+                let condition = crate::check::value::cast_to(*a, Scalar::Bool);
                 ExprKind::Select { condition: Box::new(condition), then: b, otherwise: c }
             }
             _ => return None,

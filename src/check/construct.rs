@@ -2,8 +2,8 @@
 
 use crate::check::body::Body;
 use crate::check::call::Given;
-use crate::check::operator::cast_to;
 use crate::check::tree::{Expr, ExprKind, Step};
+use crate::check::value::cast_to;
 use crate::check::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
@@ -248,7 +248,7 @@ impl Body<'_, '_> {
                         format!("a component of `{shown}` is `{}`, not `{found}`", scalar.name()),
                     )
                     .label(part.span, format!("this is `{found}`"))
-                    .help(format!("convert it: `{}(...)`", crate::check::body::cast_name(scalar))),
+                    .help(format!("convert it: `{}(...)`", crate::check::value::cast_name(scalar))),
                 ));
             }
         }

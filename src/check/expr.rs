@@ -1,8 +1,8 @@
 //! Expressions.
 
-use crate::check::body::{Body, cast_name};
+use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind};
-use crate::check::value::{Constant, Number, Operand, Reported, Res};
+use crate::check::value::{Constant, Number, Operand, Reported, Res, convert_help};
 use crate::diag::{Code, Diagnostic};
 use crate::syntax::ast::{self, BoolOp};
 use crate::types::{BOOL, Type};
@@ -185,13 +185,5 @@ impl Body<'_, '_> {
             return Ok(c.expr_as(scalar, span));
         }
         self.materialize(operand, span)
-    }
-}
-
-/// "convert it: `float(...)`"
-pub(crate) fn convert_help(ty: Type) -> String {
-    match ty.as_scalar() {
-        Some(scalar) => format!("convert one side, for example with `{}(...)`", cast_name(scalar)),
-        None => "both sides need the same type".into(),
     }
 }

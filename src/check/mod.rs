@@ -21,6 +21,7 @@ mod stmt;
 mod suggest;
 pub mod tree;
 pub mod value;
+mod words;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;

@@ -1,9 +1,8 @@
 //! Operators: primitive operations where the types allow, functions of the library (or the user's overloads) elsewhere.
 
-use crate::check::body::{Body, cast_name};
-use crate::check::expr::convert_help;
+use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind};
-use crate::check::value::{Constant, FunctionName, Number, Operand, Res};
+use crate::check::value::{Constant, FunctionName, Number, Operand, Res, cast_name, cast_to, convert_help};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare, UnaryOp as IrUnary};
 use crate::source::Span;
@@ -423,12 +422,4 @@ fn common_scalar(a: Scalar, b: Scalar) -> Scalar {
             }
         }
     }
-}
-
-pub(crate) fn cast_to(expr: Expr, scalar: Scalar) -> Expr {
-    if expr.ty == Type::Scalar(scalar) {
-        return expr;
-    }
-    let span = expr.span;
-    Expr::new(ExprKind::Cast(Box::new(expr)), Type::Scalar(scalar), span)
 }

@@ -248,7 +248,7 @@ impl Checker<'_> {
         if self.knows_builtin(name) {
             return Ok(Operand::Function(FunctionName::Builtin(name.to_string())));
         }
-        if let Some(reason) = crate::check::builtin::unsupported(name) {
+        if let Some(reason) = crate::check::words::unsupported(name) {
             return self.error(Code::E0408, span, format!("`{name}` is not supported"), reason);
         }
         if !is_warp(module) && !is_builtin_alias(module) {
@@ -261,7 +261,7 @@ impl Checker<'_> {
         }
         let mut diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
             .label(span, "not a name of the kernel language");
-        if let Some(near) = nearest(name, Library::public_names().chain(crate::check::builtin::NAMES.iter().copied())) {
+        if let Some(near) = nearest(name, Library::public_names().chain(crate::check::words::NAMES.iter().copied())) {
             let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
             diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
                 format!("use `{near}`"),
@@ -295,7 +295,7 @@ impl Checker<'_> {
 
     /// Whether the library or the compiler itself has a built-in of this name that users may call.
     pub fn knows_builtin(&self, name: &str) -> bool {
-        !name.starts_with('_') && (Library::has(name) || crate::check::builtin::NAMES.contains(&name))
+        !name.starts_with('_') && (Library::has(name) || crate::check::words::NAMES.contains(&name))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Statements.
 
-use crate::check::body::{Binding, Body, cast_name};
+use crate::check::body::{Binding, Body};
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Root, Stmt, StmtKind};
+use crate::check::value::cast_name;
 use crate::check::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::AtomicOp;

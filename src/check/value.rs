@@ -257,6 +257,33 @@ pub fn type_of_name(name: &str) -> Option<Type> {
     None
 }
 
+/// How a user writes the conversion to a scalar type.
+pub(crate) fn cast_name(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::F32 => "float".into(),
+        Scalar::I32 => "int".into(),
+        Scalar::Bool => "bool".into(),
+        other => format!("wp.{}", other.name()),
+    }
+}
+
+/// The expression as another scalar type.
+pub(crate) fn cast_to(expr: Expr, scalar: Scalar) -> Expr {
+    if expr.ty == Type::Scalar(scalar) {
+        return expr;
+    }
+    let span = expr.span;
+    Expr::new(ExprKind::Cast(Box::new(expr)), Type::Scalar(scalar), span)
+}
+
+/// "convert it: `float(...)`"
+pub(crate) fn convert_help(ty: Type) -> String {
+    match ty.as_scalar() {
+        Some(scalar) => format!("convert one side, for example with `{}(...)`", cast_name(scalar)),
+        None => "both sides need the same type".into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
