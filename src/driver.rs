@@ -8,6 +8,7 @@ mod timings;
 
 use std::path::Path;
 
+pub use crate::codegen::llvm::on_fatal_error;
 pub use guard::{Fault, catch, guard};
 pub use input::{MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, Artefact, Cpu, Opt, Options};

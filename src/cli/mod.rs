@@ -71,6 +71,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    driver::on_fatal_error(|reason| {
+        // LLVM would end the process with status 1 and words of its own.
+        let fault = driver::Fault { message: reason.to_string(), place: "LLVM".to_string() };
+        internal_error(&fault);
+        std::process::exit(70);
+    });
     let outcome = driver::guard(move || match command.verb {
         Verb::Compile(args) => compile::run(&args),
         Verb::Check(args) => check::run(&args),

@@ -18,6 +18,7 @@ mod atomics;
 mod builder;
 mod control;
 mod effects;
+mod fatal;
 mod flatten;
 mod host;
 mod jit;
@@ -28,6 +29,7 @@ mod nvptx;
 mod ops;
 mod print_format;
 
+pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;
 pub use machine::Arch;
