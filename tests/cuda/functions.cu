@@ -7,6 +7,18 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// Quotient, truncated; x / 0 is 0, and the lowest number / -1 wraps.
+template <typename T> static __device__ T safe_div(T a, T b) {
+    if (b == 0) return 0;
+    return T(-1) < T(0) && b == T(-1) ? T(0 - (unsigned long long)a) : T(a / b);
+}
+
+// Quotient, rounded down; x // 0 is 0.
+template <typename T> static __device__ T floor_div(T a, T b) {
+    T q = safe_div(a, b);
+    return b != 0 && b != T(-1) && a % b != 0 && (a < 0) != (b < 0) ? T(q - 1) : q;
+}
+
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -25,6 +37,39 @@ template <typename T> struct array2 {
         return *(T *)((char *)data + (long long)i * strides[0] + (long long)j * strides[1]);
     }
 };
+
+struct vec2 { float x, y; };
+
+static __device__ vec2 min(vec2 a, vec2 b) { return vec2{fminf(a.x, b.x), fminf(a.y, b.y)}; }
+
+static __device__ vec2 operator-(vec2 a) { return vec2{-a.x, -a.y}; }
+
+static __device__ vec2 operator+(vec2 a, vec2 b) { return vec2{a.x + b.x, a.y + b.y}; }
+
+static __device__ vec2 min_v(vec2 a, vec2 b) {
+    vec2 m = min(a, b);
+    m = -m;
+    return m;
+}
+
+static __device__ int floor_div_(int a, int b) {
+    int q = floor_div(a, b);
+    q = -q;
+    return q;
+}
+
+extern "C" __global__ void helpers_of_that_name_cuda_kernel_forward(
+    launch_bounds dim, array1<vec2> v, array1<int> n)
+{
+    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+        int i = (int)task;
+        vec2 a = v[i];
+        vec2 b = a + a;
+        v[i] = min_v(a, b);
+        int x = n[i];
+        n[i] = floor_div_(x, i);
+    }
+}
 
 static __device__ float square(float x) {
     float y = x * x;

@@ -49,6 +49,7 @@ impl Helper {
         "saturate",
         "round_to_odd",
         "fma_round_to_odd",
+        "same_bits",
         "compare_and_swap_bits",
         "atomic_update",
         "compare_and_swap",

@@ -33,6 +33,7 @@ use std::fmt::Write as _;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Function, Module, Op, ResultRole};
 use effects::FunctionEffects;
+use helpers::Helper;
 use prelude::Prelude;
 pub use types::identifier;
 
@@ -111,6 +112,7 @@ fn call_order(module: &Module, kernels: &[FuncId]) -> Vec<FuncId> {
 /// Functions keep their source names, as C++ overloads them too; one that C++ could not tell from another, or from CUDA's
 /// own, gets its name in the module.
 fn function_names(module: &Module, order: &[FuncId]) -> BTreeMap<FuncId, String> {
+    let composite_ops = composite_operations(module, order);
     let mut signatures = BTreeSet::new();
     let mut names = BTreeMap::new();
     for &id in order {
@@ -122,14 +124,43 @@ fn function_names(module: &Module, order: &[FuncId]) -> BTreeMap<FuncId, String>
             params.extend(plain);
         }
         let is_type = |name: &str| types::is_type_name(name) || module.structs.values().any(|s| s.name == name);
+        let is_helper = |name: &str| {
+            Helper::NAMES.contains(&name)
+                || composite_ops.contains(name)
+                || name.strip_prefix("to_").is_some_and(types::is_type_name)
+        };
         let clashes_with_cuda = types::is_cuda_function(&name) && params.iter().all(|ty| ty.as_scalar().is_some());
-        if clashes_with_cuda || is_type(&name) || !signatures.insert((name.clone(), params.clone())) {
-            name = unique(function, |name| !types::is_cuda_function(name) && !is_type(name));
+        if clashes_with_cuda || is_type(&name) || is_helper(&name) || !signatures.insert((name.clone(), params.clone()))
+        {
+            name = unique(function, |name| !types::is_cuda_function(name) && !is_type(name) && !is_helper(name));
             while !signatures.insert((name.clone(), params.clone())) {
                 name.push('_');
             }
         }
         names.insert(id, name);
+    }
+    names
+}
+
+/// The names of operations on composites: the prelude may define functions of these names.
+fn composite_operations(module: &Module, order: &[FuncId]) -> BTreeSet<&'static str> {
+    let mut names = BTreeSet::new();
+    for &id in order {
+        let function = &module.functions[id];
+        function.walk(function.entry, &mut |_, inst| {
+            let name = match inst.op {
+                Op::Unary(op, _) => op.name(),
+                Op::Binary(op, ..) => op.name(),
+                _ => return,
+            };
+            if inst.results.iter().any(|&r| function.ty(r).is_composite()) {
+                names.insert(name);
+            }
+        });
+    }
+    // These print as operators.
+    for operator in ["add", "sub", "mul", "div", "rem", "neg", "not"] {
+        names.remove(operator);
     }
     names
 }
