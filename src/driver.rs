@@ -102,7 +102,13 @@ impl Compilation {
         let checked = self.front(file);
         self.module = self.timings.time("lower", || lower::lower(&checked));
         self.timings.time("simplify", || passes::simplify(&mut self.module));
-        debug_assert_eq!(ir::verify::verify(&self.module), Ok(()));
+        // Release builds too: IR that breaks its rules must end as an error, never as code.
+        if let Err(faults) = self.timings.time("verify", || ir::verify::verify(&self.module)) {
+            let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
+            self.diagnostics.push(Diagnostic::new(Code::E0999, message));
+            self.module = Module::default();
+            self.kernels.clear();
+        }
     }
 
     /// Parses and checks.

@@ -31,7 +31,7 @@ use crate::ir::verify::{verify, verify_function};
 /// More rounds than real programs need: each takes at least one thing away, most do all in two.
 const MAX_ROUNDS: usize = 10;
 
-/// Runs all passes in order. The module is verified; debug builds verify it again after every pass.
+/// Runs all passes in order. Debug builds verify the module after every pass; the driver verifies the result always.
 pub fn simplify(module: &mut Module) {
     let pure = functions::effect_free(module);
     for id in module.functions.ids() {
