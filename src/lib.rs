@@ -17,11 +17,13 @@
 //! | [`ir`] | what is to be computed, exactly? |
 //! | [`lower`] | how does meaning become IR? |
 //! | [`passes`] | how is IR simplified? |
+//! | [`autodiff`] | what is the gradient of a kernel? |
 //! | [`codegen`] | how does IR become PTX, CUDA text, host code, headers? |
 //! | [`run`] | how is a kernel executed? |
 //! | [`driver`] | in what order do the stages run? |
 //! | [`cli`] | what can the user ask for? |
 
+pub mod autodiff;
 pub mod check;
 pub mod cli;
 pub mod codegen;

@@ -19,9 +19,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("check", &["ids", "source", "diag", "syntax", "types", "ir", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir"]),
+    ("autodiff", &["ids", "source", "diag", "types", "ir", "passes"]),
     ("codegen", &["ids", "source", "diag", "types", "ir", "codegen::abi"]),
     ("run", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi"]),
-    ("driver", &["ids", "source", "diag", "types", "ir", "syntax", "library", "check", "lower", "passes", "codegen"]),
+    (
+        "driver",
+        &[
+            "ids", "source", "diag", "types", "ir", "syntax", "library", "check", "lower", "passes", "autodiff",
+            "codegen",
+        ],
+    ),
     ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver"]),
     // The two roots.
     ("lib", &[]),

@@ -57,14 +57,36 @@ pub mod descriptor {
     pub const FLAGS: u32 = 52;
 }
 
-/// The name of a kernel's device entry.
-pub fn device_entry(kernel: &str) -> String {
-    format!("{kernel}_cuda_kernel_forward")
+/// Which of a kernel's entries a function is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Phase {
+    /// What the user wrote.
+    Forward,
+    /// The same, and it records what the backward entry can't find in memory any more.
+    Augmented,
+    /// Takes the arguments, then the adjoint of each, then the tape buffers.
+    Backward,
 }
 
-/// The name of a kernel's host entry.
-pub fn host_entry(kernel: &str) -> String {
-    format!("{kernel}_cpu_kernel_forward")
+impl Phase {
+    /// The word at the end of entry names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Phase::Forward => "forward",
+            Phase::Augmented => "augmented",
+            Phase::Backward => "backward",
+        }
+    }
+}
+
+/// The name of a kernel's device entry; `kernel` is its name in the source.
+pub fn device_entry(kernel: &str, phase: Phase) -> String {
+    format!("{kernel}_cuda_kernel_{}", phase.name())
+}
+
+/// The name of a kernel's host entry; `kernel` is its name in the source.
+pub fn host_entry(kernel: &str, phase: Phase) -> String {
+    format!("{kernel}_cpu_kernel_{}", phase.name())
 }
 
 /// Byte offset of each host argument in the argument struct, and the struct's layout.

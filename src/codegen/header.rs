@@ -108,7 +108,8 @@ fn kernel_text(kernel: &Function, structs: &StructTable) -> String {
         fields.push((name, kernel.ty(param)));
     }
     let name = identifier(&kernel.name);
-    let (host, device) = (abi::host_entry(&kernel.name), abi::device_entry(&kernel.name));
+    let (host, device) =
+        (abi::host_entry(&kernel.source_name, kernel.phase), abi::device_entry(&kernel.source_name, kernel.phase));
     let mut out = struct_text(&format!("{name}_args"), &fields, &offsets, layout, structs);
     let _ = write!(
         out,

@@ -112,7 +112,10 @@ fn kernel(kernel: &Function, structs: &StructTable, used: &mut BTreeMap<String, 
     Kernel {
         name: kernel.name.clone(),
         rank: if let FunctionKind::Kernel { rank } = kernel.kind { rank } else { 1 },
-        entries: Entries { cuda_forward: abi::device_entry(&kernel.name), cpu_forward: abi::host_entry(&kernel.name) },
+        entries: Entries {
+            cuda_forward: abi::device_entry(&kernel.source_name, kernel.phase),
+            cpu_forward: abi::host_entry(&kernel.source_name, kernel.phase),
+        },
         args_size: layout.size,
         args_align: layout.align,
         params: params.collect(),

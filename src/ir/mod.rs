@@ -47,8 +47,11 @@
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.
 
+use std::collections::BTreeMap;
+
 use smallvec::SmallVec;
 
+pub use crate::codegen::abi::Phase;
 use crate::ids::IdVec;
 use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
@@ -122,11 +125,60 @@ pub struct Function {
     pub cuda_name: Option<String>,
     /// From the built-in library, not from the user's file.
     pub library: bool,
+    /// Which of a kernel's entries this is; `Forward` for device functions.
+    pub phase: Phase,
+    /// How it is differentiated.
+    pub derivative: Derivative,
+    /// The buffers among a kernel's last parameters that the caller provides for keeping values.
+    pub tape: Vec<TapeBuffer>,
+    /// Remarks for readers of the CUDA text, printed above the instruction.
+    pub notes: BTreeMap<InstId, String>,
     pub entry: BlockId,
     pub values: IdVec<ValueId, Value>,
     pub insts: IdVec<InstId, Inst>,
     pub blocks: IdVec<BlockId, Block>,
     pub span: Span,
+}
+
+/// How a function is differentiated.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Derivative {
+    /// Through its body.
+    #[default]
+    Body,
+    /// By a function of this module that someone wrote. Its parameters are those of the differentiated function, then one
+    /// adjoint per array-bearing parameter (the array of adjoints, or the struct of them), then the adjoint of each
+    /// result. Its results are the additions to the adjoints of the parameters that hold floats, in order: all types but
+    /// integers, bool, and arrays. `replay`, if there is one, stands for the function where reverse code computes its
+    /// results again.
+    Rule { adjoint: FuncId, replay: Option<FuncId> },
+    /// It is zero almost everywhere, or is meant to count as zero, for the reason given.
+    Zero(String),
+    /// There is none, for the reason given: active use is an error.
+    None(String),
+}
+
+/// A buffer that keeps values from forward to reverse code: the parameter `param` of a kernel's function, a matrix
+/// `[slot][thread]` of one scalar type, or (`Needed`) one int32.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TapeBuffer {
+    pub param: u32,
+    pub role: TapeRole,
+    /// The slots that a thread needs at most, where compilation can tell.
+    pub slots: Option<u32>,
+    /// What is kept and why, for people.
+    pub reason: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TapeRole {
+    /// Values that the launch overwrites: written by the augmented forward entry, read by the backward entry.
+    Log,
+    /// State of loops: scratch of the backward entry alone.
+    State,
+    /// Receives (by atomic max) the slots that the thread with the most needs. More than there are: the run has failed, and
+    /// what it wrote to gradients means nothing.
+    Needed,
 }
 
 #[derive(Clone, Debug)]
@@ -229,6 +281,9 @@ pub enum Op {
     Extent(ValueId, u8),
     /// bool: the array is not null.
     IsSet(ValueId),
+    /// The array of adjoints that an array's descriptor carries, with the same extents and strides; the null
+    /// array if there is none.
+    Gradient(ValueId),
     /// uint64: the address of the array's first element.
     Address(ValueId),
     /// The sub-array that fixes or cuts the leading dimensions; those not named stay whole.
@@ -487,7 +542,13 @@ impl Op {
         }
         match self {
             Op::Const(_) | Op::Zero | Op::ThreadIndex(_) | Op::BlockDim | Op::LocalArray => {}
-            Op::Unary(_, a) | Op::Cast(a) | Op::Bitcast(a) | Op::Extent(a, _) | Op::IsSet(a) | Op::Address(a) => f(a),
+            Op::Unary(_, a)
+            | Op::Cast(a)
+            | Op::Bitcast(a)
+            | Op::Extent(a, _)
+            | Op::IsSet(a)
+            | Op::Gradient(a)
+            | Op::Address(a) => f(a),
             Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
                 f(a);
                 f(b);

@@ -267,6 +267,7 @@ impl<'a> Printer<'a> {
             Op::BlockDim => "block_dim".to_string(),
             Op::Extent(a, dim) => format!("extent {}, {dim}", v(a)),
             Op::IsSet(a) => format!("is_set {}", v(a)),
+            Op::Gradient(a) => format!("gradient {}", v(a)),
             Op::Address(a) => format!("address {}", v(a)),
             Op::View(a, dims) => {
                 let dims: Vec<String> = dims

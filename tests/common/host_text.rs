@@ -37,7 +37,7 @@ fn build(module: &Module, text: &str, folder: &Path) -> Library {
     }
     assert!(!source.contains("asm("), "inline assembly that the host shim does not know");
     for (_, kernel) in module.kernels() {
-        let entry = device_entry(&kernel.name);
+        let entry = device_entry(&kernel.source_name, kernel.phase);
         source.push_str(&format!(
             "extern \"C\" void call_{entry}(const void *launch, void **args) {{ call({entry}, launch, args); }}\n"
         ));
@@ -70,7 +70,7 @@ fn compare(module: &Module, id: FuncId, kernel: &Function, library: &Library, te
         assert!(outcome.trap.is_none(), "{}: {:?}", kernel.name, outcome.trap);
 
         let mut found = Arguments::new(module, &types, tame);
-        let name = format!("call_{}\0", device_entry(&kernel.name));
+        let name = format!("call_{}\0", device_entry(&kernel.source_name, kernel.phase));
         // SAFETY: `build` generated an entry of this type; its arguments have the layouts that `abi` states.
         unsafe {
             let entry: Symbol<unsafe extern "C" fn(*const LaunchBounds, *mut *mut c_void)> =

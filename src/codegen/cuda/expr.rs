@@ -138,6 +138,12 @@ impl Translator<'_> {
                 Type::Local(_) => Expr::atom("true"),
                 _ => Expr::infix(Infix::Ne, self.value(*array)?.member("data"), Expr::atom("nullptr")),
             },
+            Op::Gradient(array) => {
+                if let Type::Array(ty) = self.function.ty(*array) {
+                    self.prelude.array_member(ty.element, ty.ndim, ArrayMember::Gradient, &self.shared.module.structs);
+                }
+                Expr::Method(Box::new(self.value(*array)?), "gradient", Vec::new())
+            }
             Op::Address(array) => {
                 self.prelude.scalar(Scalar::U64);
                 let array_type = self.function.ty(*array);

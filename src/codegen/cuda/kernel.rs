@@ -9,7 +9,7 @@ use super::tree::{Stmt, Var};
 use super::types::type_name;
 use super::{Shared, names, place, print};
 use crate::codegen::abi;
-use crate::ir::FuncId;
+use crate::ir::{FuncId, Function};
 use crate::types::StructTable;
 
 /// A variable's name and type, for the printer.
@@ -54,7 +54,7 @@ pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Resul
         .map(|&var| declare(&body.vars[var.0 as usize], &names[var.0 as usize], true, structs))
         .collect();
     Ok(match body.thread {
-        Some(thread) => kernel(&function.name, &body, thread, &params, &named),
+        Some(thread) => kernel(function, &body, thread, &params, &named),
         None => {
             let result = body.returns.map_or("void".to_string(), |ty| type_name(ty, structs));
             let head = format!("static __device__ {result} {}", shared.function_name(id));
@@ -81,8 +81,15 @@ fn replace_returns(list: &mut [Stmt]) {
     }
 }
 
-fn kernel(name: &str, body: &Body, (task, launch): (Var, Var), params: &[String], named: &Named<'_>) -> String {
-    let entry = abi::device_entry(name);
+fn kernel(
+    function: &Function,
+    body: &Body,
+    (task, launch): (Var, Var),
+    params: &[String],
+    named: &Named<'_>,
+) -> String {
+    let name = &function.name;
+    let entry = abi::device_entry(&function.source_name, function.phase);
     let (task, launch) = (&named.names[task.0 as usize], &named.names[launch.0 as usize]);
     let mut all = vec![format!("launch_bounds {launch}")];
     all.extend_from_slice(params);

@@ -23,6 +23,8 @@ pub enum ArrayMember {
     Fix,
     /// `x.slice(d, start, stop, step)`
     Slice,
+    /// `x.gradient()`: the array of adjoints behind `grad`.
+    Gradient,
 }
 
 #[derive(Default)]
@@ -304,6 +306,13 @@ fn array_struct(rank: u8, members: &BTreeSet<ArrayMember>) -> String {
                  part.shape[d] = stop > start ? (stop - start + step - 1) / step : 0;\n        \
                  part.strides[d] = strides[d] * step;\n        \
                  return part;\n    }\n"
+                .to_string(),
+            ArrayMember::Gradient => "    // The array of adjoints; null if there is none.\n    \
+                 __device__ auto gradient() const {\n        \
+                 auto g = *this;\n        \
+                 g.data = grad;\n        \
+                 g.grad = nullptr;\n        \
+                 return g;\n    }\n"
                 .to_string(),
         };
         out.push_str(&text);

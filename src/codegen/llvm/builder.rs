@@ -370,7 +370,7 @@ impl Llvm {
     }
     convert! {
         zext LLVMBuildZExt; sext LLVMBuildSExt; trunc LLVMBuildTrunc; fpext LLVMBuildFPExt; fptrunc LLVMBuildFPTrunc;
-        sitofp LLVMBuildSIToFP; uitofp LLVMBuildUIToFP; bitcast LLVMBuildBitCast; ptr_to_int LLVMBuildPtrToInt;
+        sitofp LLVMBuildSIToFP; uitofp LLVMBuildUIToFP; bitcast LLVMBuildBitCast; ptr_to_int LLVMBuildPtrToInt; int_to_ptr LLVMBuildIntToPtr;
         addrspacecast LLVMBuildAddrSpaceCast;
     }
 

@@ -23,6 +23,7 @@ pub enum LeafKind {
 
 /// Positions in a flattened array: data, gradient, extents, strides.
 pub const ARRAY_DATA: usize = 0;
+pub const ARRAY_GRAD: usize = 1;
 pub const ARRAY_SHAPE: usize = 2;
 
 /// Position of the strides in a flattened array of `ndim` dimensions.

@@ -173,7 +173,8 @@ impl KernelEntry {
 
     fn define_entry(&self, state: &mut ModuleState, rows: Func) {
         let ll = state.ll;
-        let name = abi::host_entry(&state.ir.functions[self.kernel].name);
+        let kernel = &state.ir.functions[self.kernel];
+        let name = abi::host_entry(&kernel.source_name, kernel.phase);
         let (i64, ptr) = (ll.i64(), ll.ptr(0));
         let made = ll.add_function(&name, ll.void(), &[ptr, ptr, i64, i64, ptr], false);
         ll.add_attribute(made, Place::Function, Attribute::Flag("nounwind"));

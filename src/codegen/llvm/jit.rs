@@ -44,7 +44,8 @@ impl HostModule {
             let library = LLVMOrcLLJITGetMainJITDylib(host.jit);
             check(LLVMOrcLLJITAddObjectFile(host.jit, library, buffer))?;
             for &kernel in kernels {
-                let name = c_string(&abi::host_entry(&module.functions[kernel].name));
+                let name =
+                    c_string(&abi::host_entry(&module.functions[kernel].source_name, module.functions[kernel].phase));
                 let mut address = 0;
                 check(LLVMOrcLLJITLookup(host.jit, &mut address, name.as_ptr()))?;
                 if address == 0 {

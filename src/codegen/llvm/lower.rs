@@ -451,6 +451,7 @@ impl<'s, 'a> Lower<'s, 'a> {
                 smallvec![extent]
             }
             Op::IsSet(array) => smallvec![self.is_set(frame, *array)],
+            Op::Gradient(array) => self.gradient(frame, *array),
             Op::Address(array) => smallvec![self.ll.ptr_to_int(frame.scalar(*array), self.ll.i64())],
             Op::View(array, dims) => self.view(frame, *array, dims, inst.span),
             Op::LocalArray => result_ty.map(|ty| self.local_array(ty)).unwrap_or_default(),

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use super::SiteKind;
 use super::builder::{IntCompare, Val};
 use super::control::Join;
-use super::flatten::{self, ARRAY_DATA, ARRAY_SHAPE, Leaf, LeafKind};
+use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind};
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::codegen::abi::descriptor;
 use crate::ir::{Inst, Path, Step, ValueId, ViewIndex};
@@ -100,6 +100,21 @@ impl<'a> Lower<'_, 'a> {
     pub fn is_set(&self, frame: &Frame<'a>, array: ValueId) -> Val {
         let address = self.ll.ptr_to_int(frame.scalar(array), self.ll.i64());
         self.ll.icmp(IntCompare::Ne, address, self.ll.const_i64(0))
+    }
+
+    /// The array behind the descriptor's adjoint pointer: without one, nothing is inside its extents.
+    pub fn gradient(&mut self, frame: &Frame<'a>, array: ValueId) -> Scalars {
+        let ll = self.ll;
+        let Type::Array(ty) = frame.ty(array) else { return frame.get(array).clone() };
+        let scalars = frame.get(array).clone();
+        let grad = scalars[ARRAY_GRAD];
+        let exists = ll.icmp(IntCompare::Ne, grad, ll.const_i64(0));
+        let mut made = smallvec![ll.int_to_ptr(grad, ll.ptr(self.target.array_space())), ll.const_i64(0)];
+        for (n, &scalar) in scalars.iter().enumerate().skip(ARRAY_SHAPE) {
+            let is_extent = n < ARRAY_SHAPE + usize::from(ty.ndim);
+            made.push(if is_extent { ll.select(exists, scalar, ll.const_i32(0)) } else { scalar });
+        }
+        made
     }
 
     pub fn local_array(&mut self, ty: Type) -> Scalars {

@@ -115,7 +115,8 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
             Passing::Bytes(_) => ll.ptr(0),
         })
         .collect();
-    let made = ll.add_function(&abi::device_entry(&function.name), ll.void(), &llvm_types, false);
+    let made =
+        ll.add_function(&abi::device_entry(&function.source_name, function.phase), ll.void(), &llvm_types, false);
     ll.set_ptx_kernel(made);
     for (n, p) in passing.iter().enumerate() {
         if let Passing::Bytes(layout) = p {

@@ -206,6 +206,10 @@ pub(super) enum Code {
         to: u32,
         array: u32,
     },
+    Gradient {
+        to: u32,
+        array: u32,
+    },
     View {
         to: u32,
         array: u32,

@@ -288,6 +288,7 @@ impl<'m, 't> Compiler<'m, 't> {
                 _ => Code::Extent { to, array: self.slot(*array), dim: *dim },
             },
             Op::IsSet(array) => Code::IsSet { to, array: self.slot(*array) },
+            Op::Gradient(array) => Code::Gradient { to, array: self.slot(*array) },
             // The descriptor's first word is the address.
             Op::Address(array) => {
                 let list = Box::new([Move { from: self.slot(*array), to, count: 1 }]);

@@ -121,10 +121,24 @@ impl Steps {
     }
 }
 
+/// An array descriptor: two pointers and ten words of 32 bits.
+const DESCRIPTOR_SLOTS: usize = 7;
+
 /// The 32-bit words of a descriptor after its two pointers: extents, strides, rank, flags.
 #[inline]
 fn descriptor_word(frame: &[u64], array: u32, n: u32) -> i32 {
     (frame[(array + 2 + n / 2) as usize] >> (32 * (n % 2))) as i32
+}
+
+/// The descriptor of the adjoints: without any, nothing is inside its extents.
+fn gradient(frame: &mut [u64], to: usize, array: usize) {
+    let grad = frame[array + 1];
+    if grad == 0 {
+        frame[to..to + DESCRIPTOR_SLOTS].fill(0);
+    } else {
+        frame.copy_within(array + 2..array + DESCRIPTOR_SLOTS, to + 2);
+        (frame[to], frame[to + 1]) = (grad, 0);
+    }
 }
 
 const EXTENT: u32 = 0;
@@ -357,6 +371,7 @@ impl<'p> Machine<'p, '_, '_> {
                 frame[*to as usize] = descriptor_word(frame, *array, EXTENT + u32::from(*dim)) as u64;
             }
             Code::IsSet { to, array } => frame[*to as usize] = u64::from(frame[*array as usize] != 0),
+            Code::Gradient { to, array } => gradient(frame, *to as usize, *array as usize),
             Code::View { to, array, ndim, dims, span } => self.view(frame, *to, *array, *ndim, dims, *span),
             Code::LocalArray { to, offset, bytes } => {
                 let address = local + offset;
@@ -476,7 +491,7 @@ impl<'p> Machine<'p, '_, '_> {
         }
         if let Some((dim, index, extent)) = failed {
             self.out_of_bounds(span, dim as usize, index, i64::from(extent));
-            frame[to as usize..to as usize + 7].fill(0);
+            frame[to as usize..to as usize + DESCRIPTOR_SLOTS].fill(0);
             return;
         }
         let pointer = |p: u64| if p == 0 { 0 } else { p.wrapping_add(offset as u64) };

@@ -105,6 +105,7 @@ impl<'t> Parser<'t> {
                 Op::Extent(array, self.number()?)
             }
             "is_set" => Op::IsSet(self.value()?),
+            "gradient" => Op::Gradient(self.value()?),
             "address" => Op::Address(self.value()?),
             "view" => {
                 let array = self.value()?;

@@ -165,6 +165,11 @@ impl Typing<'_> {
                 check(matches!(self.ty(*a), Type::Array(_)), "the operand is not an array")?;
                 one(if matches!(op, Op::IsSet(_)) { BOOL } else { U64 })
             }
+            Op::Gradient(a) => {
+                self.array(*a)?;
+                check(matches!(self.ty(*a), Type::Array(_)), "the operand is not an array")?;
+                one(self.ty(*a))
+            }
             Op::View(a, dims) => self.view(*a, dims),
             Op::LocalArray => {
                 check(matches!(given()?, Type::Local(_)), "the result is not a local array")?;
