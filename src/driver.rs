@@ -17,7 +17,7 @@ pub use timings::Timings;
 use crate::check::{self, Checked};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
-use crate::ir::{self, Module};
+use crate::ir::{self, Module, Phase};
 use crate::source::{FileId, SourceFile, SourceMap, Span};
 use crate::syntax::{self, ast};
 use crate::{lower, passes};
@@ -128,7 +128,8 @@ impl Compilation {
         match found {
             Ok(module) => match ir::verify::verify(&module) {
                 Ok(()) => {
-                    self.kernels = module.kernels().map(|(_, kernel)| kernel.name.clone()).collect();
+                    let forward = module.kernels().filter(|(_, kernel)| kernel.phase == Phase::Forward);
+                    self.kernels = forward.map(|(_, kernel)| kernel.source_name.clone()).collect();
                     self.declared = self.kernels.clone();
                     self.module = module;
                 }

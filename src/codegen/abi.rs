@@ -69,6 +69,8 @@ pub enum Phase {
 }
 
 impl Phase {
+    pub const ALL: [Phase; 3] = [Phase::Forward, Phase::Augmented, Phase::Backward];
+
     /// The word at the end of entry names.
     pub fn name(self) -> &'static str {
         match self {

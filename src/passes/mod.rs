@@ -45,7 +45,7 @@ pub fn simplify(module: &mut Module) {
             }
         }
     }
-    let kernels: Vec<String> = module.kernels().map(|(_, kernel)| kernel.name.clone()).collect();
+    let kernels: Vec<String> = module.kernels().map(|(_, kernel)| kernel.source_name.clone()).collect();
     // A module without kernels is a library: all of it is wanted.
     if !kernels.is_empty() {
         select(module, &kernels);
