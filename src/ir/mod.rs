@@ -222,6 +222,17 @@ impl TapeRole {
     }
 }
 
+/// What a parameter of a kernel's entry is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParamRole {
+    /// The user's.
+    Argument,
+    /// The adjoint of argument `n`.
+    Adjoint(usize),
+    /// A buffer that keeps values: entry `n` of [`Function::tape`].
+    Tape(usize),
+}
+
 #[derive(Clone, Debug)]
 pub struct Value {
     pub ty: Type,
@@ -665,6 +676,25 @@ impl Function {
 
     pub fn params(&self) -> &[ValueId] {
         &self.blocks[self.entry].params
+    }
+
+    /// What parameter `n` of a kernel's entry is for: backward entries take the arguments, as many adjoints, then the tape
+    /// buffers.
+    pub fn param_role(&self, n: usize) -> ParamRole {
+        if let Some(at) = self.tape.iter().position(|buffer| buffer.param as usize == n) {
+            return ParamRole::Tape(at);
+        }
+        let arguments = self.params().len().saturating_sub(self.tape.len()) / 2;
+        match self.phase {
+            Phase::Backward if n >= arguments => ParamRole::Adjoint(n - arguments),
+            _ => ParamRole::Argument,
+        }
+    }
+
+    /// The name of parameter `n`, as interfaces show it.
+    pub fn param_name(&self, n: usize) -> String {
+        let name = self.params().get(n).and_then(|&p| self.values[p].name.clone());
+        name.unwrap_or_else(|| format!("arg{n}"))
     }
 
     pub fn ty(&self, value: ValueId) -> Type {
