@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::check::pattern::{Bindings, Pattern};
 use crate::check::gradient::Rule;
+use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId};
 use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord, cast_name};
 use crate::check::{Checker, Definition, InstanceArg};
@@ -307,12 +307,9 @@ impl<'c, 'a> Body<'c, 'a> {
                 format!("this function returns {} values", types.len()),
                 "assign them to as many variables",
             ),
-            Operand::Adjoint => self.error(
-                Code::E0304,
-                span,
-                "`wp.adjoint` is used as a value",
-                "name a parameter: `wp.adjoint[x]`",
-            ),
+            Operand::Adjoint => {
+                self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")
+            }
             Operand::Function(name) => self.error(
                 Code::E0404,
                 span,

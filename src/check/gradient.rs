@@ -166,10 +166,13 @@ impl Checker<'_> {
         {
             let place = of.definition.ast.name.span;
             self.report(
-                Diagnostic::new(Code::E0622, format!("AD-CUSTOM: this gradient does not take the arguments of `{name}`"))
-                    .label(rule.ast.name.span, "its first parameters differ")
-                    .label(place, format!("`{name}` is defined here"))
-                    .help("repeat the function's parameters, then add one adjoint per returned value"),
+                Diagnostic::new(
+                    Code::E0622,
+                    format!("AD-CUSTOM: this gradient does not take the arguments of `{name}`"),
+                )
+                .label(rule.ast.name.span, "its first parameters differ")
+                .label(place, format!("`{name}` is defined here"))
+                .help("repeat the function's parameters, then add one adjoint per returned value"),
             );
             return broken;
         }
@@ -211,7 +214,10 @@ impl Checker<'_> {
         Err(self.report(
             Diagnostic::new(
                 Code::E0622,
-                format!("AD-CUSTOM: the last parameters of this gradient are the adjoints of what `{}` returns", name.text),
+                format!(
+                    "AD-CUSTOM: the last parameters of this gradient are the adjoints of what `{}` returns",
+                    name.text
+                ),
             )
             .label(at, format!("{} here", count(extra.len(), "adjoint")))
             .label(name.span, format!("`{}` returns {wanted}", name.text)),
@@ -451,7 +457,8 @@ impl<'a> Body<'_, 'a> {
             ExprKind::Part { base, .. } => &base.kind,
             kind => kind,
         };
-        matches!(local, ExprKind::Local(id) if shadows.contains(id) && matches!(root.ty, Type::Array(_))).then_some(root)
+        matches!(local, ExprKind::Local(id) if shadows.contains(id) && matches!(root.ty, Type::Array(_)))
+            .then_some(root)
     }
 
     /// An access to an element of an array; where the array may be null, zero instead of it.

@@ -40,8 +40,22 @@ use scope::Global;
 pub use tree::Checked;
 use value::{FunctionName, Operand, Reported, Res};
 
+/// What is wanted of [`check()`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
+    /// gradients are checked in any case.
+    pub backward: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { backward: true }
+    }
+}
+
 /// Checks every kernel and function of a file. What has errors is reported and left out of the result.
-pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
+pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
     let syntax_errors =
         diagnostics.iter().filter(|d| d.level == crate::diag::Level::Error).filter_map(|d| d.span()).collect();
     let mut checker = Checker {
@@ -84,7 +98,7 @@ pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnos
         }
     }
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
-    checker.derive(differentiated);
+    checker.derive(options.backward && differentiated);
     Checked { structs: checker.structs, functions: checker.functions, kernels }
 }
 

@@ -25,6 +25,8 @@ pub enum Decision {
     Rule,
     /// Its body is differentiated.
     Body,
+    /// It is an IR operation that differentiation knows, for its float types.
+    Operation,
     /// Zero almost everywhere, for the reason given.
     Zero(String),
     /// There is none, for the reason given.
@@ -32,6 +34,10 @@ pub enum Decision {
     /// Not decided: such an entry does not load.
     Missing,
 }
+
+/// The IR operations with a derivative.
+const DIFFERENTIATED_OPS: &[&str] =
+    &["add", "sub", "mul", "div", "neg", "abs", "sqrt", "min", "max", "copy_sign", "fma", "select", "cast"];
 
 /// One overload of a built-in.
 #[derive(Debug)]
@@ -178,6 +184,7 @@ impl Entry {
         let decision = decision.unwrap_or(match (&op, has_rule) {
             (_, true) => Decision::Rule,
             (None, false) => Decision::Body,
+            (Some(op), false) if DIFFERENTIATED_OPS.contains(&op.as_str()) => Decision::Operation,
             (Some(_), false) => Decision::Missing,
         });
         Entry { function, op, cuda, decision }
