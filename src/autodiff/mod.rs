@@ -26,6 +26,9 @@
 //! The adjoint of a kernel's array parameter `x` is the array in the adjoint parameter `adj_x`, or when that is null the
 //! one behind `x`'s own gradient pointer; when both are null, `x` has no gradient and nothing is written for it.
 
+pub mod floats;
+pub mod jvp;
+
 use crate::diag::Diagnostics;
 use crate::ir::Module;
 
