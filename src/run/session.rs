@@ -149,7 +149,8 @@ impl<'a> Session<'a> {
         let executable = match self.executables.get(&key) {
             Some(executable) => executable.clone(),
             None => {
-                let executable = Rc::new(device::prepare(module, id, self.options.device, self.options.checked)?);
+                let executable =
+                    Rc::new(device::prepare(module, id, self.options.device, self.options.checked, false)?);
                 self.executables.insert(key, executable.clone());
                 executable
             }
