@@ -39,8 +39,12 @@ impl Body<'_, '_> {
                 );
             }
         };
-        // A constant keeps its full precision on the way to its type.
-        if let Operand::Const(c) = operand {
+        // A constant keeps its full precision on the way to its type, and so does a variable that holds a literal.
+        let literal = match operand {
+            Operand::Value(value) => self.literal(value).map(Operand::Const),
+            _ => None,
+        };
+        if let Operand::Const(c) = literal.as_ref().unwrap_or(operand) {
             let number = match c.scalar {
                 Some(_) => c.expr(span).as_number().unwrap_or(c.number),
                 None => c.number,
@@ -188,7 +192,11 @@ impl Body<'_, '_> {
         // One scalar fills a vector or matrix; one composite of the same shape converts.
         let mut values = Vec::new();
         for arg in given {
-            let value = match &arg.operand {
+            let literal = match &arg.operand {
+                Operand::Value(value) => self.literal(value).map(Operand::Const),
+                _ => None,
+            };
+            let value = match literal.as_ref().unwrap_or(&arg.operand) {
                 // Numbers in constructors take the component type, whatever kind they are.
                 Operand::Const(c) if c.scalar.is_none() => c.expr_as(scalar, arg.span),
                 other => self.materialize(other.clone(), arg.span)?,
@@ -298,7 +306,7 @@ impl Body<'_, '_> {
     }
 
     /// All scalars of a value, row by row.
-    fn scalars_of(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
+    pub fn scalars_of(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
         let steps = value.ty.step_count(&self.c.structs);
         if steps == 0 {
             out.push(value);

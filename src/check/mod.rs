@@ -2,6 +2,7 @@
 //!
 //! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
+//! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
@@ -12,11 +13,14 @@ mod builtin;
 mod call;
 mod construct;
 mod expr;
+mod known;
+mod local_array;
 mod loops;
 mod operator;
 mod pattern;
 mod place;
 mod scope;
+mod slice;
 mod stmt;
 mod suggest;
 pub mod tree;
@@ -320,7 +324,7 @@ impl Checker<'_> {
 
     /// The value of a module-level constant expression, by Python's rules.
     pub fn constant(&mut self, expr: &ast::Expr, library: bool) -> Res<Operand> {
-        Body::constant(self, expr, library, HashMap::new())
+        Body::constant(self, expr, library, HashMap::new(), IdVec::new())
     }
 }
 
