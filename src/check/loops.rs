@@ -209,8 +209,10 @@ impl Body<'_, '_> {
         };
         let (start, end, step) = (number(&range.start)?, number(&range.end)?, number(&range.step)?);
         let inside = |k: &i128| if step > 0 { *k < end } else { *k > end };
-        let turns: Vec<i128> =
-            std::iter::successors(Some(start), |k| Some(k + step)).take_while(inside).take(MAX_STATIC_TURNS + 1).collect();
+        let turns: Vec<i128> = std::iter::successors(Some(start), |k| Some(k + step))
+            .take_while(inside)
+            .take(MAX_STATIC_TURNS + 1)
+            .collect();
         (turns.len() <= MAX_STATIC_TURNS).then_some(turns)
     }
 
@@ -227,7 +229,9 @@ impl Body<'_, '_> {
 fn leaves_or_assigns(body: &[ast::Stmt], name: &str) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         ast::StmtKind::Break => true,
-        ast::StmtKind::If { then, otherwise, .. } => leaves_or_assigns(then, name) || leaves_or_assigns(otherwise, name),
+        ast::StmtKind::If { then, otherwise, .. } => {
+            leaves_or_assigns(then, name) || leaves_or_assigns(otherwise, name)
+        }
         ast::StmtKind::For { body, otherwise, .. } | ast::StmtKind::While { body, otherwise, .. } => {
             leaves_or_assigns(body, name) || leaves_or_assigns(otherwise, name)
         }
@@ -239,4 +243,3 @@ fn leaves_or_assigns(body: &[ast::Stmt], name: &str) -> bool {
 fn mentions_static(text: &str) -> bool {
     text.contains("static(")
 }
-

@@ -379,7 +379,8 @@ impl Body<'_, '_> {
         let fixed = dims.iter().filter(|d| matches!(d, ViewIndex::At(_))).count();
         let whole = usize::from(self.rank_of(array.ty));
         if fixed == whole {
-            let index = dims.into_iter().filter_map(|d| if let ViewIndex::At(e) = d { Some(e) } else { None }).collect();
+            let index =
+                dims.into_iter().filter_map(|d| if let ViewIndex::At(e) = d { Some(e) } else { None }).collect();
             let kind = ExprKind::Load { array: Box::new(array), index, path: Vec::new() };
             return Ok(Expr::new(kind, ty.element.into(), span));
         }
