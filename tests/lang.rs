@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use kc::diag::render::{Format, Style, render_all};
 use kc::diag::{Code, Diagnostic};
-use kc::driver::{Compilation, guard};
+use kc::driver::{Compilation, Request, guard};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
@@ -152,7 +152,7 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
 }
 
 fn check(program: String) -> Result<(Compilation, Vec<Diagnostic>), String> {
-    let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program))
+    let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program, &Request::default()))
         .map_err(|fault| format!("kc failed at {}: {}", fault.place, fault.message))?;
     let findings = std::mem::take(&mut compilation.diagnostics).into_sorted();
     Ok((compilation, findings))

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Exit, FormatArg, Report, output};
+use super::{Exit, FormatArg, GradientArgs, Report, output};
 use crate::diag::render::count;
-use crate::driver::Compilation;
+use crate::driver::{Compilation, Request};
 
 /// Checks kernel files and reports what is wrong, without writing anything.
 #[derive(clap::Args, Debug)]
@@ -13,14 +13,17 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
+    gradients: GradientArgs,
+    #[command(flatten)]
     report: Report,
 }
 
 /// Findings go to standard output: they are what was asked for. The summary goes to standard error.
 pub(super) fn run(args: &Args) -> Exit {
+    let request = Request { kernels: Vec::new(), gradients: args.gradients.options() };
     let mut exit = Exit::Ok;
     for path in &args.files {
-        let compilation = Compilation::check(path);
+        let compilation = Compilation::check(path, &request);
         let kernels = compilation.kernels.clone();
         if compilation.diagnostics.has_errors() {
             exit = Exit::Errors;

@@ -259,7 +259,7 @@ fn report(error: &Diagnostic, sources: &SourceMap) {
 
 /// The front half of the compiler, from a file to IR.
 fn compile(path: &Path) -> Program {
-    let compilation = driver::Compilation::load(path);
+    let compilation = driver::Compilation::load(path, &driver::Request::default());
     Program {
         module: compilation.module,
         sources: compilation.sources,

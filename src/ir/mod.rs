@@ -114,9 +114,9 @@ pub struct ResultInfo {
 
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// Unique in the module, and a C identifier: `dot_vec3f`. A kernel's name is its source name.
+    /// Unique in the module, and a C identifier: `dot_vec3f`. A forward kernel's name is its source name.
     pub name: String,
-    /// As the user or the library wrote it: `dot`.
+    /// As the user or the library wrote it: `dot`. All entries of a kernel have the kernel's.
     pub source_name: String,
     pub kind: FunctionKind,
     /// `ByRef` results come after the `Return` ones.
@@ -156,6 +156,32 @@ pub enum Derivative {
     Zero(String),
     /// There is none, for the reason given: active use is an error.
     None(String),
+    /// This function itself is the adjoint of another one, with the signature of a [`Derivative::Rule`]; `autodiff` writes
+    /// its body, which gives zeros until then.
+    AdjointOf(FuncId),
+}
+
+impl Derivative {
+    /// The functions it names.
+    pub fn functions_mut(&mut self) -> impl Iterator<Item = &mut FuncId> {
+        match self {
+            Derivative::Rule { adjoint, replay } => [Some(adjoint), replay.as_mut()],
+            Derivative::AdjointOf(of) => [Some(of), None],
+            Derivative::Body | Derivative::Zero(_) | Derivative::None(_) => [None, None],
+        }
+        .into_iter()
+        .flatten()
+    }
+
+    pub fn functions(&self) -> impl Iterator<Item = FuncId> {
+        match *self {
+            Derivative::Rule { adjoint, replay } => [Some(adjoint), replay],
+            Derivative::AdjointOf(of) => [Some(of), None],
+            Derivative::Body | Derivative::Zero(_) | Derivative::None(_) => [None, None],
+        }
+        .into_iter()
+        .flatten()
+    }
 }
 
 /// A buffer that keeps values from forward to reverse code: the parameter `param` of a kernel's function, a matrix
@@ -170,7 +196,7 @@ pub struct TapeBuffer {
     pub reason: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TapeRole {
     /// Values that the launch overwrites: written by the augmented forward entry, read by the backward entry.
     Log,
@@ -179,6 +205,30 @@ pub enum TapeRole {
     /// Receives (by atomic max) the slots that the thread with the most needs. More than there are: the run has failed, and
     /// what it wrote to gradients means nothing.
     Needed,
+}
+
+impl TapeRole {
+    pub const ALL: [TapeRole; 3] = [TapeRole::Log, TapeRole::State, TapeRole::Needed];
+
+    /// The word in IR text and metadata.
+    pub fn name(self) -> &'static str {
+        match self {
+            TapeRole::Log => "log",
+            TapeRole::State => "state",
+            TapeRole::Needed => "needed",
+        }
+    }
+}
+
+/// What a parameter of a kernel's entry is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParamRole {
+    /// The user's.
+    Argument,
+    /// The adjoint of argument `n`.
+    Adjoint(usize),
+    /// A buffer that keeps values: entry `n` of [`Function::tape`].
+    Tape(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -627,6 +677,25 @@ impl Function {
         &self.blocks[self.entry].params
     }
 
+    /// What parameter `n` of a kernel's entry is for: backward entries take the arguments, as many adjoints, then the tape
+    /// buffers.
+    pub fn param_role(&self, n: usize) -> ParamRole {
+        if let Some(at) = self.tape.iter().position(|buffer| buffer.param as usize == n) {
+            return ParamRole::Tape(at);
+        }
+        let arguments = self.params().len().saturating_sub(self.tape.len()) / 2;
+        match self.phase {
+            Phase::Backward if n >= arguments => ParamRole::Adjoint(n - arguments),
+            _ => ParamRole::Argument,
+        }
+    }
+
+    /// The name of parameter `n`, as interfaces show it.
+    pub fn param_name(&self, n: usize) -> String {
+        let name = self.params().get(n).and_then(|&p| self.values[p].name.clone());
+        name.unwrap_or_else(|| format!("arg{n}"))
+    }
+
     pub fn ty(&self, value: ValueId) -> Type {
         self.values[value].ty
     }
@@ -666,8 +735,14 @@ impl Function {
 }
 
 impl Module {
+    /// All entries of all kernels: see [`Function::phase`].
     pub fn kernels(&self) -> impl Iterator<Item = (FuncId, &Function)> {
         self.functions.iter().filter(|(_, f)| f.is_kernel())
+    }
+
+    /// The entry of a kernel, by its name in the source.
+    pub fn entry(&self, kernel: &str, phase: Phase) -> Option<FuncId> {
+        self.kernels().find(|(_, f)| f.source_name == kernel && f.phase == phase).map(|(id, _)| id)
     }
 
     pub fn find(&self, name: &str) -> Option<FuncId> {

@@ -40,6 +40,7 @@ pub fn parse(text: &str) -> Parsed<Module> {
         module: Module::default(),
         structs: HashMap::new(),
         calls: Vec::new(),
+        derivatives: Vec::new(),
         function: empty_function(),
         values: HashMap::new(),
         depth: 0,
@@ -80,6 +81,15 @@ struct PendingCall {
     line: u32,
 }
 
+/// A function's derivative as written.
+struct PendingDerivative {
+    function: FuncId,
+    /// `adjoint` and `replay`, or `adjoint_of`.
+    names: Vec<String>,
+    is_adjoint: bool,
+    line: u32,
+}
+
 struct Parser<'t> {
     tokens: Vec<Token<'t>>,
     at: usize,
@@ -87,6 +97,7 @@ struct Parser<'t> {
     /// By the name that types show.
     structs: HashMap<String, StructId>,
     calls: Vec<PendingCall>,
+    derivatives: Vec<PendingDerivative>,
     /// The function in progress and its values by name.
     function: Function,
     values: HashMap<&'t str, ValueId>,
@@ -210,10 +221,22 @@ impl<'t> Parser<'t> {
                 }
             }
         }
-        for call in std::mem::take(&mut self.calls) {
-            let Some(callee) = self.module.find(&call.callee) else {
-                return Err(ParseError { line: call.line, message: format!("no function `@{}`", call.callee) });
+        let find = |module: &Module, name: &str, line| {
+            module.find(name).ok_or_else(|| ParseError { line, message: format!("no function `@{name}`") })
+        };
+        for pending in std::mem::take(&mut self.derivatives) {
+            let ids: Vec<FuncId> =
+                pending.names.iter().map(|name| find(&self.module, name, pending.line)).collect::<Parsed<_>>()?;
+            let derivative = match ids.as_slice() {
+                &[of] if pending.is_adjoint => Derivative::AdjointOf(of),
+                &[adjoint] => Derivative::Rule { adjoint, replay: None },
+                &[adjoint, replay, ..] => Derivative::Rule { adjoint, replay: Some(replay) },
+                [] => continue,
             };
+            self.module.functions[pending.function].derivative = derivative;
+        }
+        for call in std::mem::take(&mut self.calls) {
+            let callee = find(&self.module, &call.callee, call.line)?;
             if let Op::Call(target, _) = &mut self.module.functions[call.caller].insts[call.inst].op {
                 *target = callee;
             }
@@ -274,11 +297,49 @@ impl<'t> Parser<'t> {
         if self.eat_word("cuda") {
             self.function.cuda_name = Some(self.text()?);
         }
+        for phase in [Phase::Augmented, Phase::Backward] {
+            if self.eat_word(phase.name()) {
+                self.function.phase = phase;
+            }
+        }
+        self.derivative()?;
+        if self.eat_word("tape") {
+            self.function.tape = self.list('(', ')', Self::tape_buffer)?;
+        }
         self.braces(entry)?;
         self.line_end()?;
         let function = std::mem::replace(&mut self.function, empty_function());
         self.module.functions.push(function);
         Ok(())
+    }
+
+    fn derivative(&mut self) -> Parsed<()> {
+        let line = self.line();
+        if self.eat_word("zero_gradient") {
+            self.function.derivative = Derivative::Zero(self.text()?);
+        } else if self.eat_word("no_gradient") {
+            self.function.derivative = Derivative::None(self.text()?);
+        } else {
+            let is_adjoint = self.eat_word("adjoint_of");
+            if is_adjoint || self.eat_word("adjoint") {
+                let mut names = vec![self.function_name()?.to_string()];
+                if !is_adjoint && self.eat_word("replay") {
+                    names.push(self.function_name()?.to_string());
+                }
+                let function = FuncId(self.module.functions.len() as u32);
+                self.derivatives.push(PendingDerivative { function, names, is_adjoint, line });
+            }
+        }
+        Ok(())
+    }
+
+    fn tape_buffer(&mut self) -> Parsed<TapeBuffer> {
+        let param = self.number()?;
+        let Some(role) = TapeRole::ALL.into_iter().find(|role| self.eat_word(role.name())) else {
+            return self.expected("`log`, `state` or `needed`");
+        };
+        let slots = if let TokenKind::Number(_) = self.peek() { Some(self.number()?) } else { None };
+        Ok(TapeBuffer { param, role, slots, reason: self.text()? })
     }
 
     fn ty(&mut self) -> Parsed<Type> {

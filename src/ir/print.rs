@@ -16,7 +16,7 @@
 //! }
 //! ```
 //!
-//! A value is shown by its source name, with `.1`, `.2` ... where several share it, or by a number. A nested block that
+//! A line that starts with `#` is a note on the instruction below it. A value is shown by its source name, with `.1`, `.2` ... where several share it, or by a number. A nested block that
 //! ends in `yield` of nothing leaves that line out, and an `else` with nothing but that is left out too.
 
 use std::collections::HashMap;
@@ -101,6 +101,12 @@ fn value_names(function: &Function) -> Vec<String> {
     names
 }
 
+/// `5 log 8 "the old value of x[i]"`
+fn tape_buffer(buffer: &TapeBuffer) -> String {
+    let slots = buffer.slots.map_or(String::new(), |n| format!("{n} "));
+    format!("{} {} {slots}{}", buffer.param, buffer.role.name(), quote(&buffer.reason))
+}
+
 impl<'a> Printer<'a> {
     fn new(module: &'a Module, structs: &'a StructTable, function: &'a Function) -> Self {
         let names = value_names(function);
@@ -136,10 +142,33 @@ impl<'a> Printer<'a> {
         if let Some(name) = &function.cuda_name {
             self.text.push_str(&format!(" cuda {}", quote(name)));
         }
+        if function.phase != Phase::Forward {
+            self.text.push_str(&format!(" {}", function.phase.name()));
+        }
+        self.derivative();
+        if !function.tape.is_empty() {
+            let tape: Vec<String> = function.tape.iter().map(tape_buffer).collect();
+            self.text.push_str(&format!(" tape ({})", tape.join(", ")));
+        }
         self.text.push_str(" {\n");
         self.block(function.entry, 1);
         self.text.push_str("}\n");
         self.text
+    }
+
+    fn derivative(&mut self) {
+        let name = |id: FuncId| self.module.functions.get(id).map_or("?", |f| f.name.as_str());
+        let text = match &self.function.derivative {
+            Derivative::Body => return,
+            Derivative::Rule { adjoint, replay: None } => format!(" adjoint @{}", name(*adjoint)),
+            Derivative::Rule { adjoint, replay: Some(replay) } => {
+                format!(" adjoint @{} replay @{}", name(*adjoint), name(*replay))
+            }
+            Derivative::Zero(reason) => format!(" zero_gradient {}", quote(reason)),
+            Derivative::None(reason) => format!(" no_gradient {}", quote(reason)),
+            Derivative::AdjointOf(of) => format!(" adjoint_of @{}", name(*of)),
+        };
+        self.text.push_str(&text);
     }
 
     fn block(&mut self, block: BlockId, depth: usize) {
@@ -175,6 +204,9 @@ impl<'a> Printer<'a> {
 
     fn inst(&mut self, id: InstId, depth: usize) {
         let function = self.function;
+        if let Some(note) = function.notes.get(&id).filter(|_| self.nested) {
+            note.lines().for_each(|line| self.text.push_str(&format!("{:1$}# {line}\n", "", 2 * depth)));
+        }
         self.text.push_str(&format!("{:1$}", "", 2 * depth));
         let Some(inst) = function.insts.get(id) else {
             self.text.push_str(&format!("?{id}\n"));

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use self::types::{Typing, check, same};
 use super::print::print_inst;
 use super::*;
-use crate::types::{BOOL, MAX_DIMS};
+use crate::types::{BOOL, Element, MAX_DIMS};
 
 /// Checks every rule; the error is one message per violation, with the function and the instruction.
 pub fn verify(module: &Module) -> Result<(), Vec<String>> {
@@ -103,6 +103,27 @@ fn signatures(module: &Module, errors: &mut Vec<String>) {
             }
             if params.iter().any(|ty| matches!(ty, Some(Type::Local(_)))) {
                 error("a kernel's parameter cannot be a local array");
+            }
+        }
+        if function.phase != Phase::Forward && !function.is_kernel() {
+            error("only kernels have entries other than `forward`");
+        }
+        if function.derivative.functions().any(|id| module.functions.get(id).is_none()) {
+            error("its derivative names a function that is not there");
+        }
+        for buffer in &function.tape {
+            let ty = params.get(buffer.param as usize).copied().flatten();
+            let fits = match ty {
+                Some(Type::Array(array)) if buffer.role == TapeRole::Needed => {
+                    array.ndim == 1 && array.element == Element::Scalar(Scalar::I32)
+                }
+                Some(Type::Array(array)) => array.ndim == 2 && matches!(array.element, Element::Scalar(_)),
+                _ => false,
+            };
+            if !fits || function.phase == Phase::Forward {
+                error(
+                    "a tape buffer is a matrix of scalars, or one int32 for `needed`, of an augmented or backward entry",
+                );
             }
         }
         let mut by_ref = HashSet::new();

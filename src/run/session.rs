@@ -11,7 +11,7 @@ use super::launch::{self, Direction, Launch};
 use super::{Result, fail, output};
 use crate::codegen::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, FunctionKind, Module};
+use crate::ir::{FuncId, FunctionKind, Module, Phase};
 use crate::source::SourceMap;
 
 /// How launches are run.
@@ -230,7 +230,8 @@ impl Finished {
 
 /// The kernel called `name`, or the only one. The errors are those of the source where they are the reason.
 pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::result::Result<FuncId, Vec<Diagnostic>> {
-    let kernels: Vec<(FuncId, &str)> = program.module.kernels().map(|(id, f)| (id, f.source_name.as_str())).collect();
+    let forward = program.module.kernels().filter(|(_, f)| f.phase == Phase::Forward);
+    let kernels: Vec<(FuncId, &str)> = forward.map(|(id, f)| (id, f.source_name.as_str())).collect();
     match (name, kernels.as_slice()) {
         (None, &[(id, _)]) => return Ok(id),
         (Some(name), list) => {

@@ -39,6 +39,20 @@ impl<'t> Parser<'t> {
     }
 
     fn inst(&mut self, block: BlockId) -> Parsed<()> {
+        let mut note = String::new();
+        while let TokenKind::Note(line) = self.peek() {
+            self.at += 1;
+            self.line_end()?;
+            note = if note.is_empty() { line.to_string() } else { format!("{note}\n{line}") };
+        }
+        let inst = self.bare_inst(block)?;
+        if !note.is_empty() {
+            self.function.notes.insert(inst, note);
+        }
+        self.line_end()
+    }
+
+    fn bare_inst(&mut self, block: BlockId) -> Parsed<InstId> {
         let mut results = Vec::new();
         if let TokenKind::Value(_) = self.peek() {
             results.push(self.typed()?);
@@ -54,6 +68,7 @@ impl<'t> Parser<'t> {
             let args = self.list('(', ')', Self::value)?;
             let inst = self.push(block, Op::Call(FuncId(0), args.into()), &results)?;
             self.calls.push(PendingCall { caller: FuncId(self.module.functions.len() as u32), inst, callee, line });
+            Ok(inst)
         } else {
             // The ones with blocks apart from `op`, whose large stack frame would be on every level of nesting.
             let op = match word {
@@ -62,9 +77,8 @@ impl<'t> Parser<'t> {
                 "while" => self.while_op()?,
                 _ => self.op(word, results.first().map(|r| r.ty))?,
             };
-            self.push(block, op, &results)?;
+            self.push(block, op, &results)
         }
-        self.line_end()
     }
 
     fn op(&mut self, word: &str, result: Option<Type>) -> Parsed<Op> {

@@ -1,4 +1,4 @@
-//! Tokens of IR text. `//` starts a comment.
+//! Tokens of IR text. `//` starts a comment; `#` a note, which belongs to the instruction on the next line.
 
 use super::{ParseError, Parsed};
 
@@ -11,6 +11,8 @@ pub(super) enum TokenKind<'t> {
     Word(&'t str),
     Number(&'t str),
     Text(String),
+    /// The line after `# `, to its end.
+    Note(&'t str),
     /// A punctuation mark; `>` for `->`.
     Mark(char),
     /// One for any number of line ends.
@@ -25,6 +27,7 @@ impl std::fmt::Display for TokenKind<'_> {
             TokenKind::Function(name) => write!(f, "`@{name}`"),
             TokenKind::Word(text) | TokenKind::Number(text) => write!(f, "`{text}`"),
             TokenKind::Text(_) => write!(f, "a string"),
+            TokenKind::Note(_) => write!(f, "a note"),
             TokenKind::Mark('>') => write!(f, "`->`"),
             TokenKind::Mark(mark) => write!(f, "`{mark}`"),
             TokenKind::LineEnd => write!(f, "the end of the line"),
@@ -59,6 +62,11 @@ pub(super) fn tokens(text: &str) -> Parsed<Vec<Token<'_>>> {
             '/' if rest.starts_with("//") => {
                 length = rest.find('\n').unwrap_or(rest.len());
                 None
+            }
+            '#' => {
+                length = rest.find('\n').unwrap_or(rest.len());
+                let text = &rest[1..length];
+                Some(TokenKind::Note(text.strip_prefix(' ').unwrap_or(text)))
             }
             '-' if rest.starts_with("->") => {
                 length = 2;

@@ -28,6 +28,28 @@ func @nothing() {
   return
 }
 
+func @f(%x: float32) -> (float32) adjoint @adj_f replay @f_again {
+  return %x
+}
+
+func @f_again(%x: float32) -> (float32) zero_gradient "it is a step" {
+  return %x
+}
+
+func @adj_f(%x: float32, %adj_ret: float32) -> (float32) no_gradient "second order" {
+  return %adj_ret
+}
+
+func @grad_f(%x: float32, %adj_ret: float32) -> (float32) adjoint_of @f {
+  # Zero until it is written:
+  # here.
+  return %adj_ret
+}
+
+kernel @again(%x: array(dtype=float32), %adj_x: array(dtype=float32), %kept: array2d(dtype=float32), %steps: array2d(dtype=int32), %needed: array(dtype=int32)) rank 1 source "all" backward tape (2 log 4 "x[i] before \"it\"", 3 state "turns", 4 needed "") {
+  return
+}
+
 kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dtype=Inner), %b: vec(3, bool)) rank 4 {
   %0: bool = const true
   %1: float32 = const nan(0xffc00001)
