@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::check::known::Known;
+use crate::check::gradient::Rule;
 use crate::check::pattern::{Bindings, Pattern};
-use crate::check::tree::{Expr, ExprKind, Function, Local, LocalId};
+use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId};
 use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord, cast_name};
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
@@ -65,10 +66,12 @@ pub(crate) struct Body<'c, 'a> {
     pub returned: Option<LocalArrayType>,
     /// An error was reported in this body.
     pub failed: bool,
+    /// In the body of a gradient rule.
+    pub rule: Option<Rule>,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
-    fn new(c: &'c mut Checker<'a>, mode: Mode, bindings: Bindings) -> Self {
+    pub fn new(c: &'c mut Checker<'a>, mode: Mode, bindings: Bindings) -> Self {
         Body {
             c,
             mode,
@@ -85,6 +88,7 @@ impl<'c, 'a> Body<'c, 'a> {
             out: None,
             returned: None,
             failed: false,
+            rule: None,
         }
     }
 
@@ -165,6 +169,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let returned = if out.is_none() { body.returned } else { None };
         let source_name = definition.ast.name.text.clone();
         let name = source_name.clone();
+        let derivative = if definition.kernel { c.kernel_derivative(definition) } else { Derivative::Body };
         let scalar = results.first().and_then(|ty| ty.scalar_part());
         let cuda_name =
             definition.entry.as_ref().and_then(|entry| entry.cuda.as_ref()).and_then(|names| match scalar {
@@ -181,8 +186,10 @@ impl<'c, 'a> Body<'c, 'a> {
             locals,
             param_count,
             results,
+            accumulators: Vec::new(),
             by_ref,
             out,
+            derivative,
             body: statements,
             span: definition.ast.span,
         };
@@ -265,6 +272,9 @@ impl<'c, 'a> Body<'c, 'a> {
             None => {}
         }
         if self.is_library() {
+            if name == "adjoint" && self.rule.is_some() {
+                return Ok(Operand::Adjoint);
+            }
             if let Some(operand) = self.library_name(name) {
                 return operand;
             }
@@ -355,6 +365,9 @@ impl<'c, 'a> Body<'c, 'a> {
             ),
             Operand::LocalResult(..) => {
                 self.error(Code::E0316, span, "this function returns a local array", "assign it to a variable first")
+            }
+            Operand::Adjoint => {
+                self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")
             }
             Operand::Function(name) => self.error(
                 Code::E0404,
