@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::args::Arguments;
 use super::device::{self, Device, Executable, Job, Trap, TrapKind};
 use super::launch::{self, Direction, Launch};
-use super::{Result, fail, output};
+use super::{Result, fail, gradient, output};
 use crate::codegen::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, FunctionKind, Module, Phase};
@@ -124,10 +124,6 @@ impl<'a> Session<'a> {
     }
 
     fn attempt(&mut self, launch: &Launch, origin: &str, finished: &mut Finished) -> Result<()> {
-        if launch.direction != Direction::Forward {
-            let message = format!("{origin}: gradients are not available yet, and the launch asks for them");
-            return Err(fail(Code::E1103, message));
-        }
         let program = self.program(&launch.source);
         finished.program = Some(program.clone());
         let id = match kernel(&program, &launch.source, launch.kernel.as_deref()) {
@@ -144,21 +140,23 @@ impl<'a> Session<'a> {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
             return Err(fail(Code::E1006, message));
         };
-        let arguments = Arguments::bind(launch, origin, function, &module.structs)?;
-        let key = (launch.source.clone(), id);
-        let executable = match self.executables.get(&key) {
-            Some(executable) => executable.clone(),
-            None => {
-                let executable = Rc::new(device::prepare(module, id, self.options.device, self.options.checked)?);
-                self.executables.insert(key, executable.clone());
-                executable
-            }
+        let mut arguments = Arguments::bind(launch, origin, function, &module.structs)?;
+        let threads = self.options.threads;
+        let mut seconds = 0.0;
+        let mut run = |entry: FuncId, args| {
+            let executable = self.executable(&launch.source, module, entry)?;
+            let start = Instant::now();
+            // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
+            let report = unsafe { executable.run(module, &Job { bounds, args, threads }) };
+            seconds += start.elapsed().as_secs_f64();
+            Ok(report)
         };
-        let job = Job { bounds, args: arguments.block(), threads: self.options.threads };
-        let start = Instant::now();
-        // SAFETY: `bind` made the struct for this kernel; its arrays live in `arguments`, which outlives the run.
-        let report = unsafe { executable.run(module, &job) };
-        finished.seconds = start.elapsed().as_secs_f64();
+        let report = match launch.direction {
+            Direction::Forward => run(id, arguments.block())?,
+            Direction::Backward => gradient::backward(&program, id, &mut arguments, bounds.size, &mut run)?,
+            Direction::Gradient => gradient::gradient(&program, id, &mut arguments, bounds.size, &mut run)?,
+        };
+        finished.seconds = seconds;
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         if let Some(trap) = report.trap {
             let FunctionKind::Kernel { rank } = function.kind else {
@@ -169,6 +167,17 @@ impl<'a> Session<'a> {
         }
         finished.arguments = Some(arguments);
         Ok(())
+    }
+
+    /// An entry made ready to run.
+    fn executable(&mut self, source: &Path, module: &Module, entry: FuncId) -> Result<Rc<Executable>> {
+        let key = (source.to_path_buf(), entry);
+        if let Some(executable) = self.executables.get(&key) {
+            return Ok(executable.clone());
+        }
+        let executable = Rc::new(device::prepare(module, entry, self.options.device, self.options.checked)?);
+        self.executables.insert(key, executable.clone());
+        Ok(executable)
     }
 
     fn write(&mut self, finished: &mut Finished) {
