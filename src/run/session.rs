@@ -38,8 +38,16 @@ pub struct Program {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Compiles the source file at a path.
-pub type Compile<'a> = dyn FnMut(&Path) -> Program + 'a;
+/// What a source file is compiled for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Wanted {
+    pub source: PathBuf,
+    /// With this, only the one kernel and its backward entry; None: the forward entries of all kernels.
+    pub gradient_of: Option<String>,
+}
+
+/// Compiles a source file.
+pub type Compile<'a> = dyn FnMut(&Wanted) -> Program + 'a;
 
 /// How one launch ended.
 #[derive(Default)]
@@ -64,8 +72,8 @@ const KEPT_PROGRAMS: usize = 32;
 pub struct Session<'a> {
     pub options: Options,
     compile: &'a mut Compile<'a>,
-    programs: HashMap<PathBuf, Rc<Program>>,
-    executables: HashMap<(PathBuf, FuncId), Rc<Executable>>,
+    programs: HashMap<Wanted, Rc<Program>>,
+    executables: HashMap<(Wanted, FuncId), Rc<Executable>>,
     /// The results that are already written by this call.
     ids: HashSet<String>,
 }
@@ -109,22 +117,33 @@ impl<'a> Session<'a> {
         finished
     }
 
-    /// The compiled source at `path`.
+    /// The forward entries of the source at `path`.
     pub fn program(&mut self, path: &Path) -> Rc<Program> {
-        if let Some(program) = self.programs.get(path) {
+        self.compiled(&Wanted { source: path.to_path_buf(), gradient_of: None })
+    }
+
+    fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {
+        if let Some(program) = self.programs.get(wanted) {
             return program.clone();
         }
         if self.programs.len() >= KEPT_PROGRAMS {
             self.programs.clear();
             self.executables.clear();
         }
-        let program = Rc::new((self.compile)(path));
-        self.programs.insert(path.to_path_buf(), program.clone());
+        let program = Rc::new((self.compile)(wanted));
+        self.programs.insert(wanted.clone(), program.clone());
         program
     }
 
     fn attempt(&mut self, launch: &Launch, origin: &str, finished: &mut Finished) -> Result<()> {
-        let program = self.program(&launch.source);
+        let mut wanted = Wanted { source: launch.source.clone(), gradient_of: None };
+        let mut program = self.compiled(&wanted);
+        if launch.direction != Direction::Forward
+            && let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref())
+        {
+            wanted.gradient_of = Some(program.module.functions[id].source_name.clone());
+            program = self.compiled(&wanted);
+        }
         finished.program = Some(program.clone());
         let id = match kernel(&program, &launch.source, launch.kernel.as_deref()) {
             Ok(id) => id,
@@ -144,7 +163,7 @@ impl<'a> Session<'a> {
         let threads = self.options.threads;
         let mut seconds = 0.0;
         let mut run = |entry: FuncId, args| {
-            let executable = self.executable(&launch.source, module, entry)?;
+            let executable = self.executable(&wanted, module, entry)?;
             let start = Instant::now();
             // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
             let report = unsafe { executable.run(module, &Job { bounds, args, threads }) };
@@ -170,8 +189,8 @@ impl<'a> Session<'a> {
     }
 
     /// An entry made ready to run.
-    fn executable(&mut self, source: &Path, module: &Module, entry: FuncId) -> Result<Rc<Executable>> {
-        let key = (source.to_path_buf(), entry);
+    fn executable(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Result<Rc<Executable>> {
+        let key = (wanted.clone(), entry);
         if let Some(executable) = self.executables.get(&key) {
             return Ok(executable.clone());
         }
