@@ -98,6 +98,13 @@ codes! {
     E0502 "host-value" "a Python object used inside a kernel";
     E0503 "literal-range" "a number that does not fit its type";
 
+    // 06 gradients
+    W0620 "custom-gradient-misses-argument" "a custom gradient that never writes an argument's adjoint";
+    E0621 "custom-gradient-target" "a custom gradient of something that is no kernel function";
+    E0622 "custom-gradient-signature" "a custom gradient whose parameters do not fit its function";
+    E0623 "replay-signature" "a replay function whose signature differs from its function's";
+    E0624 "no-adjoint" "`wp.adjoint` where there is none";
+
     // 08 back ends
     E0801 "llvm-refused" "LLVM could not compile a kernel";
     E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
