@@ -455,11 +455,14 @@ impl<'a> Lower<'_, 'a> {
                     let (start, stop, step) = (frame.scalar(*start), frame.scalar(*stop), frame.scalar(*step));
                     let byte = ll.mul(ll.sext(start, ll.i64()), ll.sext(stride, ll.i64()));
                     offset = ll.add(offset, byte);
-                    let length = ll.sub(stop, start);
-                    let some = ll.icmp(IntCompare::SignedGt, length, ll.const_i32(0));
-                    // The step is positive; a wrong one must not trap.
-                    let positive = ll.icmp(IntCompare::SignedGt, step, ll.const_i32(0));
-                    let divisor = ll.select(positive, step, ll.const_i32(1));
+                    let zero = ll.const_i32(0);
+                    let falls = ll.icmp(IntCompare::SignedLt, step, zero);
+                    let length = ll.select(falls, ll.sub(start, stop), ll.sub(stop, start));
+                    let some = ll.icmp(IntCompare::SignedGt, length, zero);
+                    let pace = ll.select(falls, ll.sub(zero, step), step);
+                    // The step is not 0; a wrong one must not trap.
+                    let moves = ll.icmp(IntCompare::Ne, pace, zero);
+                    let divisor = ll.select(moves, pace, ll.const_i32(1));
                     let count = ll.add(ll.udiv(ll.sub(length, ll.const_i32(1)), divisor), ll.const_i32(1));
                     extents.push(ll.select(some, count, ll.const_i32(0)));
                     strides.push(ll.mul(stride, step));
