@@ -56,7 +56,7 @@ fn check(name: &str) -> Result<(), Failed> {
     let compilation = compile(&instances, true)?;
     let module = &compilation.module;
     let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-    let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native };
+    let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
     let host = HostModule::compile(module, &kernels, &options).map_err(|error| error.to_string())?;
     for instance in &instances {
         let forward = find(module, &instance.kernel, Phase::Forward)?;
@@ -153,7 +153,8 @@ fn cuda_text_of_all() -> Result<(), Failed> {
     let instances: Vec<Instance> = Library::public_names().flat_map(all_instances).collect();
     assert!(instances.len() > 400, "only {} kernels", instances.len());
     let mut compilation = compile(&instances, true)?;
-    let text = compilation.emit(Artefact::Cuda, &Options::default()).ok_or("no CUDA text")?;
+    let options = Options { opt: Opt::Full, fmad: true, cpu: Cpu::Native, checked: false, ptx: Vec::new() };
+    let text = compilation.emit(Artefact::Cuda, &options).ok_or("no CUDA text")?;
     common::assert_cuda(&String::from_utf8(text).map_err(|error| error.to_string())?, "sm_75");
     Ok(())
 }
