@@ -4,6 +4,7 @@
 
 mod check;
 mod compile;
+mod doc;
 mod explain;
 mod output;
 mod run;
@@ -35,6 +36,7 @@ enum Verb {
     Compile(compile::Args),
     Check(check::Args),
     Explain(explain::Args),
+    Doc(doc::Args),
     Run(run::Args),
 }
 
@@ -81,6 +83,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Compile(args) => compile::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
