@@ -135,6 +135,7 @@ codes! {
     E1102 "assertion-failed" "an assertion in the kernel failed";
     E1103 "gradients-unavailable" "gradients are not available yet";
     E1104 "device-unavailable" "device is not available";
+    E1105 "device-fault" "a launch on the GPU failed";
 }
 
 impl Code {

@@ -87,6 +87,11 @@ impl Arguments {
         std::ptr::with_exposed_provenance(self.block.address() as usize)
     }
 
+    /// Address and bytes of each block of memory that arrays lie in.
+    pub fn memory(&self) -> Vec<(u64, u64)> {
+        self.buffers.iter().map(|buffer| (buffer.address(), buffer.bytes().len() as u64)).collect()
+    }
+
     /// The contents of an array's leaf, dense and row major.
     pub fn gather(&self, array: &BoundArray, leaf: &Leaf) -> Vec<u8> {
         self.gather_at(array, array.place, leaf)

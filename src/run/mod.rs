@@ -10,7 +10,7 @@
 //! | [`fill`] | what stands in an array that comes from no file? |
 //! | [`args`] | what does the kernel receive? |
 //! | [`flags`] | how do the flags of the command line describe a launch? |
-//! | [`device`] | on what does it run? |
+//! | [`device`], [`gpu`] | on what does it run? |
 //! | [`session`] | in what order does all this happen? |
 //! | [`output`], [`show`] | what is left of it on disk, and on the screen? |
 //!
@@ -23,6 +23,7 @@ pub mod device;
 pub mod elements;
 pub mod fill;
 pub mod flags;
+pub mod gpu;
 pub mod launch;
 pub mod literal;
 pub mod memory;

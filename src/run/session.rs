@@ -20,6 +20,8 @@ pub struct Options {
     pub device: Device,
     /// Test every array index.
     pub checked: bool,
+    /// A GPU may fuse a * b + c into one rounding.
+    pub fmad: bool,
     /// Worker threads on the host; 0: one per core.
     pub threads: usize,
     /// Where results go; None: nowhere.
@@ -149,16 +151,24 @@ impl<'a> Session<'a> {
         let executable = match self.executables.get(&key) {
             Some(executable) => executable.clone(),
             None => {
-                let executable = Rc::new(device::prepare(module, id, self.options.device, self.options.checked)?);
+                let executable =
+                    Rc::new(device::prepare(module, id, self.options.device, self.options.checked, self.options.fmad)?);
                 self.executables.insert(key, executable.clone());
                 executable
             }
         };
-        let job = Job { bounds, args: arguments.block(), threads: self.options.threads };
+        let memory = arguments.memory();
+        let job = Job {
+            bounds,
+            args: arguments.block(),
+            threads: self.options.threads,
+            block_dim: launch.block_dim,
+            memory: &memory,
+        };
         let start = Instant::now();
         // SAFETY: `bind` made the struct for this kernel; its arrays live in `arguments`, which outlives the run.
-        let report = unsafe { executable.run(module, &job) };
-        finished.seconds = start.elapsed().as_secs_f64();
+        let report = unsafe { executable.run(module, &job) }?;
+        finished.seconds = report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         if let Some(trap) = report.trap {
             let FunctionKind::Kernel { rank } = function.kind else {
