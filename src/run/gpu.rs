@@ -234,7 +234,7 @@ impl Kernel {
             E::CUDA_ERROR_LAUNCH_TIMEOUT => format!("the GPU stopped the kernel because it ran too long ({launch})"),
             _ => format!("the GPU did not run the launch ({launch})"),
         };
-        let mut fault = Diagnostic::new(Code::E1105, message).note(words(error));
+        let mut fault = Diagnostic::new(Code::E1107, message).note(words(error));
         if matches!(error.0, E::CUDA_ERROR_ILLEGAL_ADDRESS) {
             fault = fault.help("`kc run --device host` tests every index and names the one that is out of bounds");
         }
@@ -307,7 +307,7 @@ fn load_ptx(text: &CStr) -> Result<sys::CUmodule> {
             _ => "the driver's compiler does not take the PTX".to_string(),
         };
         let said = if said.trim().is_empty() { words(error) } else { format!("{}: {}", words(error), said.trim()) };
-        Box::new(Diagnostic::new(Code::E1105, message).note(said))
+        Box::new(Diagnostic::new(Code::E1107, message).note(said))
     })
 }
 
@@ -379,7 +379,7 @@ impl Drop for Copy {
 }
 
 fn out_of_memory(len: u64) -> Fail {
-    fail(Code::E1105, format!("the GPU has no {len} bytes free for an array of the launch"))
+    fail(Code::E1107, format!("the GPU has no {len} bytes free for an array of the launch"))
 }
 
 #[cfg(test)]
