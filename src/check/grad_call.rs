@@ -18,10 +18,11 @@ impl Body<'_, '_> {
         let function = &self.c.functions[primal];
         let (name, results) = (function.source_name.clone(), function.results.clone());
         if results.is_empty() {
+            let what = if function.out.is_some() { "an array" } else { "nothing" };
             return self.error(
                 Code::E0625,
                 span,
-                format!("`{name}` returns nothing"),
+                format!("`{name}` returns {what}"),
                 "there is no value whose gradient could be meant",
             );
         }
@@ -161,6 +162,7 @@ impl Checker<'_> {
             results,
             accumulators: Vec::new(),
             by_ref: Vec::new(),
+            out: None,
             derivative: Derivative::Body,
             body: Vec::new(),
             span,

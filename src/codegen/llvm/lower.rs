@@ -14,6 +14,7 @@ use super::control::{Join, LoopContext};
 use super::flatten::{self, Leaf, LeafKind};
 use super::ops::Ops;
 use super::{Site, SiteKind};
+use crate::codegen::shadow::Shadows;
 use crate::ids::Id;
 use crate::ir::{self, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
 use crate::source::Span;
@@ -72,10 +73,19 @@ pub struct ModuleState<'a> {
     called: HashMap<FuncId, Func>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
+    /// What stands for absent arrays of adjoints.
+    pub shadows: &'a Shadows,
 }
 
 impl<'a> ModuleState<'a> {
-    pub fn new(ir: &'a ir::Module, ll: &'a Llvm, target: Target, has_half: bool, names: bool) -> ModuleState<'a> {
+    pub fn new(
+        ir: &'a ir::Module,
+        shadows: &'a Shadows,
+        ll: &'a Llvm,
+        target: Target,
+        has_half: bool,
+        names: bool,
+    ) -> ModuleState<'a> {
         let ops = Ops { ll, has_half };
         ModuleState {
             ir,
@@ -88,6 +98,7 @@ impl<'a> ModuleState<'a> {
             called: HashMap::new(),
             pending: Vec::new(),
             weights: HashMap::new(),
+            shadows,
         }
     }
 
