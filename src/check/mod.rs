@@ -349,6 +349,10 @@ impl Checker<'_> {
             }
         }
         let returns = match &definition.ast.returns {
+            // `tuple[A, B]` is for readers: several results have no one type.
+            Some(ast::Expr { kind: ast::ExprKind::Subscript { base, .. }, .. }) if matches!(&base.kind, ast::ExprKind::Name(name) if name == "tuple") => {
+                None
+            }
             Some(annotation) if definition.library() => self.annotation(annotation, true).ok(),
             _ => None,
         };
