@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::check::known::Known;
 use crate::check::gradient::Rule;
+use crate::check::known::Known;
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId};
 use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord, cast_name};

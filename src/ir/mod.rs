@@ -293,7 +293,7 @@ pub enum ViewIndex {
     Range { start: ValueId, stop: ValueId, step: ValueId },
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     // Values
     Const(Const),

@@ -73,7 +73,8 @@ pub struct Session<'a> {
     pub options: Options,
     compile: &'a mut Compile<'a>,
     programs: HashMap<Wanted, Rc<Program>>,
-    executables: HashMap<(Wanted, FuncId), Rc<Executable>>,
+    /// The flag: for launches that one worker runs.
+    executables: HashMap<(Wanted, FuncId, bool), Rc<Executable>>,
     /// The results that are already written by this call.
     ids: HashSet<String>,
 }
@@ -163,7 +164,7 @@ impl<'a> Session<'a> {
         let threads = self.options.threads;
         let mut seconds = 0.0;
         let mut run = |entry: FuncId, args| {
-            let executable = self.executable(&wanted, module, entry)?;
+            let executable = self.executable(&wanted, module, entry, &bounds)?;
             let start = Instant::now();
             // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
             let report = unsafe { executable.run(module, &Job { bounds, args, threads }) };
@@ -189,12 +190,19 @@ impl<'a> Session<'a> {
     }
 
     /// An entry made ready to run.
-    fn executable(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Result<Rc<Executable>> {
-        let key = (wanted.clone(), entry);
+    fn executable(
+        &mut self,
+        wanted: &Wanted,
+        module: &Module,
+        entry: FuncId,
+        bounds: &LaunchBounds,
+    ) -> Result<Rc<Executable>> {
+        let alone = device::workers(bounds, self.options.threads) == 1 && device::has_atomics(module, entry);
+        let key = (wanted.clone(), entry, alone);
         if let Some(executable) = self.executables.get(&key) {
             return Ok(executable.clone());
         }
-        let executable = Rc::new(device::prepare(module, entry, self.options.device, self.options.checked)?);
+        let executable = Rc::new(device::prepare(module, entry, self.options.device, self.options.checked, alone)?);
         self.executables.insert(key, executable.clone());
         Ok(executable)
     }

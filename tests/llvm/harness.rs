@@ -235,15 +235,16 @@ pub fn new_status() -> HostStatus {
     HostStatus { kind: 0, site: 0, dim: 0, extent: 0, index: 0, thread: 0, print: None, user: std::ptr::null_mut() }
 }
 
-pub const CHECKED: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native };
+pub const CHECKED: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
 
 /// The ways in which every test kernel is compiled for the host.
-pub const HOST_OPTIONS: [HostOptions; 4] = [
+pub const HOST_OPTIONS: [HostOptions; 5] = [
     CHECKED,
-    HostOptions { checked: false, opt: Opt::Full, cpu: Cpu::Native },
-    HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native },
+    HostOptions { checked: false, opt: Opt::Full, cpu: Cpu::Native, alone: false },
+    HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: false },
     // Without FMA and half conversions.
-    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V1) },
+    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V1), alone: false },
+    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: true },
 ];
 
 /// All NaNs of a type are one.

@@ -60,7 +60,7 @@ pub(super) fn compile(
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new("kc", "", names);
     machine.prepare(&ll);
-    let target = Target::Host { checked: options.checked };
+    let target = Target::Host { checked: options.checked, alone: options.alone };
     let (module, shadows) = shadow::extract_all(module, kernels);
     let mut state = ModuleState::new(&module, &shadows, &ll, target, Machine::host_has_half(options.cpu), names);
     for &kernel in kernels {

@@ -26,7 +26,11 @@ pub type Scalars = SmallVec<[Val; 4]>;
 /// What the body runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    Host { checked: bool },
+    /// `alone`: see [`super::HostOptions`].
+    Host {
+        checked: bool,
+        alone: bool,
+    },
     Nvptx,
 }
 
@@ -36,8 +40,12 @@ impl Target {
         if self == Target::Nvptx { 1 } else { 0 }
     }
 
+    pub fn is_alone(self) -> bool {
+        matches!(self, Target::Host { alone: true, .. })
+    }
+
     pub fn is_checked(self) -> bool {
-        self == Target::Host { checked: true }
+        matches!(self, Target::Host { checked: true, .. })
     }
 }
 

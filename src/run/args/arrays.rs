@@ -8,7 +8,6 @@ use super::super::npy::{self, Array, Header};
 use super::super::npz::{self, Npz};
 use super::super::{Result, elements, fail};
 use super::{Binder, BoundArray, Grad, Place, same_type, show_dtype};
-use crate::autodiff::floats::holds_floats;
 use crate::codegen::abi::descriptor;
 use crate::diag::Code;
 use crate::types::{ArrayType, Layout, Type};
@@ -77,7 +76,7 @@ impl<'a> Binder<'a> {
                 Some(Stored { key: key.clone(), source: zeros })
             }
             Some(stored) => Some(stored.clone()),
-            None if whole && holds_floats(Type::Array(ty), self.structs) => {
+            None if whole && Type::from(ty.element).holds_floats(self.structs) => {
                 let source = match &data.source {
                     Source::Alias(target) => {
                         Source::Alias(self.out.arrays.iter().find(|a| a.key == *target)?.grad.as_ref()?.key.clone())
