@@ -145,6 +145,7 @@ codes! {
     E1104 "device-unavailable" "device is not available";
     E1105 "backward-alone" "a backward launch that needs its forward launch";
     E1106 "tape-too-large" "values kept for the gradient that do not fit in memory";
+    E1107 "device-fault" "a launch on the GPU failed";
 }
 
 impl Code {
