@@ -98,6 +98,12 @@ codes! {
     E0502 "host-value" "a Python object used inside a kernel";
     E0503 "literal-range" "a number that does not fit its type";
 
+    // 06 gradients
+    E0601 "order-dependent-gradient" "a value with a gradient that depends on the order of the threads";
+    E0603 "overwritten-value" "a value that the backward pass needs and the launch overwrites";
+    E0605 "no-gradient" "a gradient that would pass through something without one";
+    E0607 "gradient-limit" "a construct that kc can't reverse";
+
     // 08 back ends
     E0801 "llvm-refused" "LLVM could not compile a kernel";
     E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
