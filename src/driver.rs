@@ -99,7 +99,7 @@ impl Compilation {
                 passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
             }
         } else {
-            let checked = self.front(file);
+            let checked = self.front(file, &check::Options { backward: request.gradients.backward });
             self.module = self.timings.time("lower", || lower::lower(&checked));
             self.select(&request.kernels);
             self.timings.time("simplify", || passes::simplify(&mut self.module));
@@ -125,11 +125,11 @@ impl Compilation {
     }
 
     /// Parses and checks.
-    fn front(&mut self, file: FileId) -> Checked {
+    fn front(&mut self, file: FileId, options: &check::Options) -> Checked {
         let Compilation { sources, diagnostics, timings, .. } = self;
         let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
         self.declared = declared(&parsed);
-        let checked = timings.time("check", || check::check(&parsed, sources, diagnostics));
+        let checked = timings.time("check", || check::check(&parsed, options, sources, diagnostics));
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked
     }

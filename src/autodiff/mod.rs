@@ -39,6 +39,8 @@ mod arrays;
 mod calls;
 mod entry;
 mod facts;
+pub mod floats;
+pub mod jvp;
 mod loops;
 mod memory;
 mod needed;

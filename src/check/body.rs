@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::check::gradient::Rule;
 use crate::check::pattern::{Bindings, Pattern};
-use crate::check::tree::{Expr, ExprKind, Function, Local, LocalId};
+use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId};
 use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord, cast_name};
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
@@ -50,10 +51,12 @@ pub(crate) struct Body<'c, 'a> {
     pub by_ref: Vec<LocalId>,
     /// An error was reported in this body.
     pub failed: bool,
+    /// In the body of a gradient rule.
+    pub rule: Option<Rule>,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
-    fn new(c: &'c mut Checker<'a>, mode: Mode, bindings: Bindings) -> Self {
+    pub fn new(c: &'c mut Checker<'a>, mode: Mode, bindings: Bindings) -> Self {
         Body {
             c,
             mode,
@@ -66,6 +69,7 @@ impl<'c, 'a> Body<'c, 'a> {
             loop_depth: 0,
             by_ref: Vec::new(),
             failed: false,
+            rule: None,
         }
     }
 
@@ -121,6 +125,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let (locals, by_ref, rank) = (body.locals, body.by_ref, body.rank);
         let source_name = definition.ast.name.text.clone();
         let name = if definition.kernel { source_name.clone() } else { c.instance_name(definition, args) };
+        let derivative = if definition.kernel { c.kernel_derivative(definition) } else { Derivative::Body };
         let scalar = results.first().and_then(|ty| ty.scalar_part());
         let cuda_name =
             definition.entry.as_ref().and_then(|entry| entry.cuda.as_ref()).and_then(|names| match scalar {
@@ -137,7 +142,9 @@ impl<'c, 'a> Body<'c, 'a> {
             locals,
             param_count,
             results,
+            accumulators: Vec::new(),
             by_ref,
+            derivative,
             body: statements,
             span: definition.ast.span,
         })
@@ -209,6 +216,9 @@ impl<'c, 'a> Body<'c, 'a> {
             None => {}
         }
         if self.is_library() {
+            if name == "adjoint" && self.rule.is_some() {
+                return Ok(Operand::Adjoint);
+            }
             if let Some(operand) = self.library_name(name) {
                 return operand;
             }
@@ -297,6 +307,9 @@ impl<'c, 'a> Body<'c, 'a> {
                 format!("this function returns {} values", types.len()),
                 "assign them to as many variables",
             ),
+            Operand::Adjoint => {
+                self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")
+            }
             Operand::Function(name) => self.error(
                 Code::E0404,
                 span,

@@ -370,7 +370,7 @@ impl Body<'_, '_> {
             );
         }
         let value = Box::new(values.pop().ok_or(Reported)?);
-        Ok(Operand::Value(Expr::new(ExprKind::Atomic { op, place, value }, ty, span)))
+        Ok(Operand::Value(self.guard_access(Expr::new(ExprKind::Atomic { op, place, value }, ty, span))))
     }
 
     fn atomic_cas(&mut self, given: &[Given], span: Span) -> Res<Operand> {

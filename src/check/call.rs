@@ -77,6 +77,7 @@ impl Body<'_, '_> {
                 }
                 continue;
             }
+            self.note_adjoint_write(&arg.value);
             match self.expr(&arg.value) {
                 Ok(operand) => {
                     given.push(Given {

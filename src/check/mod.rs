@@ -2,6 +2,7 @@
 //!
 //! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
+//! - [`gradient`]: how functions are differentiated.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
@@ -12,6 +13,7 @@ mod builtin;
 mod call;
 mod construct;
 mod expr;
+mod gradient;
 mod loops;
 mod operator;
 mod pattern;
@@ -38,8 +40,22 @@ use scope::Global;
 pub use tree::Checked;
 use value::{FunctionName, Operand, Reported, Res};
 
+/// What is wanted of [`check()`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
+    /// gradients are checked in any case.
+    pub backward: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { backward: true }
+    }
+}
+
 /// Checks every kernel and function of a file. What has errors is reported and left out of the result.
-pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
+pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
     let syntax_errors =
         diagnostics.iter().filter(|d| d.level == crate::diag::Level::Error).filter_map(|d| d.span()).collect();
     let mut checker = Checker {
@@ -55,8 +71,12 @@ pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnos
         names: HashSet::new(),
         signatures: HashMap::new(),
         builtins: HashMap::new(),
+        custom: HashMap::new(),
+        library_rules: HashMap::new(),
+        underived: Vec::new(),
     };
     checker.collect(parsed);
+    checker.check_gradient_targets();
     let mut kernels = Vec::new();
     for item in &parsed.items {
         let ast::Item::Function(function) = item else { continue };
@@ -77,6 +97,8 @@ pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnos
             _ => {}
         }
     }
+    let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
+    checker.derive(options.backward && differentiated);
     Checked { structs: checker.structs, functions: checker.functions, kernels }
 }
 
@@ -149,6 +171,11 @@ pub(crate) struct Checker<'a> {
     signatures: HashMap<*const Definition, Option<Rc<Signature>>>,
     /// Definitions made from library entries.
     builtins: HashMap<String, Vec<Rc<Definition>>>,
+    /// Custom gradients by the name of their function.
+    custom: HashMap<String, gradient::Custom>,
+    /// The library's gradient rules by the name of their entry.
+    library_rules: HashMap<String, Vec<Rc<Definition>>>,
+    underived: Vec<gradient::Underived>,
 }
 
 impl Checker<'_> {
@@ -229,15 +256,25 @@ impl Checker<'_> {
         self.instances.insert(key.clone(), Instance::Open);
         let errors = self.diagnostics.error_count();
         let function = Body::check(self, definition, &key.args, bindings);
+        let result = self.accept(definition, errors, function);
+        if let (Ok(id), false) = (result, definition.kernel) {
+            let (definition, args) = (definition.clone(), key.args.clone());
+            self.underived.push(gradient::Underived { id, definition, args });
+        }
+        self.instances.insert(key, result.map_or(Instance::Failed, Instance::Done));
+        result
+    }
+
+    /// Takes a function into the module, unless checking it found an error (there were `errors` before) or the parser had
+    /// to repair it.
+    fn accept(&mut self, definition: &Definition, errors: usize, function: Res<tree::Function>) -> Res<tree::FnId> {
         let whole = definition.ast.span;
         let repaired =
             self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end);
-        let result = match function {
+        match function {
             Ok(function) if self.diagnostics.error_count() == errors && !repaired => Ok(self.functions.push(function)),
             _ => Err(Reported),
-        };
-        self.instances.insert(key, result.map_or(Instance::Failed, Instance::Done));
-        result
+        }
     }
 
     /// Keeps a name of the output for a kernel or struct.

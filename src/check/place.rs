@@ -31,7 +31,7 @@ impl Body<'_, '_> {
 
     /// The place that an expression reads from, if it is one.
     pub fn as_place(&self, expr: Expr) -> Option<Place> {
-        let Expr { kind, ty, span } = expr;
+        let Expr { kind, ty, span } = self.unguarded(expr);
         let (root, path) = match kind {
             ExprKind::Local(id) => (Root::Local(id), Vec::new()),
             ExprKind::Part { base, path } => match base.kind {
@@ -115,6 +115,13 @@ impl Body<'_, '_> {
             Step::Dynamic(_) => None,
         };
         let ty = base.ty.step(index, &self.c.structs).unwrap_or(base.ty);
+        let base = self.unguarded(base);
+        let base = match base.kind {
+            ExprKind::Local(id) if ty.bears_array(&self.c.structs) => {
+                Expr { kind: ExprKind::Local(self.shadow_of(id).unwrap_or(id)), ..base }
+            }
+            _ => base,
+        };
         let kind = match base.kind {
             ExprKind::Load { array, index, mut path } => {
                 path.push(step);
@@ -126,7 +133,7 @@ impl Body<'_, '_> {
             }
             _ => ExprKind::Part { base: Box::new(base), path: vec![step] },
         };
-        Expr::new(kind, ty, span)
+        self.guard_access(Expr::new(kind, ty, span))
     }
 
     pub fn rank_of(&self, ty: Type) -> u8 {
@@ -291,6 +298,7 @@ impl Body<'_, '_> {
             };
         }
         match self.expr(base)? {
+            Operand::Adjoint => self.adjoint(indices, span),
             Operand::Tuple(items) => self.tuple_item(&items, indices, span),
             Operand::Shape(array) => {
                 let rank = self.rank_of(array.ty);
@@ -385,7 +393,7 @@ impl Body<'_, '_> {
                 _ => return Err(crate::check::value::Reported),
             };
             let kind = ExprKind::Load { array: Box::new(array), index, path: Vec::new() };
-            return Ok(Operand::Value(Expr::new(kind, element.into(), span)));
+            return Ok(Operand::Value(self.guard_access(Expr::new(kind, element.into(), span))));
         }
         let Type::Array(mut ty) = array.ty else {
             return self.error(Code::E0305, span, "a local array is indexed in all its dimensions", "some are missing");

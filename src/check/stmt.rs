@@ -26,7 +26,12 @@ impl Body<'_, '_> {
         let mut push = |kind| out.push(Stmt { kind, span });
         match &statement.kind {
             ast::StmtKind::Assign { targets, value } => match targets.as_slice() {
-                [target] => self.assign(target, value, span, out)?,
+                [target] => {
+                    let from = out.len();
+                    self.note_adjoint_write(target);
+                    self.assign(target, value, span, out)?;
+                    self.guard_statements(from, out);
+                }
                 _ => {
                     return self.unsupported(
                         span,
@@ -35,7 +40,12 @@ impl Body<'_, '_> {
                     );
                 }
             },
-            ast::StmtKind::AugAssign { target, op, value } => self.aug_assign(target, *op, value, span, out)?,
+            ast::StmtKind::AugAssign { target, op, value } => {
+                let from = out.len();
+                self.note_adjoint_write(target);
+                self.aug_assign(target, *op, value, span, out)?;
+                self.guard_statements(from, out);
+            }
             ast::StmtKind::AnnAssign { target, annotation, value } => {
                 if let ast::ExprKind::Name(name) = &target.kind {
                     self.scope.entry(name.clone()).or_insert(Binding::Broken);

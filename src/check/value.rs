@@ -27,6 +27,8 @@ pub enum Operand {
     Shape(Expr),
     /// `a.grad` and the like: named so that the use can be explained.
     Enum(String),
+    /// `wp.adjoint`
+    Adjoint,
 }
 
 /// A number known at compile time. Literals have no type of their own until one is needed.

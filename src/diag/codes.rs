@@ -103,6 +103,11 @@ codes! {
     E0603 "overwritten-value" "a value that the backward pass needs and the launch overwrites";
     E0605 "no-gradient" "a gradient that would pass through something without one";
     E0607 "gradient-limit" "a construct that kc can't reverse";
+    W0620 "custom-gradient-misses-argument" "a custom gradient that never writes an argument's adjoint";
+    E0621 "custom-gradient-target" "a custom gradient of something that is no kernel function";
+    E0622 "custom-gradient-signature" "a custom gradient whose parameters do not fit its function";
+    E0623 "replay-signature" "a replay function whose signature differs from its function's";
+    E0624 "no-adjoint" "`wp.adjoint` where there is none";
 
     // 08 back ends
     E0801 "llvm-refused" "LLVM could not compile a kernel";

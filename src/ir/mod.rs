@@ -148,10 +148,12 @@ pub enum Derivative {
     Body,
     /// By a function of this module that someone wrote. Its parameters are those of the differentiated function, then one
     /// adjoint per array-bearing parameter (the array of adjoints, or the struct of them), then the adjoint of each
-    /// result. Its results are the additions to the adjoints of the parameters that hold floats, in order: all types but
-    /// integers, bool, and arrays. `replay`, if there is one, stands for the function where reverse code computes its
-    /// results again.
+    /// result (returned ones, then by-reference ones). Its results are the additions to the adjoints of the parameters
+    /// that hold floats outside arrays ([`Type::holds_floats`]), in order; in a struct, integers are zero and arrays null.
+    /// `replay`, if there is one, stands for the function where reverse code computes its results again.
     Rule { adjoint: FuncId, replay: Option<FuncId> },
+    /// Reverse code computes and differentiates this function in its place; it has the same signature.
+    Replay(FuncId),
     /// It is zero almost everywhere, or is meant to count as zero, for the reason given.
     Zero(String),
     /// There is none, for the reason given: active use is an error.
@@ -166,7 +168,7 @@ impl Derivative {
     pub fn functions_mut(&mut self) -> impl Iterator<Item = &mut FuncId> {
         match self {
             Derivative::Rule { adjoint, replay } => [Some(adjoint), replay.as_mut()],
-            Derivative::AdjointOf(of) => [Some(of), None],
+            Derivative::AdjointOf(of) | Derivative::Replay(of) => [Some(of), None],
             Derivative::Body | Derivative::Zero(_) | Derivative::None(_) => [None, None],
         }
         .into_iter()
@@ -176,7 +178,7 @@ impl Derivative {
     pub fn functions(&self) -> impl Iterator<Item = FuncId> {
         match *self {
             Derivative::Rule { adjoint, replay } => [Some(adjoint), replay],
-            Derivative::AdjointOf(of) => [Some(of), None],
+            Derivative::AdjointOf(of) | Derivative::Replay(of) => [Some(of), None],
             Derivative::Body | Derivative::Zero(_) | Derivative::None(_) => [None, None],
         }
         .into_iter()

@@ -48,7 +48,8 @@ impl Flow {
         let Survey { mut flow, assigned, none, .. } = survey;
 
         let mut at_return = none.clone();
-        function.by_ref.iter().for_each(|&local| at_return.insert(local));
+        let kept = function.accumulators.iter().chain(&function.by_ref);
+        kept.for_each(|&local| at_return.insert(local));
         let mut liveness = Liveness {
             flow: &mut flow,
             assigned: &assigned,

@@ -18,8 +18,8 @@ use outcome::{Context, Left, Outcome, Outcomes, Slot, find_outcomes};
 
 use super::functions::has_effect;
 use super::loops::trips;
+use super::rebuild::Rebuild;
 use crate::ids::IdVec;
-use crate::ir::build::Builder;
 use crate::ir::{
     BinaryOp, BlockId, CompareOp, Const, Function, Inst, InstId, Op, Results, UnaryOp, ValueDef, ValueId, Values,
 };
@@ -38,18 +38,15 @@ pub fn run(function: &mut Function) -> bool {
     }
     let mut outcomes: IdVec<BlockId, Outcomes> = function.blocks.ids().map(|_| Outcomes::NONE).collect();
     find_outcomes(function, function.entry, &mut outcomes);
-    let placeholder = Builder::new("", function.kind, &[], function.span).finish();
     let entry = function.entry;
-    let taken = std::mem::replace(function, placeholder);
-    let same = taken.values.ids().collect();
-    let returned: Vec<Slot> = taken.results.iter().map(|r| Slot { ty: r.ty, name: None }).collect();
-    let mut pass = SingleExit { b: Builder::resume(taken, entry), outcomes, same, joins: HashMap::new(), returned };
+    let returned: Vec<Slot> = function.results.iter().map(|r| Slot { ty: r.ty, name: None }).collect();
+    let mut pass = SingleExit { rebuild: Rebuild::start(function), outcomes, joins: HashMap::new(), returned };
     let outcomes = Outcomes::of(Outcome::Return);
     let context = Context { outcomes, yields: Outcome::Return, fall: Vec::new(), carried: Vec::new() };
     let insts = pass.take(entry);
     let values = pass.region(insts, &context);
-    pass.b.effect(Op::Return(values));
-    *function = pass.b.finish();
+    pass.rebuild.b.effect(Op::Return(values));
+    pass.rebuild.finish(function);
     true
 }
 
@@ -68,10 +65,8 @@ pub fn is_single_exit(function: &Function) -> bool {
 }
 
 struct SingleExit {
-    b: Builder,
+    rebuild: Rebuild,
     outcomes: IdVec<BlockId, Outcomes>,
-    /// What each old value is called now. Definitions come before uses, so entries are final.
-    same: IdVec<ValueId, ValueId>,
     /// A `yield` whose region goes on behind its `if`, and the results of that.
     joins: HashMap<InstId, Results>,
     returned: Vec<Slot>,
@@ -80,7 +75,7 @@ struct SingleExit {
 impl SingleExit {
     /// The instructions of a block, last one first; the block is empty then.
     fn take(&mut self, block: BlockId) -> Vec<InstId> {
-        let mut insts = std::mem::take(&mut self.b.function.blocks[block].insts);
+        let mut insts = self.rebuild.take(block);
         insts.reverse();
         insts
     }
@@ -89,13 +84,9 @@ impl SingleExit {
     /// whose values it gives.
     fn region(&mut self, mut insts: Vec<InstId>, context: &Context) -> Values {
         while let Some(id) = insts.pop() {
-            let same = &self.same;
-            let inst = &mut self.b.function.insts[id];
-            inst.op.for_each_operand_mut(|v| *v = same.get(*v).copied().unwrap_or(*v));
-            self.b.span = inst.span;
-            match inst.op.clone() {
+            match self.rebuild.visit(id) {
                 Op::Yield(values) => match self.joins.remove(&id) {
-                    Some(results) => results.iter().zip(values).for_each(|(&r, v)| self.replace(r, v)),
+                    Some(results) => results.iter().zip(values).for_each(|(&r, v)| self.rebuild.replace(r, v)),
                     None => return self.outcome(context, context.yields, &values),
                 },
                 Op::Continue(values) => return self.outcome(context, Outcome::Continue, &values),
@@ -104,7 +95,7 @@ impl SingleExit {
                 Op::If { then, otherwise, .. } => {
                     let inner = self.outcomes[then].union(self.outcomes[otherwise]);
                     if inner == Outcomes::of(Outcome::Fall) {
-                        let fall = self.slots(&self.b.function.insts[id].results.clone());
+                        let fall = self.slots(&self.rebuild.b.function.insts[id].results.clone());
                         self.plain_blocks(id, &[then, otherwise], &Context { fall, ..Context::falling() });
                     } else if let Some((leaving, staying)) = self.leaving_branch(then, otherwise) {
                         return self.rest_in_branch(id, leaving, staying, insts, context);
@@ -118,23 +109,18 @@ impl SingleExit {
                         return self.guarded_rest(&left, insts, context);
                     }
                 }
-                _ => self.b.append(id),
+                _ => self.rebuild.b.append(id),
             }
         }
         // A verified region ends in a terminator; its last `if` may have left nothing to reach.
         self.outcome(context, context.yields, &[])
     }
 
-    fn replace(&mut self, old: ValueId, new: ValueId) {
-        self.same[old] = new;
-        let function = &mut self.b.function;
-        if function.values[new].name.is_none() && function.as_const(new).is_none() {
-            function.values[new].name = function.values[old].name.clone();
-        }
-    }
-
     fn slots(&self, values: &[ValueId]) -> Vec<Slot> {
-        values.iter().map(|&v| Slot { ty: self.b.ty(v), name: self.b.function.values[v].name.clone() }).collect()
+        values
+            .iter()
+            .map(|&v| Slot { ty: self.rebuild.b.ty(v), name: self.rebuild.b.function.values[v].name.clone() })
+            .collect()
     }
 
     /// Treats blocks without outcomes of their own, and appends the instruction that holds them.
@@ -142,7 +128,7 @@ impl SingleExit {
         for &block in blocks {
             self.filled(block, context);
         }
-        self.b.append(id);
+        self.rebuild.b.append(id);
     }
 
     /// Treats a block in its place.
@@ -152,12 +138,12 @@ impl SingleExit {
     }
 
     fn fill(&mut self, block: BlockId, insts: Vec<InstId>, context: &Context) {
-        let outside = self.b.switch_to(block);
-        let span = self.b.span;
+        let outside = self.rebuild.b.switch_to(block);
+        let span = self.rebuild.b.span;
         let values = self.region(insts, context);
-        self.b.effect(Op::Yield(values));
-        self.b.switch_to(outside);
-        self.b.span = span;
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(outside);
+        self.rebuild.b.span = span;
     }
 
     /// The branch that never falls through, and the other one.
@@ -175,7 +161,7 @@ impl SingleExit {
         mut rest: Vec<InstId>,
         context: &Context,
     ) -> Values {
-        let results = std::mem::take(&mut self.b.function.insts[id].results);
+        let results = std::mem::take(&mut self.rebuild.b.function.insts[id].results);
         self.filled(leaving, context);
         let mut insts = self.take(staying);
         if self.outcomes[staying].has(Outcome::Fall)
@@ -188,13 +174,13 @@ impl SingleExit {
             self.fill(staying, insts, context);
         }
         self.add_slots(id, context);
-        self.b.append(id);
-        self.b.function.insts[id].results.iter().copied().collect()
+        self.rebuild.b.append(id);
+        self.rebuild.b.function.insts[id].results.iter().copied().collect()
     }
 
     /// Lets an `if` also yield how its branches end.
     fn flagged_if(&mut self, id: InstId, blocks: [BlockId; 2], outcomes: Outcomes, outer: &Context) -> Left {
-        let fall = self.slots(&self.b.function.insts[id].results.clone());
+        let fall = self.slots(&self.rebuild.b.function.insts[id].results.clone());
         let count = fall.len();
         let context = Context { outcomes, yields: Outcome::Fall, fall, carried: outer.carried.clone() };
         for block in blocks {
@@ -204,38 +190,38 @@ impl SingleExit {
         for slot in slots {
             self.add_result(id, &slot);
         }
-        self.b.append(id);
-        let results = self.b.function.insts[id].results.clone();
+        self.rebuild.b.append(id);
+        let results = self.rebuild.b.function.insts[id].results.clone();
         context.left(&results)
     }
 
     /// The rest of the region, which is not reached when a part of it has left; `left` says when.
     fn guarded_rest(&mut self, left: &Left, rest: Vec<InstId>, context: &Context) -> Values {
         let condition = self.not_lowest(left.outcomes, left.flag);
-        let (then, otherwise) = (self.b.new_block(&[]), self.b.new_block(&[]));
-        let span = self.b.span;
-        let outside = self.b.switch_to(then);
+        let (then, otherwise) = (self.rebuild.b.new_block(&[]), self.rebuild.b.new_block(&[]));
+        let span = self.rebuild.b.span;
+        let outside = self.rebuild.b.switch_to(then);
         let values = self.forward(left, context);
-        self.b.effect(Op::Yield(values));
-        self.b.switch_to(outside);
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(outside);
         self.fill(otherwise, rest, context);
-        self.b.span = span;
-        self.b.effect(Op::If { condition, then, otherwise });
-        let id = *self.b.function.blocks[outside].insts.last().expect("it was just appended");
+        self.rebuild.b.span = span;
+        self.rebuild.b.effect(Op::If { condition, then, otherwise });
+        let id = *self.rebuild.b.function.blocks[outside].insts.last().expect("it was just appended");
         self.add_slots(id, context);
-        self.b.function.insts[id].results.iter().copied().collect()
+        self.rebuild.b.function.insts[id].results.iter().copied().collect()
     }
 
     /// Whether an outcome is another than the first of the set: for an `if` falling through, for a loop going on.
     fn not_lowest(&mut self, outcomes: Outcomes, flag: Option<ValueId>) -> ValueId {
         let lowest = outcomes.iter().next().unwrap_or(Outcome::Fall);
         match flag {
-            Some(flag) if self.b.ty(flag) == BOOL => flag,
+            Some(flag) if self.rebuild.b.ty(flag) == BOOL => flag,
             Some(flag) => {
-                let code = self.b.int(Scalar::I32, lowest as i128);
-                self.b.compare(CompareOp::Ne, flag, code)
+                let code = self.rebuild.b.int(Scalar::I32, lowest as i128);
+                self.rebuild.b.compare(CompareOp::Ne, flag, code)
             }
-            None => self.b.constant(Const::bool(false)),
+            None => self.rebuild.b.constant(Const::bool(false)),
         }
     }
 
@@ -252,8 +238,8 @@ impl SingleExit {
                 let flag = match context.outcomes.flag() {
                     Some(BOOL) => {
                         let last = context.outcomes.iter().next_back().unwrap_or(Outcome::Return);
-                        let code = self.b.int(Scalar::I32, last as i128);
-                        Some(self.b.compare(CompareOp::Eq, flag, code))
+                        let code = self.rebuild.b.int(Scalar::I32, last as i128);
+                        Some(self.rebuild.b.compare(CompareOp::Eq, flag, code))
                     }
                     Some(_) => Some(flag),
                     None => None,
@@ -269,9 +255,9 @@ impl SingleExit {
         let flag = context.outcomes.flag().map(|ty| {
             if ty == BOOL {
                 let last = context.outcomes.iter().next_back();
-                self.b.constant(Const::bool(last == Some(outcome)))
+                self.rebuild.b.constant(Const::bool(last == Some(outcome)))
             } else {
-                self.b.int(Scalar::I32, outcome as i128)
+                self.rebuild.b.int(Scalar::I32, outcome as i128)
             }
         });
         match outcome {
@@ -295,7 +281,7 @@ impl SingleExit {
             if wanted {
                 for (n, slot) in slots.iter().enumerate() {
                     let value = given.get(n).copied();
-                    values.push(value.unwrap_or_else(|| pass.b.zero(slot.ty)));
+                    values.push(value.unwrap_or_else(|| pass.rebuild.b.zero(slot.ty)));
                 }
             }
         };
@@ -311,8 +297,8 @@ impl SingleExit {
     }
 
     fn add_result(&mut self, id: InstId, slot: &Slot) {
-        let value = self.b.add_result(id, slot.ty);
-        self.b.function.values[value].name = slot.name.clone();
+        let value = self.rebuild.b.add_result(id, slot.ty);
+        self.rebuild.b.function.values[value].name = slot.name.clone();
     }
 
     /// Makes the context's slots the results of an instruction that has none.
@@ -324,13 +310,13 @@ impl SingleExit {
 
     /// Treats a loop; gives its outcome if that may be a `return`.
     fn a_loop(&mut self, id: InstId, body: BlockId) -> Option<Left> {
-        let inst = self.b.function.insts[id].clone();
+        let inst = self.rebuild.b.function.insts[id].clone();
         if let Op::While { condition, .. } = inst.op {
             let holds = vec![Slot { ty: BOOL, name: None }];
             self.filled(condition, &Context { fall: holds, ..Context::falling() });
         }
         let first = usize::from(matches!(inst.op, Op::For { .. }));
-        let params = self.b.params(body)[first..].to_vec();
+        let params = self.rebuild.b.params(body)[first..].to_vec();
         let outcomes = self.outcomes[body].without(Outcome::Fall).with(Outcome::Continue);
         let context = Context { outcomes, yields: Outcome::Continue, fall: Vec::new(), carried: self.slots(&params) };
         if outcomes == Outcomes::of(Outcome::Continue) {
@@ -340,13 +326,13 @@ impl SingleExit {
         let returns = if outcomes.has(Outcome::Return) { self.returned.clone() } else { Vec::new() };
         let left = match inst.op {
             Op::For { start, end, step, .. }
-                if trips(&self.b.function, start, end, step).is_some_and(|n| n <= MAX_SKIPPED_TURNS) =>
+                if trips(&self.rebuild.b.function, start, end, step).is_some_and(|n| n <= MAX_SKIPPED_TURNS) =>
             {
                 self.skipping_for(id, body, &context, &returns)
             }
             Op::For { start, end, step, .. } => {
-                let end = CountEnd::new(&mut self.b, end, step);
-                let condition = self.b.new_block(&[]);
+                let end = CountEnd::new(&mut self.rebuild.b, end, step);
+                let condition = self.rebuild.b.new_block(&[]);
                 self.counting_while(id, start, end, condition, body, &context, &returns)
             }
             _ => self.stopping_while(id, &inst, body, &context, &returns),
@@ -357,9 +343,9 @@ impl SingleExit {
     /// Behind a loop, `break` is as good as its last turn.
     fn only_return(&mut self, left: Left) -> Left {
         let flag = match left.flag {
-            Some(flag) if self.b.ty(flag) != BOOL => {
-                let code = self.b.int(Scalar::I32, Outcome::Return as i128);
-                Some(self.b.compare(CompareOp::Eq, flag, code))
+            Some(flag) if self.rebuild.b.ty(flag) != BOOL => {
+                let code = self.rebuild.b.int(Scalar::I32, Outcome::Return as i128);
+                Some(self.rebuild.b.compare(CompareOp::Eq, flag, code))
             }
             flag => flag,
         };
@@ -377,18 +363,18 @@ impl SingleExit {
     fn added_init(&mut self, context: &Context, returns: &[Slot]) -> Values {
         let mut values = Values::new();
         values.push(match context.outcomes.flag() {
-            Some(I32) => self.b.int(Scalar::I32, Outcome::Continue as i128),
-            _ => self.b.constant(Const::bool(false)),
+            Some(I32) => self.rebuild.b.int(Scalar::I32, Outcome::Continue as i128),
+            _ => self.rebuild.b.constant(Const::bool(false)),
         });
-        values.extend(returns.iter().map(|slot| self.b.zero(slot.ty)));
+        values.extend(returns.iter().map(|slot| self.rebuild.b.zero(slot.ty)));
         values
     }
 
     fn add_params(&mut self, block: BlockId, slots: &[Slot]) -> Values {
         let mut params = Values::new();
         for slot in slots {
-            let param = self.b.add_param(block, slot.ty);
-            self.b.function.values[param].name = slot.name.clone();
+            let param = self.rebuild.b.add_param(block, slot.ty);
+            self.rebuild.b.function.values[param].name = slot.name.clone();
             params.push(param);
         }
         params
@@ -404,7 +390,7 @@ impl SingleExit {
 
     /// The results of a loop, of which `first` belong to something else, as an outcome.
     fn loop_left(&self, id: InstId, context: &Context, first: usize) -> Left {
-        let results = &self.b.function.insts[id].results[first..];
+        let results = &self.rebuild.b.function.insts[id].results[first..];
         let (carried, added) = results.split_at(context.carried.len());
         Left {
             outcomes: context.outcomes,
@@ -418,33 +404,33 @@ impl SingleExit {
     fn skipping_for(&mut self, id: InstId, body: BlockId, context: &Context, returns: &[Slot]) -> Left {
         let slots = Self::added(context.outcomes, returns);
         let added = self.added_init(context, returns);
-        if let Op::For { init, .. } = &mut self.b.function.insts[id].op {
+        if let Op::For { init, .. } = &mut self.rebuild.b.function.insts[id].op {
             init.extend(added);
         }
         let insts = self.take(body);
         self.add_params(body, &slots);
         slots.iter().for_each(|slot| self.add_result(id, slot));
-        let before: Values = Values::from_slice(&self.b.params(body)[1..]);
-        let outside = self.b.switch_to(body);
-        let span = self.b.span;
+        let before: Values = Values::from_slice(&self.rebuild.b.params(body)[1..]);
+        let outside = self.rebuild.b.switch_to(body);
+        let span = self.rebuild.b.span;
         let condition = self.not_lowest(context.outcomes, before.get(context.carried.len()).copied());
-        let (then, otherwise) = (self.b.new_block(&[]), self.b.new_block(&[]));
-        self.b.switch_to(then);
-        self.b.yield_(&before);
-        self.b.switch_to(otherwise);
+        let (then, otherwise) = (self.rebuild.b.new_block(&[]), self.rebuild.b.new_block(&[]));
+        self.rebuild.b.switch_to(then);
+        self.rebuild.b.yield_(&before);
+        self.rebuild.b.switch_to(otherwise);
         let values = self.region(insts, context);
         let values = Self::in_loop_order(context, &values);
-        self.b.effect(Op::Yield(values));
-        self.b.switch_to(body);
-        self.b.span = span;
-        let types: Vec<Type> = before.iter().map(|&v| self.b.ty(v)).collect();
-        let results = self.b.push(Op::If { condition, then, otherwise }, &types);
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(body);
+        self.rebuild.b.span = span;
+        let types: Vec<Type> = before.iter().map(|&v| self.rebuild.b.ty(v)).collect();
+        let results = self.rebuild.b.push(Op::If { condition, then, otherwise }, &types);
         for (&result, &param) in results.iter().zip(&before) {
-            self.b.function.values[result].name = self.b.function.values[param].name.clone();
+            self.rebuild.b.function.values[result].name = self.rebuild.b.function.values[param].name.clone();
         }
-        self.b.yield_(&results);
-        self.b.switch_to(outside);
-        self.b.append(id);
+        self.rebuild.b.yield_(&results);
+        self.rebuild.b.switch_to(outside);
+        self.rebuild.b.append(id);
         self.loop_left(id, context, 0)
     }
 
@@ -453,7 +439,7 @@ impl SingleExit {
         let Op::While { condition, .. } = inst.op else { unreachable!("called for `while` alone") };
         let slots = Self::added(context.outcomes, returns);
         let added = self.added_init(context, returns);
-        if let Op::While { init, .. } = &mut self.b.function.insts[id].op {
+        if let Op::While { init, .. } = &mut self.rebuild.b.function.insts[id].op {
             init.extend(added);
         }
         slots.iter().for_each(|slot| self.add_result(id, slot));
@@ -461,49 +447,49 @@ impl SingleExit {
         self.add_params(body, &slots);
         self.stop_on(condition, context.outcomes, flag);
         let insts = self.take(body);
-        let outside = self.b.switch_to(body);
+        let outside = self.rebuild.b.switch_to(body);
         let values = self.region(insts, context);
         let values = Self::in_loop_order(context, &values);
-        self.b.effect(Op::Yield(values));
-        self.b.switch_to(outside);
-        self.b.append(id);
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(outside);
+        self.rebuild.b.append(id);
         self.loop_left(id, context, 0)
     }
 
     /// Makes a condition block false where the outcome is not to go on. Its code is not run then, unless it is harmless.
     fn stop_on(&mut self, condition: BlockId, outcomes: Outcomes, flag: Option<ValueId>) {
         let mut insts = self.take(condition);
-        let function = &self.b.function;
+        let function = &self.rebuild.b.function;
         let harmless = insts.iter().all(|&id| {
             let op = &function.insts[id].op;
             !has_effect(op) && op.blocks().is_empty() && !matches!(op, Op::Call(..) | Op::Load { .. })
         });
-        let outside = self.b.switch_to(condition);
+        let outside = self.rebuild.b.switch_to(condition);
         let left = self.not_lowest(outcomes, flag);
-        let going = self.b.unary(UnaryOp::Not, left);
+        let going = self.rebuild.b.unary(UnaryOp::Not, left);
         let holds = if harmless {
             let last = insts.remove(0);
-            insts.into_iter().rev().for_each(|inst| self.b.append(inst));
-            let holds = match &self.b.function.insts[last].op {
+            insts.into_iter().rev().for_each(|inst| self.rebuild.b.append(inst));
+            let holds = match &self.rebuild.b.function.insts[last].op {
                 Op::Yield(values) => values.first().copied(),
                 _ => None,
             };
             match holds {
-                Some(holds) => self.b.binary(BinaryOp::And, going, holds),
+                Some(holds) => self.rebuild.b.binary(BinaryOp::And, going, holds),
                 None => going,
             }
         } else {
-            let (then, otherwise) = (self.b.new_block(&[]), self.b.new_block(&[]));
+            let (then, otherwise) = (self.rebuild.b.new_block(&[]), self.rebuild.b.new_block(&[]));
             insts.reverse();
-            self.b.function.blocks[then].insts = insts;
-            self.b.switch_to(otherwise);
-            let no = self.b.constant(Const::bool(false));
-            self.b.yield_(&[no]);
-            self.b.switch_to(condition);
-            self.b.one(Op::If { condition: going, then, otherwise }, BOOL)
+            self.rebuild.b.function.blocks[then].insts = insts;
+            self.rebuild.b.switch_to(otherwise);
+            let no = self.rebuild.b.constant(Const::bool(false));
+            self.rebuild.b.yield_(&[no]);
+            self.rebuild.b.switch_to(condition);
+            self.rebuild.b.one(Op::If { condition: going, then, otherwise }, BOOL)
         };
-        self.b.yield_(&[holds]);
-        self.b.switch_to(outside);
+        self.rebuild.b.yield_(&[holds]);
+        self.rebuild.b.switch_to(outside);
     }
 
     /// `for` as a `while` that carries the counter first.
@@ -520,36 +506,38 @@ impl SingleExit {
     ) -> Left {
         let slots = Self::added(context.outcomes, returns);
         let added = self.added_init(context, returns);
-        let Op::For { init, .. } = self.b.function.insts[id].op.clone() else { unreachable!("called for `for` alone") };
+        let Op::For { init, .. } = self.rebuild.b.function.insts[id].op.clone() else {
+            unreachable!("called for `for` alone")
+        };
         let init = std::iter::once(start).chain(init).chain(added).collect();
-        self.b.function.insts[id].op = Op::While { init, condition, body };
-        let counter = self.b.params(body)[0];
+        self.rebuild.b.function.insts[id].op = Op::While { init, condition, body };
+        let counter = self.rebuild.b.params(body)[0];
         // The counter stands first among the results too, so that the others move.
-        let results = std::mem::take(&mut self.b.function.insts[id].results);
-        self.b.add_result(id, self.b.ty(counter));
+        let results = std::mem::take(&mut self.rebuild.b.function.insts[id].results);
+        self.rebuild.b.add_result(id, self.rebuild.b.ty(counter));
         for (n, &result) in results.iter().enumerate() {
-            self.b.function.values[result].def = ValueDef::Result(id, n as u32 + 1);
+            self.rebuild.b.function.values[result].def = ValueDef::Result(id, n as u32 + 1);
         }
-        self.b.function.insts[id].results.extend(results);
+        self.rebuild.b.function.insts[id].results.extend(results);
         slots.iter().for_each(|slot| self.add_result(id, slot));
-        let before = self.slots(&self.b.params(body).to_vec());
+        let before = self.slots(&self.rebuild.b.params(body).to_vec());
         self.add_params(body, &slots);
         let params = self.add_params(condition, &before);
         let flag = self.add_params(condition, &slots).first().copied();
-        let outside = self.b.switch_to(condition);
-        let inside = end.not_reached(&mut self.b, params[0]);
-        self.b.yield_(&[inside]);
+        let outside = self.rebuild.b.switch_to(condition);
+        let inside = end.not_reached(&mut self.rebuild.b, params[0]);
+        self.rebuild.b.yield_(&[inside]);
         self.stop_on(condition, context.outcomes, flag);
         let insts = self.take(body);
-        self.b.switch_to(body);
-        let span = self.b.span;
+        self.rebuild.b.switch_to(body);
+        let span = self.rebuild.b.span;
         let values = self.region(insts, context);
-        self.b.span = span;
-        let next = end.next(&mut self.b, counter);
+        self.rebuild.b.span = span;
+        let next = end.next(&mut self.rebuild.b, counter);
         let values = std::iter::once(next).chain(Self::in_loop_order(context, &values)).collect();
-        self.b.effect(Op::Yield(values));
-        self.b.switch_to(outside);
-        self.b.append(id);
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(outside);
+        self.rebuild.b.append(id);
         self.loop_left(id, context, 1)
     }
 }

@@ -364,9 +364,7 @@ extern "C" __global__ void components_cuda_kernel_forward(
         mat25 m5 = a * m4;
         m[i] = m5;
         bool same = m5 == m1;
-        if (same) {
-            n[i] = 4;
-        }
+        if (same) n[i] = 4;
     }
 }
 

@@ -136,7 +136,12 @@ impl Translator<'_> {
             },
             Op::IsSet(array) => match self.function.ty(*array) {
                 Type::Local(_) => Expr::atom("true"),
-                _ => Expr::infix(Infix::Ne, self.value(*array)?.member("data"), Expr::atom("nullptr")),
+                ty => {
+                    if let Type::Array(ty) = ty {
+                        self.prelude.array_member(ty.element, ty.ndim, ArrayMember::IsSet, structs);
+                    }
+                    Expr::cast("bool", self.value(*array)?)
+                }
             },
             Op::Gradient(array) => {
                 if let Type::Array(ty) = self.function.ty(*array) {
@@ -443,6 +448,7 @@ impl Translator<'_> {
 
     /// The operator of `x = x op e` on composites needs a declaration of its own.
     pub fn assignment(&mut self, target: Expr, ty: Type, value: Expr) -> Stmt {
+        let value = super::function::target_first(&target, ty, value);
         self.declare_compound(&target, ty, &value);
         Stmt::Store { target, value }
     }

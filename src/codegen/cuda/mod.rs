@@ -2,7 +2,7 @@
 //!
 //! Per function: [`plan`] decides which values become variables and which are written where they are used, [`vars`]
 //! leaves SSA form, [`function`] and [`expr`] build a small syntax [`tree`], [`place`] declares the variables, [`names`]
-//! names them, [`print`] prints. [`prelude`] collects what the functions need above them: types and helpers, each only
+//! names them, [`print`] prints; [`shadow`] tells where adjoints go. [`prelude`] collects what the functions need above them: types and helpers, each only
 //! where it is used.
 //!
 //! The text means what the IR means, with three stated limits. The compiler may contract `a * b + c` unless it is told
@@ -23,6 +23,7 @@ mod prelude;
 mod print;
 mod ranges;
 mod scalar;
+mod shadow;
 mod tree;
 mod types;
 mod vars;

@@ -23,6 +23,8 @@ pub enum ArrayMember {
     Fix,
     /// `x.slice(d, start, stop, step)`
     Slice,
+    /// `if (x)`: it is not null.
+    IsSet,
     /// `x.gradient()`: the array of adjoints behind `grad`.
     Gradient,
 }
@@ -307,6 +309,7 @@ fn array_struct(rank: u8, members: &BTreeSet<ArrayMember>) -> String {
                  part.strides[d] = strides[d] * step;\n        \
                  return part;\n    }\n"
                 .to_string(),
+            ArrayMember::IsSet => "    __device__ explicit operator bool() const { return data; }\n".to_string(),
             ArrayMember::Gradient => "    // The array of adjoints; null if there is none.\n    \
                  __device__ auto gradient() const {\n        \
                  auto g = *this;\n        \
