@@ -4,28 +4,7 @@
 //! Both directions are fixed points over the structured program; what goes round a loop is one value per slot.
 
 use crate::ids::IdVec;
-use crate::ir::{
-    BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, Step, UnaryOp, ValueId, Values, ViewIndex,
-};
-use crate::types::{StructTable, Type};
-
-/// Whether values of this type have float parts outside arrays: only those have adjoints.
-pub(super) fn carries(ty: Type, structs: &StructTable) -> bool {
-    match ty {
-        Type::Struct(id) => structs[id].fields.iter().any(|field| carries(field.ty, structs)),
-        Type::Array(_) | Type::Local(_) => false,
-        _ => ty.scalar_part().is_some_and(|s| s.is_float()),
-    }
-}
-
-/// Whether a value of this type is an array or a struct with arrays: it comes with a shadow.
-pub(super) fn has_arrays(ty: Type, structs: &StructTable) -> bool {
-    match ty {
-        Type::Struct(id) => structs[id].fields.iter().any(|field| has_arrays(field.ty, structs)),
-        Type::Array(_) => true,
-        _ => false,
-    }
-}
+use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, UnaryOp, ValueId, Values};
 
 /// The activity of every value of one function.
 pub(super) struct Activity {
@@ -43,7 +22,7 @@ impl Activity {
         };
         if !function.is_kernel() {
             for &param in function.params() {
-                flow.varied[param] = carries(function.ty(param), &module.structs);
+                flow.varied[param] = function.ty(param).holds_floats(&module.structs);
             }
         }
         while std::mem::take(&mut flow.changed) {
@@ -99,28 +78,16 @@ pub(super) fn yields(function: &Function, block: BlockId) -> &[ValueId] {
     }
 }
 
-/// The integer values that a path or a view reads.
-pub(super) fn path_values(path: &[Step]) -> impl Iterator<Item = ValueId> {
-    path.iter().filter_map(|step| if let Step::Dynamic(v) = step { Some(*v) } else { None })
-}
-
-pub(super) fn view_values(dims: &[ViewIndex]) -> impl Iterator<Item = ValueId> {
-    dims.iter().flat_map(|dim| match *dim {
-        ViewIndex::At(v) => vec![v],
-        ViewIndex::Range { start, stop, step } => vec![start, stop, step],
-    })
-}
-
 impl Flow<'_> {
     fn vary(&mut self, value: ValueId, on: bool) {
-        if on && !self.varied[value] && carries(self.function.ty(value), &self.module.structs) {
+        if on && !self.varied[value] && self.function.ty(value).holds_floats(&self.module.structs) {
             self.varied[value] = true;
             self.changed = true;
         }
     }
 
     fn use_(&mut self, value: ValueId, on: bool) {
-        if on && !self.useful[value] && carries(self.function.ty(value), &self.module.structs) {
+        if on && !self.useful[value] && self.function.ty(value).holds_floats(&self.module.structs) {
             self.useful[value] = true;
             self.changed = true;
         }
@@ -140,7 +107,7 @@ impl Flow<'_> {
             Op::Call(callee, args) => {
                 let zero = matches!(self.module.functions[*callee].derivative, Derivative::Zero(_));
                 let structs = &self.module.structs;
-                let varies = args.iter().any(|&a| self.varied[a] || has_arrays(function.ty(a), structs));
+                let varies = args.iter().any(|&a| self.varied[a] || function.ty(a).bears_array(structs));
                 for &result in &inst.results {
                     self.vary(result, varies && !zero);
                 }

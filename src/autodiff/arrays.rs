@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 
 use crate::ir::{Function, Op, Step, ValueDef, ValueId};
-use crate::types::Type;
 
 /// Where an array comes from.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -67,18 +66,5 @@ impl Written {
             Root::Unknown => !self.0.is_empty(),
             known => self.0.contains(&known) || self.0.contains(&Root::Unknown),
         }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-/// The element type's value type of an array or local array.
-pub(super) fn element(ty: Type) -> Option<Type> {
-    match ty {
-        Type::Array(a) => Some(a.element.into()),
-        Type::Local(a) => Some(a.element.into()),
-        _ => None,
     }
 }

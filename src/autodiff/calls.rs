@@ -2,7 +2,6 @@
 
 use smallvec::SmallVec;
 
-use super::activity::{carries, has_arrays};
 use super::arrays::{Root, root};
 use super::reverse::Reverse;
 use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, Op, Step, ValueId, Values};
@@ -21,7 +20,7 @@ impl Reverse<'_> {
         };
         let structs = &self.world.module.structs;
         let mut values: Values = self.primals(args);
-        for &arg in args.iter().filter(|&&arg| has_arrays(self.old.ty(arg), structs)) {
+        for &arg in args.iter().filter(|&&arg| self.old.ty(arg).bears_array(structs)) {
             let shadow = self.shadow_value(arg);
             values.push(shadow);
         }
@@ -40,7 +39,7 @@ impl Reverse<'_> {
             return;
         };
         let receivers: Vec<ValueId> =
-            args.iter().copied().filter(|&arg| carries(self.old.ty(arg), structs)).collect();
+            args.iter().copied().filter(|&arg| self.old.ty(arg).holds_floats(structs)).collect();
         let types: Vec<Type> = receivers.iter().map(|&arg| self.old.ty(arg)).collect();
         let additions = self.b.push(Op::Call(adjoint, values), &types);
         // A rule may divide by what is zero where the call's result was not chosen.
@@ -72,12 +71,12 @@ impl Reverse<'_> {
                         .fields
                         .iter()
                         .enumerate()
-                        .filter(|(_, field)| carries(field.ty, structs))
+                        .filter(|(_, field)| field.ty.holds_floats(structs))
                         .map(|(n, field)| self.b.extract_at(value, n as u32, field.ty))
                         .collect();
                     self.all_zero(&parts)
                 }
-                _ if carries(ty, structs) => {
+                _ if ty.holds_floats(structs) => {
                     let zero = self.b.zero(ty);
                     Some(self.b.compare(CompareOp::Eq, value, zero))
                 }
@@ -124,4 +123,3 @@ impl Reverse<'_> {
         whole
     }
 }
-

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::activity::{carries, has_arrays, yields};
+use super::activity::yields;
 use super::arrays::Root;
 use super::facts::Facts;
 use super::memory::Shadow;
@@ -78,7 +78,7 @@ impl Reverse<'_> {
         let old = self.old;
         let mut next = at;
         for (n, &param) in old.params().iter().enumerate() {
-            if !has_arrays(old.ty(param), &self.world.module.structs) {
+            if !old.ty(param).bears_array(&self.world.module.structs) {
                 continue;
             }
             let shadow = self.b.function.params()[next];
@@ -140,14 +140,14 @@ fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, V
     let own = parameters(old);
     let mut all = own.clone();
     all.extend(
-        own.iter().filter(|(_, ty)| has_arrays(*ty, &module.structs)).map(|(name, ty)| (format!("adj_{name}"), *ty)),
+        own.iter().filter(|(_, ty)| (*ty).bears_array(&module.structs)).map(|(name, ty)| (format!("adj_{name}"), *ty)),
     );
     let single = old.results.len() == 1;
     all.extend(old.results.iter().enumerate().map(|(n, result)| {
         let name = if single { "adj_ret".to_string() } else { format!("adj_ret_{n}") };
         (name, result.ty)
     }));
-    let additions = own.iter().map(|&(_, ty)| ty).filter(|&ty| carries(ty, &module.structs)).collect();
+    let additions = own.iter().map(|&(_, ty)| ty).filter(|&ty| ty.holds_floats(&module.structs)).collect();
     (all, additions)
 }
 
@@ -169,12 +169,8 @@ pub(super) fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Resul
         }
     });
     let structs = &world.module.structs;
-    let results: Vec<ValueId> = old
-        .params()
-        .iter()
-        .filter(|&&p| carries(old.ty(p), structs))
-        .map(|&p| reverse.take_or_zero(p))
-        .collect();
+    let results: Vec<ValueId> =
+        old.params().iter().filter(|&&p| old.ty(p).holds_floats(structs)).map(|&p| reverse.take_or_zero(p)).collect();
     reverse.b.effect(Op::Return(results.into_iter().collect()));
     reverse.finish()
 }

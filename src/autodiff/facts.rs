@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::activity::{Activity, carries, smooth_operands, yields};
+use super::Options;
+use super::activity::{Activity, smooth_operands, yields};
 use super::arrays::Written;
 use super::needed::{bounds, closure, holders};
 use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
-use super::Options;
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::facts::{Range, ranges};
@@ -83,8 +83,7 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity) -> Hash
         let works = match &inst.op {
             // What a store leaves in an array does not depend on what was there before, active or not.
             Op::Store { array, value, .. } => {
-                matches!(function.ty(*array), Type::Array(_))
-                    && carries(function.ty(*value), &world.module.structs)
+                matches!(function.ty(*array), Type::Array(_)) && function.ty(*value).holds_floats(&world.module.structs)
             }
             Op::Atomic { value, .. } => activity.is_active(*value),
             _ => activity.any_result(inst),

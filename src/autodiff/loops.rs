@@ -42,9 +42,7 @@ impl Reverse<'_> {
             return;
         }
         let live: Vec<usize> = (0..inst.results.len())
-            .filter(|&n| {
-                self.facts.needed.contains(&inst.results[n]) || self.facts.needed.contains(&params[first + n])
-            })
+            .filter(|&n| self.facts.needed.contains(&inst.results[n]) || self.facts.needed.contains(&params[first + n]))
             .collect();
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
         let numbered = counts || (keeps && !self.turn_from_counter(&inst.op));
@@ -183,11 +181,8 @@ impl Reverse<'_> {
         let sweep = self.sweeps.get(&id).cloned().unwrap_or_default();
         let mut types: Vec<Type> = plan.active.iter().map(|&n| old.ty(inst.results[n])).collect();
         types.extend(plan.outer.iter().map(|&v| old.ty(v)));
-        let mut init: Values = seeds
-            .iter()
-            .zip(&types)
-            .map(|(seed, &ty)| seed.unwrap_or_else(|| self.b.zero(ty)))
-            .collect();
+        let mut init: Values =
+            seeds.iter().zip(&types).map(|(seed, &ty)| seed.unwrap_or_else(|| self.b.zero(ty))).collect();
         init.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
         let snapshots = (plan.store == Store::Checkpoint && plan.keeps()).then(|| self.make_snapshots(&plan, inst));
         if let Some(snapshots) = &snapshots {

@@ -3,7 +3,6 @@
 
 use smallvec::SmallVec;
 
-use super::activity::carries;
 use super::arrays::{Root, root};
 use super::reverse::Reverse;
 use super::rules::scalar_path;
@@ -90,10 +89,7 @@ impl Reverse<'_> {
     }
 
     fn cut(&mut self, place: &Place) -> ValueId {
-        place
-            .views
-            .iter()
-            .fold(place.shadow.array, |array, (dims, ty)| self.b.one(Op::View(array, dims.clone()), *ty))
+        place.views.iter().fold(place.shadow.array, |array, (dims, ty)| self.b.one(Op::View(array, dims.clone()), *ty))
     }
 
     /// `if condition { body }`; the value that the body gives, else zero.
@@ -138,19 +134,11 @@ impl Reverse<'_> {
     }
 
     /// memory += d, every float of a value of type `ty`.
-    fn add_to_memory(
-        &mut self,
-        array: ValueId,
-        index: &Values,
-        path: Path,
-        ty: Type,
-        d: ValueId,
-        private: bool,
-    ) {
+    fn add_to_memory(&mut self, array: ValueId, index: &Values, path: Path, ty: Type, d: ValueId, private: bool) {
         if let Type::Struct(id) = ty {
             let structs = &self.world.module.structs;
             for (n, field) in structs[id].fields.iter().enumerate() {
-                if carries(field.ty, structs) {
+                if field.ty.holds_floats(structs) {
                     let part = self.b.extract_at(d, n as u32, field.ty);
                     let mut path = path.clone();
                     path.push(Step::At(n as u32));
@@ -171,7 +159,7 @@ impl Reverse<'_> {
     /// a[i] = v: v gets what the shadow's element holds, which becomes zero.
     pub(super) fn reverse_store(&mut self, array: ValueId, index: &[ValueId], path: &[Step], value: ValueId) {
         let ty = self.old.ty(value);
-        if !carries(ty, &self.world.module.structs) {
+        if !ty.holds_floats(&self.world.module.structs) {
             return;
         }
         let path = self.primal_path(path);
@@ -192,7 +180,7 @@ impl Reverse<'_> {
             let structs = &self.world.module.structs;
             let mut whole = wanted.then(|| self.b.zero(ty));
             for (n, field) in structs[id].fields.iter().enumerate() {
-                if !carries(field.ty, structs) {
+                if !field.ty.holds_floats(structs) {
                     continue;
                 }
                 let step = Step::At(n as u32);

@@ -80,8 +80,10 @@ pub(super) fn plan(
             used.insert(v);
         });
     });
-    let outer =
-        used.into_iter().filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v)).collect();
+    let outer = used
+        .into_iter()
+        .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
+        .collect();
     let needs = closure(function, &facts.holders, roots, &given);
     let next = yields(function, body);
     let slots: Vec<Slot> = params

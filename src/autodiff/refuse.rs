@@ -1,6 +1,5 @@
 //! What can't be differentiated, and why: findings with a code, before any reverse code is built.
 
-use super::activity::carries;
 use super::arrays::{Root, root};
 use super::facts::Facts;
 use super::reverse::World;
@@ -33,14 +32,12 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { .. } | Op::AtomicCas { .. } if needs(facts, &inst.results) => {
                 found.push(overwrite(inst.span, "the value that this atomic returned"));
             }
-            Op::Load { array, .. }
-                if needs(facts, &inst.results) && facts.written.overwrites(function, *array) =>
-            {
+            Op::Load { array, .. } if needs(facts, &inst.results) && facts.written.overwrites(function, *array) => {
                 found.push(overwrite(inst.span, "the value that was read here"));
             }
             Op::Load { array, .. } | Op::Store { array, .. } if matches!(function.ty(*array), Type::Local(_)) => {
                 let floats = match &inst.op {
-                    Op::Store { value, .. } => carries(function.ty(*value), structs),
+                    Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
                     _ => active_result,
                 };
                 if floats {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use smallvec::SmallVec;
 
-use super::activity::{carries, yields};
+use super::activity::yields;
 use super::arrays::Root;
 use super::facts::Facts;
 use super::loops::Sweep;
@@ -114,10 +114,12 @@ impl<'a> Reverse<'a> {
         let structs = &self.world.module.structs;
         let mut sum = a;
         for (n, field) in structs[id].fields.iter().enumerate() {
-            if carries(field.ty, structs) {
+            if field.ty.holds_floats(structs) {
                 let parts = [a, b].map(|v| self.b.extract_at(v, n as u32, field.ty));
                 let part = self.sum_of(parts[0], parts[1]);
-                sum = self.b.one(Op::Insert(sum, SmallVec::from_slice(&[Step::At(n as u32)]), part), field_owner(a, self));
+                sum = self
+                    .b
+                    .one(Op::Insert(sum, SmallVec::from_slice(&[Step::At(n as u32)]), part), field_owner(a, self));
             }
         }
         sum

@@ -242,21 +242,15 @@ impl Reverse<'_> {
     }
 
     /// Applies a function of scalars to values of one type, component by component.
-    fn by_component(
-        &mut self,
-        values: &[ValueId],
-        mut apply: impl FnMut(&mut Self, &[ValueId]) -> ValueId,
-    ) -> ValueId {
+    fn by_component(&mut self, values: &[ValueId], mut apply: impl FnMut(&mut Self, &[ValueId]) -> ValueId) -> ValueId {
         let ty = self.b.ty(values[0]);
         let (Some(count), Some(scalar), true) = (ty.scalar_count(), ty.scalar_part(), ty.is_composite()) else {
             return apply(self, values);
         };
         let mut parts = Values::new();
         for n in 0..count {
-            let at: Values = values
-                .iter()
-                .map(|&v| self.b.one(Op::Extract(v, scalar_path(ty, n)), Type::Scalar(scalar)))
-                .collect();
+            let at: Values =
+                values.iter().map(|&v| self.b.one(Op::Extract(v, scalar_path(ty, n)), Type::Scalar(scalar))).collect();
             parts.push(apply(self, &at));
         }
         self.b.one(Op::Construct(parts), ty)

@@ -213,8 +213,7 @@ impl Reverse<'_> {
             }
         }
         self.replay(body, false);
-        let next: Vec<ValueId> =
-            snapshots.slots.iter().map(|&(n, _)| self.primal(yields(old, body)[n])).collect();
+        let next: Vec<ValueId> = snapshots.slots.iter().map(|&(n, _)| self.primal(yields(old, body)[n])).collect();
         self.b.yield_(&next);
         self.b.switch_to(outside);
         params.iter().zip(outer).for_each(|(&p, copy)| self.primals[p] = copy);
