@@ -67,4 +67,15 @@ impl Written {
             known => self.0.contains(&known) || self.0.contains(&Root::Unknown),
         }
     }
+
+    /// The same of an array or any array inside a struct.
+    pub fn overwrites_any(&self, function: &Function, value: ValueId) -> bool {
+        match root(function, value) {
+            Root::Param(n, fields) => {
+                let inside = |r: &Root| matches!(r, Root::Param(m, path) if *m == n && path.starts_with(&fields));
+                self.0.iter().any(|r| inside(r) || *r == Root::Unknown)
+            }
+            _ => !self.0.is_empty(),
+        }
+    }
 }

@@ -175,6 +175,19 @@ pub(super) fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Resul
     reverse.finish()
 }
 
+/// The function `stub` with a new body: a call of `adjoint`, which has the same signature.
+pub(super) fn forward_to(stub: &Function, adjoint: FuncId) -> Function {
+    let mut builder = Builder::new(&stub.name, stub.kind, &parameters(stub), stub.span);
+    builder.function.source_name = stub.source_name.clone();
+    builder.function.library = stub.library;
+    builder.function.results = stub.results.clone();
+    let args = builder.function.params().iter().copied().collect();
+    let types: Vec<Type> = stub.results.iter().map(|r| r.ty).collect();
+    let results = builder.push(Op::Call(adjoint, args), &types);
+    builder.effect(Op::Return(results.into_iter().collect()));
+    builder.finish()
+}
+
 /// The device functions that a function's reverse calls the adjoints of.
 pub(super) fn active_callees(module: &Module, old: &Function, facts: &Facts) -> Vec<FuncId> {
     let mut found = Vec::new();

@@ -1,6 +1,7 @@
 //! What is known of a function before its reverse is built: activity, what is reversed, what is needed, how loops are kept.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::Options;
 use super::activity::{Activity, smooth_operands, yields};
@@ -22,7 +23,7 @@ pub(super) struct Facts {
     /// Values that may be the side of a choice that is not taken: their adjoint can be zero where they are not finite.
     pub chosen: HashSet<ValueId>,
     /// The values that reverse code computes again, in whatever scope.
-    pub needed: HashSet<ValueId>,
+    pub needed: Rc<HashSet<ValueId>>,
     pub plans: HashMap<InstId, Plan>,
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers.
@@ -36,7 +37,7 @@ impl Facts {
             reversed: reversed(world, function, &activity),
             written: Written::of(function),
             chosen: chosen(function),
-            needed: HashSet::new(),
+            needed: Rc::default(),
             plans: HashMap::new(),
             holders: holders(function),
             ranges: ranges(function),
@@ -44,7 +45,7 @@ impl Facts {
         };
         let reads = reads(world, function, &facts);
         let all = reads.values().flatten().copied();
-        facts.needed = closure(function, &facts.holders, all, &HashSet::new());
+        facts.needed = Rc::new(closure(function, &facts.holders, all, &HashSet::new()));
         let mut plans = HashMap::new();
         function.walk(function.entry, &mut |id, inst| {
             if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {

@@ -36,13 +36,13 @@ impl Reverse<'_> {
         // A checkpointed loop keeps nothing on the way; it starts again from snapshots.
         let keeps = plan.as_ref().is_some_and(|plan| plan.keeps() && plan.store != Store::Checkpoint);
         let counts = keep && first == 0;
-        let wanted = inst.results.iter().any(|r| self.facts.needed.contains(r));
+        let wanted = inst.results.iter().any(|r| self.scope.contains(r));
         if !(wanted || keeps || counts) {
             self.sweeps.insert(id, Sweep::default());
             return;
         }
         let live: Vec<usize> = (0..inst.results.len())
-            .filter(|&n| self.facts.needed.contains(&inst.results[n]) || self.facts.needed.contains(&params[first + n]))
+            .filter(|&n| self.scope.contains(&inst.results[n]) || self.scope.contains(&params[first + n]))
             .collect();
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
         let numbered = counts || (keeps && !self.turn_from_counter(&inst.op));
@@ -219,6 +219,7 @@ impl Reverse<'_> {
             self.name_after(params[outer_at + at], "adj_", v);
             self.adjoints.insert(v, params[outer_at + at]);
         }
+        let scope = std::mem::replace(&mut self.scope, plan.needs.clone());
         self.block(body, |this| {
             for (at, &n) in plan.active.iter().enumerate() {
                 this.name_after(params[1 + at], "adj_", body_params[n]);
@@ -228,6 +229,7 @@ impl Reverse<'_> {
         let mut next: Vec<ValueId> = plan.active.iter().map(|&n| self.take_or_zero(body_params[n])).collect();
         next.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
         next.extend(top);
+        self.scope = scope;
         self.b.yield_(&next);
         self.b.switch_to(outside);
         let [start, end, step] = range;
@@ -361,7 +363,12 @@ impl Reverse<'_> {
         let (Op::For { init, .. } | Op::While { init, .. }) = &inst.op else { return };
         if let Slot::Linear { amount, minus } = slot {
             let scalar = self.old.ty(param).as_scalar().unwrap_or(Scalar::I32);
-            let (start, amount) = (self.primal(init[n]), self.primal(amount));
+            let start = self.primal(init[n]);
+            // A constant may stand inside the loop, where its copies are out of sight.
+            let amount = match self.old.as_const(amount) {
+                Some(constant) => self.b.constant(constant),
+                None => self.primal(amount),
+            };
             let turn = self.b.cast(turn, scalar);
             let distance = self.b.binary(BinaryOp::Mul, turn, amount);
             let op = if minus { BinaryOp::Sub } else { BinaryOp::Add };

@@ -32,7 +32,6 @@ use self::facts::Facts;
 use self::reverse::World;
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ir::{Derivative, FuncId, Function, Module, Phase};
-use crate::passes::single_exit;
 
 mod activity;
 mod arrays;
@@ -44,6 +43,7 @@ pub mod jvp;
 mod loops;
 mod memory;
 mod needed;
+mod normal;
 mod plan;
 mod refuse;
 mod replay;
@@ -80,6 +80,15 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
             work.kernel(id);
         }
     }
+    let stubs: Vec<(FuncId, FuncId)> = work
+        .module
+        .functions
+        .iter()
+        .filter_map(|(id, f)| if let Derivative::AdjointOf(of) = f.derivative { Some((id, of)) } else { None })
+        .collect();
+    for (id, of) in stubs {
+        work.fill_adjoint(id, of);
+    }
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
     }
@@ -104,17 +113,16 @@ impl Work<'_> {
         if self.module.functions.values().any(done) {
             return;
         }
-        let normal = self.normal_form(id);
-        if let Some(backward) = self.reverse(&normal, entry::backward) {
+        if let Some(normal) = self.normal_form(id)
+            && let Some(backward) = self.reverse(&normal, entry::backward)
+        {
             self.module.functions.push(backward);
         }
     }
 
-    /// A copy of a function in the form that can be reversed.
-    fn normal_form(&self, id: FuncId) -> Function {
-        let mut copy = self.module.functions[id].clone();
-        single_exit::run(&mut copy);
-        copy
+    /// A copy of a function in the form that can be reversed. None: it was said why not.
+    fn normal_form(&mut self, id: FuncId) -> Option<Function> {
+        normal::normal_form(self.module, id).map_err(|diagnostic| self.found.push(diagnostic)).ok()
     }
 
     /// Builds the reverse of a function in normal form, after those of the functions it calls. None: it was said why.
@@ -147,13 +155,36 @@ impl Work<'_> {
         }
     }
 
+    /// Writes the body of a function that is to be the adjoint of another one.
+    fn fill_adjoint(&mut self, id: FuncId, of: FuncId) {
+        let mut of = of;
+        if let Derivative::Replay(stand_in) = self.module.functions[of].derivative {
+            of = stand_in;
+        }
+        let adjoint = match &self.module.functions[of].derivative {
+            Derivative::Rule { adjoint, .. } => Some(*adjoint),
+            Derivative::Zero(_) => None,
+            Derivative::None(reason) => {
+                let (name, span) = (&self.module.functions[of].source_name, self.module.functions[id].span);
+                self.found.push(refuse::no_gradient(name, reason, span));
+                None
+            }
+            _ => self.adjoint_of(of),
+        };
+        if let Some(adjoint) = adjoint {
+            let stub = &self.module.functions[id];
+            self.module.functions[id] = entry::forward_to(stub, adjoint);
+        }
+    }
+
     /// The adjoint function of a device function.
     fn adjoint_of(&mut self, id: FuncId) -> Option<FuncId> {
         if let Some(&known) = self.adjoints.get(&id) {
             return known;
         }
         let normal = self.normal_form(id);
-        let made = self.reverse(&normal, entry::adjoint).map(|function| self.module.functions.push(function));
+        let adjoint = normal.and_then(|normal| self.reverse(&normal, entry::adjoint));
+        let made = adjoint.map(|function| self.module.functions.push(function));
         self.adjoints.insert(id, made);
         made
     }

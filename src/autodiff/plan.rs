@@ -1,6 +1,7 @@
 //! How does the reverse of a loop get the state at the start of each turn?
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use super::activity::yields;
 use super::facts::Facts;
@@ -34,6 +35,9 @@ pub(super) struct Plan {
     pub snapshot: Vec<usize>,
     /// The slots that are linear in the number of the turn, needed in reverse or only for going on; the others `Dead`.
     pub counters: Vec<Slot>,
+    /// What the reverse of a turn computes again, and what going on from a snapshot computes.
+    pub needs: Rc<HashSet<ValueId>>,
+    pub steps: Rc<HashSet<ValueId>>,
     /// The number of turns, where it is known.
     pub turns: Option<u64>,
     /// Active values from outside that the body uses: their adjoints go round the reverse loop.
@@ -100,16 +104,16 @@ pub(super) fn plan(
     };
     // Going on from a snapshot computes the next kept values, which takes others in turn.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
-    loop {
+    let steps = loop {
         let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given);
         let before = snapshot.len();
         snapshot.extend((0..slots.len()).filter(|&n| {
             steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()
         }));
         if snapshot.len() == before {
-            break;
+            break steps;
         }
-    }
+    };
     let counters = params
         .iter()
         .zip(next)
@@ -132,7 +136,7 @@ pub(super) fn plan(
                 || facts.activity.is_active(next[n])
         })
         .collect();
-    Plan { store, slots, snapshot: snapshot.into_iter().collect(), counters, turns, outer, active, bytes }
+    Plan { store, slots, snapshot: snapshot.into_iter().collect(), counters, needs: Rc::new(needs), steps: Rc::new(steps), turns, outer, active, bytes }
 }
 
 /// A counter: an integer that every turn changes by an amount that the loop does not change.

@@ -48,8 +48,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Call(callee, _) if active_result => {
                 let callee = &world.module.functions[*callee];
                 if let Derivative::None(reason) = &callee.derivative {
-                    let message = format!("AD-DROP: `{}` has no gradient: {reason}", callee.source_name);
-                    found.push(Diagnostic::new(Code::E0605, message).label(inst.span, "a gradient would pass here"));
+                    found.push(no_gradient(&callee.source_name, reason, inst.span));
                 }
             }
             _ => {}
@@ -76,6 +75,11 @@ fn unknown_array(function: &Function, array: ValueId, span: Span, found: &mut Ve
     if chosen {
         found.push(limit(span, "an array that a branch or loop chooses".to_string()));
     }
+}
+
+pub(super) fn no_gradient(name: &str, reason: &str, span: Span) -> Diagnostic {
+    let message = format!("AD-DROP: `{name}` has no gradient: {reason}");
+    Diagnostic::new(Code::E0605, message).label(span, "a gradient would pass here")
 }
 
 pub(super) fn limit(span: Span, what: String) -> Diagnostic {

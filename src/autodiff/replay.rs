@@ -20,7 +20,7 @@ impl Reverse<'_> {
         let old = self.old;
         let inst = &old.insts[id];
         let span = std::mem::replace(&mut self.b.span, inst.span);
-        let needed = inst.results.iter().any(|r| self.facts.needed.contains(r));
+        let needed = inst.results.iter().any(|r| self.scope.contains(r));
         match &inst.op {
             Op::For { .. } | Op::While { .. } => {
                 let keep = keep && self.facts.plans.contains_key(&id);
@@ -72,7 +72,7 @@ impl Reverse<'_> {
     fn replay_if(&mut self, inst: &Inst, condition: ValueId, blocks: [BlockId; 2]) {
         let old = self.old;
         let kept: Vec<usize> =
-            (0..inst.results.len()).filter(|&n| self.facts.needed.contains(&inst.results[n])).collect();
+            (0..inst.results.len()).filter(|&n| self.scope.contains(&inst.results[n])).collect();
         let condition = self.primal(condition);
         let copies = blocks.map(|block| {
             let new = self.b.new_block(&[]);

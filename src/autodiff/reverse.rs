@@ -1,7 +1,8 @@
 //! Walks a function backwards and builds its reverse: blocks and branches. Loops are in [`super::loops`], memory in
 //! [`super::memory`], calls in [`super::calls`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
 use smallvec::SmallVec;
 
@@ -36,6 +37,8 @@ pub(super) struct Reverse<'a> {
     /// The adjoint of each old value so far; none is zero.
     pub adjoints: BTreeMap<ValueId, ValueId>,
     pub shadows: BTreeMap<Root, Shadow>,
+    /// The old values that code at the cursor computes again: those needed in the innermost loop that is being reversed.
+    pub scope: Rc<HashSet<ValueId>>,
     /// What the forward sweeps of the loops of the blocks around the cursor have kept.
     pub sweeps: HashMap<InstId, Sweep>,
     /// Instead of building something of use: the old values that were read.
@@ -54,6 +57,7 @@ impl<'a> Reverse<'a> {
             primals: old.values.ids().map(|_| None).collect(),
             adjoints: BTreeMap::new(),
             shadows: BTreeMap::new(),
+            scope: facts.needed.clone(),
             sweeps: HashMap::new(),
             reads: None,
             faults: Vec::new(),

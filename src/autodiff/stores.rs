@@ -207,8 +207,9 @@ impl Reverse<'_> {
         for (at, &(n, _)) in snapshots.slots.iter().enumerate() {
             self.bind(params[first + n], self.b.params(block)[1 + at]);
         }
+        let scope = std::mem::replace(&mut self.scope, plan.steps.clone());
         for (n, &slot) in plan.counters.iter().enumerate() {
-            if self.facts.needed.contains(&params[first + n]) {
+            if self.scope.contains(&params[first + n]) {
                 self.bind_slot(inst, n, slot, params[first + n], turn);
             }
         }
@@ -216,6 +217,7 @@ impl Reverse<'_> {
         let next: Vec<ValueId> = snapshots.slots.iter().map(|&(n, _)| self.primal(yields(old, body)[n])).collect();
         self.b.yield_(&next);
         self.b.switch_to(outside);
+        self.scope = scope;
         params.iter().zip(outer).for_each(|(&p, copy)| self.primals[p] = copy);
         let one = self.b.int(Scalar::I32, 1);
         let op = Op::For { start: from, end: to, step: one, init: Values::from_slice(state), body: block };
