@@ -12,21 +12,12 @@ pub struct Leaf {
 }
 
 /// Does a value of this type hold floats, by itself or in an array that it refers to?
-pub fn holds_floats(ty: Type, structs: &StructTable) -> bool {
+pub fn has_tangent(ty: Type, structs: &StructTable) -> bool {
     match ty {
-        Type::Scalar(s) | Type::Vec(_, s) | Type::Mat(_, _, s) | Type::Quat(s) | Type::Transform(s) => s.is_float(),
-        Type::Struct(id) => structs[id].fields.iter().any(|field| holds_floats(field.ty, structs)),
-        Type::Array(a) => holds_floats(a.element.into(), structs),
-        Type::Local(a) => holds_floats(a.element.into(), structs),
-    }
-}
-
-/// Is it an array, or a struct with an array in it?
-pub fn bears_array(ty: Type, structs: &StructTable) -> bool {
-    match ty {
-        Type::Array(_) => true,
-        Type::Struct(id) => structs[id].fields.iter().any(|field| bears_array(field.ty, structs)),
-        _ => false,
+        Type::Struct(id) => structs[id].fields.iter().any(|field| has_tangent(field.ty, structs)),
+        Type::Array(a) => has_tangent(a.element.into(), structs),
+        Type::Local(a) => has_tangent(a.element.into(), structs),
+        _ => ty.holds_floats(structs),
     }
 }
 

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::floats::{bears_array, holds_floats, leaves};
+use super::floats::{has_tangent, leaves};
 use crate::ir::build::Builder;
 use crate::ir::*;
 use crate::source::Span;
@@ -61,14 +61,14 @@ impl Pass<'_> {
         }
         let tangents: Vec<(String, Type)> = params
             .iter()
-            .filter(|(_, ty)| old.is_kernel() || holds_floats(*ty, &structs))
+            .filter(|(_, ty)| old.is_kernel() || has_tangent(*ty, &structs))
             .map(|(name, ty)| (format!("d_{name}"), *ty))
             .collect();
         params.extend(tangents);
         let mut new = Builder::new(&self.free_name(&format!("jvp_{}", old.name)), old.kind, &params, old.span);
         new.function.source_name = format!("jvp_{}", old.source_name);
         new.function.results.clone_from(&old.results);
-        for result in old.results.iter().filter(|r| holds_floats(r.ty, &structs)) {
+        for result in old.results.iter().filter(|r| has_tangent(r.ty, &structs)) {
             new.function.results.push(ResultInfo { ty: result.ty, role: ResultRole::Return });
         }
         new.function.tape.clone_from(&old.tape);
@@ -121,7 +121,7 @@ struct Copy<'p, 'm, 'f> {
 
 impl Copy<'_, '_, '_> {
     fn has_tangent(&self, old: ValueId) -> bool {
-        holds_floats(self.old.ty(old), &self.structs)
+        has_tangent(self.old.ty(old), &self.structs)
     }
 
     fn value(&self, old: ValueId) -> ValueId {
@@ -166,7 +166,7 @@ impl Copy<'_, '_, '_> {
 
     fn types_with_tangents(&self, olds: &[ValueId]) -> Vec<Type> {
         let types: Vec<Type> = olds.iter().map(|&v| self.old.ty(v)).collect();
-        let tangents: Vec<Type> = types.iter().copied().filter(|&ty| holds_floats(ty, &self.structs)).collect();
+        let tangents: Vec<Type> = types.iter().copied().filter(|&ty| has_tangent(ty, &self.structs)).collect();
         [types, tangents].concat()
     }
 
@@ -295,7 +295,7 @@ impl Copy<'_, '_, '_> {
     fn by_rule(&mut self, adjoint: FuncId, args: &[ValueId], inst: &Inst) -> Result<(), Refused> {
         let refused = |reason: &str| Err(Refused { span: inst.span, reason: reason.to_string() });
         let arrays: Vec<ValueId> =
-            args.iter().copied().filter(|&a| bears_array(self.old.ty(a), &self.structs)).collect();
+            args.iter().copied().filter(|&a| self.old.ty(a).bears_array(&self.structs)).collect();
         if arrays.iter().any(|&a| self.tangent(a).is_some()) {
             return refused(
                 "a function with a gradient of its own takes an array, whose tangent forward mode can't follow",

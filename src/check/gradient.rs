@@ -377,6 +377,7 @@ impl<'a> Body<'_, 'a> {
             results: Vec::new(),
             accumulators,
             by_ref: Vec::new(),
+            out: None,
             derivative: Derivative::Body,
             body: statements,
             span: rule.ast.span,

@@ -2,6 +2,7 @@
 //!
 //! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
+//! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
 //! - [`gradient`]: how functions are differentiated.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
@@ -14,11 +15,14 @@ mod call;
 mod construct;
 mod expr;
 mod gradient;
+mod known;
+mod local_array;
 mod loops;
 mod operator;
 mod pattern;
 mod place;
 mod scope;
+mod slice;
 mod stmt;
 mod suggest;
 pub mod tree;
@@ -357,7 +361,7 @@ impl Checker<'_> {
 
     /// The value of a module-level constant expression, by Python's rules.
     pub fn constant(&mut self, expr: &ast::Expr, library: bool) -> Res<Operand> {
-        Body::constant(self, expr, library, HashMap::new())
+        Body::constant(self, expr, library, HashMap::new(), IdVec::new())
     }
 }
 

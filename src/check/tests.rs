@@ -205,7 +205,7 @@ fn vector_slices_reversed_ranges_and_static_loops() {
     assert_eq!(body("v = vs[i]\ny[i] = v[3:][0]"), ["E0306 2"]);
     assert_eq!(body("for j in reversed(range(2, n, 3)):\n    y[j] = 0.0"), none);
     assert_eq!(body("for j in range(3):\n    y[j] = wp.static(float(j) * 0.5)"), none);
-    assert_eq!(body("for j in range(n):\n    y[j] = wp.static(float(j) * 0.5)"), ["E0201 2"]);
+    assert_eq!(body("for j in range(n):\n    y[j] = wp.static(float(j) * 0.5)"), ["E0501 2"]);
 }
 
 /// The derivative of the first function of this source name.

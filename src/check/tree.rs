@@ -47,6 +47,8 @@ pub struct Function {
     pub accumulators: Vec<LocalId>,
     /// Parameters whose final value goes back to the caller's variable, in order.
     pub by_ref: Vec<LocalId>,
+    /// The last parameter, where the source has none: the caller's array that takes a returned local array.
+    pub out: Option<LocalId>,
     pub derivative: Derivative,
     pub body: Vec<Stmt>,
     pub span: Span,

@@ -23,6 +23,8 @@ pub enum Operand {
     Tuple(Vec<Operand>),
     /// A call with no result or with several.
     Results(Call, Vec<Type>),
+    /// A call that returns a local array of this type: the array it fills is still to be added to its arguments.
+    LocalResult(Call, Type),
     /// `a.shape`
     Shape(Expr),
     /// `a.grad` and the like: named so that the use can be explained.

@@ -139,14 +139,20 @@ enum StoreArg {
     Checkpoint,
 }
 
-impl GradientArgs {
-    fn options(&self) -> driver::Gradients {
-        let store = self.store.map(|store| match store {
+impl From<StoreArg> for driver::Store {
+    fn from(store: StoreArg) -> driver::Store {
+        match store {
             StoreArg::Unroll => driver::Store::Unroll,
             StoreArg::Stack => driver::Store::Stack,
             StoreArg::Tape => driver::Store::Tape,
             StoreArg::Checkpoint => driver::Store::Checkpoint,
-        });
+        }
+    }
+}
+
+impl GradientArgs {
+    fn options(&self) -> driver::Gradients {
+        let store = self.store.map(Into::into);
         driver::Gradients { backward: !self.no_backward, store }
     }
 }

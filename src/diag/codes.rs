@@ -144,8 +144,10 @@ codes! {
     // 11 running
     E1101 "index-out-of-bounds" "index is out of bounds";
     E1102 "assertion-failed" "an assertion in the kernel failed";
-    E1103 "gradients-unavailable" "gradients are not available yet";
+    E1103 "gradients-unavailable" "the kernel has no gradient to run";
     E1104 "device-unavailable" "device is not available";
+    E1105 "backward-alone" "a backward launch that needs its forward launch";
+    E1106 "tape-too-large" "values kept for the gradient that do not fit in memory";
 }
 
 impl Code {

@@ -288,11 +288,12 @@ pub type Path = SmallVec<[Step; 2]>;
 pub enum ViewIndex {
     /// Fixes the dimension at this index (int32), which removes it.
     At(ValueId),
-    /// Keeps the elements start, start + step, ... below stop (all int32, already inside 0..=extent; step > 0).
+    /// Keeps the elements start, start + step, ... before stop (all int32; start and stop are already inside 0..=extent, or
+    /// inside -1..extent when step < 0; step is not 0).
     Range { start: ValueId, stop: ValueId, step: ValueId },
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     // Values
     Const(Const),

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::Copy;
-use crate::autodiff::floats::{Leaf, holds_floats, leaves};
+use crate::autodiff::floats::{Leaf, has_tangent, leaves};
 use crate::ir::*;
 use crate::types::{BOOL, Scalar, Type};
 
@@ -34,7 +34,7 @@ impl Copy<'_, '_, '_> {
                 Some(self.new.one(Op::Construct(parts), ty?))
             }
             Op::Extract(whole, path) => {
-                let whole = self.tangent(*whole).filter(|_| holds_floats(ty.unwrap_or(BOOL), &self.structs))?;
+                let whole = self.tangent(*whole).filter(|_| has_tangent(ty.unwrap_or(BOOL), &self.structs))?;
                 let path = self.path(path);
                 Some(self.new.one(Op::Extract(whole, path), ty?))
             }
@@ -49,9 +49,7 @@ impl Copy<'_, '_, '_> {
                 let tangents = self.tangent(*a)?;
                 Some(self.new.one(Op::Gradient(tangents), ty?))
             }
-            Op::LocalArray => {
-                holds_floats(ty?, &self.structs).then(|| self.new.one(Op::LocalArray, ty.unwrap_or(BOOL)))
-            }
+            Op::LocalArray => has_tangent(ty?, &self.structs).then(|| self.new.one(Op::LocalArray, ty.unwrap_or(BOOL))),
             Op::View(a, dims) => {
                 let (tangents, ty) = (self.tangent(*a)?, ty?);
                 let dims = dims
@@ -69,7 +67,7 @@ impl Copy<'_, '_, '_> {
                 Some(view[0])
             }
             Op::Load { array, index, path } => {
-                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| holds_floats(ty, &self.structs))?);
+                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
                 let (index, path) = (self.values(index), self.path(path));
                 let load = Op::Load { array: tangents, index, path };
                 Some(self.where_set(tangents, &[ty], |this| smallvec![this.new.one(load, ty)])[0])
@@ -85,7 +83,7 @@ impl Copy<'_, '_, '_> {
                 None
             }
             Op::Atomic { op, array, index, path, value } => {
-                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| holds_floats(ty, &self.structs))?);
+                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
                 let (index, path) = (self.values(index), self.path(path));
                 let old = self.value(result?);
                 Some(
@@ -116,7 +114,7 @@ impl Copy<'_, '_, '_> {
                 )
             }
             Op::AtomicCas { array, index, path, expected, new } => {
-                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| holds_floats(ty, &self.structs))?);
+                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
                 let (index, path) = (self.values(index), self.path(path));
                 let (old, expected) = (self.value(result?), self.value(*expected));
                 Some(

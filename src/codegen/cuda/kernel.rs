@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use super::function::{Body, Fault, VarData, declare, translate};
 use super::prelude::{ArrayMember, Prelude};
-use super::shadow::{self, Shadow};
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, type_name};
 use super::{Shared, names, place, print};
 use crate::codegen::abi;
+use crate::codegen::shadow::{self, Shadow};
 use crate::ir::{FuncId, Function, Phase, Step, TapeRole};
 use crate::types::{StructTable, Type};
 
@@ -33,9 +33,8 @@ impl print::Variables for Named<'_> {
 /// The text of a kernel or device function.
 pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Result<String, Fault> {
     let structs = &shared.module.structs;
-    let extracted = shadow::extract(&shared.module.functions[id]);
-    let (function, shadows) =
-        extracted.as_ref().map_or((&shared.module.functions[id], &[][..]), |(function, list)| (function, list));
+    let function = &shared.module.functions[id];
+    let shadows = shared.shadows.get(&id).map_or(&[][..], Vec::as_slice);
     let mut body = translate(shared, function, prelude)?;
     let defaults: Vec<Stmt> =
         shadows.iter().filter_map(|shadow| default_statement(function, &body, shadow, structs, prelude)).collect();

@@ -305,7 +305,8 @@ fn array_struct(rank: u8, members: &BTreeSet<ArrayMember>) -> String {
                  long long offset = (long long)start * strides[d];\n        \
                  part.data = (T *)((char *)data + offset);\n        \
                  part.grad = grad ? (T *)((char *)grad + offset) : nullptr;\n        \
-                 part.shape[d] = stop > start ? (stop - start + step - 1) / step : 0;\n        \
+                 int count = (stop - start + step + (step > 0 ? -1 : 1)) / step;\n        \
+                 part.shape[d] = count > 0 ? count : 0;\n        \
                  part.strides[d] = strides[d] * step;\n        \
                  return part;\n    }\n"
                 .to_string(),

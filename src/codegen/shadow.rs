@@ -1,13 +1,17 @@
 //! Where are the adjoints? IR chooses each array of adjoints where it uses it: the one the caller gives, or else the one
-//! behind the array itself. The text says that once, at the head of the kernel, and then just names the parameter:
+//! behind the array itself. Compiled code does that once, before its loop over threads, and then just uses the parameter:
 //!
 //! ```text
 //! if (!adj_x) adj_x = x.gradient();
 //! ```
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::ir::{Function, Op, Path, Phase, Step, ValueDef, ValueId};
+use crate::ir::{FuncId, Function, Module, Op, Path, Phase, Step, ValueDef, ValueId};
+
+/// The shadows of each backward entry that has any.
+pub type Shadows = BTreeMap<FuncId, Vec<Shadow>>;
 
 /// An array that a kernel is given: a parameter, or a field of one.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,6 +25,18 @@ pub struct Place {
 pub struct Shadow {
     pub given: Place,
     pub array: Place,
+}
+
+/// [`extract`] for some kernels of a module.
+pub fn extract_all<'a>(module: &'a Module, kernels: &[FuncId]) -> (Cow<'a, Module>, Shadows) {
+    let (mut changed, mut shadows) = (Cow::Borrowed(module), Shadows::new());
+    for &id in kernels {
+        if let Some((function, found)) = extract(&module.functions[id]) {
+            changed.to_mut().functions[id] = function;
+            shadows.insert(id, found);
+        }
+    }
+    (changed, shadows)
 }
 
 /// Takes the choices of arrays of adjoints out of a backward entry; what remains names the given arrays. None: nothing to
