@@ -45,6 +45,7 @@ pub(super) struct Plan {
     /// The slots whose adjoints go round.
     pub active: Vec<usize>,
     /// Bytes of one turn's state.
+    #[allow(dead_code, reason = "tape buffers and metadata will state it")]
     pub bytes: u64,
 }
 
@@ -136,7 +137,18 @@ pub(super) fn plan(
                 || facts.activity.is_active(next[n])
         })
         .collect();
-    Plan { store, slots, snapshot: snapshot.into_iter().collect(), counters, needs: Rc::new(needs), steps: Rc::new(steps), turns, outer, active, bytes }
+    Plan {
+        store,
+        slots,
+        snapshot: snapshot.into_iter().collect(),
+        counters,
+        needs: Rc::new(needs),
+        steps: Rc::new(steps),
+        turns,
+        outer,
+        active,
+        bytes,
+    }
 }
 
 /// A counter: an integer that every turn changes by an amount that the loop does not change.
