@@ -136,7 +136,18 @@ pub(super) fn plan(
                 || facts.activity.is_active(next[n])
         })
         .collect();
-    Plan { store, slots, snapshot: snapshot.into_iter().collect(), counters, needs: Rc::new(needs), steps: Rc::new(steps), turns, outer, active, bytes }
+    Plan {
+        store,
+        slots,
+        snapshot: snapshot.into_iter().collect(),
+        counters,
+        needs: Rc::new(needs),
+        steps: Rc::new(steps),
+        turns,
+        outer,
+        active,
+        bytes,
+    }
 }
 
 /// A counter: an integer that every turn changes by an amount that the loop does not change.

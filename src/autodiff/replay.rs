@@ -71,8 +71,7 @@ impl Reverse<'_> {
 
     fn replay_if(&mut self, inst: &Inst, condition: ValueId, blocks: [BlockId; 2]) {
         let old = self.old;
-        let kept: Vec<usize> =
-            (0..inst.results.len()).filter(|&n| self.scope.contains(&inst.results[n])).collect();
+        let kept: Vec<usize> = (0..inst.results.len()).filter(|&n| self.scope.contains(&inst.results[n])).collect();
         let condition = self.primal(condition);
         let copies = blocks.map(|block| {
             let new = self.b.new_block(&[]);
