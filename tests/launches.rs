@@ -246,7 +246,6 @@ fn what_cannot_be_run_is_said() {
         (&["talk.ir", "--dim", "1", "--png", "y"], 2, "E1012"),
         (&["talk.ir", "--dim", "1", "--device", "abacus"], 2, "abacus"),
         (&["talk.ir", "--dim", "1", "--threads", "100000"], 2, "100000"),
-        (&["talk.ir", "--dim", "1", "--device", "cuda"], 1, "E1104"),
         (&["talk.ir", "--dim", "1", "--arg", "a=1"], 1, "E1004"),
         (&["both.ir", "--dim", "1"], 1, "E1003"),
         (&["both.ir", "--dim", "1", "-k", "other"], 1, "E0905"),
@@ -261,6 +260,23 @@ fn what_cannot_be_run_is_said() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(*code), "{args:?}: {said}");
         assert!(said.contains(word), "{args:?}: {said}");
+    }
+}
+
+/// Where there is a GPU, the launch runs; where there is none, the code says so. `kc devices` knows which.
+#[test]
+fn a_launch_on_a_gpu_runs_or_says_that_there_is_none() {
+    let folder = Folder::new();
+    let kc = |args: &[&str]| std::process::Command::new(env!("CARGO_BIN_EXE_kc")).args(args).output().expect("kc runs");
+    let devices = kc(&["devices", "--json"]);
+    let listed = text(&devices.stdout);
+    assert!(listed.contains(r#""device":"host""#) && listed.contains(r#""device":"interp""#), "{listed}");
+    let has_gpu = listed.contains(r#""device":"cuda:0""#);
+    assert_eq!(devices.status.code(), Some(i32::from(!has_gpu)), "{}", text(&devices.stderr));
+    let output = folder.run(&["talk.ir", "--dim", "1", "--device", "cuda"]);
+    assert_eq!(output.status.code(), Some(i32::from(!has_gpu)), "{}", text(&output.stderr));
+    if !has_gpu {
+        assert!(text(&output.stderr).contains("E1104") && text(&devices.stderr).contains("E1104"));
     }
 }
 
