@@ -4,6 +4,7 @@
 
 mod check;
 mod compile;
+mod devices;
 mod doc;
 mod explain;
 mod output;
@@ -38,6 +39,7 @@ enum Verb {
     Explain(explain::Args),
     Doc(doc::Args),
     Run(run::Args),
+    Devices(devices::Args),
 }
 
 /// How a command ended.
@@ -85,6 +87,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Explain(args) => explain::run(&args),
         Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Devices(args) => devices::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
