@@ -20,6 +20,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("logf", "log")
+@domain(x=(0.1, 3.0))
 def log(x: Float) -> Float:
     """The natural logarithm of `x`. -infinity at 0, NaN for `x < 0`."""
     return _log(x)
@@ -32,6 +33,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("log2f", "log2")
+@domain(x=(0.1, 3.0))
 def log2(x: Float) -> Float:
     """The logarithm of `x` to base 2, exact for powers of two. -infinity at 0, NaN for `x < 0`."""
     return _log2(x)
@@ -44,6 +46,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("log10f", "log10")
+@domain(x=(0.1, 3.0))
 def log10(x: Float) -> Float:
     """The logarithm of `x` to base 10. -infinity at 0, NaN for `x < 0`."""
     return _log10(x)
@@ -69,6 +72,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("powf", "pow")
+@domain(x=(0.1, 3.0))
 def pow(x: Float, y: Float) -> Float:
     """`x` to the power `y`. 1 for `y = 0` and for `x = 1`; NaN for `x < 0` unless `y` is whole; the rest as in C."""
     return _pow(x, y)
@@ -260,6 +264,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("erfinvf", "erfinv")
+@domain(x=(-0.9, 0.9))
 def erfinv(x: Float) -> Float:
     """The inverse error function of `x` in -1..1. Infinite at -1 and 1, NaN beyond."""
     return _erfinv(x)
@@ -273,6 +278,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("erfcinvf", "erfcinv")
+@domain(x=(0.1, 1.9))
 def erfcinv(x: Float) -> Float:
     """The inverse complementary error function of `x` in 0..2. Infinite at 0 and 2, NaN beyond."""
     return _erfcinv(x)

@@ -132,24 +132,28 @@ def _(state: uint32, x: Vec[N, float32], period: Vec[N, int32], adj_ret: float32
 
 
 @func
+@domain(x=(0.1, 0.9))
 def pnoise(state: uint32, x: float32, px: int32) -> float32:
     """`noise` that repeats after `px`, for `x >= 0`."""
     return _periodic(state, Vec[1, float32](x), Vec[1, int32](px))
 
 
 @func
+@domain(xy=(0.1, 0.9))
 def pnoise(state: uint32, xy: Vec[2, float32], px: int32, py: int32) -> float32:
     """`noise` that repeats after `px` and `py` along the axes, for coordinates >= 0."""
     return _periodic(state, xy, Vec[2, int32](px, py))
 
 
 @func
+@domain(xyz=(0.1, 0.9))
 def pnoise(state: uint32, xyz: Vec[3, float32], px: int32, py: int32, pz: int32) -> float32:
     """`noise` that repeats after `px`, `py` and `pz` along the axes, for coordinates >= 0."""
     return _periodic(state, xyz, Vec[3, int32](px, py, pz))
 
 
 @func
+@domain(xyzt=(0.1, 0.9))
 def pnoise(state: uint32, xyzt: Vec[4, float32], px: int32, py: int32, pz: int32, pt: int32) -> float32:
     """`noise` that repeats after `px`, `py`, `pz` and `pt` along the axes, for coordinates >= 0."""
     return _periodic(state, xyzt, Vec[4, int32](px, py, pz, pt))
@@ -159,6 +163,7 @@ def pnoise(state: uint32, xyzt: Vec[4, float32], px: int32, py: int32, pz: int32
 
 
 @func
+@domain(xy=(0.1, 0.9), octaves=(1, 1), lacunarity=(1.5, 2.0), gain=(0.3, 0.6))
 def curlnoise(
     state: uint32, xy: Vec[2, float32], octaves: uint32 = 1, lacunarity: float32 = 2.0, gain: float32 = 0.5
 ) -> Vec[2, float32]:
@@ -198,6 +203,7 @@ def _curl(state: uint32, x: Vec[N, float32], octaves: uint32, lacunarity: float3
 
 
 @func
+@domain(xyz=(0.1, 0.9), octaves=(1, 1), lacunarity=(1.5, 2.0), gain=(0.3, 0.6))
 def curlnoise(
     state: uint32, xyz: Vec[3, float32], octaves: uint32 = 1, lacunarity: float32 = 2.0, gain: float32 = 0.5
 ) -> Vec[3, float32]:
@@ -209,6 +215,7 @@ def curlnoise(
 
 
 @func
+@domain(xyzt=(0.1, 0.9), octaves=(1, 1), lacunarity=(1.5, 2.0), gain=(0.3, 0.6))
 def curlnoise(
     state: uint32, xyzt: Vec[4, float32], octaves: uint32 = 1, lacunarity: float32 = 2.0, gain: float32 = 0.5
 ) -> Vec[3, float32]:

@@ -389,6 +389,7 @@ def frac(x: Float) -> Float:
 
 @op("sqrt")
 @cuda("sqrtf", "sqrt")
+@domain(x=(0.1, 3.0))
 def sqrt(x: Float) -> Float:
     """The square root of `x`, correctly rounded. -0 for -0; NaN for `x < 0`. The derivative at 0 is infinite."""
 

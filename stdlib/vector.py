@@ -360,6 +360,7 @@ def mod(a: Vec[N, Int], b: Vec[N, Int]) -> Vec[N, Int]:
 
 
 @func
+@domain(b=(0.5, 3.0))
 def mod(a: Vec[N, Float], b: Vec[N, Float]) -> Vec[N, Float]:
     """`a % b`, component by component: the remainder with the sign of `a`."""
     r = a
@@ -405,18 +406,21 @@ def invert(a: Vec[N, Int]) -> Vec[N, Int]:
 
 
 @func
+@domain(b=(0.5, 3.0))
 def div_approx(a: Float, b: Float) -> Float:
     """`a / b`. Warp's approximate division on GPUs is exact here."""
     return a / b
 
 
 @func
+@domain(b=(0.5, 3.0))
 def div_approx(a: Vec[N, Float], b: Float) -> Vec[N, Float]:
     """`a / b`. Warp's approximate division on GPUs is exact here."""
     return a / b
 
 
 @func
+@domain(b=(0.5, 3.0))
 def div_approx(a: Float, b: Vec[N, Float]) -> Vec[N, Float]:
     """`a / b`. Warp's approximate division on GPUs is exact here."""
     return a / b
