@@ -6,6 +6,7 @@ mod check;
 mod compile;
 mod devices;
 mod explain;
+mod gradcheck;
 mod output;
 mod run;
 mod supervise;
@@ -38,6 +39,7 @@ enum Verb {
     Explain(explain::Args),
     Run(run::Args),
     Devices(devices::Args),
+    Gradcheck(gradcheck::Args),
 }
 
 /// How a command ended.
@@ -85,6 +87,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Explain(args) => explain::run(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
+        Verb::Gradcheck(args) => gradcheck::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
