@@ -103,7 +103,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut body = Body::new(c, Mode::Host { library }, Bindings::default());
         body.scope = scope;
         body.locals = locals;
-        body.expr(expr)
+        body.expr(expr).map(crate::check::known::closed)
     }
 
     /// Checks the body of a definition for these arguments.

@@ -4,6 +4,7 @@
 
 mod check;
 mod compile;
+mod devices;
 mod explain;
 mod output;
 mod run;
@@ -36,6 +37,7 @@ enum Verb {
     Check(check::Args),
     Explain(explain::Args),
     Run(run::Args),
+    Devices(devices::Args),
 }
 
 /// How a command ended.
@@ -82,6 +84,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Devices(args) => devices::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
