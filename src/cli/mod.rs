@@ -5,6 +5,7 @@
 mod check;
 mod compile;
 mod devices;
+mod doc;
 mod explain;
 mod gradcheck;
 mod output;
@@ -37,6 +38,7 @@ enum Verb {
     Compile(compile::Args),
     Check(check::Args),
     Explain(explain::Args),
+    Doc(doc::Args),
     Run(run::Args),
     Devices(devices::Args),
     Gradcheck(gradcheck::Args),
@@ -85,6 +87,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Compile(args) => compile::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
