@@ -4,6 +4,8 @@
 
 mod check;
 mod compile;
+mod devices;
+mod doc;
 mod explain;
 mod output;
 mod run;
@@ -35,7 +37,9 @@ enum Verb {
     Compile(compile::Args),
     Check(check::Args),
     Explain(explain::Args),
+    Doc(doc::Args),
     Run(run::Args),
+    Devices(devices::Args),
 }
 
 /// How a command ended.
@@ -81,7 +85,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Compile(args) => compile::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Devices(args) => devices::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }

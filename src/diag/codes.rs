@@ -108,6 +108,7 @@ codes! {
     E0622 "custom-gradient-signature" "a custom gradient whose parameters do not fit its function";
     E0623 "replay-signature" "a replay function whose signature differs from its function's";
     E0624 "no-adjoint" "`wp.adjoint` where there is none";
+    E0625 "nothing-to-differentiate" "`wp.grad` of a function without a differentiable result";
 
     // 08 back ends
     E0801 "llvm-refused" "LLVM could not compile a kernel";
@@ -148,6 +149,7 @@ codes! {
     E1104 "device-unavailable" "device is not available";
     E1105 "backward-alone" "a backward launch that needs its forward launch";
     E1106 "tape-too-large" "values kept for the gradient that do not fit in memory";
+    E1107 "device-fault" "a launch on the GPU failed";
 }
 
 impl Code {
