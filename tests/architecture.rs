@@ -29,7 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "codegen",
         ],
     ),
-    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver"]),
+    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver", "library"]),
     // The two roots.
     ("lib", &[]),
     ("main", &["cli"]),

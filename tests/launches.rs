@@ -1,7 +1,7 @@
 //! `kc run` as a user calls it: exit codes, result files, messages. The kernels are IR text, so that nothing but running
 //! is tested; `tests/run/` has the kernels in Python.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
@@ -231,10 +231,6 @@ fn what_cannot_be_run_is_said() {
     let launch = folder.launch("case", "talk.ir", &[1], json!([]));
     let launch = launch.to_str().expect("UTF-8");
     let twice = [launch, launch, "--out-dir", "out"];
-    let backward = Path::new(launch).with_file_name("backward.json");
-    let mut json: Value = serde_json::from_str(&std::fs::read_to_string(launch).expect("a file")).expect("JSON");
-    json["direction"] = json!("backward");
-    std::fs::write(&backward, json.to_string()).expect("a file");
     std::fs::write(folder.path("file"), "").expect("a file");
     let cases: &[(&[&str], i32, &str)] = &[
         (&[], 2, ""),
@@ -257,7 +253,6 @@ fn what_cannot_be_run_is_said() {
         (&["talk.ir", "--dim", "2147483647x2147483647x2147483647"], 1, "E1006"),
         (&["talk.ir", "--dim", "1", "--out-dir", "file"], 1, "E0904"),
         (&["talk.ir", "--dim", "1", "--out-dir", "/proc/none"], 1, "E0904"),
-        (&[backward.to_str().expect("UTF-8")], 1, "E1103"),
         (&twice, 1, "E0906"),
     ];
     for (args, code, word) in cases {

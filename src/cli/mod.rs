@@ -5,7 +5,9 @@
 mod check;
 mod compile;
 mod devices;
+mod doc;
 mod explain;
+mod gradcheck;
 mod output;
 mod run;
 mod supervise;
@@ -36,8 +38,10 @@ enum Verb {
     Compile(compile::Args),
     Check(check::Args),
     Explain(explain::Args),
+    Doc(doc::Args),
     Run(run::Args),
     Devices(devices::Args),
+    Gradcheck(gradcheck::Args),
 }
 
 /// How a command ended.
@@ -83,8 +87,10 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Compile(args) => compile::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
+        Verb::Gradcheck(args) => gradcheck::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
