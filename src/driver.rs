@@ -124,6 +124,20 @@ impl Compilation {
         }
     }
 
+    /// Adds the forward-mode kernel of the kernel `name`, or of the only one ([`autodiff::jvp::jvp`]). The error says why
+    /// there is none.
+    pub fn forward_mode(&mut self, name: Option<&str>) -> Result<ir::FuncId, String> {
+        let forward = |(_, f): &(ir::FuncId, &ir::Function)| {
+            f.phase == Phase::Forward && name.is_none_or(|name| f.source_name == name)
+        };
+        let Some((kernel, _)) = self.module.kernels().find(forward) else {
+            return Err("there is no such kernel".to_string());
+        };
+        let made = autodiff::jvp::jvp(&mut self.module, kernel).map_err(|refused| refused.reason)?;
+        ir::verify::verify(&self.module).map_err(|faults| faults.join("; "))?;
+        Ok(made)
+    }
+
     /// Parses and checks.
     fn front(&mut self, file: FileId, options: &check::Options) -> Checked {
         let Compilation { sources, diagnostics, timings, .. } = self;

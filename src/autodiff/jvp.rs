@@ -302,11 +302,8 @@ impl Copy<'_, '_, '_> {
             );
         }
         let added: Vec<Type> = self.pass.module.functions[adjoint].results.iter().map(|r| r.ty).collect();
-        let floats: Vec<ValueId> = args
-            .iter()
-            .copied()
-            .filter(|&a| self.has_tangent(a) && !matches!(self.old.ty(a), Type::Array(_)))
-            .collect();
+        let floats: Vec<ValueId> =
+            args.iter().copied().filter(|&a| self.old.ty(a).holds_floats(&self.structs)).collect();
         if added != floats.iter().map(|&a| self.old.ty(a)).collect::<Vec<_>>() {
             return refused("the rule for the gradient does not fit the function");
         }

@@ -7,6 +7,7 @@ mod compile;
 mod devices;
 mod doc;
 mod explain;
+mod gradcheck;
 mod output;
 mod run;
 mod supervise;
@@ -40,6 +41,7 @@ enum Verb {
     Doc(doc::Args),
     Run(run::Args),
     Devices(devices::Args),
+    Gradcheck(gradcheck::Args),
 }
 
 /// How a command ended.
@@ -88,6 +90,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
+        Verb::Gradcheck(args) => gradcheck::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }

@@ -11,8 +11,8 @@ use super::tape::Tape;
 use super::{Fail, Result, fail, literal};
 use crate::codegen::abi::{argument_layout, descriptor};
 use crate::diag::Code;
-use crate::ir::{Function, Phase};
-use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, StructId, StructTable, Type};
+use crate::ir::{Const, Function, Phase, eval};
+use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, Scalar, StructId, StructTable, Type};
 
 mod arrays;
 
@@ -126,18 +126,35 @@ impl Arguments {
     /// is the backward one, then `tapes`. Adjoints are null but those that are external, for the others come with their
     /// arrays.
     pub fn block_for(&self, entry: &Function, structs: &StructTable, tapes: &[(u32, &Tape)]) -> Result<Buffer> {
+        let given = entry.params().len() - tapes.len();
+        let own = if entry.phase == Phase::Backward { given / 2 } else { given };
+        self.block_with(entry, structs, own, |grad| grad.external && entry.phase == Phase::Backward, tapes)
+    }
+
+    /// The argument struct of the forward-mode kernel: the gradient arrays hold the tangents. Values have tangent zero.
+    pub fn block_of_tangents(&self, entry: &Function, structs: &StructTable) -> Result<Buffer> {
+        self.block_with(entry, structs, entry.params().len() / 2, |_| true, &[])
+    }
+
+    /// `own` parameters of the kernel, then as many that take those gradients which `second` picks, then tapes.
+    fn block_with(
+        &self,
+        entry: &Function,
+        structs: &StructTable,
+        own: usize,
+        second: impl Fn(&Grad) -> bool,
+        tapes: &[(u32, &Tape)],
+    ) -> Result<Buffer> {
         let types: Vec<Type> = entry.params().iter().map(|&v| entry.ty(v)).collect();
         let (offsets, layout) = argument_layout(&types, structs);
         let mut block = Buffer::zeroed(layout.size.into(), "the argument struct")?;
-        let given = types.len() - tapes.len();
-        let own = if entry.phase == Phase::Backward { given / 2 } else { given };
         let bytes = block.bytes_mut();
         // C layout: the parameters stand where they stood, whatever follows.
         let end = offsets.get(own).map_or(layout.size, |&at| at) as usize;
         let end = end.min(self.block.bytes().len());
         bytes[..end].copy_from_slice(&self.block.bytes()[..end]);
         for array in &self.arrays {
-            let Some(grad) = array.grad.as_ref().filter(|g| g.external && entry.phase == Phase::Backward) else {
+            let Some(grad) = array.grad.as_ref().filter(|g| second(g)) else {
                 continue;
             };
             let Some(param) = (0..own).rev().find(|&k| offsets[k] <= array.offset) else { continue };
@@ -153,6 +170,50 @@ impl Arguments {
             }
         }
         Ok(block)
+    }
+
+    /// The floats of an array, or of its gradient, in order.
+    pub fn floats(&self, array: &BoundArray, gradient: bool, structs: &StructTable) -> Vec<f64> {
+        let mut out = Vec::new();
+        self.each_float(array, gradient, structs, |scalar, buffer, at| {
+            let mut bits = [0; 8];
+            let size = scalar.size() as usize;
+            bits[..size].copy_from_slice(&self.buffers[buffer].bytes()[at..at + size]);
+            out.push(eval::from_memory(scalar, u64::from_le_bytes(bits)).as_float().unwrap_or(0.0));
+        });
+        out
+    }
+
+    /// Writes them; each is rounded to its type.
+    pub fn set_floats(&mut self, array: &BoundArray, gradient: bool, structs: &StructTable, values: &[f64]) {
+        let mut places = Vec::new();
+        self.each_float(array, gradient, structs, |scalar, buffer, at| places.push((scalar, buffer, at)));
+        for ((scalar, buffer, at), &value) in places.into_iter().zip(values) {
+            let bits = Const::float(scalar, value).bits.to_le_bytes();
+            let size = scalar.size() as usize;
+            self.buffers[buffer].bytes_mut()[at..at + size].copy_from_slice(&bits[..size]);
+        }
+    }
+
+    /// Calls `f` with the type, buffer and byte of every float.
+    fn each_float(
+        &self,
+        array: &BoundArray,
+        gradient: bool,
+        structs: &StructTable,
+        mut f: impl FnMut(Scalar, usize, usize),
+    ) {
+        let place = if gradient { array.grad.as_ref().map(|g| g.place) } else { Some(array.place) };
+        let Some(place) = place else { return };
+        let leaves = super::elements::leaves(array.ty.element.into(), structs).unwrap_or_default();
+        for_each_element(&array.shape, &array.strides, |step| {
+            for leaf in leaves.iter().filter(|leaf| leaf.scalar.is_float()) {
+                let start = (place.origin as i64 + step) as usize + leaf.offset as usize;
+                for k in 0..leaf.shape.iter().product::<u64>() as usize {
+                    f(leaf.scalar, place.buffer, start + k * leaf.scalar.size() as usize);
+                }
+            }
+        });
     }
 
     fn address(&self, place: Place) -> u64 {

@@ -12,6 +12,7 @@
 //! | [`flags`] | how do the flags of the command line describe a launch? |
 //! | [`device`], [`gpu`] | on what does it run? |
 //! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
+//! | [`gradcheck`] | is the gradient right? |
 //! | [`tape`] | where are values kept for the reverse sweep? |
 //! | [`session`] | in what order does all this happen? |
 //! | [`output`], [`show`] | what is left of it on disk, and on the screen? |
@@ -26,6 +27,7 @@ pub mod elements;
 pub mod fill;
 pub mod flags;
 pub mod gpu;
+pub mod gradcheck;
 pub mod gradient;
 pub mod launch;
 pub mod literal;

@@ -1,0 +1,190 @@
+//! Gradients as a user gets them: `kc run` with the directions `gradient` and `backward`, and `kc gradcheck`. The entries
+//! are IR text written by hand, so that only the running and checking is tested here.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::json;
+use tempfile::TempDir;
+
+/// y = x * x, computed in place; the augmented entry logs x, which the backward entry needs.
+const SQUARE: &str = r#"kernel @square(%x: array(dtype=float32)) rank 1 {
+  %i: int32 = thread_index 0
+  %0: float32 = load %x[%i]
+  %1: float32 = mul %0, %0
+  store %x[%i], %1
+  return
+}
+
+kernel @square_augmented(%x: array(dtype=float32), %kept: array2d(dtype=float32), %needed: array(dtype=int32)) rank 1 source "square" augmented tape (1 log "x[i] before it is overwritten", 2 needed "the slots") {
+  %i: int32 = thread_index 0
+  %zero: int32 = const 0
+  %one: int32 = const 1
+  %0: float32 = load %x[%i]
+  %1: int32 = atomic max %needed[%zero], %one
+  %slots: int32 = extent %kept, 0
+  %room: bool = lt %zero, %slots
+  if %room {
+    store %kept[%zero, %i], %0
+  }
+  %2: float32 = mul %0, %0
+  store %x[%i], %2
+  return
+}
+
+kernel @square_backward(%x: array(dtype=float32), %adj_x: array(dtype=float32), %kept: array2d(dtype=float32)) rank 1 source "square" backward tape (2 log "x[i] before it is overwritten") {
+  %i: int32 = thread_index 0
+  %zero: int32 = const 0
+  %given: bool = is_set %adj_x
+  %own: array(dtype=float32) = gradient %x
+  %grad: array(dtype=float32) = select %given, %adj_x, %own
+  %0: float32 = load %kept[%zero, %i]
+  %1: float32 = load %grad[%i]
+  %2: float32 = add %0, %0
+  %3: float32 = mul %2, %1
+  store %grad[%i], %3
+  return
+}
+"#;
+
+/// y = x * c: needs nothing, so the backward entry may run alone.
+const SCALE: &str = r#"kernel @scale(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 {
+  %i: int32 = thread_index 0
+  %c: float32 = const 3
+  %0: float32 = load %x[%i]
+  %1: float32 = mul %0, %c
+  store %y[%i], %1
+  return
+}
+
+kernel @scale_backward(%x: array(dtype=float32), %y: array(dtype=float32), %adj_x: array(dtype=float32), %adj_y: array(dtype=float32)) rank 1 source "scale" backward {
+  %i: int32 = thread_index 0
+  %c: float32 = const 3
+  %given_x: bool = is_set %adj_x
+  %own_x: array(dtype=float32) = gradient %x
+  %grad_x: array(dtype=float32) = select %given_x, %adj_x, %own_x
+  %given_y: bool = is_set %adj_y
+  %own_y: array(dtype=float32) = gradient %y
+  %grad_y: array(dtype=float32) = select %given_y, %adj_y, %own_y
+  %0: float32 = load %grad_y[%i]
+  %zero: float32 = const 0
+  store %grad_y[%i], %zero
+  %1: float32 = mul %0, %c
+  %2: float32 = atomic add %grad_x[%i], %1
+  return
+}
+"#;
+
+struct Folder(TempDir);
+
+impl Folder {
+    /// A folder with a source and a launch of it; each array is `(name, contents, gradient)`.
+    fn new(text: &str, kernel: &str, direction: &str, arrays: &[(&str, &[f32], Option<&[f32]>)]) -> Folder {
+        let folder = Folder(tempfile::tempdir().expect("a temporary folder"));
+        std::fs::write(folder.path("kernel.ir"), text).expect("a source");
+        let mut npz = kc::run::npz::NpzWriter::new(std::io::Cursor::new(Vec::new()));
+        let mut add = |name: &str, values: &[f32]| {
+            let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            npz.add(name, "<f4", &[values.len() as u64], &bytes).expect("an entry");
+        };
+        let mut args = Vec::new();
+        for (name, values, gradient) in arrays {
+            add(name, values);
+            gradient.iter().for_each(|gradient| add(&format!("{name}.grad"), gradient));
+            args.push(json!({
+                "name": name, "kind": "array", "dtype": {"class": "scalar", "scalar": "float32", "shape": []},
+                "ndim": 1, "shape": [values.len()], "data": name, "grad": format!("{name}.grad")
+            }));
+        }
+        std::fs::write(folder.path("inputs.npz"), npz.finish().expect("an archive").into_inner()).expect("arrays");
+        let launch = json!({"format": 1, "id": "case", "source": "kernel.ir", "kernel": kernel,
+                            "direction": direction, "dim": [arrays[0].1.len()], "args": args});
+        std::fs::write(folder.path("case.json"), launch.to_string()).expect("a launch");
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn kc(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+        command.args(args).arg(self.path("case.json")).output().expect("kc runs")
+    }
+
+    /// Runs the launch and reads an array of the results.
+    fn result(&self, device: &str, name: &str) -> Vec<f32> {
+        let out = self.path("out");
+        let output = self.kc(&["run", "--device", device, "--out-dir", out.to_str().expect("UTF-8")]);
+        assert!(output.status.success(), "{}", text(&output));
+        read(&out.join("case.npz"), name)
+    }
+}
+
+fn read(path: &Path, name: &str) -> Vec<f32> {
+    let array = kc::run::npz::Npz::open(path).expect("results").read(name, |_| Ok(())).expect("the array");
+    array.bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().expect("four bytes"))).collect()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
+}
+
+const X: [f32; 3] = [1.0, -2.0, 4.0];
+
+#[test]
+fn a_log_carries_what_is_overwritten() {
+    let folder = Folder::new(SQUARE, "square", "gradient", &[("x", &X, Some(&[1.0, 1.0, 0.5]))]);
+    for device in ["host", "interp"] {
+        assert_eq!(folder.result(device, "x"), [1.0, 4.0, 16.0], "{device}");
+        assert_eq!(folder.result(device, "x.grad"), [2.0, -4.0, 4.0], "{device}");
+    }
+}
+
+#[test]
+fn a_missing_gradient_is_zero() {
+    let folder = Folder::new(SCALE, "scale", "gradient", &[("x", &X, None), ("y", &[0.0; 3], Some(&[1.0, 2.0, 3.0]))]);
+    for device in ["host", "interp"] {
+        assert_eq!(folder.result(device, "x.grad"), [3.0, 6.0, 9.0], "{device}");
+        assert_eq!(folder.result(device, "y.grad"), [0.0; 3], "{device}");
+        assert_eq!(folder.result(device, "y"), [3.0, -6.0, 12.0], "{device}");
+    }
+}
+
+#[test]
+fn backward_alone_adds_and_changes_no_values() {
+    let arrays: [(&str, &[f32], Option<&[f32]>); 2] =
+        [("x", &X, Some(&[1.0; 3])), ("y", &[7.0; 3], Some(&[1.0, 2.0, 3.0]))];
+    let folder = Folder::new(SCALE, "scale", "backward", &arrays);
+    for device in ["host", "interp"] {
+        assert_eq!(folder.result(device, "x.grad"), [4.0, 7.0, 10.0], "{device}");
+        assert_eq!(folder.result(device, "y"), [7.0; 3], "{device}");
+    }
+}
+
+#[test]
+fn backward_alone_is_refused_where_it_needs_a_log() {
+    let folder = Folder::new(SQUARE, "square", "backward", &[("x", &X, Some(&[1.0; 3]))]);
+    let output = folder.kc(&["run"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("E1105"), "{}", text(&output));
+}
+
+#[test]
+fn gradcheck_tells_right_from_wrong() {
+    let arrays: [(&str, &[f32], Option<&[f32]>); 2] = [("x", &X, None), ("y", &[7.0; 3], None)];
+    for (source, kernel, arrays) in [(SCALE, "scale", &arrays[..]), (SQUARE, "square", &arrays[..1])] {
+        let output = Folder::new(source, kernel, "gradient", arrays).kc(&["gradcheck"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    }
+    // The derivative of a square without its factor 2, and a store that leaves the adjoint.
+    let faults = [
+        (SQUARE.replace("%2: float32 = add %0, %0", "%2: float32 = abs %0"), "square", &arrays[..1]),
+        (SCALE.replace("store %grad_y[%i], %zero", "store %grad_y[%i], %0"), "scale", &arrays[..]),
+    ];
+    for (source, kernel, arrays) in faults {
+        let output = Folder::new(&source, kernel, "gradient", arrays).kc(&["gradcheck", "--json"]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        assert!(text(&output).contains("\"right\":false"), "{}", text(&output));
+    }
+}
