@@ -1,6 +1,7 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
 mod emit;
+pub mod fix;
 mod guard;
 mod input;
 mod options;
@@ -14,6 +15,7 @@ pub use input::{MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, Artefact, Cpu, Opt, Options};
 pub use timings::Timings;
 
+use crate::check::lints::Allows;
 use crate::check::{self, Checked};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
@@ -35,6 +37,8 @@ pub struct Compilation {
     name: String,
     /// The names of the file's decorated functions, good or not.
     declared: Vec<String>,
+    /// The findings that comments of the file allow.
+    allows: Allows,
     pub timings: Timings,
 }
 
@@ -117,6 +121,9 @@ impl Compilation {
         let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
         self.declared = declared(&parsed);
         let checked = timings.time("check", || check::check(&parsed, sources, diagnostics));
+        self.allows = Allows::read(&parsed, &sources.file(file).text);
+        self.allows.apply(file, diagnostics);
+        self.allows.report_unused(diagnostics);
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked
     }

@@ -12,6 +12,8 @@ mod builtin;
 mod call;
 mod construct;
 mod expr;
+mod habits;
+pub mod lints;
 mod loops;
 mod operator;
 mod pattern;
@@ -21,6 +23,7 @@ mod stmt;
 mod suggest;
 pub mod tree;
 pub mod value;
+pub mod visit;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -77,7 +80,20 @@ pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnos
             _ => {}
         }
     }
-    Checked { structs: checker.structs, functions: checker.functions, kernels }
+    let written: Vec<&ast::Function> = parsed
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            ast::Item::Function(function) => Some(function),
+            _ => None,
+        })
+        .filter(|function| checker.role(function).is_some_and(|role| role != scope::Role::Native))
+        .collect();
+    let modules = checker.module_names();
+    let checked = Checked { structs: checker.structs, functions: checker.functions, kernels };
+    let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
+    lints::run(&checked, &written, &modules, checker.sources, checker.diagnostics);
+    checked
 }
 
 /// A function as written, of the user's file or of the library.

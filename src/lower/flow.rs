@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::local_set::LocalSet;
-use super::visit::{self, by_ref_locals};
+use crate::check::visit::{self, by_ref_locals};
 use crate::check::tree::*;
 
 /// The answers for one function. Keys are addresses of nodes of the borrowed tree.
