@@ -9,10 +9,11 @@ mod timings;
 
 use std::path::Path;
 
+pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use guard::{Fault, catch, guard};
 pub use input::{MAX_SOURCE_BYTES, read, reason};
-pub use options::{Arch, Artefact, Cpu, Opt, Options};
+pub use options::{Arch, Artefact, Cpu, Opt, Options, Request};
 pub use timings::Timings;
 
 use crate::check::lints::Allows;
@@ -22,7 +23,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
 use crate::source::{FileId, SourceFile, SourceMap, Span};
 use crate::syntax::{self, ast};
-use crate::{lower, passes};
+use crate::{autodiff, lower, passes};
 
 /// One source file on its way: what was found in it, and the IR of what is good.
 #[derive(Debug, Default)]
@@ -43,51 +44,39 @@ pub struct Compilation {
 }
 
 impl Compilation {
-    /// Reads a file and looks for errors.
-    pub fn check(path: &Path) -> Compilation {
+    /// Reads a file and looks for errors, in its gradients too if the request wants them.
+    pub fn check(path: &Path, request: &Request) -> Compilation {
         let mut this = Compilation::default();
         if let Some(file) = this.read(path) {
-            this.check_file(file);
+            this.compile(file, request);
+            this.expect_kernels(file);
         }
         this
     }
 
-    /// Everything that `kc check` looks at.
-    fn check_file(&mut self, file: FileId) {
-        if is_ir(self.sources.path(file)) {
-            self.ir_text(file);
-        } else {
-            self.front(file);
-        }
-        if self.kernels.is_empty() && !self.diagnostics.has_errors() {
-            let message = format!("`{}` has no kernels", self.sources.path(file).display());
-            self.diagnostics
-                .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
-        }
-    }
-
     /// Looks for errors in a text, as if it stood in a file at `path`.
-    pub fn check_text(path: &Path, text: String) -> Compilation {
+    pub fn check_text(path: &Path, text: String, request: &Request) -> Compilation {
         let mut this = Compilation::default();
         let file = this.sources.add(SourceFile::new(path, text));
-        this.check_file(file);
+        this.compile(file, request);
+        this.expect_kernels(file);
         this
     }
 
     /// Reads a file and compiles it as far as IR. A file named `*.ir` holds IR text already.
-    pub fn load(path: &Path) -> Compilation {
+    pub fn load(path: &Path, request: &Request) -> Compilation {
         let mut this = Compilation::default();
         if let Some(file) = this.read(path) {
-            this.compile(file);
+            this.compile(file, request);
         }
         this
     }
 
     /// Compiles a text as far as IR, as if it stood in a file at `path`.
-    pub fn of_text(path: &Path, text: String) -> Compilation {
+    pub fn of_text(path: &Path, text: String, request: &Request) -> Compilation {
         let mut this = Compilation::default();
         let file = this.sources.add(SourceFile::new(path, text));
-        this.compile(file);
+        this.compile(file, request);
         this
     }
 
@@ -96,16 +85,32 @@ impl Compilation {
         timings.time("read", || read(path, sources, diagnostics))
     }
 
-    fn compile(&mut self, file: FileId) {
+    fn expect_kernels(&mut self, file: FileId) {
+        if self.kernels.is_empty() && !self.diagnostics.has_errors() {
+            let message = format!("`{}` has no kernels", self.sources.path(file).display());
+            self.diagnostics
+                .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
+        }
+    }
+
+    fn compile(&mut self, file: FileId, request: &Request) {
         let name = self.sources.path(file).file_name().unwrap_or_default();
         self.name = name.to_string_lossy().into_owned();
         if is_ir(self.sources.path(file)) {
             self.ir_text(file);
-            return;
+            self.select(&request.kernels);
+            if !request.gradients.backward {
+                passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
+            }
+        } else {
+            let checked = self.front(file, &check::Options { backward: request.gradients.backward });
+            self.module = self.timings.time("lower", || lower::lower(&checked));
+            self.select(&request.kernels);
+            self.timings.time("simplify", || passes::simplify(&mut self.module));
         }
-        let checked = self.front(file);
-        self.module = self.timings.time("lower", || lower::lower(&checked));
-        self.timings.time("simplify", || passes::simplify(&mut self.module));
+        self.differentiate(&request.gradients);
+        self.allows.apply(file, &mut self.diagnostics);
+        self.allows.report_unused(&mut self.diagnostics);
         // Release builds too: IR that breaks its rules must end as an error, never as code.
         if let Err(faults) = self.timings.time("verify", || ir::verify::verify(&self.module)) {
             let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
@@ -115,15 +120,23 @@ impl Compilation {
         }
     }
 
+    fn differentiate(&mut self, options: &Gradients) {
+        let Compilation { module, diagnostics, timings, .. } = self;
+        let before = module.functions.len();
+        timings.time("differentiate", || autodiff::differentiate(module, options, diagnostics));
+        let is_new = |function: &ir::Function| matches!(function.derivative, ir::Derivative::AdjointOf(_));
+        if module.functions.len() != before || module.functions.values().any(is_new) {
+            timings.time("simplify", || passes::simplify(module));
+        }
+    }
+
     /// Parses and checks.
-    fn front(&mut self, file: FileId) -> Checked {
+    fn front(&mut self, file: FileId, options: &check::Options) -> Checked {
         let Compilation { sources, diagnostics, timings, .. } = self;
         let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
         self.declared = declared(&parsed);
-        let checked = timings.time("check", || check::check(&parsed, sources, diagnostics));
+        let checked = timings.time("check", || check::check(&parsed, options, sources, diagnostics));
         self.allows = Allows::read(&parsed, &sources.file(file).text);
-        self.allows.apply(file, diagnostics);
-        self.allows.report_unused(diagnostics);
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked
     }
@@ -154,8 +167,9 @@ impl Compilation {
         }
     }
 
-    /// Keeps only the named kernels. When all of them are good, errors elsewhere in the file no longer count.
-    pub fn select(&mut self, names: &[String]) {
+    /// Keeps only the named kernels, if any are named. When all of them are good, errors elsewhere in the file no longer
+    /// count.
+    fn select(&mut self, names: &[String]) {
         if names.is_empty() {
             return;
         }
@@ -170,7 +184,8 @@ impl Compilation {
             self.diagnostics.retain(|diagnostic| diagnostic.level < Level::Error);
         }
         self.kernels.retain(|kernel| names.contains(kernel));
-        self.timings.time("select", || passes::select(&mut self.module, &self.kernels));
+        let Compilation { module, kernels, timings, .. } = self;
+        timings.time("select", || passes::select(module, |entry| kernels.contains(&entry.source_name)));
     }
 
     fn unknown_kernel(&self, name: &str) -> Diagnostic {

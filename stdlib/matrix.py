@@ -305,14 +305,31 @@ def add(a: Mat[R, C, Scalar], b: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
     """`a + b`."""
 
 
+@func_grad(add)
+def _(a: Mat[R, C, Float], b: Mat[R, C, Float], adj_ret: Mat[R, C, Float]):
+    adjoint[a] += adj_ret
+    adjoint[b] += adj_ret
+
+
 @op("sub")
 def sub(a: Mat[R, C, Scalar], b: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
     """`a - b`."""
 
 
+@func_grad(sub)
+def _(a: Mat[R, C, Float], b: Mat[R, C, Float], adj_ret: Mat[R, C, Float]):
+    adjoint[a] += adj_ret
+    adjoint[b] -= adj_ret
+
+
 @op("neg")
 def neg(x: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
     """`-x`."""
+
+
+@func_grad(neg)
+def _(x: Mat[R, C, Float], adj_ret: Mat[R, C, Float]):
+    adjoint[x] -= adj_ret
 
 
 @func
@@ -326,14 +343,33 @@ def mul(a: Mat[R, C, Scalar], b: Scalar) -> Mat[R, C, Scalar]:
     """`a * b`: each component of `a` times `b`."""
 
 
+@func_grad(mul)
+def _(a: Mat[R, C, Float], b: Float, adj_ret: Mat[R, C, Float]):
+    adjoint[a] += adj_ret * b
+    adjoint[b] += ddot(a, adj_ret)
+
+
 @op("mul")
 def mul(a: Scalar, b: Mat[R, C, Scalar]) -> Mat[R, C, Scalar]:
     """`a * b`: each component of `b` times `a`."""
 
 
+@func_grad(mul)
+def _(a: Float, b: Mat[R, C, Float], adj_ret: Mat[R, C, Float]):
+    adjoint[a] += ddot(b, adj_ret)
+    adjoint[b] += adj_ret * a
+
+
 @op("div")
 def div(a: Mat[R, C, Scalar], b: Scalar) -> Mat[R, C, Scalar]:
     """`a / b`: each component of `a` divided by `b`."""
+
+
+@func_grad(div)
+def _(a: Mat[R, C, Float], b: Float, adj_ret: Mat[R, C, Float]):
+    q = adj_ret / b
+    adjoint[a] += q
+    adjoint[b] -= ddot(a, q) / b
 
 
 @func

@@ -68,23 +68,47 @@ def _jet(state: uint32, x: Vec[N, float32]) -> Vec[5, float32]:
 
 
 @func
-def noise(state: uint32, x: float32) -> float32:
-    """Smooth noise between -1 and 1 along a line; 0 at whole numbers. Equal `state` gives equal noise."""
-    return _jet(state, Vec[1, float32](x))[0]
+def _noise(state: uint32, x: Vec[N, float32]) -> float32:
+    return _jet(state, x)[0]
+
+
+@func_grad(_noise)
+def _(state: uint32, x: Vec[N, float32], adj_ret: float32):
+    jet = _jet(state, x)
+    for k in range(N):
+        adjoint[x][k] += jet[k + 1] * adj_ret
 
 
 @func
-def noise(state: uint32, x: Vec[N, float32]) -> float32:
-    """Smooth noise between -1 and 1 in 2, 3 or 4 dimensions; 0 at lattice points. Equal `state` gives equal noise."""
-    return _jet(state, x)[0]
+def noise(state: uint32, x: float32) -> float32:
+    """Smooth noise between -1 and 1 along a line; 0 at whole numbers. Equal `state` gives equal noise."""
+    return _noise(state, Vec[1, float32](x))
+
+
+@func
+def noise(state: uint32, xy: Vec[2, float32]) -> float32:
+    """Smooth noise between -1 and 1 in the plane; 0 at lattice points. Equal `state` gives equal noise."""
+    return _noise(state, xy)
+
+
+@func
+def noise(state: uint32, xyz: Vec[3, float32]) -> float32:
+    """Smooth noise between -1 and 1 in space; 0 at lattice points. Equal `state` gives equal noise."""
+    return _noise(state, xyz)
+
+
+@func
+def noise(state: uint32, xyzt: Vec[4, float32]) -> float32:
+    """Smooth noise between -1 and 1 in four dimensions; 0 at lattice points. Equal `state` gives equal noise."""
+    return _noise(state, xyzt)
 
 
 # ---- Periodic -----------------------------------------------------------------------------------------------------------
 
 
 @func
-def _periodic(state: uint32, x: Vec[N, float32], period: Vec[N, int32]) -> float32:
-    """Noise on a lattice that repeats."""
+def _periodic_jet(state: uint32, x: Vec[N, float32], period: Vec[N, int32]) -> Vec[5, float32]:
+    """The jet of noise on a lattice that repeats."""
     low = Vec[N, int32]()
     high = Vec[N, int32]()
     d = Vec[N, float32]()
@@ -92,7 +116,19 @@ def _periodic(state: uint32, x: Vec[N, float32], period: Vec[N, int32]) -> float
         low[k] = int32(floor(x[k])) % period[k]
         high[k] = (low[k] + 1) % period[k]
         d[k] = x[k] - floor(x[k])
-    return _lattice(state, low, high, d)[0]
+    return _lattice(state, low, high, d)
+
+
+@func
+def _periodic(state: uint32, x: Vec[N, float32], period: Vec[N, int32]) -> float32:
+    return _periodic_jet(state, x, period)[0]
+
+
+@func_grad(_periodic)
+def _(state: uint32, x: Vec[N, float32], period: Vec[N, int32], adj_ret: float32):
+    jet = _periodic_jet(state, x, period)
+    for k in range(N):
+        adjoint[x][k] += jet[k + 1] * adj_ret
 
 
 @func

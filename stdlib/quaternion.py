@@ -21,14 +21,31 @@ def add(a: Quat[Float], b: Quat[Float]) -> Quat[Float]:
     """`a + b`, component by component."""
 
 
+@func_grad(add)
+def _(a: Quat[Float], b: Quat[Float], adj_ret: Quat[Float]):
+    adjoint[a] += adj_ret
+    adjoint[b] += adj_ret
+
+
 @op("sub")
 def sub(a: Quat[Float], b: Quat[Float]) -> Quat[Float]:
     """`a - b`, component by component."""
 
 
+@func_grad(sub)
+def _(a: Quat[Float], b: Quat[Float], adj_ret: Quat[Float]):
+    adjoint[a] += adj_ret
+    adjoint[b] -= adj_ret
+
+
 @op("neg")
 def neg(x: Quat[Float]) -> Quat[Float]:
     """`-x`: the same rotation, with all components negated."""
+
+
+@func_grad(neg)
+def _(x: Quat[Float], adj_ret: Quat[Float]):
+    adjoint[x] -= adj_ret
 
 
 @func
@@ -42,14 +59,33 @@ def mul(a: Quat[Float], b: Float) -> Quat[Float]:
     """`a * b`: each component of `a` times `b`."""
 
 
+@func_grad(mul)
+def _(a: Quat[Float], b: Float, adj_ret: Quat[Float]):
+    adjoint[a] += adj_ret * b
+    adjoint[b] += dot(a, adj_ret)
+
+
 @op("mul")
 def mul(a: Float, b: Quat[Float]) -> Quat[Float]:
     """`a * b`: each component of `b` times `a`."""
 
 
+@func_grad(mul)
+def _(a: Float, b: Quat[Float], adj_ret: Quat[Float]):
+    adjoint[a] += dot(b, adj_ret)
+    adjoint[b] += adj_ret * a
+
+
 @op("div")
 def div(a: Quat[Float], b: Float) -> Quat[Float]:
     """`a / b`: each component of `a` divided by `b`."""
+
+
+@func_grad(div)
+def _(a: Quat[Float], b: Float, adj_ret: Quat[Float]):
+    q = adj_ret / b
+    adjoint[a] += q
+    adjoint[b] -= dot(a, q) / b
 
 
 @func
@@ -135,25 +171,25 @@ def isfinite(a: Quat[Float]) -> bool:
 
 
 @func
-def quat_inverse(q: Quat[Float]) -> Quat[Float]:
-    """The conjugate of `q`, which is the inverse of a unit quaternion."""
-    return Quat[Float](-q[0], -q[1], -q[2], q[3])
+def quat_inverse(quat: Quat[Float]) -> Quat[Float]:
+    """The conjugate of `quat`, which is the inverse of a unit quaternion."""
+    return Quat[Float](-quat[0], -quat[1], -quat[2], quat[3])
 
 
 @func
-def quat_rotate(q: Quat[Float], v: Vec[3, Float]) -> Vec[3, Float]:
-    """`v` rotated by the unit quaternion `q`."""
-    u = Vec[3, Float](q[0], q[1], q[2])
-    w = q[3]
-    return v * (Float(2.0) * w * w - Float(1.0)) + u * (Float(2.0) * dot(u, v)) + cross(u, v) * w * Float(2.0)
+def quat_rotate(quat: Quat[Float], vec: Vec[3, Float]) -> Vec[3, Float]:
+    """`vec` rotated by the unit quaternion `quat`."""
+    u = Vec[3, Float](quat[0], quat[1], quat[2])
+    w = quat[3]
+    return vec * (Float(2.0) * w * w - Float(1.0)) + u * (Float(2.0) * dot(u, vec)) + cross(u, vec) * w * Float(2.0)
 
 
 @func
-def quat_rotate_inv(q: Quat[Float], v: Vec[3, Float]) -> Vec[3, Float]:
-    """`v` rotated by the inverse of the unit quaternion `q`."""
-    u = Vec[3, Float](q[0], q[1], q[2])
-    w = q[3]
-    return v * (Float(2.0) * w * w - Float(1.0)) + u * (Float(2.0) * dot(u, v)) - cross(u, v) * w * Float(2.0)
+def quat_rotate_inv(quat: Quat[Float], vec: Vec[3, Float]) -> Vec[3, Float]:
+    """`vec` rotated by the inverse of the unit quaternion `quat`."""
+    u = Vec[3, Float](quat[0], quat[1], quat[2])
+    w = quat[3]
+    return vec * (Float(2.0) * w * w - Float(1.0)) + u * (Float(2.0) * dot(u, vec)) - cross(u, vec) * w * Float(2.0)
 
 
 @func
@@ -175,19 +211,19 @@ def quat_from_axis_angle(axis: Vec[3, Float], angle: Float) -> Quat[Float]:
 
 
 @func
-def quat_to_axis_angle(q: Quat[Float]):
-    """Axis and angle of the rotation `q`: a unit vector (zero for no rotation) and an angle from 0 to pi."""
-    v = Vec[3, Float](q[0], q[1], q[2])
-    axis = normalize(v)
-    if q[3] < Float(0.0):
+def quat_to_axis_angle(quat: Quat[Float]):
+    """Axis and angle of the rotation `quat`: a unit vector (zero for no rotation) and an angle from 0 to pi."""
+    vec = Vec[3, Float](quat[0], quat[1], quat[2])
+    axis = normalize(vec)
+    if quat[3] < Float(0.0):
         axis = -axis
-    return axis, Float(2.0) * atan2(length(v), abs(q[3]))
+    return axis, Float(2.0) * atan2(length(vec), abs(quat[3]))
 
 
 @func
-def quat_to_axis_angle(q: Quat[Float], axis: ref[Vec[3, Float]], angle: ref[Float]):
-    """Sets `axis` and `angle` to those of the rotation `q`: a unit vector (zero for no rotation), and 0 to pi."""
-    axis, angle = quat_to_axis_angle(q)
+def quat_to_axis_angle(quat: Quat[Float], axis: ref[Vec[3, Float]], angle: ref[Float]):
+    """Sets `axis` and `angle` to those of the rotation `quat`: a unit vector (zero for no rotation), and 0 to pi."""
+    axis, angle = quat_to_axis_angle(quat)
 
 
 @func
@@ -309,62 +345,62 @@ def quat_to_euler(q: Quat[Float], i: int32, j: int32, k: int32) -> Vec[3, Float]
 
 
 @func
-def quat_to_matrix(q: Quat[Float]) -> Mat[3, 3, Float]:
-    """The matrix of the rotation `q`."""
+def quat_to_matrix(quat: Quat[Float]) -> Mat[3, 3, Float]:
+    """The matrix of the rotation `quat`."""
     zero = Float(0.0)
     one = Float(1.0)
     return matrix_from_cols(
-        quat_rotate(q, Vec[3, Float](one, zero, zero)),
-        quat_rotate(q, Vec[3, Float](zero, one, zero)),
-        quat_rotate(q, Vec[3, Float](zero, zero, one)),
+        quat_rotate(quat, Vec[3, Float](one, zero, zero)),
+        quat_rotate(quat, Vec[3, Float](zero, one, zero)),
+        quat_rotate(quat, Vec[3, Float](zero, zero, one)),
     )
 
 
 @func
-def quat_from_matrix(m: Mat[3, 3, Float]) -> Quat[Float]:
-    """The rotation with the matrix `m`, as a unit quaternion.
+def quat_from_matrix(mat: Mat[3, 3, Float]) -> Quat[Float]:
+    """The rotation with the matrix `mat`, as a unit quaternion.
 
     Divides by the largest of the four components (Shepperd, Journal of Guidance and Control 1(3), 1978).
     """
     one = Float(1.0)
     half = Float(0.5)
-    tr = m[0, 0] + m[1, 1] + m[2, 2]
+    tr = mat[0, 0] + mat[1, 1] + mat[2, 2]
     if tr >= Float(0.0):
         h = sqrt(tr + one)
         s = half / h
-        x = (m[2, 1] - m[1, 2]) * s
-        y = (m[0, 2] - m[2, 0]) * s
-        z = (m[1, 0] - m[0, 1]) * s
+        x = (mat[2, 1] - mat[1, 2]) * s
+        y = (mat[0, 2] - mat[2, 0]) * s
+        z = (mat[1, 0] - mat[0, 1]) * s
         w = half * h
-    elif m[0, 0] >= m[1, 1] and m[0, 0] >= m[2, 2]:
-        h = sqrt(m[0, 0] - (m[1, 1] + m[2, 2]) + one)
+    elif mat[0, 0] >= mat[1, 1] and mat[0, 0] >= mat[2, 2]:
+        h = sqrt(mat[0, 0] - (mat[1, 1] + mat[2, 2]) + one)
         s = half / h
         x = half * h
-        y = (m[0, 1] + m[1, 0]) * s
-        z = (m[2, 0] + m[0, 2]) * s
-        w = (m[2, 1] - m[1, 2]) * s
-    elif m[1, 1] >= m[2, 2]:
-        h = sqrt(m[1, 1] - (m[2, 2] + m[0, 0]) + one)
+        y = (mat[0, 1] + mat[1, 0]) * s
+        z = (mat[2, 0] + mat[0, 2]) * s
+        w = (mat[2, 1] - mat[1, 2]) * s
+    elif mat[1, 1] >= mat[2, 2]:
+        h = sqrt(mat[1, 1] - (mat[2, 2] + mat[0, 0]) + one)
         s = half / h
-        x = (m[0, 1] + m[1, 0]) * s
+        x = (mat[0, 1] + mat[1, 0]) * s
         y = half * h
-        z = (m[1, 2] + m[2, 1]) * s
-        w = (m[0, 2] - m[2, 0]) * s
+        z = (mat[1, 2] + mat[2, 1]) * s
+        w = (mat[0, 2] - mat[2, 0]) * s
     else:
-        h = sqrt(m[2, 2] - (m[0, 0] + m[1, 1]) + one)
+        h = sqrt(mat[2, 2] - (mat[0, 0] + mat[1, 1]) + one)
         s = half / h
-        x = (m[2, 0] + m[0, 2]) * s
-        y = (m[1, 2] + m[2, 1]) * s
+        x = (mat[2, 0] + mat[0, 2]) * s
+        y = (mat[1, 2] + mat[2, 1]) * s
         z = half * h
-        w = (m[1, 0] - m[0, 1]) * s
+        w = (mat[1, 0] - mat[0, 1]) * s
     return normalize(Quat[Float](x, y, z, w))
 
 
 @func
-def quat_from_matrix(m: Mat[4, 4, Float]) -> Quat[Float]:
-    """The rotation in the upper left 3x3 part of `m`, as a unit quaternion."""
+def quat_from_matrix(mat: Mat[4, 4, Float]) -> Quat[Float]:
+    """The rotation in the upper left 3x3 part of `mat`, as a unit quaternion."""
     turn = Mat[3, 3, Float]()
     for i in range(3):
         for j in range(3):
-            turn[i, j] = m[i, j]
+            turn[i, j] = mat[i, j]
     return quat_from_matrix(turn)

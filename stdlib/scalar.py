@@ -167,15 +167,15 @@ def pos(x: Scalar) -> Scalar:
 
 @op("not")
 @no_grad("a truth value")
-def unot(x: bool) -> bool:
-    """`not x`."""
+def unot(a: bool) -> bool:
+    """`not a`."""
 
 
 @func
 @no_grad("a truth value")
-def unot(x: Int) -> bool:
-    """`not x`: whether `x` is 0."""
-    return x == Int(0)
+def unot(a: Int) -> bool:
+    """`not a`: whether `a` is 0."""
+    return a == Int(0)
 
 
 @op("and")
@@ -198,8 +198,8 @@ def bit_xor(a: Int, b: Int) -> Int:
 
 @op("bit_not")
 @no_grad("integers")
-def invert(x: Int) -> Int:
-    """`~x`: every bit inverted."""
+def invert(a: Int) -> Int:
+    """`~a`: every bit inverted."""
 
 
 @op("shl")
@@ -319,25 +319,25 @@ def _(x: Float, low: Float, high: Float, adj_ret: Float):
 @func
 @cuda("isnan")
 @no_grad("a truth value")
-def isnan(x: Float) -> bool:
-    """Whether `x` is NaN."""
-    return x != x
+def isnan(a: Float) -> bool:
+    """Whether `a` is NaN."""
+    return a != a
 
 
 @func
 @cuda("isinf")
 @no_grad("a truth value")
-def isinf(x: Float) -> bool:
-    """Whether `x` is infinite, of either sign."""
-    return abs(x) == Float(_float_from_bits(uint32(0x7F800000)))
+def isinf(a: Float) -> bool:
+    """Whether `a` is infinite, of either sign."""
+    return abs(a) == Float(_float_from_bits(uint32(0x7F800000)))
 
 
 @func
 @cuda("isfinite")
 @no_grad("a truth value")
-def isfinite(x: Float) -> bool:
-    """Whether `x` is a number: neither infinite nor NaN."""
-    return abs(x) < Float(_float_from_bits(uint32(0x7F800000)))
+def isfinite(a: Float) -> bool:
+    """Whether `a` is a number: neither infinite nor NaN."""
+    return abs(a) < Float(_float_from_bits(uint32(0x7F800000)))
 
 
 # ---- Rounding to integers --------------------------------------------------------------------------------------------

@@ -79,9 +79,30 @@ def add(a: Transform[Float], b: Transform[Float]) -> Transform[Float]:
     """`a + b`, component by component."""
 
 
+@func_grad(add)
+def _(a: Transform[Float], b: Transform[Float], adj_ret: Transform[Float]):
+    adjoint[a] += adj_ret
+    adjoint[b] += adj_ret
+
+
 @op("sub")
 def sub(a: Transform[Float], b: Transform[Float]) -> Transform[Float]:
     """`a - b`, component by component."""
+
+
+@func_grad(sub)
+def _(a: Transform[Float], b: Transform[Float], adj_ret: Transform[Float]):
+    adjoint[a] += adj_ret
+    adjoint[b] -= adj_ret
+
+
+@func
+def _dot(a: Transform[Float], b: Transform[Float]) -> Float:
+    """The sum of the products of the components."""
+    s = a[0] * b[0]
+    for i in range(1, 7):
+        s += a[i] * b[i]
+    return s
 
 
 @op("mul")
@@ -89,9 +110,21 @@ def mul(a: Transform[Float], b: Float) -> Transform[Float]:
     """`a * b`: each component of `a` times `b`."""
 
 
+@func_grad(mul)
+def _(a: Transform[Float], b: Float, adj_ret: Transform[Float]):
+    adjoint[a] += adj_ret * b
+    adjoint[b] += _dot(a, adj_ret)
+
+
 @op("mul")
 def mul(a: Float, b: Transform[Float]) -> Transform[Float]:
     """`a * b`: each component of `b` times `a`."""
+
+
+@func_grad(mul)
+def _(a: Float, b: Transform[Float], adj_ret: Transform[Float]):
+    adjoint[a] += _dot(b, adj_ret)
+    adjoint[b] += adj_ret * a
 
 
 @func

@@ -277,14 +277,31 @@ def add(a: Vec[N, Scalar], b: Vec[N, Scalar]) -> Vec[N, Scalar]:
     """`a + b`."""
 
 
+@func_grad(add)
+def _(a: Vec[N, Float], b: Vec[N, Float], adj_ret: Vec[N, Float]):
+    adjoint[a] += adj_ret
+    adjoint[b] += adj_ret
+
+
 @op("sub")
 def sub(a: Vec[N, Scalar], b: Vec[N, Scalar]) -> Vec[N, Scalar]:
     """`a - b`."""
 
 
+@func_grad(sub)
+def _(a: Vec[N, Float], b: Vec[N, Float], adj_ret: Vec[N, Float]):
+    adjoint[a] += adj_ret
+    adjoint[b] -= adj_ret
+
+
 @op("neg")
 def neg(x: Vec[N, Scalar]) -> Vec[N, Scalar]:
     """`-x`."""
+
+
+@func_grad(neg)
+def _(x: Vec[N, Float], adj_ret: Vec[N, Float]):
+    adjoint[x] -= adj_ret
 
 
 @func
@@ -298,14 +315,33 @@ def mul(a: Vec[N, Scalar], b: Scalar) -> Vec[N, Scalar]:
     """`a * b`: each component of `a` times `b`."""
 
 
+@func_grad(mul)
+def _(a: Vec[N, Float], b: Float, adj_ret: Vec[N, Float]):
+    adjoint[a] += adj_ret * b
+    adjoint[b] += dot(a, adj_ret)
+
+
 @op("mul")
 def mul(a: Scalar, b: Vec[N, Scalar]) -> Vec[N, Scalar]:
     """`a * b`: each component of `b` times `a`."""
 
 
+@func_grad(mul)
+def _(a: Float, b: Vec[N, Float], adj_ret: Vec[N, Float]):
+    adjoint[a] += dot(b, adj_ret)
+    adjoint[b] += adj_ret * a
+
+
 @op("div")
 def div(a: Vec[N, Scalar], b: Scalar) -> Vec[N, Scalar]:
     """`a / b`: each component of `a` divided by `b`."""
+
+
+@func_grad(div)
+def _(a: Vec[N, Float], b: Float, adj_ret: Vec[N, Float]):
+    q = adj_ret / b
+    adjoint[a] += q
+    adjoint[b] -= dot(a, q) / b
 
 
 @func

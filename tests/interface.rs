@@ -32,6 +32,10 @@ kernel @step(%x: array(dtype=Params), %p: Params, %on: bool, %m: mat22d, %defaul
 kernel @nothing() rank 1 {
   return
 }
+
+kernel @step_backward(%x: array(dtype=float32), %adj_x: array(dtype=float32), %adj_x.1: array(dtype=float32), %adj_adj_x: array(dtype=float32), %kept: array2d(dtype=float64), %turns: array2d(dtype=int32), %needed: array(dtype=int32)) rank 2 source "step" backward tape (4 log 3 "x[i] */ before", 5 state 2 "turns", 6 needed "slots") {
+  return
+}
 "#;
 
 fn module() -> (Module, Vec<FuncId>) {
@@ -57,6 +61,10 @@ fn the_header_compiles_as_c_and_cpp_and_its_layouts_hold() {
             void run(const kc_launch_bounds *launch, const step_args *args, const nothing_args *none) {\n\
                 step_cpu_kernel_forward(launch, args, 0, launch->size, NULL);\n\
                 nothing_cpu_kernel_forward(launch, none, 0, launch->size, NULL);\n\
+            }\n\
+            void back(const kc_launch_bounds *launch, step_backward_args *args) {\n\
+                args->turns = args->adj_x_;\n\
+                step_cpu_kernel_backward(launch, args, 0, launch->size, NULL);\n\
             }\n";
         std::fs::write(&main, body).unwrap();
         let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
@@ -77,19 +85,32 @@ fn the_description_names_types_as_launch_files_do() {
     assert_eq!(found["architectures"], json!(["sm_90"]));
     let step = &found["kernels"][0];
     assert_eq!(step["rank"], 2);
-    assert_eq!(step["entries"]["cpu_forward"], "step_cpu_kernel_forward");
+    let backward = &step["entries"]["backward"];
+    let step = &step["entries"]["forward"];
+    assert_eq!(step["cpu"], "step_cpu_kernel_forward");
+    assert_eq!(step["tape"], Value::Null);
+    assert_eq!(backward["cuda"], "step_cuda_kernel_backward");
+    let roles: Vec<&Value> = backward["params"].as_array().unwrap().iter().map(|p| &p["role"]).collect();
+    assert_eq!(json!(roles), json!(["argument", "argument", "adjoint", "adjoint", "tape", "tape", "tape"]));
+    assert_eq!(backward["params"][3]["of"], "adj_x");
+    assert_eq!(
+        backward["tape"][0],
+        json!({"param": "kept", "role": "log", "scalar": "float64", "bytes_per_slot": 8, "slots": 3,
+            "reason": "x[i] */ before"})
+    );
+    assert_eq!(backward["tape_bytes_per_thread"], 3 * 8 + 2 * 4);
     assert_eq!(
         step["params"][0],
-        json!({"name": "x", "kind": "array", "dtype": {"class": "struct", "name": "Params"}, "ndim": 1, "offset": 0,
+        json!({"role": "argument", "name": "x", "kind": "array", "dtype": {"class": "struct", "name": "Params"}, "ndim": 1, "offset": 0,
             "size": 56})
     );
     assert_eq!(
         step["params"][3],
-        json!({"name": "m", "kind": "value", "dtype": {"class": "mat", "scalar": "float64", "shape": [2, 2]},
+        json!({"role": "argument", "name": "m", "kind": "value", "dtype": {"class": "mat", "scalar": "float64", "shape": [2, 2]},
             "offset": 224, "size": 32})
     );
     let inner = &found["structs"]["Inner"];
     assert_eq!((&inner["size"], &inner["align"]), (&json!(72), &json!(8)));
     assert_eq!(inner["fields"][2]["offset"], 16);
-    assert_eq!(found["kernels"][1]["params"], json!([]));
+    assert_eq!(found["kernels"][1]["entries"]["forward"]["params"], json!([]));
 }

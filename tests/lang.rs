@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use kc::diag::render::{Format, Style, render_all};
 use kc::diag::{Applicability, Code, Diagnostic, Level};
-use kc::driver::{Compilation, fix, guard};
+use kc::driver::{Compilation, Request, fix, guard};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
@@ -47,7 +47,10 @@ fn main() -> ExitCode {
         }
     }
     // What goes wrong behind the checker (families 08 and up) does not show in a check.
-    for &code in Code::ALL.iter().filter(|code| code.name()[1..] < *"0800" || code.name()[1..] > *"1200" || **code == Code::W0907) {
+    for &code in Code::ALL
+        .iter()
+        .filter(|code| code.name()[1..] < *"0800" || code.name()[1..] > *"1200" || **code == Code::W0907)
+    {
         trials.push(Trial::test(format!("page of {}", code.name()), move || run_page(code).map_err(Failed::from)));
     }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
@@ -153,7 +156,7 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
 }
 
 fn check(program: String) -> Result<(Compilation, Vec<Diagnostic>), String> {
-    let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program))
+    let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program, &Request::default()))
         .map_err(|fault| format!("kc failed at {}: {}", fault.place, fault.message))?;
     let findings = std::mem::take(&mut compilation.diagnostics).into_sorted();
     Ok((compilation, findings))
@@ -217,7 +220,9 @@ fn fixed(program: &str) -> fix::Fixed {
 fn repairs(program: &str) -> Result<(), String> {
     let (before, findings) = check(program.to_string())?;
     for finding in &findings {
-        let Some(repair) = finding.fix.as_ref().filter(|fix| fix.applicability == Applicability::Machine) else { continue };
+        let Some(repair) = finding.fix.as_ref().filter(|fix| fix.applicability == Applicability::Machine) else {
+            continue;
+        };
         let (text, applied) = fix::apply(program, &[repair]);
         if applied.is_empty() {
             return Err(format!("[{}] the fix `{}` cannot be applied", finding.code.name(), repair.message));
@@ -228,7 +233,11 @@ fn repairs(program: &str) -> Result<(), String> {
         let gone = count(&after, finding.code) < count(&findings, finding.code);
         if !gone || errors(&after) > errors(&findings) {
             let left = render_all(&after, &before.sources, Format::Short, Style::PLAIN, 0);
-            return Err(format!("[{}] the fix `{}` does not repair:\n{text}\n{left}", finding.code.name(), repair.message));
+            return Err(format!(
+                "[{}] the fix `{}` does not repair:\n{text}\n{left}",
+                finding.code.name(),
+                repair.message
+            ));
         }
     }
     // All together: what is left has no safe fix, and a second run changes nothing.
@@ -272,7 +281,9 @@ fn run_page(code: Code) -> Result<(), String> {
             }
         } else {
             // What the second example shows is how to avoid this code; a hint about something else is no fault.
-            findings.retain(|finding| finding.level == Level::Error || finding.code == code && finding.level != Level::Note);
+            findings.retain(|finding| {
+                finding.level == Level::Error || finding.code == code && finding.level != Level::Note
+            });
             if !findings.is_empty() {
                 let text = render_all(&findings, &compilation.sources, Format::Short, Style::PLAIN, 0);
                 return Err(format!("example {} is not clean:\n{text}", number + 1));

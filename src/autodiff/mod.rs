@@ -26,6 +26,33 @@
 //! The adjoint of a kernel's array parameter `x` is the array in the adjoint parameter `adj_x`, or when that is null the
 //! one behind `x`'s own gradient pointer; when both are null, `x` has no gradient and nothing is written for it.
 
+pub mod floats;
+pub mod jvp;
+
+use crate::diag::Diagnostics;
+use crate::ir::Module;
+
+/// What is wanted of [`differentiate`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Make the backward entries of kernels. Without, only the bodies of [`crate::ir::Derivative::AdjointOf`] functions are
+    /// written, which the forward code itself calls.
+    pub backward: bool,
+    /// The store for the state of all loops that it can serve; None: each loop gets the cheapest.
+    pub store: Option<Store>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { backward: true, store: None }
+    }
+}
+
+/// Appends to a simplified module the backward entry of each forward kernel that has none yet, and its augmented entry
+/// where the launch overwrites what the backward entry needs. A gradient that can't be right is an error, and the kernel
+/// keeps its forward entry alone. The result is not simplified.
+pub fn differentiate(_module: &mut Module, _options: &Options, _diagnostics: &mut Diagnostics) {}
+
 /// Where the state of a loop waits for the reverse sweep.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Store {

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::check::gradient::Rule;
+use crate::check::known::Known;
 use crate::check::pattern::{Bindings, Pattern};
-use crate::check::tree::{Expr, ExprKind, Function, Local, LocalId};
+use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId};
 use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord, cast_name};
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
@@ -12,7 +14,7 @@ use crate::ids::IdVec;
 use crate::library::Library;
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{Scalar, Type};
+use crate::types::{LocalArrayType, Scalar, Type};
 
 /// What a name means inside a function.
 #[derive(Clone, Debug)]
@@ -35,6 +37,13 @@ pub(crate) enum Mode {
     Host { library: bool },
 }
 
+/// What one look at a body gives.
+struct Look {
+    function: Function,
+    /// The function returns this local array, and this look had no parameter for it.
+    returned: Option<LocalArrayType>,
+}
+
 pub(crate) struct Body<'c, 'a> {
     pub c: &'c mut Checker<'a>,
     pub mode: Mode,
@@ -48,12 +57,21 @@ pub(crate) struct Body<'c, 'a> {
     pub results: Option<(Vec<Type>, Span)>,
     pub loop_depth: u32,
     pub by_ref: Vec<LocalId>,
+    pub known: Known,
+    /// How many branches and loops are around the current statement.
+    pub depth: u32,
+    /// The hidden last parameter of a function that returns a local array: where the result goes.
+    pub out: Option<LocalId>,
+    /// The local array that a first look at the body found to be returned.
+    pub returned: Option<LocalArrayType>,
     /// An error was reported in this body.
     pub failed: bool,
+    /// In the body of a gradient rule.
+    pub rule: Option<Rule>,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
-    fn new(c: &'c mut Checker<'a>, mode: Mode, bindings: Bindings) -> Self {
+    pub fn new(c: &'c mut Checker<'a>, mode: Mode, bindings: Bindings) -> Self {
         Body {
             c,
             mode,
@@ -65,7 +83,12 @@ impl<'c, 'a> Body<'c, 'a> {
             results: None,
             loop_depth: 0,
             by_ref: Vec::new(),
+            known: Known::new(),
+            depth: 0,
+            out: None,
+            returned: None,
             failed: false,
+            rule: None,
         }
     }
 
@@ -75,9 +98,11 @@ impl<'c, 'a> Body<'c, 'a> {
         expr: &ast::Expr,
         library: bool,
         scope: HashMap<String, Binding>,
+        locals: IdVec<LocalId, Local>,
     ) -> Res<Operand> {
         let mut body = Body::new(c, Mode::Host { library }, Bindings::default());
         body.scope = scope;
+        body.locals = locals;
         body.expr(expr)
     }
 
@@ -88,6 +113,25 @@ impl<'c, 'a> Body<'c, 'a> {
         args: &[InstanceArg],
         bindings: Bindings,
     ) -> Res<Function> {
+        let mut look = Body::look(c, definition, args, bindings.clone(), None)?;
+        if let Some(array) = look.returned {
+            // The caller has to bring the array: look again, with one more parameter.
+            look = Body::look(c, definition, args, bindings, Some(array))?;
+        }
+        let Look { mut function, .. } = look;
+        if !definition.kernel {
+            function.name = c.instance_name(definition, args);
+        }
+        Ok(function)
+    }
+
+    fn look(
+        c: &'c mut Checker<'a>,
+        definition: &Rc<Definition>,
+        args: &[InstanceArg],
+        bindings: Bindings,
+        out: Option<LocalArrayType>,
+    ) -> Res<Look> {
         let signature = c.signature(definition)?;
         let mode = if definition.library() { Mode::Library } else { Mode::User };
         let mut body = Body::new(c, mode, bindings);
@@ -112,6 +156,9 @@ impl<'c, 'a> Body<'c, 'a> {
                 );
             }
         }
+        body.returned = out;
+        body.out = out.map(|ty| body.new_local("", Type::Local(ty), definition.ast.name.span));
+        let out = body.out;
         let param_count = body.locals.len() as u32;
         let statements = body.block(&definition.ast.body);
         if body.failed {
@@ -119,8 +166,10 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let results = body.results.map(|(types, _)| types).unwrap_or_default();
         let (locals, by_ref, rank) = (body.locals, body.by_ref, body.rank);
+        let returned = if out.is_none() { body.returned } else { None };
         let source_name = definition.ast.name.text.clone();
-        let name = if definition.kernel { source_name.clone() } else { c.instance_name(definition, args) };
+        let name = source_name.clone();
+        let derivative = if definition.kernel { c.kernel_derivative(definition) } else { Derivative::Body };
         let scalar = results.first().and_then(|ty| ty.scalar_part());
         let cuda_name =
             definition.entry.as_ref().and_then(|entry| entry.cuda.as_ref()).and_then(|names| match scalar {
@@ -128,7 +177,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 Some(Scalar::F64) => Some(names.float64.clone()),
                 _ => None,
             });
-        Ok(Function {
+        let function = Function {
             name,
             source_name,
             kernel_rank: definition.kernel.then_some(rank),
@@ -137,10 +186,14 @@ impl<'c, 'a> Body<'c, 'a> {
             locals,
             param_count,
             results,
+            accumulators: Vec::new(),
             by_ref,
+            out,
+            derivative,
             body: statements,
             span: definition.ast.span,
-        })
+        };
+        Ok(Look { function, returned })
     }
 
     pub fn report(&mut self, diagnostic: Diagnostic) -> Reported {
@@ -172,8 +225,18 @@ impl<'c, 'a> Body<'c, 'a> {
     pub fn assigned_local(&mut self, name: &str, ty: Type, span: Span, value: Span) -> Res<LocalId> {
         if let Some(Binding::Local(id)) = self.scope.get(name) {
             let id = *id;
+            self.known.remove(&id);
             let local = &self.locals[id];
             if local.ty == ty {
+                return Ok(id);
+            }
+            // A view of another rank: outside branches and loops every later use means the new one.
+            if let (Type::Array(old), Type::Array(new)) = (local.ty, ty)
+                && old.element == new.element
+                && self.depth == 0
+            {
+                let id = self.new_local(name, ty, span);
+                self.scope.insert(name.to_string(), Binding::Local(id));
                 return Ok(id);
             }
             let (old, first) = (self.show(local.ty), local.span);
@@ -209,6 +272,9 @@ impl<'c, 'a> Body<'c, 'a> {
             None => {}
         }
         if self.is_library() {
+            if name == "adjoint" && self.rule.is_some() {
+                return Ok(Operand::Adjoint);
+            }
             if let Some(operand) = self.library_name(name) {
                 return operand;
             }
@@ -304,6 +370,12 @@ impl<'c, 'a> Body<'c, 'a> {
                 format!("this function returns {} values", types.len()),
                 "assign them to as many variables",
             ),
+            Operand::LocalResult(..) => {
+                self.error(Code::E0316, span, "this function returns a local array", "assign it to a variable first")
+            }
+            Operand::Adjoint => {
+                self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")
+            }
             Operand::Function(name) => self.error(
                 Code::E0404,
                 span,

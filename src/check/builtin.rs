@@ -130,6 +130,7 @@ impl Body<'_, '_> {
         };
         let items = match &shape.operand {
             Operand::Tuple(items) => items.clone(),
+            Operand::Shape(array) => self.extents(array, shape.span),
             one => vec![one.clone()],
         };
         let mut extents = [1u32; MAX_DIMS];
@@ -142,15 +143,7 @@ impl Body<'_, '_> {
             );
         }
         for (extent, item) in extents.iter_mut().zip(&items) {
-            let n = match item {
-                Operand::Const(c) => c.as_int(),
-                Operand::Value(e) => match e.as_number() {
-                    Some(Number::Int(n)) => Some(n),
-                    _ => None,
-                },
-                _ => None,
-            };
-            match n.and_then(|n| u32::try_from(n).ok()).filter(|&n| (1..=1 << 20).contains(&n)) {
+            match self.known_int(item).and_then(|n| u32::try_from(n).ok()).filter(|&n| (1..=1 << 20).contains(&n)) {
                 Some(n) => *extent = n,
                 None => {
                     return self.error(
@@ -193,12 +186,8 @@ impl Body<'_, '_> {
             "quat_identity" => (Type::Quat(scalar), Box::new(|k| k == 3)),
             "transform_identity" => (Type::Transform(scalar), Box::new(|k| k == 6)),
             _ => {
-                let n = match self.argument(given, "n", 0).map(|g| &g.operand) {
-                    Some(Operand::Const(c)) => {
-                        c.as_int().and_then(|n| u16::try_from(n).ok()).filter(|&n| (1..=32).contains(&n))
-                    }
-                    _ => None,
-                };
+                let n = self.argument(given, "n", 0).and_then(|g| self.known_int(&g.operand));
+                let n = n.and_then(|n| u16::try_from(n).ok()).filter(|&n| (1..=32).contains(&n));
                 let Some(n) = n else {
                     return self.error(
                         Code::E0305,
@@ -370,7 +359,7 @@ impl Body<'_, '_> {
             );
         }
         let value = Box::new(values.pop().ok_or(Reported)?);
-        Ok(Operand::Value(Expr::new(ExprKind::Atomic { op, place, value }, ty, span)))
+        Ok(Operand::Value(self.guard_access(Expr::new(ExprKind::Atomic { op, place, value }, ty, span))))
     }
 
     fn atomic_cas(&mut self, given: &[Given], span: Span) -> Res<Operand> {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::check::body::{Binding, Body};
+use crate::check::body::Body;
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Call, Expr, ExprKind, Place};
 use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
@@ -55,10 +55,7 @@ impl Body<'_, '_> {
         {
             return match args {
                 [arg] => {
-                    // Names known at compile time, such as the variable of an unrolled loop, are visible in it.
-                    let known = self.scope.iter().filter(|(_, b)| matches!(b, Binding::Alias(_)));
-                    let scope = known.map(|(name, binding)| (name.clone(), binding.clone())).collect();
-                    let result = Body::constant(self.c, &arg.value, false, scope);
+                    let result = self.static_value(&arg.value);
                     self.failed |= result.is_err();
                     result
                 }
@@ -77,6 +74,7 @@ impl Body<'_, '_> {
                 }
                 continue;
             }
+            self.note_adjoint_write(&arg.value);
             match self.expr(&arg.value) {
                 Ok(operand) => {
                     given.push(Given {
@@ -108,31 +106,6 @@ impl Body<'_, '_> {
                 self.materialize(other, callee.span)?;
                 Err(Reported)
             }
-        }
-    }
-
-    /// The components of `*v`.
-    fn star_items(&mut self, inner: &ast::Expr) -> Res<Vec<Operand>> {
-        match self.expr(inner)? {
-            Operand::Tuple(items) => Ok(items),
-            Operand::Value(Expr { kind: ExprKind::Construct(parts), .. }) => {
-                Ok(parts.into_iter().map(Operand::Value).collect())
-            }
-            Operand::Value(expr)
-                if matches!(expr.ty, Type::Vec(..) | Type::Quat(_) | Type::Mat(..))
-                    && self.as_place(expr.clone()).is_some() =>
-            {
-                let count = expr.ty.step_count(&self.c.structs);
-                Ok((0..count)
-                    .map(|k| Operand::Value(self.part(expr.clone(), crate::check::tree::Step::At(k), inner.span)))
-                    .collect())
-            }
-            _ => self.error(
-                Code::E0402,
-                inner.span,
-                "only variables with vectors or tuples can be unpacked",
-                "not unpackable here",
-            ),
         }
     }
 
@@ -273,6 +246,14 @@ impl Body<'_, '_> {
                     }
                 }
             }
+            if self.is_local_view(&expr) {
+                return self.error(
+                    Code::E0305,
+                    at,
+                    "a part of a local array cannot be passed",
+                    "pass the whole array and the indices",
+                );
+            }
             key.push(InstanceArg::Type(expr.ty));
             values.push(expr);
         }
@@ -300,8 +281,17 @@ impl Body<'_, '_> {
                 return Err(Reported);
             }
         };
-        let results = self.c.functions[callee].results.clone();
+        for place in &by_ref {
+            if let crate::check::tree::Root::Local(id) = place.root {
+                self.known.remove(&id);
+            }
+        }
+        let function = &self.c.functions[callee];
+        let (results, out) = (function.results.clone(), function.out.map(|id| function.locals[id].ty));
         let call = Call { callee, args: values, by_ref, span };
+        if let Some(array) = out {
+            return Ok(Operand::LocalResult(call, array));
+        }
         Ok(match results.as_slice() {
             [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
             _ => Operand::Results(call, results),

@@ -15,8 +15,11 @@ impl Body<'_, '_> {
             TypeWord::Type(Type::Scalar(scalar)) => self.convert(scalar, given, span),
             TypeWord::Type(Type::Struct(id)) => self.construct_struct(id, given, span),
             TypeWord::Type(ty) if ty.is_composite() => {
-                let positional: Vec<Given> =
-                    given.iter().filter(|g| g.name.as_deref() != Some("dtype")).cloned().collect();
+                let positional: Vec<Given> = given
+                    .iter()
+                    .filter(|g| !matches!(g.name.as_deref(), Some("dtype" | "shape" | "length")))
+                    .cloned()
+                    .collect();
                 self.construct_composite(ty, &positional, span).map(Operand::Value)
             }
             TypeWord::Family(family) => self.construct_family(family, given, span),
@@ -39,8 +42,12 @@ impl Body<'_, '_> {
                 );
             }
         };
-        // A constant keeps its full precision on the way to its type.
-        if let Operand::Const(c) = operand {
+        // A constant keeps its full precision on the way to its type, and so does a variable that holds a literal.
+        let literal = match operand {
+            Operand::Value(value) => self.literal(value).map(Operand::Const),
+            _ => None,
+        };
+        if let Operand::Const(c) = literal.as_ref().unwrap_or(operand) {
             let number = match c.scalar {
                 Some(_) => c.expr(span).as_number().unwrap_or(c.number),
                 None => c.number,
@@ -120,6 +127,11 @@ impl Body<'_, '_> {
     /// `wp.vector(x, y, z)`, `wp.matrix(..., shape=(3, 3))`, `wp.types.vector(length=3, dtype=float)`: the type follows
     /// from the arguments.
     fn construct_family(&mut self, family: Family, given: &[Given], span: Span) -> Res<Operand> {
+        if self.is_host()
+            && let Some(ty) = self.family_type(family, given)
+        {
+            return Ok(Operand::Type(TypeWord::Type(ty)));
+        }
         let named = |name: &str| given.iter().find(|g| g.name.as_deref() == Some(name));
         let positional: Vec<Given> = given.iter().filter(|g| g.name.is_none()).cloned().collect();
         let scalar = match named("dtype").map(|g| &g.operand) {
@@ -177,6 +189,36 @@ impl Body<'_, '_> {
         self.construct_composite(ty, &positional, span).map(Operand::Value)
     }
 
+    /// `wp.types.vector(3, float)`, `wp.types.matrix((2, 3), float)`, with or without keywords: outside kernels that is a
+    /// type, not a value.
+    fn family_type(&self, family: Family, given: &[Given]) -> Option<Type> {
+        let (size, sized) = match family {
+            Family::Vector => ("length", true),
+            Family::Matrix => ("shape", true),
+            Family::Quaternion | Family::Transformation => ("", false),
+        };
+        let [dtype, size] = match (given, sized) {
+            ([dtype], false) => [dtype, dtype],
+            ([a, b], true) if a.name.as_deref() == Some("dtype") || b.name.as_deref() == Some(size) => [a, b],
+            ([a, b], true) => [b, a],
+            _ => return None,
+        };
+        let Operand::Type(TypeWord::Type(Type::Scalar(scalar))) = dtype.operand else { return None };
+        let length = |operand: &Operand| {
+            self.known_int(operand).and_then(|n| u16::try_from(n).ok()).filter(|n| (1..=1024).contains(n))
+        };
+        Some(match (family, &size.operand) {
+            (Family::Vector, n) => Type::Vec(length(n)?, scalar),
+            (Family::Matrix, Operand::Tuple(shape)) => match shape.as_slice() {
+                [r, c] => Type::Mat(length(r)?, length(c)?, scalar),
+                _ => return None,
+            },
+            (Family::Quaternion, _) => Type::Quat(scalar),
+            (Family::Transformation, _) => Type::Transform(scalar),
+            _ => return None,
+        })
+    }
+
     pub fn construct_composite(&mut self, ty: Type, given: &[Given], span: Span) -> Res<Expr> {
         let scalar = ty.scalar_part().ok_or(Reported)?;
         let count = ty.scalar_count().ok_or(Reported)? as usize;
@@ -189,7 +231,11 @@ impl Body<'_, '_> {
         // One scalar fills a vector or matrix; one composite of the same shape converts.
         let mut values = Vec::new();
         for arg in given {
-            let value = match &arg.operand {
+            let literal = match &arg.operand {
+                Operand::Value(value) => self.literal(value).map(Operand::Const),
+                _ => None,
+            };
+            let value = match literal.as_ref().unwrap_or(&arg.operand) {
                 // Numbers in constructors take the component type, whatever kind they are.
                 Operand::Const(c) if c.scalar.is_none() => c.expr_as(scalar, arg.span),
                 other => self.materialize(other.clone(), arg.span)?,
@@ -198,11 +244,22 @@ impl Body<'_, '_> {
         }
         if let [(value, _)] = values.as_slice() {
             match (value.ty, ty) {
-                (Type::Scalar(s), Type::Vec(..) | Type::Mat(..)) if s == scalar && count > 1 => {
+                (Type::Scalar(s), Type::Vec(..) | Type::Mat(..) | Type::Transform(_)) if s == scalar && count > 1 => {
                     let mut lets = Vec::new();
                     let parts = vec![self.shared(value.clone(), &mut lets); count];
                     let filled = Expr::new(ExprKind::Construct(parts), ty, span);
                     return Ok(self.wrap(lets, filled));
+                }
+                // A translation alone: no rotation.
+                (Type::Vec(3, s), Type::Transform(_)) if s == scalar => {
+                    let mut lets = Vec::new();
+                    let p = self.shared(value.clone(), &mut lets);
+                    let mut parts = Vec::new();
+                    self.scalars_of(p, span, &mut parts);
+                    let number = |n| Constant::untyped(Number::Int(n)).expr_as(scalar, span);
+                    parts.extend([0, 0, 0, 1].map(number));
+                    let moved = Expr::new(ExprKind::Construct(parts), ty, span);
+                    return Ok(self.wrap(lets, moved));
                 }
                 (Type::Vec(n, _), Type::Vec(m, _)) if n == m => {
                     return Ok(self.convert_composite(value.clone(), ty, span));
@@ -299,7 +356,7 @@ impl Body<'_, '_> {
     }
 
     /// All scalars of a value, row by row.
-    fn scalars_of(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
+    pub fn scalars_of(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
         let steps = value.ty.step_count(&self.c.structs);
         if steps == 0 {
             out.push(value);

@@ -34,8 +34,12 @@ pub fn of_name(name: &str) -> Option<Habit> {
         "rand" | "random" | "uniform" => {
             Say("a thread makes its own generator: `state = wp.rand_init(seed, i)`, then `wp.randf(state)`")
         }
-        "randn" | "normal" => Say("a thread makes its own generator: `state = wp.rand_init(seed, i)`, then `wp.randn(state)`"),
-        "randint" => Say("a thread makes its own generator: `state = wp.rand_init(seed, i)`, then `wp.randi(state, low, high)`"),
+        "randn" | "normal" => {
+            Say("a thread makes its own generator: `state = wp.rand_init(seed, i)`, then `wp.randn(state)`")
+        }
+        "randint" => {
+            Say("a thread makes its own generator: `state = wp.rand_init(seed, i)`, then `wp.randi(state, low, high)`")
+        }
         "concatenate" | "stack" | "arange" | "linspace" | "ones_like" | "zeros_like" => {
             Say("a kernel works on single elements: make the array outside and pass it in")
         }
@@ -76,7 +80,9 @@ pub fn of_name(name: &str) -> Option<Habit> {
         "isinstance" | "issubclass" | "hasattr" | "getattr" => {
             Say("types are known at compile time; compare `x.dtype` with a type, or write overloads")
         }
-        "str" | "repr" | "format" | "input" | "open" => Say("kernels have no strings; `wp.printf(\"%f\\n\", x)` prints"),
+        "str" | "repr" | "format" | "input" | "open" => {
+            Say("kernels have no strings; `wp.printf(\"%f\\n\", x)` prints")
+        }
         "list" | "dict" | "set" | "tuple" => {
             Say("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)")
         }

@@ -35,7 +35,7 @@ impl Body<'_, '_> {
         let header = self.header(iter, out);
         if let Ok(range) = &header
             && body.iter().any(|stmt| mentions_static(self.c.sources.text(stmt.span)))
-            && let Some(turns) = constant_turns(range)
+            && let Some(turns) = self.constant_turns(range)
         {
             return self.unroll(name, &turns, body, span, out);
         }
@@ -46,9 +46,14 @@ impl Body<'_, '_> {
         if variable.is_err() {
             self.scope.entry(name.clone()).or_insert(Binding::Broken);
         }
-        self.loop_depth += 1;
-        let body = self.block(body);
-        self.loop_depth -= 1;
+        let last = header.as_ref().ok().and_then(|range| self.constant_turns(range)).and_then(|t| t.last().copied());
+        self.forget_assigned(body);
+        let plain = !leaves_or_assigns(body, name);
+        let body = self.loop_body(body);
+        // A loop that runs all its known turns leaves its variable at the last one.
+        if let (Some(last), Ok(id), true) = (last, &variable, plain) {
+            self.known.insert(*id, Constant::untyped(Number::Int(last)));
+        }
         let (Range { start, end, step, .. }, variable): (Range, LocalId) = (header?, variable?);
         out.push(Stmt { kind: StmtKind::For { variable, start, end, step, body }, span });
         Ok(())
@@ -71,6 +76,7 @@ impl Body<'_, '_> {
         if let Some(&last) = turns.last() {
             let value = Constant::untyped(Number::Int(last)).expr(span);
             let id = self.assigned_local(name, value.ty, span, span)?;
+            self.known.insert(id, Constant::untyped(Number::Int(last)));
             out.push(self.assign_local(id, value, span));
         }
         Ok(())
@@ -108,7 +114,14 @@ impl Body<'_, '_> {
         }
         let mut operands = Vec::new();
         for arg in args {
-            operands.push((self.expr(&arg.value)?, arg.value.span));
+            let operand = match self.expr(&arg.value)? {
+                // As in Python, `range(True)` has one turn.
+                Operand::Const(Constant { number: Number::Bool(b), .. }) => {
+                    Operand::Const(Constant::untyped(Number::Int(i128::from(b))))
+                }
+                operand => operand,
+            };
+            operands.push((operand, arg.value.span));
         }
         // The type is that of the first argument that has one of its own.
         let scalar = operands
@@ -144,7 +157,7 @@ impl Body<'_, '_> {
             (Some(start), Some(end), step) => (start, end, step.unwrap_or_else(|| number(1))),
             _ => return Err(Reported),
         };
-        if step.as_number().is_some_and(|n| !n.is_true()) {
+        if self.number(&step).is_some_and(|n| !n.is_true()) {
             return self.error(Code::E0305, step.span, "the step of `range` is 0", "the loop would never end");
         }
         Ok(Range { scalar, start, end, step })
@@ -188,6 +201,21 @@ impl Body<'_, '_> {
         }
     }
 
+    /// The values of the loop variable, if they are known and few.
+    fn constant_turns(&self, range: &Range) -> Option<Vec<i128>> {
+        let number = |expr: &Expr| match self.number(expr) {
+            Some(Number::Int(n)) => Some(n),
+            _ => None,
+        };
+        let (start, end, step) = (number(&range.start)?, number(&range.end)?, number(&range.step)?);
+        let inside = |k: &i128| if step > 0 { *k < end } else { *k > end };
+        let turns: Vec<i128> = std::iter::successors(Some(start), |k| Some(k + step))
+            .take_while(inside)
+            .take(MAX_STATIC_TURNS + 1)
+            .collect();
+        (turns.len() <= MAX_STATIC_TURNS).then_some(turns)
+    }
+
     fn not_iterable<T>(&mut self, span: Span) -> Res<T> {
         Err(self.report(
             Diagnostic::new(Code::E0313, "loops go over `range(...)` only")
@@ -197,20 +225,21 @@ impl Body<'_, '_> {
     }
 }
 
+/// Whether a body may leave its loop early, or assigns the loop's variable.
+fn leaves_or_assigns(body: &[ast::Stmt], name: &str) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        ast::StmtKind::Break => true,
+        ast::StmtKind::If { then, otherwise, .. } => {
+            leaves_or_assigns(then, name) || leaves_or_assigns(otherwise, name)
+        }
+        ast::StmtKind::For { body, otherwise, .. } | ast::StmtKind::While { body, otherwise, .. } => {
+            leaves_or_assigns(body, name) || leaves_or_assigns(otherwise, name)
+        }
+        _ => false,
+    }) || crate::check::known::assigns(body, name)
+}
+
 /// Whether a statement's text has a call of `static`, whose argument may need the loop variable.
 fn mentions_static(text: &str) -> bool {
     text.contains("static(")
-}
-
-/// The values of the loop variable, if they are known and few.
-fn constant_turns(range: &Range) -> Option<Vec<i128>> {
-    let number = |expr: &Expr| match expr.as_number() {
-        Some(Number::Int(n)) => Some(n),
-        _ => None,
-    };
-    let (start, end, step) = (number(&range.start)?, number(&range.end)?, number(&range.step)?);
-    let inside = |k: &i128| if step > 0 { *k < end } else { *k > end };
-    let turns: Vec<i128> =
-        std::iter::successors(Some(start), |k| Some(k + step)).take_while(inside).take(MAX_STATIC_TURNS + 1).collect();
-    (turns.len() <= MAX_STATIC_TURNS).then_some(turns)
 }

@@ -2,6 +2,8 @@
 //!
 //! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
+//! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
+//! - [`gradient`]: how functions are differentiated.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
@@ -12,13 +14,17 @@ mod builtin;
 mod call;
 mod construct;
 mod expr;
+mod gradient;
 mod habits;
+mod known;
 pub mod lints;
+mod local_array;
 mod loops;
 mod operator;
 mod pattern;
 mod place;
 mod scope;
+mod slice;
 mod stmt;
 mod suggest;
 pub mod tree;
@@ -41,8 +47,22 @@ use scope::Global;
 pub use tree::Checked;
 use value::{FunctionName, Operand, Reported, Res};
 
+/// What is wanted of [`check()`].
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
+    /// gradients are checked in any case.
+    pub backward: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { backward: true }
+    }
+}
+
 /// Checks every kernel and function of a file. What has errors is reported and left out of the result.
-pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
+pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
     let syntax_errors =
         diagnostics.iter().filter(|d| d.level == crate::diag::Level::Error).filter_map(|d| d.span()).collect();
     let mut checker = Checker {
@@ -58,8 +78,12 @@ pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnos
         names: HashSet::new(),
         signatures: HashMap::new(),
         builtins: HashMap::new(),
+        custom: HashMap::new(),
+        library_rules: HashMap::new(),
+        underived: Vec::new(),
     };
     checker.collect(parsed);
+    checker.check_gradient_targets();
     let mut kernels = Vec::new();
     for item in &parsed.items {
         let ast::Item::Function(function) = item else { continue };
@@ -90,10 +114,11 @@ pub fn check(parsed: &Parsed, sources: &mut SourceMap, diagnostics: &mut Diagnos
         .filter(|function| checker.role(function).is_some_and(|role| role != scope::Role::Native))
         .collect();
     let modules = checker.module_names();
-    let checked = Checked { structs: checker.structs, functions: checker.functions, kernels };
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
-    lints::run(&checked, &written, &modules, checker.sources, checker.diagnostics);
-    checked
+    lints::run(&checker.functions, &checker.structs, &written, &modules, checker.sources, checker.diagnostics);
+    let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
+    checker.derive(options.backward && differentiated);
+    Checked { structs: checker.structs, functions: checker.functions, kernels }
 }
 
 /// A function as written, of the user's file or of the library.
@@ -165,6 +190,11 @@ pub(crate) struct Checker<'a> {
     signatures: HashMap<*const Definition, Option<Rc<Signature>>>,
     /// Definitions made from library entries.
     builtins: HashMap<String, Vec<Rc<Definition>>>,
+    /// Custom gradients by the name of their function.
+    custom: HashMap<String, gradient::Custom>,
+    /// The library's gradient rules by the name of their entry.
+    library_rules: HashMap<String, Vec<Rc<Definition>>>,
+    underived: Vec<gradient::Underived>,
 }
 
 impl Checker<'_> {
@@ -245,15 +275,25 @@ impl Checker<'_> {
         self.instances.insert(key.clone(), Instance::Open);
         let errors = self.diagnostics.error_count();
         let function = Body::check(self, definition, &key.args, bindings);
+        let result = self.accept(definition, errors, function);
+        if let (Ok(id), false) = (result, definition.kernel) {
+            let (definition, args) = (definition.clone(), key.args.clone());
+            self.underived.push(gradient::Underived { id, definition, args });
+        }
+        self.instances.insert(key, result.map_or(Instance::Failed, Instance::Done));
+        result
+    }
+
+    /// Takes a function into the module, unless checking it found an error (there were `errors` before) or the parser had
+    /// to repair it.
+    fn accept(&mut self, definition: &Definition, errors: usize, function: Res<tree::Function>) -> Res<tree::FnId> {
         let whole = definition.ast.span;
         let repaired =
             self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end);
-        let result = match function {
+        match function {
             Ok(function) if self.diagnostics.error_count() == errors && !repaired => Ok(self.functions.push(function)),
             _ => Err(Reported),
-        };
-        self.instances.insert(key, result.map_or(Instance::Failed, Instance::Done));
-        result
+        }
     }
 
     /// Keeps a name of the output for a kernel or struct.
@@ -336,7 +376,7 @@ impl Checker<'_> {
 
     /// The value of a module-level constant expression, by Python's rules.
     pub fn constant(&mut self, expr: &ast::Expr, library: bool) -> Res<Operand> {
-        Body::constant(self, expr, library, HashMap::new())
+        Body::constant(self, expr, library, HashMap::new(), IdVec::new())
     }
 }
 

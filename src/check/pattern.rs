@@ -85,6 +85,8 @@ impl Pattern {
     /// Whether a value of type `ty` fits; binds the pattern's variables.
     pub fn matches(&self, ty: Type, bindings: &mut Bindings) -> bool {
         match (self, ty) {
+            // A function that takes an array takes a local array of that rank as well: it is compiled for each.
+            (Pattern::Exact(Type::Array(a)), Type::Local(l)) => a.element == l.element && a.ndim == l.ndim,
             (Pattern::Exact(t), _) => *t == ty,
             (Pattern::Any, _) => true,
             (Pattern::Ref(inner), _) => inner.matches(ty, bindings),
@@ -98,6 +100,9 @@ impl Pattern {
                 bindings.bind_part(part, s)
             }
             (Pattern::Array(element, ndim), Type::Array(a)) => {
+                ndim.is_none_or(|n| n == a.ndim) && element.matches(a.element.into(), bindings)
+            }
+            (Pattern::Array(element, ndim), Type::Local(a)) => {
                 ndim.is_none_or(|n| n == a.ndim) && element.matches(a.element.into(), bindings)
             }
             _ => false,

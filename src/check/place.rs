@@ -6,7 +6,7 @@ use crate::check::value::{Constant, Number, Operand, Res, TypeWord};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{I32, Type};
+use crate::types::{I32, MAX_DIMS, Type};
 
 impl Body<'_, '_> {
     /// Something that can be assigned: a variable, an array element, or a part of one.
@@ -21,7 +21,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn not_assignable<T>(&mut self, span: Span) -> Res<T> {
+    pub fn not_assignable<T>(&mut self, span: Span) -> Res<T> {
         Err(self.report(
             Diagnostic::new(Code::E0314, "this cannot be assigned")
                 .label(span, "not a variable, an array element, or a part of one")
@@ -31,7 +31,7 @@ impl Body<'_, '_> {
 
     /// The place that an expression reads from, if it is one.
     pub fn as_place(&self, expr: Expr) -> Option<Place> {
-        let Expr { kind, ty, span } = expr;
+        let Expr { kind, ty, span } = self.unguarded(expr);
         let (root, path) = match kind {
             ExprKind::Local(id) => (Root::Local(id), Vec::new()),
             ExprKind::Part { base, path } => match base.kind {
@@ -115,6 +115,13 @@ impl Body<'_, '_> {
             Step::Dynamic(_) => None,
         };
         let ty = base.ty.step(index, &self.c.structs).unwrap_or(base.ty);
+        let base = self.unguarded(base);
+        let base = match base.kind {
+            ExprKind::Local(id) if ty.bears_array(&self.c.structs) => {
+                Expr { kind: ExprKind::Local(self.shadow_of(id).unwrap_or(id)), ..base }
+            }
+            _ => base,
+        };
         let kind = match base.kind {
             ExprKind::Load { array, index, mut path } => {
                 path.push(step);
@@ -126,7 +133,7 @@ impl Body<'_, '_> {
             }
             _ => ExprKind::Part { base: Box::new(base), path: vec![step] },
         };
-        Expr::new(kind, ty, span)
+        self.guard_access(Expr::new(kind, ty, span))
     }
 
     pub fn rank_of(&self, ty: Type) -> u8 {
@@ -235,9 +242,7 @@ impl Body<'_, '_> {
                 _ => None,
             },
             Type::Local(local) => match name {
-                "shape" => Some(Operand::Tuple(
-                    local.shape[..usize::from(local.ndim)].iter().map(|&n| number(i128::from(n))).collect(),
-                )),
+                "shape" => Some(Operand::Shape(expr.clone())),
                 "size" => Some(number(i128::from(local.len()))),
                 _ => None,
             },
@@ -293,12 +298,13 @@ impl Body<'_, '_> {
             };
         }
         match self.expr(base)? {
+            Operand::Adjoint => self.adjoint(indices, span),
             Operand::Tuple(items) => self.tuple_item(&items, indices, span),
             Operand::Shape(array) => {
-                let rank = self.rank_of(array.ty);
-                let extents: Vec<Operand> = (0..rank)
-                    .map(|d| Operand::Value(Expr::new(ExprKind::Extent(Box::new(array.clone()), d), I32, span)))
-                    .collect();
+                // Every shape has four extents in memory; those past the rank are 0.
+                let mut extents = self.extents(&array, span);
+                let past = Operand::Const(Constant::untyped(Number::Int(0)));
+                extents.resize(MAX_DIMS, past);
                 self.tuple_item(&extents, indices, span)
             }
             operand => {
@@ -322,14 +328,10 @@ impl Body<'_, '_> {
 
     fn tuple_item(&mut self, items: &[Operand], indices: &[ast::Expr], span: Span) -> Res<Operand> {
         let index = match indices {
-            [index] => match self.expr(index)? {
-                Operand::Const(c) => c.as_int(),
-                Operand::Value(e) => match e.as_number() {
-                    Some(Number::Int(n)) => Some(n),
-                    _ => None,
-                },
-                _ => None,
-            },
+            [index] => {
+                let operand = self.expr(index)?;
+                self.known_int(&operand)
+            }
             _ => None,
         };
         let Some(index) = index else {
@@ -349,13 +351,6 @@ impl Body<'_, '_> {
 
     fn index_array(&mut self, array: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
         let rank = usize::from(self.rank_of(array.ty));
-        // `a[i][j]` is `a[i, j]`: the view's fixed dimensions join the new ones.
-        let (array, mut dims) = match array.kind {
-            ExprKind::View { array: inner, index } if index.iter().all(|i| matches!(i, ViewIndex::At(_))) => {
-                (*inner, index)
-            }
-            kind => (Expr { kind, ..array }, Vec::new()),
-        };
         if indices.len() > rank {
             let shown = self.show(array.ty);
             return self.error(
@@ -369,32 +364,38 @@ impl Body<'_, '_> {
                 format!("the array is `{shown}`"),
             );
         }
+        let mut dims = Vec::new();
         for index in indices {
             dims.push(self.view_index(index)?);
         }
-        let whole = usize::from(self.rank_of(array.ty));
-        if dims.len() == whole && dims.iter().all(|d| matches!(d, ViewIndex::At(_))) {
-            let index = dims
-                .into_iter()
-                .filter_map(|d| match d {
-                    ViewIndex::At(expr) => Some(expr),
-                    ViewIndex::Range { .. } => None,
-                })
-                .collect();
-            let element = match array.ty {
-                Type::Array(a) => a.element,
-                Type::Local(a) => a.element,
-                _ => return Err(crate::check::value::Reported),
-            };
-            let kind = ExprKind::Load { array: Box::new(array), index, path: Vec::new() };
-            return Ok(Operand::Value(Expr::new(kind, element.into(), span)));
-        }
-        let Type::Array(mut ty) = array.ty else {
-            return self.error(Code::E0305, span, "a local array is indexed in all its dimensions", "some are missing");
+        self.array_part(array, dims, span).map(Operand::Value)
+    }
+
+    /// The element or view that some dimensions of an array name; there are not more of them than the array has.
+    pub fn array_part(&mut self, array: Expr, mut dims: Vec<ViewIndex>, span: Span) -> Res<Expr> {
+        let mut ty = match array.ty {
+            Type::Local(ty) => return self.local_part(array, ty, dims, span),
+            Type::Array(ty) => ty,
+            _ => return Err(crate::check::value::Reported),
         };
-        ty.ndim = (whole - dims.iter().filter(|d| matches!(d, ViewIndex::At(_))).count()) as u8;
-        let kind = ExprKind::View { array: Box::new(array), index: dims };
-        Ok(Operand::Value(Expr::new(kind, Type::Array(ty), span)))
+        // `a[i][j]` is `a[i, j]`: the view's fixed dimensions join the new ones.
+        let array = match array.kind {
+            ExprKind::View { array: inner, index } if index.iter().all(|i| matches!(i, ViewIndex::At(_))) => {
+                dims.splice(0..0, index);
+                *inner
+            }
+            kind => Expr { kind, ..array },
+        };
+        let fixed = dims.iter().filter(|d| matches!(d, ViewIndex::At(_))).count();
+        let whole = usize::from(self.rank_of(array.ty));
+        if fixed == whole {
+            let index =
+                dims.into_iter().filter_map(|d| if let ViewIndex::At(e) = d { Some(e) } else { None }).collect();
+            let kind = ExprKind::Load { array: Box::new(array), index, path: Vec::new() };
+            return Ok(self.guard_access(Expr::new(kind, ty.element.into(), span)));
+        }
+        ty.ndim = (whole - fixed) as u8;
+        Ok(Expr::new(ExprKind::View { array: Box::new(array), index: dims }, Type::Array(ty), span))
     }
 
     fn view_index(&mut self, index: &ast::Expr) -> Res<ViewIndex> {
@@ -427,21 +428,9 @@ impl Body<'_, '_> {
     }
 
     fn index_composite(&mut self, base: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
-        let sliceable = match base.ty {
-            Type::Vec(n, s) => Some((u32::from(n), s)),
-            Type::Quat(s) => Some((4, s)),
-            _ => None,
-        };
-        if let ([index], Some((n, s))) = (indices, sliceable)
-            && let ast::ExprKind::Slice { lower, upper, step } = &index.kind
-        {
-            let range = self.constant_slice(lower, upper, step, n, span)?;
-            let mut lets = Vec::new();
-            let base = self.shared(base, &mut lets);
-            let parts: Vec<Expr> = range.into_iter().map(|k| self.part(base.clone(), Step::At(k), span)).collect();
-            let ty = Type::Vec(parts.len() as u16, s);
-            let slice = Expr::new(ExprKind::Construct(parts), ty, span);
-            return Ok(Operand::Value(self.wrap(lets, slice)));
+        let mut lets = Vec::new();
+        if let Some(slice) = self.composite_slice(base.ty, indices, span, &mut lets)? {
+            return Ok(Operand::Value(self.read_slice(base, slice, lets, span)));
         }
         if let ([index], Type::Transform(s)) = (indices, base.ty) {
             return self.index_transform(base, s, index, span);
@@ -458,23 +447,8 @@ impl Body<'_, '_> {
         }
         let mut expr = base;
         for index in indices {
-            let value = self.int_value(index)?;
-            let count = i128::from(expr.ty.step_count(&self.c.structs));
-            let step = match value.as_number() {
-                Some(Number::Int(k)) if (-count..count).contains(&k) => {
-                    Step::At(u32::try_from(k.rem_euclid(count)).unwrap_or(0))
-                }
-                Some(Number::Int(k)) => {
-                    let shown = self.show(expr.ty);
-                    return self.error(
-                        Code::E0306,
-                        index.span,
-                        format!("component {k} of `{shown}` does not exist"),
-                        format!("it has {count} components"),
-                    );
-                }
-                _ => Step::Dynamic(Box::new(value)),
-            };
+            let count = expr.ty.step_count(&self.c.structs);
+            let step = self.component_step(index, count, expr.ty)?;
             expr = self.part(expr, step, span);
         }
         Ok(Operand::Value(expr))
@@ -489,7 +463,7 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Res<Operand> {
         let value = self.int_value(index)?;
-        match value.as_number() {
+        match self.number(&value) {
             Some(Number::Int(k)) if (-7..7).contains(&k) => {
                 let k = k.rem_euclid(7);
                 let (half, rest) = if k < 3 { (0, k) } else { (1, k - 3) };
@@ -510,41 +484,5 @@ impl Body<'_, '_> {
                 Ok(Operand::Value(self.wrap(lets, component)))
             }
         }
-    }
-
-    /// The component numbers of a slice whose bounds are constants.
-    pub fn constant_slice(
-        &mut self,
-        lower: &Option<Box<ast::Expr>>,
-        upper: &Option<Box<ast::Expr>>,
-        step: &Option<Box<ast::Expr>>,
-        count: u32,
-        span: Span,
-    ) -> Res<Vec<u32>> {
-        let mut bound = |e: &Option<Box<ast::Expr>>, default: i128| -> Res<i128> {
-            let Some(e) = e else { return Ok(default) };
-            match self.value(e)?.as_number() {
-                Some(Number::Int(n)) => Ok(n),
-                _ => self.error(Code::E0305, e.span, "the bounds of a vector slice are constants", "not a constant"),
-            }
-        };
-        let n = i128::from(count);
-        let step = bound(step, 1)?;
-        if step == 0 {
-            return self.error(Code::E0305, span, "the step of a vector slice is 0", "no component follows");
-        }
-        // Python's rule: bounds are wrapped once, then clamped to where the walk can start and end.
-        let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
-        let wrap = |k: i128| (if k < 0 { k + n } else { k }).clamp(low, high);
-        let (first, past) = if step > 0 { (low, high) } else { (high, low) };
-        let start = if lower.is_some() { wrap(bound(lower, 0)?) } else { first };
-        let stop = if upper.is_some() { wrap(bound(upper, 0)?) } else { past };
-        let inside = |k: &i128| if step > 0 { *k < stop } else { *k > stop };
-        let components: Vec<u32> =
-            std::iter::successors(Some(start), |k| Some(k + step)).take_while(inside).map(|k| k as u32).collect();
-        if components.is_empty() {
-            return self.error(Code::E0306, span, "this slice is empty", "no component is left");
-        }
-        Ok(components)
     }
 }

@@ -110,7 +110,8 @@ impl Checker<'_> {
                     self.globals.insert(name, Global::Functions(vec![definition(false)]));
                 }
             },
-            Some(Role::Gradient | Role::Struct) => {}
+            Some(Role::Gradient) => self.collect_gradient(function),
+            Some(Role::Struct) => {}
             Some(Role::Native) | None => {
                 self.globals.insert(name, Global::Host(function.name.span));
             }
@@ -251,6 +252,9 @@ impl Checker<'_> {
         }
         if self.knows_builtin(name) {
             return Ok(Operand::Function(FunctionName::Builtin(name.to_string())));
+        }
+        if name == "adjoint" && is_warp(module) {
+            return Ok(Operand::Adjoint);
         }
         if let Some(reason) = crate::check::words::unsupported(name) {
             return self.error(Code::E0408, span, format!("`{name}` is not supported"), reason);

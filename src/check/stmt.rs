@@ -1,7 +1,7 @@
 //! Statements.
 
 use crate::check::body::{Binding, Body};
-use crate::check::tree::{Call, Expr, ExprKind, LocalId, Root, Stmt, StmtKind};
+use crate::check::tree::{Call, Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::value::cast_name;
 use crate::check::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Applicability, Code, Diagnostic};
@@ -26,7 +26,12 @@ impl Body<'_, '_> {
         let mut push = |kind| out.push(Stmt { kind, span });
         match &statement.kind {
             ast::StmtKind::Assign { targets, value } => match targets.as_slice() {
-                [target] => self.assign(target, value, span, out)?,
+                [target] => {
+                    let from = out.len();
+                    self.note_adjoint_write(target);
+                    self.assign(target, value, span, out)?;
+                    self.guard_statements(from, out);
+                }
                 _ => {
                     return self.unsupported(
                         span,
@@ -35,7 +40,12 @@ impl Body<'_, '_> {
                     );
                 }
             },
-            ast::StmtKind::AugAssign { target, op, value } => self.aug_assign(target, *op, value, span, out)?,
+            ast::StmtKind::AugAssign { target, op, value } => {
+                let from = out.len();
+                self.note_adjoint_write(target);
+                self.aug_assign(target, *op, value, span, out)?;
+                self.guard_statements(from, out);
+            }
             ast::StmtKind::AnnAssign { target, annotation, value } => {
                 if let ast::ExprKind::Name(name) = &target.kind {
                     self.scope.entry(name.clone()).or_insert(Binding::Broken);
@@ -63,7 +73,13 @@ impl Body<'_, '_> {
                     }
                     Ok(operand) => {
                         let condition = self.truth(operand, condition.span);
-                        let (then, otherwise) = (self.block(then), self.block(otherwise));
+                        self.depth += 1;
+                        let before = self.known.clone();
+                        let then = self.block(then);
+                        let after_then = std::mem::replace(&mut self.known, before);
+                        let otherwise = self.block(otherwise);
+                        self.join_known(&after_then);
+                        self.depth -= 1;
                         push(StmtKind::If { condition: condition?, then, otherwise });
                     }
                     Err(Reported) => {
@@ -74,10 +90,9 @@ impl Body<'_, '_> {
                 }
             }
             ast::StmtKind::While { condition, body, otherwise } => {
+                self.forget_assigned(std::slice::from_ref(statement));
                 let checked = self.expr(condition).and_then(|operand| self.truth(operand, condition.span));
-                self.loop_depth += 1;
-                let body = self.block(body);
-                self.loop_depth -= 1;
+                let body = self.loop_body(body);
                 self.no_loop_else(otherwise)?;
                 push(StmtKind::While { condition: checked?, body });
             }
@@ -126,6 +141,18 @@ impl Body<'_, '_> {
         Ok(())
     }
 
+    /// The body of a loop whose turns are not known one by one; what it assigns is forgotten already.
+    pub fn loop_body(&mut self, body: &[ast::Stmt]) -> Vec<Stmt> {
+        self.loop_depth += 1;
+        self.depth += 1;
+        let before = self.known.clone();
+        let body = self.block(body);
+        self.join_known(&before);
+        self.depth -= 1;
+        self.loop_depth -= 1;
+        body
+    }
+
     pub fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Res<T> {
         let mut diagnostic = Diagnostic::new(Code::E0308, format!("kernels do not have {what}"))
             .label(span, "not part of the kernel language");
@@ -168,12 +195,7 @@ impl Body<'_, '_> {
             }
             _ => {
                 let value_operand = self.expr(value)?;
-                if let Some((base, components)) = self.vector_slice(target)? {
-                    let parts = self.slice_parts(value_operand, value.span, &base, components.len(), out)?;
-                    for (&k, part) in components.iter().zip(parts) {
-                        let place = self.component_place(&base, k, target.span)?;
-                        out.push(Stmt { kind: StmtKind::Assign(place, part), span });
-                    }
+                if self.assign_slice(target, &value_operand, value.span, span, out)? {
                     return Ok(());
                 }
                 let place = self.place(target)?;
@@ -190,7 +212,17 @@ impl Body<'_, '_> {
     fn assign_name(&mut self, name: &str, at: Span, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
         let operand = self.expr(value)?;
         let operand = match operand {
+            Operand::Value(view) if self.is_local_view(&view) => {
+                let frozen = self.freeze_view(view, out);
+                self.scope.insert(name.to_string(), Binding::Alias(Operand::Value(frozen)));
+                return Ok(());
+            }
             Operand::Value(_) | Operand::Const(_) => operand,
+            Operand::LocalResult(call, ty) => {
+                let id = self.assigned_local(name, ty, at, value.span)?;
+                self.call_with_local(call, id, span, out);
+                return Ok(());
+            }
             Operand::Results(call, types) if types.len() > 1 => {
                 let items = self.unpack_call(name, call, &types, span, out);
                 self.scope.insert(name.to_string(), Binding::Alias(Operand::Tuple(items)));
@@ -216,6 +248,10 @@ impl Body<'_, '_> {
                 return Err(Reported);
             }
         };
+        let literal = match &operand {
+            Operand::Const(c) if c.scalar.is_none() => Some(*c),
+            _ => None,
+        };
         // A literal of library code takes the type of the variable it goes to.
         let expr = match self.scope.get(name) {
             Some(Binding::Local(id)) => {
@@ -225,8 +261,19 @@ impl Body<'_, '_> {
             _ => self.materialize(operand, value.span)?,
         };
         let id = self.assigned_local(name, expr.ty, at, value.span)?;
+        if let Some(constant) = literal {
+            self.known.insert(id, constant);
+        }
         out.push(self.assign_local(id, expr, span));
         Ok(())
+    }
+
+    /// A call of a function that returns a local array: the caller makes the array, the callee fills it.
+    fn call_with_local(&mut self, mut call: Call, id: LocalId, span: Span, out: &mut Vec<Stmt>) {
+        let ty = self.locals[id].ty;
+        out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
+        call.args.push(Expr::new(ExprKind::Local(id), ty, span));
+        out.push(Stmt { kind: StmtKind::Call(call), span });
     }
 
     pub fn assign_local(&self, id: LocalId, value: Expr, span: Span) -> Stmt {
@@ -278,12 +325,7 @@ impl Body<'_, '_> {
                 return Ok(());
             }
             Operand::Tuple(items) => items,
-            Operand::Shape(array) => {
-                let rank = self.rank_of(array.ty);
-                (0..rank)
-                    .map(|d| Operand::Value(Expr::new(ExprKind::Extent(Box::new(array.clone()), d), I32, value.span)))
-                    .collect()
-            }
+            Operand::Shape(array) => self.extents(&array, value.span),
             Operand::Value(expr)
                 if expr.ty.step_count(&self.c.structs) > 0 && matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) =>
             {
@@ -402,18 +444,22 @@ impl Body<'_, '_> {
         out: &mut Vec<Stmt>,
     ) -> Res<()> {
         let right = self.expr(value)?;
-        if let Some((base, components)) = self.vector_slice(target)? {
-            let parts = self.slice_parts(right, value.span, &base, components.len(), out)?;
-            for (&k, part) in components.iter().zip(parts) {
-                let place = self.component_place(&base, k, target.span)?;
-                let old = Operand::Value(self.read_place(&place));
-                let result = self.binary(op, old, Operand::Value(part), span, target.span, value.span)?;
-                let result = self.materialize(result, span)?;
-                out.push(Stmt { kind: StmtKind::Assign(place, result), span });
-            }
+        if self.update_slice(target, op, &right, value.span, span, out)? {
             return Ok(());
         }
         let place = self.place(target)?;
+        self.update(place, op, right, (target.span, value.span, span), out)
+    }
+
+    /// `place op= right`. The spans are those of the place, the value and the statement.
+    pub fn update(
+        &mut self,
+        place: Place,
+        op: BinaryOp,
+        right: Operand,
+        (at_place, at_value, span): (Span, Span, Span),
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
         let atomic = match op {
             BinaryOp::Add => Some(AtomicOp::Add),
             BinaryOp::Sub => Some(AtomicOp::Sub),
@@ -429,81 +475,25 @@ impl Body<'_, '_> {
             && shared
             && wide
         {
-            let expr = self.coerce(right, place.ty, value.span)?;
+            let expr = self.coerce(right, place.ty, at_value)?;
             if expr.ty != place.ty {
                 return self.store_mismatch(&place, &expr);
             }
             out.push(Stmt { kind: StmtKind::AtomicUpdate { op, place, value: expr }, span });
             return Ok(());
         }
+        if let (Root::Local(id), true) = (&place.root, place.path.is_empty()) {
+            self.known.remove(id);
+        }
         let place = self.evaluate_once(place, out);
         let old = self.read_place(&place);
-        let result = self.binary(op, Operand::Value(old), right, span, target.span, value.span)?;
+        let result = self.binary(op, Operand::Value(old), right, span, at_place, at_value)?;
         let expr = self.materialize(result, span)?;
         if expr.ty != place.ty {
             return self.store_mismatch(&place, &expr);
         }
         out.push(Stmt { kind: StmtKind::Assign(place, expr), span });
         Ok(())
-    }
-
-    /// `v[a:b]` of a vector or quaternion variable: the variable and the components.
-    fn vector_slice(&mut self, target: &ast::Expr) -> Res<Option<(Expr, Vec<u32>)>> {
-        let ast::ExprKind::Subscript { base, indices } = &target.kind else { return Ok(None) };
-        let [ast::Expr { kind: ast::ExprKind::Slice { lower, upper, step }, .. }] = indices.as_slice() else {
-            return Ok(None);
-        };
-        let Operand::Value(base) = self.expr(base)? else { return Ok(None) };
-        let local = matches!(&base.kind, ExprKind::Local(_))
-            || matches!(&base.kind, ExprKind::Part { base, .. } if matches!(base.kind, ExprKind::Local(_)));
-        if !local || !matches!(base.ty, Type::Vec(..) | Type::Quat(_)) {
-            return Ok(None);
-        }
-        let count = base.ty.step_count(&self.c.structs);
-        let components = self.constant_slice(lower, upper, step, count, target.span)?;
-        Ok(Some((base, components)))
-    }
-
-    /// The values that go to the components of a slice: a vector's, or one number for all.
-    fn slice_parts(
-        &mut self,
-        value: Operand,
-        at: Span,
-        base: &Expr,
-        count: usize,
-        out: &mut Vec<Stmt>,
-    ) -> Res<Vec<Expr>> {
-        let scalar = base.ty.scalar_part().ok_or(Reported)?;
-        let value = self.coerce(value, scalar.into(), at)?;
-        let fits = match value.ty {
-            Type::Vec(n, s) => usize::from(n) == count && s == scalar,
-            Type::Scalar(s) => s == scalar,
-            _ => false,
-        };
-        if !fits {
-            let found = self.show(value.ty);
-            return self.error(
-                Code::E0303,
-                at,
-                format!("cannot store `{found}` in {count} components of `{}`", scalar.name()),
-                format!("this is `{found}`"),
-            );
-        }
-        // The value is complete before the first component changes.
-        let id = self.new_local("", value.ty, at);
-        let whole = Expr::new(ExprKind::Local(id), value.ty, at);
-        out.push(self.assign_local(id, value, at));
-        Ok(match whole.ty {
-            Type::Vec(..) => {
-                (0..count as u32).map(|k| self.part(whole.clone(), crate::check::tree::Step::At(k), at)).collect()
-            }
-            _ => vec![whole; count],
-        })
-    }
-
-    fn component_place(&mut self, base: &Expr, k: u32, span: Span) -> Res<crate::check::tree::Place> {
-        let part = self.part(base.clone(), crate::check::tree::Step::At(k), span);
-        self.as_place(part).ok_or(Reported)
     }
 
     fn return_(&mut self, value: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
@@ -536,11 +526,16 @@ impl Body<'_, '_> {
                     .help("write the result to an array parameter"),
             ));
         }
+        if let (StmtKind::Return(values), [Type::Local(ty)]) = (&kind, types.as_slice())
+            && let [array] = values.as_slice()
+        {
+            return self.return_local(array.clone(), *ty, span, out);
+        }
         if types.iter().any(|ty| matches!(ty, Type::Local(_))) {
             return Err(self.report(
-                Diagnostic::new(Code::E0316, "a local array cannot leave its function")
-                    .label(span, "returned here")
-                    .help("pass the array in as an argument, or return a vector or a struct"),
+                Diagnostic::new(Code::E0316, "a local array is returned alone or not at all")
+                    .label(span, "returned here among other values")
+                    .help("pass the array in as an argument: the function can fill it"),
             ));
         }
         match &self.results {
@@ -578,6 +573,11 @@ impl Body<'_, '_> {
         }
         let kind = match self.expr(expr)? {
             Operand::Results(call, _) => StmtKind::Call(call),
+            Operand::LocalResult(call, ty) => {
+                let id = self.new_local("", ty, span);
+                self.call_with_local(call, id, span, out);
+                return Ok(());
+            }
             Operand::Value(Expr { kind: ExprKind::Call(call), .. }) => StmtKind::Call(call),
             Operand::Value(value) => StmtKind::Expr(value),
             _ => return Ok(()),

@@ -11,7 +11,7 @@ fn run(text: &str) -> (Checked, Vec<String>) {
     let file = sources.add(SourceFile::new("test.py", text.clone()));
     let mut diagnostics = Diagnostics::new();
     let parsed = syntax::parse(file, &text, &mut diagnostics);
-    let checked = check(&parsed, &mut sources, &mut diagnostics);
+    let checked = check(&parsed, &Options::default(), &mut sources, &mut diagnostics);
     let found = diagnostics
         .into_sorted()
         .iter()
@@ -205,5 +205,144 @@ fn vector_slices_reversed_ranges_and_static_loops() {
     assert_eq!(body("v = vs[i]\ny[i] = v[3:][0]"), ["E0306 2"]);
     assert_eq!(body("for j in reversed(range(2, n, 3)):\n    y[j] = 0.0"), none);
     assert_eq!(body("for j in range(3):\n    y[j] = wp.static(float(j) * 0.5)"), none);
-    assert_eq!(body("for j in range(n):\n    y[j] = wp.static(float(j) * 0.5)"), ["E0201 2"]);
+    assert_eq!(body("for j in range(n):\n    y[j] = wp.static(float(j) * 0.5)"), ["E0501 2"]);
+}
+
+/// The derivative of the first function of this source name.
+fn derivative_of<'c>(checked: &'c Checked, name: &str) -> &'c tree::Derivative {
+    &checked.functions.values().find(|f| f.source_name == name).expect("a function").derivative
+}
+
+#[test]
+fn derivatives_are_decided_per_overload() {
+    let (checked, found) = run("
+@wp.kernel
+def k(x: wp.array(dtype=float), n: wp.array(dtype=int)):
+    i = wp.tid()
+    x[i] = wp.sin(x[i]) + wp.sign(x[i]) + wp.clamp(x[i], 0.0, 1.0) + wp.smoothstep(0.0, 1.0, x[i])
+    n[i] = wp.clamp(n[i], 0, 1)
+");
+    assert_eq!(found, Vec::<String>::new());
+    let tree::Derivative::Rule { adjoint, replay: None } = *derivative_of(&checked, "sin") else {
+        panic!("sin has a rule")
+    };
+    let rule = &checked.functions[adjoint];
+    assert_eq!((rule.param_count, rule.results.len(), rule.accumulators.len()), (2, 0, 1));
+    // The rule's own callees have rules too.
+    assert!(matches!(derivative_of(&checked, "cos"), tree::Derivative::Rule { .. }));
+    assert!(matches!(derivative_of(&checked, "sign"), tree::Derivative::Zero(_)));
+    assert_eq!(*derivative_of(&checked, "smoothstep"), tree::Derivative::Body);
+    let clamps: Vec<bool> = checked
+        .functions
+        .values()
+        .filter(|f| f.source_name == "clamp")
+        .map(|f| matches!(f.derivative, tree::Derivative::Rule { .. }))
+        .collect();
+    assert_eq!(clamps, [true, false], "the rule for floats is not one for integers");
+}
+
+#[test]
+fn kernels_that_are_not_differentiated_bring_no_rules() {
+    let (checked, found) = run("
+@wp.kernel(enable_backward=False)
+def k(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = wp.sin(x[i])
+");
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(*derivative_of(&checked, "sin"), tree::Derivative::Body);
+    assert!(matches!(derivative_of(&checked, "k"), tree::Derivative::None(_)));
+}
+
+#[test]
+fn custom_gradients_of_overloads_generics_and_several_results() {
+    let (checked, found) = run("
+from typing import Any
+
+@wp.struct
+class P:
+    pos: wp.vec3
+    data: wp.array(dtype=float)
+
+@wp.func
+def twice(v: Any):
+    return v + v
+
+@wp.func_grad(twice)
+def adj_twice(v: Any, adj_ret: Any):
+    wp.adjoint[v] += type(v)(2.0) * adj_ret
+
+@wp.func
+def f(p: P, a: wp.array2d(dtype=float), i: int):
+    return p.pos * a[i, 0], p.data[i]
+
+@wp.func
+def f(x: float):
+    return x
+
+@wp.func_grad(f)
+def adj_f(p: P, a: wp.array2d(dtype=float), i: int, r0: wp.vec3, r1: float):
+    wp.adjoint[p].pos += r0 * a[i, 0]
+    wp.adjoint[p].data[i] += r1
+    wp.adjoint[a][i, 0] += wp.dot(p.pos, r0) + 0.0 * wp.adjoint[p].data[i]
+
+@wp.func
+def slot(n: wp.array(dtype=int), i: int):
+    return wp.atomic_add(n, i, 1)
+
+@wp.func_replay(slot)
+def replay_slot(n: wp.array(dtype=int), i: int):
+    return n[i]
+
+@wp.kernel
+def k(p: P, x: wp.array2d(dtype=float), n: wp.array(dtype=int)):
+    i = wp.tid()
+    v, w = f(p, x, slot(n, i))
+    x[i, 0] = f(v[0]) + twice(w) + float(twice(wp.float64(w)))
+");
+    assert_eq!(found, Vec::<String>::new());
+    let rules: Vec<Option<(u32, usize)>> = checked
+        .functions
+        .values()
+        .filter(|f| f.source_name == "f" || f.source_name == "twice")
+        .map(|f| match f.derivative {
+            tree::Derivative::Rule { adjoint, .. } => {
+                let rule = &checked.functions[adjoint];
+                Some((rule.param_count, rule.accumulators.len()))
+            }
+            _ => None,
+        })
+        .collect();
+    // f(struct, array, int) with two results: 3 + 2 shadows + 2 adjoints; only the struct has floats of its own.
+    assert_eq!(rules, [Some((7, 1)), None, Some((2, 1)), Some((2, 1))]);
+    assert!(matches!(derivative_of(&checked, "slot"), tree::Derivative::Replay(_)));
+}
+
+#[test]
+fn custom_gradients_are_checked() {
+    let f = "@wp.func\ndef f(a: float, b: float):\n    return a * b\n@wp.func_grad(f)\n";
+    let table: &[(&str, &[&str])] = &[
+        ("def g(a: float, b: float, r: float):\n    wp.adjoint[a] += b * r\n", &["W0620 5"]),
+        ("def g(a: float, b: float, r: float):\n    wp.adjoint[a] += b * r\n    wp.adjoint[b] = a * r\n", &[]),
+        ("def g(a: float, b: float):\n    wp.adjoint[a] += b\n", &["E0622 5"]),
+        ("def g(a: float, b: float, r: int):\n    wp.adjoint[a] += b\n", &["E0622 5"]),
+        ("def g(a: int, b: float, r: float):\n    wp.adjoint[b] += r\n", &["E0622 5"]),
+        ("def g(a: float, b: float, r: float):\n    return a\n", &["E0622 6"]),
+        ("def g(a: float, b: float, r: float):\n    wp.adjoint[r] += a\n", &["E0624 6"]),
+        ("def g(a: float, b: float, r: float):\n    wp.adjoint[a] += wp.vec3()\n", &["E0301 6"]),
+    ];
+    for (text, expected) in table {
+        assert_eq!(run(&format!("{f}{text}")).1, *expected, "{text}");
+    }
+    let files: &[(&str, &[&str])] = &[
+        ("@wp.func_grad(h)\ndef g(a: float, r: float):\n    wp.adjoint[a] += r\n", &["E0621 1"]),
+        (
+            "@wp.func\ndef f(a: float):\n    return a\n@wp.func_replay(f)\ndef g(a: float):\n    return int(a)\n",
+            &["E0623 5"],
+        ),
+        ("@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    y = wp.adjoint[x]\n", &["E0624 3"]),
+    ];
+    for (text, expected) in files {
+        assert_eq!(run(text).1, *expected, "{text}");
+    }
 }

@@ -42,10 +42,33 @@ pub struct Function {
     pub param_count: u32,
     /// Types of the returned values: none, one, or several.
     pub results: Vec<Type>,
+    /// Variables whose final values are further results, before those of `by_ref`: what a custom gradient adds to the
+    /// adjoints of its parameters.
+    pub accumulators: Vec<LocalId>,
     /// Parameters whose final value goes back to the caller's variable, in order.
     pub by_ref: Vec<LocalId>,
+    /// The last parameter, where the source has none: the caller's array that takes a returned local array.
+    pub out: Option<LocalId>,
+    pub derivative: Derivative,
     pub body: Vec<Stmt>,
     pub span: Span,
+}
+
+/// How a function is differentiated: see [`crate::ir::Derivative`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Derivative {
+    #[default]
+    Body,
+    Rule {
+        adjoint: FnId,
+        replay: Option<FnId>,
+    },
+    /// Through the body of another function, which stands for this one in reverse code.
+    Replay(FnId),
+    Zero(String),
+    None(String),
+    /// The function is the adjoint of another one: its body is made from that one's.
+    AdjointOf(FnId),
 }
 
 /// A variable keeps one type in its whole function. Reading it before any assignment gives zero.

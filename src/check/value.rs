@@ -23,10 +23,14 @@ pub enum Operand {
     Tuple(Vec<Operand>),
     /// A call with no result or with several.
     Results(Call, Vec<Type>),
+    /// A call that returns a local array of this type: the array it fills is still to be added to its arguments.
+    LocalResult(Call, Type),
     /// `a.shape`
     Shape(Expr),
     /// `a.grad` and the like: named so that the use can be explained.
     Enum(String),
+    /// `wp.adjoint`
+    Adjoint,
 }
 
 /// A number known at compile time. Literals have no type of their own until one is needed.

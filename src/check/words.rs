@@ -43,8 +43,8 @@ pub fn unsupported(name: &str) -> Option<&'static str> {
         return Some("it belongs to Warp's run-time engine (meshes, hash grids, volumes, textures)");
     }
     match name {
-        "grad" | "adjoint" | "address_of" | "indexedarray" | "fabricarray" | "indexedfabricarray" | "Mesh"
-        | "Volume" | "Bvh" | "HashGrid" | "Texture2D" | "Texture3D" => Some("not compiled yet"),
+        "grad" | "address_of" | "indexedarray" | "fabricarray" | "indexedfabricarray" | "Mesh" | "Volume" | "Bvh"
+        | "HashGrid" | "Texture2D" | "Texture3D" => Some("not compiled yet"),
         _ => None,
     }
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{Exit, FormatArg, Report, output};
+use super::{Exit, FormatArg, GradientArgs, Report, output};
 use crate::diag::render::{count, sarif_log};
-use crate::driver::Compilation;
+use crate::driver::{Compilation, Request};
 
 /// Checks kernel files and reports what is wrong, without writing anything.
 #[derive(clap::Args, Debug)]
@@ -12,6 +12,8 @@ pub(super) struct Args {
     /// Python files with kernels.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    gradients: GradientArgs,
     #[command(flatten)]
     report: Report,
 }
@@ -25,10 +27,11 @@ pub(super) fn run(args: &Args) -> Exit {
             return Exit::Usage;
         }
     };
+    let request = Request { kernels: Vec::new(), gradients: args.gradients.options() };
     let mut exit = Exit::Ok;
     let mut results = String::new();
     for path in &args.files {
-        let mut compilation = Compilation::check(path);
+        let mut compilation = Compilation::check(path, &request);
         policy.apply(&mut compilation.diagnostics);
         let kernels = compilation.kernels.clone();
         if compilation.diagnostics.has_errors() {

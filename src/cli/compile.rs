@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{Exit, Report, output};
+use super::{Exit, GradientArgs, Report, output};
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{Arch, Artefact, Compilation, Cpu, Opt, Options};
+use crate::driver::{Arch, Artefact, Compilation, Cpu, Opt, Options, Request};
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
 #[derive(clap::Args, Debug)]
@@ -26,6 +26,8 @@ pub(super) struct Args {
     /// GPU architectures for PTX: sm_75 and up. With several, files are named FILE.sm_90.ptx.
     #[arg(long, value_delimiter = ',', default_value = "sm_90", value_name = "SM", value_parser = arch)]
     arch: Vec<Arch>,
+    #[command(flatten)]
+    gradients: GradientArgs,
     /// How much work the optimizer puts in.
     #[arg(long, value_enum, default_value = "full")]
     opt: OptArg,
@@ -91,11 +93,11 @@ pub(super) fn run(args: &Args) -> Exit {
         }
     };
     let mut results = String::new();
+    let request = Request { kernels: args.kernels.clone(), gradients: args.gradients.options() };
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
     for path in &args.files {
-        let mut compilation = Compilation::load(path);
-        compilation.select(&args.kernels);
+        let mut compilation = Compilation::load(path, &request);
         if compilation.kernels.is_empty() && !compilation.diagnostics.has_errors() {
             let message = format!("`{}` has no kernels to compile", path.display());
             compilation.diagnostics.push(Diagnostic::new(Code::E0908, message));
@@ -205,9 +207,9 @@ fn timings(path: &Path, compilation: &Compilation) -> String {
     let stages = compilation.timings.stages();
     let mut text = format!("{}:\n", path.display());
     for (stage, spent) in stages {
-        text.push_str(&format!("  {stage:<12} {:9.3} ms\n", spent.as_secs_f64() * 1e3));
+        text.push_str(&format!("  {stage:<13} {:9.3} ms\n", spent.as_secs_f64() * 1e3));
     }
     let total: std::time::Duration = stages.iter().map(|(_, spent)| *spent).sum();
-    text.push_str(&format!("  {:<12} {:9.3} ms\n", "total", total.as_secs_f64() * 1e3));
+    text.push_str(&format!("  {:<13} {:9.3} ms\n", "total", total.as_secs_f64() * 1e3));
     text
 }

@@ -125,6 +125,48 @@ impl From<FormatArg> for Format {
     }
 }
 
+/// How gradients are made; shared by the verbs that compile.
+#[derive(clap::Args, Clone, Debug)]
+struct GradientArgs {
+    /// Forward entries only: gradients are neither made nor checked.
+    #[arg(long)]
+    no_backward: bool,
+    /// Where backward entries keep the state of loops, for all loops that can; by default each loop gets the cheapest.
+    #[arg(long, value_enum, value_name = "STORE", conflicts_with = "no_backward")]
+    store: Option<StoreArg>,
+}
+
+/// `--store`.
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum StoreArg {
+    /// Nowhere: the loop is unrolled.
+    Unroll,
+    /// In local memory of the thread.
+    Stack,
+    /// In a buffer that the caller provides.
+    Tape,
+    /// In a few snapshots; the rest is computed again.
+    Checkpoint,
+}
+
+impl From<StoreArg> for driver::Store {
+    fn from(store: StoreArg) -> driver::Store {
+        match store {
+            StoreArg::Unroll => driver::Store::Unroll,
+            StoreArg::Stack => driver::Store::Stack,
+            StoreArg::Tape => driver::Store::Tape,
+            StoreArg::Checkpoint => driver::Store::Checkpoint,
+        }
+    }
+}
+
+impl GradientArgs {
+    fn options(&self) -> driver::Gradients {
+        let store = self.store.map(Into::into);
+        driver::Gradients { backward: !self.no_backward, store }
+    }
+}
+
 /// How findings are shown; shared by the verbs that read kernel files.
 #[derive(clap::Args, Clone, Debug)]
 struct Report {

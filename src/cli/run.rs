@@ -5,12 +5,12 @@ use std::process::Command;
 
 use clap::ValueEnum;
 
-use super::{Exit, output, supervise};
+use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
 use crate::run::device::Device;
-use crate::run::session::{Finished, Options, Program, Session, kernel};
+use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
 use crate::run::{Result, fail, flags, show};
 use crate::source::SourceMap;
 
@@ -53,6 +53,9 @@ pub(super) struct Args {
     /// Marks a worker process and names the file that it notes its progress in.
     #[arg(long, hide = true, value_name = "FILE")]
     progress: Option<PathBuf>,
+    /// Where the state of loops waits for the reverse sweep in gradient runs; default: what costs least.
+    #[arg(long, value_enum, value_name = "STORE")]
+    store: Option<StoreArg>,
     /// Write an array as a picture: `image=out.png`, or `pixels:640x480=out.png` for a list of pixels.
     #[arg(long, value_name = "NAME[:WxH]=FILE")]
     png: Vec<String>,
@@ -112,7 +115,7 @@ fn attempt(args: &Args) -> Result<Exit> {
         out_dir: args.out_dir.clone(),
         npy: by_flags,
     };
-    let mut compile = compile;
+    let mut compile = |wanted: &Wanted| compile(wanted, args.store.map(Into::into));
     let mut session = Session::new(options, &mut compile);
     if by_flags {
         let finished = from_flags(args, &mut session)?;
@@ -164,6 +167,9 @@ fn worker(args: &Args, progress: &Path, files: &[PathBuf]) -> Command {
     command.arg("run").arg("--progress").arg(progress).arg("--threads").arg(args.threads.to_string());
     for (name, value) in [("--device", args.device.to_possible_value()), ("--fmad", args.fmad.to_possible_value())] {
         command.args(value.iter().flat_map(|value| [name, value.get_name()]));
+    }
+    if let Some(store) = args.store.and_then(|store| store.to_possible_value()) {
+        command.arg("--store").arg(store.get_name());
     }
     command.args(args.unchecked.then_some("--unchecked"));
     if let Some(folder) = &args.out_dir {
@@ -258,8 +264,12 @@ fn report(error: &Diagnostic, sources: &SourceMap) {
 }
 
 /// The front half of the compiler, from a file to IR.
-fn compile(path: &Path) -> Program {
-    let compilation = driver::Compilation::load(path);
+fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program {
+    let request = driver::Request {
+        kernels: wanted.gradient_of.iter().cloned().collect(),
+        gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store },
+    };
+    let compilation = driver::Compilation::load(&wanted.source, &request);
     Program {
         module: compilation.module,
         sources: compilation.sources,

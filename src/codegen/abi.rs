@@ -3,6 +3,9 @@
 //! - A kernel `K` is `K_cuda_kernel_forward(launch, args...)` on the device, each argument by value, and
 //!   `K_cpu_kernel_forward(launch*, args*, begin, end, status*)` on the host, where `args*` points to a C struct with the
 //!   kernel's parameters in order and the threads `begin..end` (linear index) are run.
+//! - Its gradient is `K_cuda_kernel_backward(launch, args..., adjoints..., tape...)` and `K_cpu_kernel_backward` in the same
+//!   way: for each argument one adjoint of the same type, then the tape buffers. Where there is a `K_..._augmented`
+//!   (`launch, args..., tape...`), it runs in place of the forward entry, and what it logs goes to the backward entry.
 //! - An array is passed as the 56-byte descriptor that Warp 1.19 uses (`warp/native/array.h`), so arrays owned by Warp,
 //!   PyTorch or plain C can be handed over.
 //! - Structs, and the struct of host arguments, have C layout ([`crate::types::Layout`]); `bool` is one byte.
@@ -58,7 +61,8 @@ pub mod descriptor {
 }
 
 /// Which of a kernel's entries a function is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Phase {
     /// What the user wrote.
     Forward,

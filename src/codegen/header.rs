@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::abi;
-use crate::ir::{FuncId, Function, Module};
+use super::abi::Phase;
+use crate::ir::{FuncId, Function, Module, TapeRole};
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, Layout, Scalar, StructId, StructTable, Type};
 
 /// The types that every kc header declares, once per program.
@@ -103,14 +104,19 @@ fn kernel_text(kernel: &Function, structs: &StructTable) -> String {
     let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, structs);
     let mut fields: Vec<(String, Type)> = Vec::new();
-    for (n, &param) in kernel.params().iter().enumerate() {
-        let name = kernel.values[param].name.as_deref().map_or(format!("arg{n}"), identifier);
-        fields.push((name, kernel.ty(param)));
+    for (n, &ty) in types.iter().enumerate() {
+        let mut name = identifier(&kernel.param_name(n));
+        // `adj_x` may be the adjoint of `x` and an argument.
+        while fields.iter().any(|(other, _)| *other == name) {
+            name.push('_');
+        }
+        fields.push((name, ty));
     }
     let name = identifier(&kernel.name);
     let (host, device) =
         (abi::host_entry(&kernel.source_name, kernel.phase), abi::device_entry(&kernel.source_name, kernel.phase));
-    let mut out = struct_text(&format!("{name}_args"), &fields, &offsets, layout, structs);
+    let mut out = comment(kernel, &fields);
+    out.push_str(&struct_text(&format!("{name}_args"), &fields, &offsets, layout, structs));
     let _ = write!(
         out,
         "\n#ifdef __cplusplus\nextern \"C\"\n#endif\n/* Runs the threads begin..end; status may be null. */\n\
@@ -125,6 +131,37 @@ fn kernel_text(kernel: &Function, structs: &StructTable) -> String {
         [vec!["launch 24".to_string()], sizes].concat().join(", ")
     );
     out
+}
+
+/// What an entry other than the forward one takes.
+fn comment(kernel: &Function, fields: &[(String, Type)]) -> String {
+    let (start, rest) = match kernel.phase {
+        Phase::Forward => return String::new(),
+        Phase::Augmented => (
+            format!("Forward run of `{}` that also logs what its backward run needs.", kernel.source_name),
+            "Use it in place of the forward entry",
+        ),
+        Phase::Backward => (
+            format!(
+                "Gradient of `{}`: adds to the adjoints of what it read, clears those of what it wrote.",
+                kernel.source_name
+            ),
+            "A null adjoint array stands for the `grad` of its argument",
+        ),
+    };
+    let mut out = format!("/* {start}\n   {rest}.");
+    for buffer in &kernel.tape {
+        let name = fields.get(buffer.param as usize).map_or("", |(name, _)| name.as_str());
+        let slots = buffer.slots.map_or("as many slots as `needed` tells".to_string(), |n| format!("{n} slots"));
+        let _ = match buffer.role {
+            TapeRole::Log => write!(out, "\n   {name} [slot][thread], {slots}: {}", buffer.reason),
+            TapeRole::State => write!(out, "\n   {name} [slot][thread], {slots}, scratch: {}", buffer.reason),
+            TapeRole::Needed => {
+                write!(out, "\n   {name}: one int32, at first 0; afterwards the slots that some thread wanted")
+            }
+        };
+    }
+    out.replace("*/", "* /") + " */\n"
 }
 
 fn struct_text(

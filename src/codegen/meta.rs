@@ -1,16 +1,18 @@
 //! What must a program know to call the kernels without a C compiler? A JSON description: kernels, their parameters with
-//! types, offsets and sizes, structs, entry names. Types are written as in launch files.
+//! entries (forward, augmented, backward) with the parameters, types, offsets and sizes of each, tape buffers, structs. Types
+//! are written as in launch files.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::abi;
-use crate::ir::{FuncId, Function, FunctionKind, Module};
+use super::abi::Phase;
+use crate::ir::{FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
 use crate::types::{Layout, StructTable, Type};
 
 /// The version of the description's format.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What the description says about the compilation.
 #[derive(Clone, Debug, Default)]
@@ -39,17 +41,49 @@ struct Kernel {
     name: String,
     /// Coordinates of a thread.
     rank: u8,
-    entries: Entries,
-    /// The struct of host arguments, in bytes. Device entries take the launch and then each argument by value.
-    args_size: u32,
-    args_align: u32,
-    params: Vec<Member>,
+    /// By phase: `forward`, `augmented`, `backward`.
+    entries: BTreeMap<Phase, Entry>,
 }
 
 #[derive(Serialize)]
-struct Entries {
-    cuda_forward: String,
-    cpu_forward: String,
+struct Entry {
+    /// The names of the device and the host entry.
+    cuda: String,
+    cpu: String,
+    /// The struct of host arguments, in bytes. Device entries take the launch and then each argument by value.
+    args_size: u32,
+    args_align: u32,
+    params: Vec<Param>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tape: Vec<Buffer>,
+    /// Of all tape buffers together; null where compilation can't tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tape_bytes_per_thread: Option<Option<u64>>,
+}
+
+#[derive(Serialize)]
+struct Param {
+    /// `argument`, `adjoint`, or `tape`.
+    role: &'static str,
+    /// Of an adjoint: the argument's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<String>,
+    #[serde(flatten)]
+    member: Member,
+}
+
+/// A buffer `[slot][thread]` of scalars that the caller provides (`needed`: one int32).
+#[derive(Serialize)]
+struct Buffer {
+    param: String,
+    /// `log`: written by the augmented entry, read by the backward entry. `state`: scratch of the backward entry.
+    /// `needed`: receives the slots that the thread with the most wants.
+    role: &'static str,
+    scalar: &'static str,
+    bytes_per_slot: u32,
+    /// The slots that a thread needs at most; null where compilation can't tell.
+    slots: Option<u32>,
+    reason: String,
 }
 
 #[derive(Serialize)]
@@ -83,10 +117,19 @@ struct DType {
     name: Option<String>,
 }
 
-/// The description of some kernels of a module, as indented JSON.
-pub fn emit(module: &Module, kernels: &[FuncId], options: &MetaOptions) -> String {
+/// The description of some kernel entries of a module, as indented JSON.
+pub fn emit(module: &Module, entries: &[FuncId], options: &MetaOptions) -> String {
     let mut structs = BTreeMap::new();
-    let kernels = kernels.iter().map(|&id| kernel(&module.functions[id], &module.structs, &mut structs)).collect();
+    let mut kernels: Vec<Kernel> = Vec::new();
+    for &id in entries {
+        let function = &module.functions[id];
+        let at = kernels.iter().position(|kernel| kernel.name == function.source_name).unwrap_or_else(|| {
+            let rank = if let FunctionKind::Kernel { rank } = function.kind { rank } else { 1 };
+            kernels.push(Kernel { name: function.source_name.clone(), rank, entries: BTreeMap::new() });
+            kernels.len() - 1
+        });
+        kernels[at].entries.insert(function.phase, entry(function, &module.structs, &mut structs));
+    }
     let description = Description {
         format: FORMAT,
         generator: format!("kc {}", env!("CARGO_PKG_VERSION")),
@@ -102,23 +145,48 @@ pub fn emit(module: &Module, kernels: &[FuncId], options: &MetaOptions) -> Strin
     text
 }
 
-fn kernel(kernel: &Function, structs: &StructTable, used: &mut BTreeMap<String, Struct>) -> Kernel {
-    let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
+fn entry(function: &Function, structs: &StructTable, used: &mut BTreeMap<String, Struct>) -> Entry {
+    let types: Vec<Type> = function.params().iter().map(|&p| function.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, structs);
-    let params = kernel.params().iter().zip(&offsets).enumerate().map(|(n, (&param, &offset))| {
-        let name = kernel.values[param].name.clone().unwrap_or_else(|| format!("arg{n}"));
-        member(name, kernel.ty(param), offset, structs, used)
+    let name = |n: usize| function.param_name(n);
+    let params = types.iter().zip(&offsets).enumerate().map(|(n, (&ty, &offset))| {
+        let (role, of) = match function.param_role(n) {
+            ParamRole::Argument => ("argument", None),
+            ParamRole::Adjoint(of) => ("adjoint", Some(name(of))),
+            ParamRole::Tape(_) => ("tape", None),
+        };
+        Param { role, of, member: member(name(n), ty, offset, structs, used) }
     });
-    Kernel {
-        name: kernel.name.clone(),
-        rank: if let FunctionKind::Kernel { rank } = kernel.kind { rank } else { 1 },
-        entries: Entries {
-            cuda_forward: abi::device_entry(&kernel.source_name, kernel.phase),
-            cpu_forward: abi::host_entry(&kernel.source_name, kernel.phase),
-        },
+    let params = params.collect();
+    let tape: Vec<Buffer> = function
+        .tape
+        .iter()
+        .map(|buffer| {
+            let scalar = types.get(buffer.param as usize).and_then(|ty| match ty {
+                Type::Array(array) => Type::from(array.element).as_scalar(),
+                _ => None,
+            });
+            Buffer {
+                param: name(buffer.param as usize),
+                role: buffer.role.name(),
+                scalar: scalar.map_or("", |s| s.name()),
+                bytes_per_slot: scalar.map_or(0, |s| s.size()),
+                slots: buffer.slots,
+                reason: buffer.reason.clone(),
+            }
+        })
+        .collect();
+    Entry {
+        cuda: abi::device_entry(&function.source_name, function.phase),
+        cpu: abi::host_entry(&function.source_name, function.phase),
         args_size: layout.size,
         args_align: layout.align,
-        params: params.collect(),
+        params,
+        tape_bytes_per_thread: (!tape.is_empty()).then(|| {
+            let buffers = tape.iter().filter(|buffer| buffer.role != TapeRole::Needed.name());
+            buffers.map(|b| Some(u64::from(b.slots?) * u64::from(b.bytes_per_slot))).sum()
+        }),
+        tape,
     }
 }
 

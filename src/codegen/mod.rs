@@ -5,3 +5,4 @@ pub mod cuda;
 pub mod header;
 pub mod llvm;
 pub mod meta;
+pub mod shadow;

@@ -99,6 +99,13 @@ codes! {
     E0502 "host-value" "a Python object used inside a kernel";
     E0503 "literal-range" "a number that does not fit its type";
 
+    // 06 gradients
+    W0620 "custom-gradient-misses-argument" "a custom gradient that never writes an argument's adjoint";
+    E0621 "custom-gradient-target" "a custom gradient of something that is no kernel function";
+    E0622 "custom-gradient-signature" "a custom gradient whose parameters do not fit its function";
+    E0623 "replay-signature" "a replay function whose signature differs from its function's";
+    E0624 "no-adjoint" "`wp.adjoint` where there is none";
+
     // 07 races and memory
     W0701 "racy-write" "threads that write one element without an atomic";
     W0703 "out-of-bounds" "a constant index outside its array";
@@ -140,8 +147,10 @@ codes! {
     // 11 running
     E1101 "index-out-of-bounds" "index is out of bounds";
     E1102 "assertion-failed" "an assertion in the kernel failed";
-    E1103 "gradients-unavailable" "gradients are not available yet";
+    E1103 "gradients-unavailable" "the kernel has no gradient to run";
     E1104 "device-unavailable" "device is not available";
+    E1105 "backward-alone" "a backward launch that needs its forward launch";
+    E1106 "tape-too-large" "values kept for the gradient that do not fit in memory";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

@@ -73,7 +73,8 @@ impl Job<'_> {
                 llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch))).map_err(boxed)?
             }
             Artefact::Object => {
-                return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu }).map_err(boxed);
+                return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu, alone: false })
+                    .map_err(boxed);
             }
             Artefact::Cuda => cuda::emit(module, kernels, &CudaOptions { source_name: self.name.to_string() })?,
             Artefact::Ir => ir::print::print(module),

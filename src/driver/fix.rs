@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::Compilation;
+use super::{Compilation, Request};
 use crate::diag::{Applicability, Diagnostics, Fix};
 use crate::source::FileId;
 
@@ -26,7 +26,7 @@ pub struct Fixed {
 /// decides which findings count (see [`crate::diag::policy`]).
 pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnostics)) -> Fixed {
     let check = |text: &str| {
-        let mut compilation = Compilation::check_text(path, text.to_string());
+        let mut compilation = Compilation::check_text(path, text.to_string(), &Request::default());
         judge(&mut compilation.diagnostics);
         compilation
     };

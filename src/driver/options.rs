@@ -21,6 +21,14 @@ pub enum Artefact {
     Metadata,
 }
 
+/// What is wanted of a file.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The kernels, by their names in the source; empty: all.
+    pub kernels: Vec<String>,
+    pub gradients: crate::autodiff::Options,
+}
+
 /// What holds for all artefacts of a compilation.
 #[derive(Clone, Debug)]
 pub struct Options {

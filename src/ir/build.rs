@@ -46,6 +46,12 @@ impl Builder {
         builder
     }
 
+    /// Goes on with a function that exists already; `block` is current.
+    pub fn resume(function: Function, block: BlockId) -> Builder {
+        let span = function.span;
+        Builder { function, block, span }
+    }
+
     pub fn finish(self) -> Function {
         self.function
     }
@@ -63,7 +69,8 @@ impl Builder {
         block
     }
 
-    fn add_param(&mut self, block: BlockId, ty: Type) -> ValueId {
+    /// One more parameter of a block, after those it has.
+    pub fn add_param(&mut self, block: BlockId, ty: Type) -> ValueId {
         let n = self.function.blocks[block].params.len() as u32;
         let value =
             self.function.values.push(Value { ty, def: ValueDef::Param(block, n), name: None, span: self.span });
@@ -92,6 +99,20 @@ impl Builder {
     /// Records the source variable that a value was assigned to; the first name stays.
     pub fn name(&mut self, value: ValueId, name: &str) {
         self.function.values[value].name.get_or_insert_with(|| name.to_string());
+    }
+
+    /// Appends an instruction that exists already, which stands nowhere else.
+    pub fn append(&mut self, inst: InstId) {
+        self.function.blocks[self.block].insts.push(inst);
+    }
+
+    /// One more result of an instruction, after those it has.
+    pub fn add_result(&mut self, inst: InstId, ty: Type) -> ValueId {
+        let n = self.function.insts[inst].results.len() as u32;
+        let value =
+            self.function.values.push(Value { ty, def: ValueDef::Result(inst, n), name: None, span: self.span });
+        self.function.insts[inst].results.push(value);
+        value
     }
 
     /// Appends an instruction with results of the given types.

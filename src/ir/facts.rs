@@ -1,12 +1,20 @@
-//! What is true of a function's values? Analyses that several back ends ask for: how often a value is read, and between
-//! which bounds an integer lies, so that the rule for negative indices (13) costs nothing where an index cannot be one.
+//! What is true of a function's values? Analyses that several back ends and passes ask for: how often a value is read;
+//! between which bounds an integer lies, so that the rule for negative indices (13) costs nothing where an index cannot be
+//! one; which values are equal ([`numbering()`]); which memory is used ([`root`], [`effects`]), and by which threads
+//! ([`private()`]).
 
+mod memory;
+mod numbering;
+mod private;
 mod range;
 #[cfg(test)]
 mod tests;
 
 use super::*;
 use crate::types::MAX_DIMS;
+pub use memory::{Effects, Place, Root, effects, in_caller, place, root};
+pub use numbering::numbering;
+pub use private::{Private, Sharing, private};
 pub use range::Range;
 
 /// How many operands read each value (`yield` and the like included).

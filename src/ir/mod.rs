@@ -148,10 +148,12 @@ pub enum Derivative {
     Body,
     /// By a function of this module that someone wrote. Its parameters are those of the differentiated function, then one
     /// adjoint per array-bearing parameter (the array of adjoints, or the struct of them), then the adjoint of each
-    /// result. Its results are the additions to the adjoints of the parameters that hold floats, in order: all types but
-    /// integers, bool, and arrays. `replay`, if there is one, stands for the function where reverse code computes its
-    /// results again.
+    /// result (returned ones, then by-reference ones). Its results are the additions to the adjoints of the parameters
+    /// that hold floats outside arrays ([`Type::holds_floats`]), in order; in a struct, integers are zero and arrays null.
+    /// `replay`, if there is one, stands for the function where reverse code computes its results again.
     Rule { adjoint: FuncId, replay: Option<FuncId> },
+    /// Reverse code computes and differentiates this function in its place; it has the same signature.
+    Replay(FuncId),
     /// It is zero almost everywhere, or is meant to count as zero, for the reason given.
     Zero(String),
     /// There is none, for the reason given: active use is an error.
@@ -166,7 +168,7 @@ impl Derivative {
     pub fn functions_mut(&mut self) -> impl Iterator<Item = &mut FuncId> {
         match self {
             Derivative::Rule { adjoint, replay } => [Some(adjoint), replay.as_mut()],
-            Derivative::AdjointOf(of) => [Some(of), None],
+            Derivative::AdjointOf(of) | Derivative::Replay(of) => [Some(of), None],
             Derivative::Body | Derivative::Zero(_) | Derivative::None(_) => [None, None],
         }
         .into_iter()
@@ -176,7 +178,7 @@ impl Derivative {
     pub fn functions(&self) -> impl Iterator<Item = FuncId> {
         match *self {
             Derivative::Rule { adjoint, replay } => [Some(adjoint), replay],
-            Derivative::AdjointOf(of) => [Some(of), None],
+            Derivative::AdjointOf(of) | Derivative::Replay(of) => [Some(of), None],
             Derivative::Body | Derivative::Zero(_) | Derivative::None(_) => [None, None],
         }
         .into_iter()
@@ -218,6 +220,17 @@ impl TapeRole {
             TapeRole::Needed => "needed",
         }
     }
+}
+
+/// What a parameter of a kernel's entry is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ParamRole {
+    /// The user's.
+    Argument,
+    /// The adjoint of argument `n`.
+    Adjoint(usize),
+    /// A buffer that keeps values: entry `n` of [`Function::tape`].
+    Tape(usize),
 }
 
 #[derive(Clone, Debug)]
@@ -275,11 +288,12 @@ pub type Path = SmallVec<[Step; 2]>;
 pub enum ViewIndex {
     /// Fixes the dimension at this index (int32), which removes it.
     At(ValueId),
-    /// Keeps the elements start, start + step, ... below stop (all int32, already inside 0..=extent; step > 0).
+    /// Keeps the elements start, start + step, ... before stop (all int32; start and stop are already inside 0..=extent, or
+    /// inside -1..extent when step < 0; step is not 0).
     Range { start: ValueId, stop: ValueId, step: ValueId },
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     // Values
     Const(Const),
@@ -663,6 +677,25 @@ impl Function {
 
     pub fn params(&self) -> &[ValueId] {
         &self.blocks[self.entry].params
+    }
+
+    /// What parameter `n` of a kernel's entry is for: backward entries take the arguments, as many adjoints, then the tape
+    /// buffers.
+    pub fn param_role(&self, n: usize) -> ParamRole {
+        if let Some(at) = self.tape.iter().position(|buffer| buffer.param as usize == n) {
+            return ParamRole::Tape(at);
+        }
+        let arguments = self.params().len().saturating_sub(self.tape.len()) / 2;
+        match self.phase {
+            Phase::Backward if n >= arguments => ParamRole::Adjoint(n - arguments),
+            _ => ParamRole::Argument,
+        }
+    }
+
+    /// The name of parameter `n`, as interfaces show it.
+    pub fn param_name(&self, n: usize) -> String {
+        let name = self.params().get(n).and_then(|&p| self.values[p].name.clone());
+        name.unwrap_or_else(|| format!("arg{n}"))
     }
 
     pub fn ty(&self, value: ValueId) -> Type {

@@ -84,9 +84,9 @@ struct PendingCall {
 /// A function's derivative as written.
 struct PendingDerivative {
     function: FuncId,
-    /// `adjoint` and `replay`, or `adjoint_of`.
+    /// `adjoint` or `adjoint` and `replay`, `replay` alone, `adjoint_of`.
     names: Vec<String>,
-    is_adjoint: bool,
+    word: &'static str,
     line: u32,
 }
 
@@ -228,7 +228,8 @@ impl<'t> Parser<'t> {
             let ids: Vec<FuncId> =
                 pending.names.iter().map(|name| find(&self.module, name, pending.line)).collect::<Parsed<_>>()?;
             let derivative = match ids.as_slice() {
-                &[of] if pending.is_adjoint => Derivative::AdjointOf(of),
+                &[of] if pending.word == "adjoint_of" => Derivative::AdjointOf(of),
+                &[replay] if pending.word == "replay" => Derivative::Replay(replay),
                 &[adjoint] => Derivative::Rule { adjoint, replay: None },
                 &[adjoint, replay, ..] => Derivative::Rule { adjoint, replay: Some(replay) },
                 [] => continue,
@@ -320,14 +321,14 @@ impl<'t> Parser<'t> {
         } else if self.eat_word("no_gradient") {
             self.function.derivative = Derivative::None(self.text()?);
         } else {
-            let is_adjoint = self.eat_word("adjoint_of");
-            if is_adjoint || self.eat_word("adjoint") {
+            let word = ["adjoint_of", "adjoint", "replay"].into_iter().find(|word| self.eat_word(word));
+            if let Some(word) = word {
                 let mut names = vec![self.function_name()?.to_string()];
-                if !is_adjoint && self.eat_word("replay") {
+                if word == "adjoint" && self.eat_word("replay") {
                     names.push(self.function_name()?.to_string());
                 }
                 let function = FuncId(self.module.functions.len() as u32);
-                self.derivatives.push(PendingDerivative { function, names, is_adjoint, line });
+                self.derivatives.push(PendingDerivative { function, names, word, line });
             }
         }
         Ok(())

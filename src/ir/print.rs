@@ -164,6 +164,7 @@ impl<'a> Printer<'a> {
             Derivative::Rule { adjoint, replay: Some(replay) } => {
                 format!(" adjoint @{} replay @{}", name(*adjoint), name(*replay))
             }
+            Derivative::Replay(replay) => format!(" replay @{}", name(*replay)),
             Derivative::Zero(reason) => format!(" zero_gradient {}", quote(reason)),
             Derivative::None(reason) => format!(" no_gradient {}", quote(reason)),
             Derivative::AdjointOf(of) => format!(" adjoint_of @{}", name(*of)),

@@ -25,6 +25,8 @@ pub enum Decision {
     Rule,
     /// Its body is differentiated.
     Body,
+    /// It is an IR operation that differentiation knows, for its float types.
+    Operation,
     /// Zero almost everywhere, for the reason given.
     Zero(String),
     /// There is none, for the reason given.
@@ -32,6 +34,10 @@ pub enum Decision {
     /// Not decided: such an entry does not load.
     Missing,
 }
+
+/// The IR operations with a derivative.
+const DIFFERENTIATED_OPS: &[&str] =
+    &["add", "sub", "mul", "div", "neg", "abs", "sqrt", "min", "max", "copy_sign", "fma", "select", "cast"];
 
 /// One overload of a built-in.
 #[derive(Debug)]
@@ -84,17 +90,26 @@ impl Library {
         if let Some(entries) = self.entries.get(name) {
             return entries.clone();
         }
-        let has_rule = Library::has(&format!("{name}.grad"));
+        let has_rules = !name.contains('.') && Library::has(&format!("{name}.grad"));
+        let rules = if has_rules { self.rules(name, sources) } else { Rc::from([]) };
         let entries: Rc<[Rc<Entry>]> = self
             .parse(name, sources)
             .into_iter()
             .filter_map(|item| match item {
-                Item::Function(function) => Some(Rc::new(Entry::new(function, has_rule))),
+                Item::Function(function) => {
+                    let has_rule = rules.iter().any(|rule| belongs(&rule.function, &function));
+                    Some(Rc::new(Entry::new(function, has_rule)))
+                }
                 _ => None,
             })
             .collect();
         self.entries.insert(name.to_string(), entries.clone());
         entries
+    }
+
+    /// The `@func_grad` rules for a name, of all its overloads.
+    pub fn rules(&mut self, name: &str, sources: &mut SourceMap) -> Rc<[Rc<Entry>]> {
+        self.entries(&format!("{name}.grad"), sources)
     }
 
     /// The value of a module-level constant of the library.
@@ -125,6 +140,24 @@ impl Library {
     }
 }
 
+/// Whether a rule is written for this overload: it repeats the overload's parameters, though perhaps for fewer types
+/// (`Float` where the overload takes `Scalar`).
+fn belongs(rule: &ast::Function, overload: &ast::Function) -> bool {
+    fn head(annotation: &Option<ast::Expr>) -> Option<&str> {
+        match &annotation.as_ref()?.kind {
+            ExprKind::Name(_) => Some(""),
+            ExprKind::Subscript { base, .. } => match &base.kind {
+                ExprKind::Name(name) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+    let pairs = rule.params.iter().zip(&overload.params);
+    rule.params.len() >= overload.params.len()
+        && pairs.into_iter().all(|(r, o)| r.name.text == o.name.text && head(&r.annotation) == head(&o.annotation))
+}
+
 impl Entry {
     fn new(function: ast::Function, has_rule: bool) -> Entry {
         let mut op = None;
@@ -151,6 +184,7 @@ impl Entry {
         let decision = decision.unwrap_or(match (&op, has_rule) {
             (_, true) => Decision::Rule,
             (None, false) => Decision::Body,
+            (Some(op), false) if DIFFERENTIATED_OPS.contains(&op.as_str()) => Decision::Operation,
             (Some(_), false) => Decision::Missing,
         });
         Entry { function, op, cuda, decision }

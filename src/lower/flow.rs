@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use super::local_set::LocalSet;
-use crate::check::visit::{self, by_ref_locals};
 use crate::check::tree::*;
+use crate::check::visit::{self, by_ref_locals};
 
 /// The answers for one function. Keys are addresses of nodes of the borrowed tree.
 #[derive(Default)]
@@ -48,7 +48,8 @@ impl Flow {
         let Survey { mut flow, assigned, none, .. } = survey;
 
         let mut at_return = none.clone();
-        function.by_ref.iter().for_each(|&local| at_return.insert(local));
+        let kept = function.accumulators.iter().chain(&function.by_ref);
+        kept.for_each(|&local| at_return.insert(local));
         let mut liveness = Liveness {
             flow: &mut flow,
             assigned: &assigned,

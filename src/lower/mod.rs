@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use crate::check::tree;
 use crate::ids::Id;
 use crate::ir::build::Builder;
-use crate::ir::{FuncId, Function, FunctionKind, Module, ResultInfo, ResultRole, ValueId};
+use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ResultInfo, ResultRole, ValueId};
 use crate::types::Type;
 
 mod expr;
@@ -67,6 +67,7 @@ impl<'a> Lowering<'a> {
         b.function.cuda_name = function.cuda_name.clone();
         b.function.library = function.library;
         b.function.results = result_infos(function);
+        b.function.derivative = derivative(&function.derivative);
         let mut env = vec![None; function.locals.len()];
         for (slot, &param) in env.iter_mut().zip(b.function.params()) {
             *slot = Some(param);
@@ -96,9 +97,9 @@ impl<'a> Lowering<'a> {
         function
     }
 
-    /// Ends the function: `values`, then the parameters that go back to the caller.
+    /// Ends the function: `values`, then what was accumulated, then the parameters that go back to the caller.
     fn leave_function(&mut self, mut values: SmallVec<[ValueId; 4]>) {
-        for &local in &self.function.by_ref {
+        for &local in self.function.accumulators.iter().chain(&self.function.by_ref) {
             values.push(self.read(local));
         }
         self.b.effect(crate::ir::Op::Return(values));
@@ -137,12 +138,27 @@ impl<'a> Lowering<'a> {
 }
 
 fn result_infos(function: &tree::Function) -> Vec<ResultInfo> {
-    let returned = function.results.iter().map(|&ty| ResultInfo { ty, role: ResultRole::Return });
+    let accumulated = function.accumulators.iter().map(|&local| function.locals[local].ty);
+    let returned =
+        function.results.iter().copied().chain(accumulated).map(|ty| ResultInfo { ty, role: ResultRole::Return });
     let by_ref = function
         .by_ref
         .iter()
         .map(|&local| ResultInfo { ty: function.locals[local].ty, role: ResultRole::ByRef(local.index() as u32) });
     returned.chain(by_ref).collect()
+}
+
+fn derivative(derivative: &tree::Derivative) -> Derivative {
+    match derivative {
+        tree::Derivative::Body => Derivative::Body,
+        tree::Derivative::Rule { adjoint, replay } => {
+            Derivative::Rule { adjoint: func_id(*adjoint), replay: replay.map(func_id) }
+        }
+        tree::Derivative::Replay(replay) => Derivative::Replay(func_id(*replay)),
+        tree::Derivative::Zero(reason) => Derivative::Zero(reason.clone()),
+        tree::Derivative::None(reason) => Derivative::None(reason.clone()),
+        tree::Derivative::AdjointOf(primal) => Derivative::AdjointOf(func_id(*primal)),
+    }
 }
 
 /// Functions keep their places.

@@ -174,47 +174,65 @@ impl<'a> Lowering<'a> {
             ViewIndex::Range { start, stop, step } => {
                 let [start, stop, step] = [start, stop, step]
                     .map(|bound| bound.as_ref().map(|bound| self.expr(bound)).map(|v| self.to_i32(v)));
-                let one = Const::int(Scalar::I32, 1);
-                let zero = Const::int(Scalar::I32, 0);
                 let extent = self.b.extent(array, dim);
-                let start = match start {
-                    Some(start) => self.slice_bound(start, extent),
-                    None => self.b.constant(zero),
+                let Some(step) = step else {
+                    let (start, stop) = self.slice_ends(start, stop, extent, false);
+                    let step = self.b.constant(Const::int(Scalar::I32, 1));
+                    return ir::ViewIndex::Range { start, stop, step };
                 };
-                let stop = match stop {
-                    Some(stop) => self.slice_bound(stop, extent),
-                    None => extent,
-                };
-                let step = match step {
-                    Some(step) if self.known(step).is_some() => step,
-                    // A step that only run time knows is kept positive.
-                    Some(step) => {
-                        let one = self.b.constant(one);
-                        self.binary(BinaryOp::Max, step, one)
-                    }
-                    None => self.b.constant(one),
-                };
+                if let Some(known) = self.known(step).and_then(Const::as_int) {
+                    let (start, stop) = self.slice_ends(start, stop, extent, known < 0);
+                    return ir::ViewIndex::Range { start, stop, step };
+                }
+                // The direction is known at run time only; a step of 0 counts as 1.
+                let (up, down) =
+                    (self.slice_ends(start, stop, extent, false), self.slice_ends(start, stop, extent, true));
+                let [zero, one] = [0, 1].map(|n| self.b.constant(Const::int(Scalar::I32, n)));
+                let falls = self.b.compare(CompareOp::Lt, step, zero);
+                let start = self.b.select(falls, down.0, up.0);
+                let stop = self.b.select(falls, down.1, up.1);
+                let stays = self.b.compare(CompareOp::Eq, step, zero);
+                let step = self.b.select(stays, one, step);
                 ir::ViewIndex::Range { start, stop, step }
             }
         }
     }
 
-    /// A slice bound as a position in 0..=extent, by Python's rule: negative ones count from the end.
-    fn slice_bound(&mut self, bound: ValueId, extent: ValueId) -> ValueId {
-        let zero = self.b.constant(Const::int(Scalar::I32, 0));
+    /// Where a slice starts and stops by Python's rule: bounds below 0 count from the end, and all are cut to 0..=extent,
+    /// or for a slice that falls to -1..extent. Missing ones are the ends.
+    fn slice_ends(
+        &mut self,
+        start: Option<ValueId>,
+        stop: Option<ValueId>,
+        extent: ValueId,
+        falls: bool,
+    ) -> (ValueId, ValueId) {
+        let mut number = |n: i128| self.b.constant(Const::int(Scalar::I32, n));
+        let (low, one) = (number(if falls { -1 } else { 0 }), number(1));
+        let high = if falls { self.b.binary(BinaryOp::Sub, extent, one) } else { extent };
+        let (first, past) = if falls { (high, low) } else { (low, high) };
+        let mut bound = |bound: Option<ValueId>, missing: ValueId| match bound {
+            Some(bound) => self.slice_bound(bound, extent, low, high),
+            None => missing,
+        };
+        (bound(start, first), bound(stop, past))
+    }
+
+    fn slice_bound(&mut self, bound: ValueId, extent: ValueId, low: ValueId, high: ValueId) -> ValueId {
         let known = self.known(bound).and_then(Const::as_int);
         let from_end = |this: &mut Self| {
             let position = this.b.binary(BinaryOp::Add, bound, extent);
-            this.b.binary(BinaryOp::Max, position, zero)
+            this.b.binary(BinaryOp::Max, position, low)
         };
         match known {
-            Some(0) => bound,
-            Some(1..) => self.b.binary(BinaryOp::Min, bound, extent),
+            Some(0) if self.known(low).and_then(Const::as_int) == Some(0) => bound,
+            Some(0..) => self.b.binary(BinaryOp::Min, bound, high),
             Some(_) => from_end(self),
             None => {
+                let zero = self.b.constant(Const::int(Scalar::I32, 0));
                 let negative = self.b.compare(CompareOp::Lt, bound, zero);
                 let below = from_end(self);
-                let above = self.b.binary(BinaryOp::Min, bound, extent);
+                let above = self.b.binary(BinaryOp::Min, bound, high);
                 self.b.select(negative, below, above)
             }
         }

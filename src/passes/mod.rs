@@ -11,17 +11,28 @@
 //! | 3 | [`select()`] | calls that are gone no longer keep their functions |
 //!
 //! 1 and 2 repeat until nothing changes. A user's choice of kernels is a [`select()`] before all this.
+//!
+//! The others bring a function into a form that another transformation needs; they run on copies that it makes:
+//! [`single_exit`] removes `break`, `continue` and early `return`; [`inline`] replaces calls by the code they run;
+//! [`unroll`] makes straight code of short loops; [`local_arrays`] makes values of arrays that only this thread sees. [`mod@copy`] is what repeats code, for these and for others.
 
 pub mod algebra;
+pub mod copy;
 pub mod dce;
 pub mod fold;
 pub mod functions;
+pub mod inline;
+pub mod local_arrays;
+pub mod loops;
+mod rebuild;
 pub mod rewrite;
 mod select;
 #[cfg(test)]
 mod select_tests;
+pub mod single_exit;
 #[cfg(test)]
 mod tests;
+pub mod unroll;
 
 pub use select::select;
 
@@ -45,10 +56,9 @@ pub fn simplify(module: &mut Module) {
             }
         }
     }
-    let kernels: Vec<String> = module.kernels().map(|(_, kernel)| kernel.source_name.clone()).collect();
     // A module without kernels is a library: all of it is wanted.
-    if !kernels.is_empty() {
-        select(module, &kernels);
+    if module.kernels().next().is_some() {
+        select(module, |_| true);
         check("select", module, || verify(module));
     }
 }

@@ -1,14 +1,13 @@
-//! Keeps chosen kernels and what they call: nothing else is worth compiling.
+//! Keeps chosen kernel entries and what they call: nothing else is worth compiling.
 
 use std::collections::HashMap;
 
-use crate::ir::{FuncId, Module, Op};
+use crate::ir::{FuncId, Function, Module, Op};
 
-/// Drops every function that none of the kernels of these source names reaches, through calls or derivatives. The order of
-/// the others stays.
-pub fn select(module: &mut Module, kernels: &[String]) {
-    let mut reached: Vec<FuncId> =
-        module.kernels().filter(|(_, kernel)| kernels.contains(&kernel.source_name)).map(|(id, _)| id).collect();
+/// Drops every function that none of the wanted entries reaches, through calls or derivatives. The order of the others
+/// stays.
+pub fn select(module: &mut Module, wanted: impl Fn(&Function) -> bool) {
+    let mut reached: Vec<FuncId> = module.kernels().filter(|(_, entry)| wanted(entry)).map(|(id, _)| id).collect();
     let mut next = 0;
     while let Some(&caller) = reached.get(next) {
         next += 1;

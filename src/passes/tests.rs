@@ -160,7 +160,7 @@ fn functions() {
 }
 
 /// Writes random programs as IR text.
-struct Generator {
+pub(super) struct Generator {
     state: u64,
     text: String,
     next: u32,
@@ -327,7 +327,7 @@ impl Generator {
         if pairs.is_empty() { String::new() } else { format!("carry {} ", pairs.join(", ")) }
     }
 
-    fn program(seed: u64) -> String {
+    pub(super) fn program(seed: u64) -> String {
         let scope = [("%n", "int32"), ("%f", "float32"), ("%c", "bool"), ("%w", "vec2i"), ("%five", "int32")];
         let mut g = Generator {
             state: seed,
@@ -350,7 +350,7 @@ impl Generator {
 }
 
 /// What the kernel writes and prints; None when it needs too many steps.
-fn behaviour(module: &Module) -> Option<(Vec<i32>, String)> {
+pub(super) fn behaviour(module: &Module) -> Option<(Vec<i32>, String)> {
     #[repr(C)]
     struct Args {
         arrays: [ArrayDescriptor; 2],

@@ -7,11 +7,12 @@ use super::elements::{Leaf, for_each_element};
 use super::launch::{Argument, ArgumentKind, DType, Launch, Literal};
 use super::memory::{self, Buffer};
 use super::npz::Npz;
+use super::tape::Tape;
 use super::{Fail, Result, fail, literal};
-use crate::codegen::abi::argument_layout;
+use crate::codegen::abi::{argument_layout, descriptor};
 use crate::diag::Code;
-use crate::ir::Function;
-use crate::types::{ArrayType, Layout, StructId, StructTable, Type};
+use crate::ir::{Function, Phase};
+use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, StructId, StructTable, Type};
 
 mod arrays;
 
@@ -33,8 +34,12 @@ pub struct BoundArray {
     pub shape: Vec<u32>,
     /// In bytes.
     pub strides: Vec<i64>,
+    /// Of its descriptor in the argument struct.
+    offset: u32,
     place: Place,
     pub grad: Option<Grad>,
+    /// A store keeps the gradient of the element that it overwrites.
+    pub retain_grad: bool,
 }
 
 /// The gradient array of an array: same type, shape and strides.
@@ -42,6 +47,8 @@ pub struct BoundArray {
 pub struct Grad {
     pub key: String,
     place: Place,
+    /// It is handed over as an adjoint argument, not with the array.
+    pub external: bool,
 }
 
 /// Byte `origin` of a buffer is the first element.
@@ -50,6 +57,10 @@ struct Place {
     buffer: usize,
     origin: u64,
 }
+
+/// The contents of all arrays at one moment.
+pub struct Snapshot(Vec<Vec<u8>>);
+
 impl Arguments {
     /// Reads, checks and places the arguments of `launch` for `kernel`. `origin` names the launch in messages.
     pub fn bind(launch: &Launch, origin: &str, kernel: &Function, structs: &StructTable) -> Result<Arguments> {
@@ -87,6 +98,64 @@ impl Arguments {
         std::ptr::with_exposed_provenance(self.block.address() as usize)
     }
 
+    /// The contents of all arrays and gradients.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot(self.buffers.iter().map(|b| b.bytes().to_vec()).collect())
+    }
+
+    /// Puts back what a snapshot of these arguments holds.
+    pub fn restore(&mut self, snapshot: &Snapshot) {
+        for (buffer, bytes) in self.buffers.iter_mut().zip(&snapshot.0) {
+            buffer.bytes_mut().copy_from_slice(bytes);
+        }
+    }
+
+    /// Puts back the gradient of one array.
+    pub fn restore_grad(&mut self, array: usize, snapshot: &Snapshot) {
+        let Some(grad) = self.arrays.get(array).and_then(|a| a.grad.as_ref()) else { return };
+        let n = grad.place.buffer;
+        self.buffers[n].bytes_mut().copy_from_slice(&snapshot.0[n]);
+    }
+
+    /// The argument struct of another entry of the kernel, which takes the same parameters first, then their adjoints if it
+    /// is the backward one, then `tapes`. Adjoints are null but those that are external, for the others come with their
+    /// arrays.
+    pub fn block_for(&self, entry: &Function, structs: &StructTable, tapes: &[(u32, &Tape)]) -> Result<Buffer> {
+        let types: Vec<Type> = entry.params().iter().map(|&v| entry.ty(v)).collect();
+        let (offsets, layout) = argument_layout(&types, structs);
+        let mut block = Buffer::zeroed(layout.size.into(), "the argument struct")?;
+        let given = types.len() - tapes.len();
+        let own = if entry.phase == Phase::Backward { given / 2 } else { given };
+        let bytes = block.bytes_mut();
+        // C layout: the parameters stand where they stood, whatever follows.
+        let end = offsets.get(own).map_or(layout.size, |&at| at) as usize;
+        let end = end.min(self.block.bytes().len());
+        bytes[..end].copy_from_slice(&self.block.bytes()[..end]);
+        for array in &self.arrays {
+            let Some(grad) = array.grad.as_ref().filter(|g| g.external && entry.phase == Phase::Backward) else {
+                continue;
+            };
+            let Some(param) = (0..own).rev().find(|&k| offsets[k] <= array.offset) else { continue };
+            let at = (offsets[own + param] + array.offset - offsets[param]) as usize;
+            let from = array.offset as usize;
+            bytes.copy_within(from..from + ARRAY_DESCRIPTOR_SIZE as usize, at);
+            put(bytes, at as u32 + descriptor::DATA, &self.address(grad.place).to_le_bytes());
+            put(bytes, at as u32 + descriptor::GRAD, &0u64.to_le_bytes());
+        }
+        for (param, tape) in tapes {
+            if let Some(&offset) = offsets.get(*param as usize) {
+                tape.describe(bytes, offset);
+            }
+        }
+        Ok(block)
+    }
+
+    fn address(&self, place: Place) -> u64 {
+        let buffer = &self.buffers[place.buffer];
+        // As in Warp, an array without elements is null.
+        if buffer.bytes().is_empty() { 0 } else { buffer.address() + place.origin }
+    }
+
     /// The contents of an array's leaf, dense and row major.
     pub fn gather(&self, array: &BoundArray, leaf: &Leaf) -> Vec<u8> {
         self.gather_at(array, array.place, leaf)
@@ -108,6 +177,10 @@ impl Arguments {
         });
         out
     }
+}
+
+pub(super) fn put(block: &mut [u8], at: u32, bytes: &[u8]) {
+    block[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
 }
 
 struct Binder<'a> {

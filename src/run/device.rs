@@ -84,6 +84,16 @@ impl Printed {
 
 /// Does a thread of the kernel print? Such kernels run in order on one thread, so that the output is always the same.
 pub fn prints(module: &Module, kernel: FuncId) -> bool {
+    reaches(module, kernel, |op| matches!(op, Op::Print { .. }))
+}
+
+/// Does a thread of the kernel update memory atomically?
+pub fn has_atomics(module: &Module, kernel: FuncId) -> bool {
+    reaches(module, kernel, |op| matches!(op, Op::Atomic { .. } | Op::AtomicCas { .. }))
+}
+
+/// Whether some instruction of the kernel, or of what it calls, is such an operation.
+fn reaches(module: &Module, kernel: FuncId, test: impl Fn(&Op) -> bool) -> bool {
     let mut seen = std::collections::HashSet::new();
     let mut open = vec![kernel];
     while let Some(id) = open.pop() {
@@ -92,10 +102,11 @@ pub fn prints(module: &Module, kernel: FuncId) -> bool {
         }
         let function = &module.functions[id];
         let mut found = false;
-        function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Print { .. } => found = true,
-            Op::Call(callee, _) => open.push(*callee),
-            _ => {}
+        function.walk(function.entry, &mut |_, inst| {
+            found |= test(&inst.op);
+            if let Op::Call(callee, _) = inst.op {
+                open.push(callee);
+            }
         });
         if found {
             return true;
@@ -127,18 +138,31 @@ pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> 
 /// A kernel made ready for a device.
 pub enum Executable {
     Interp(interp::Program),
-    Host { code: HostModule, entry: HostEntry, prints: bool },
+    /// `alone`: only one worker may run it.
+    Host {
+        code: HostModule,
+        entry: HostEntry,
+        alone: bool,
+    },
 }
 
-/// Makes a kernel ready to run. The interpreter checks indices in any case.
-pub fn prepare(module: &Module, kernel: FuncId, device: Device, checked: bool) -> Result<Executable> {
+/// The workers that a launch on the host is worth.
+pub fn workers(bounds: &LaunchBounds, threads: usize) -> usize {
+    let workers = if threads == 0 { rayon::current_num_threads() } else { threads };
+    if bounds.size <= chunk(bounds, workers) { 1 } else { workers }
+}
+
+/// Makes a kernel ready to run. The interpreter checks indices in any case. `alone` is for launches that one worker
+/// runs: then host code needs no atomics.
+pub fn prepare(module: &Module, kernel: FuncId, device: Device, checked: bool, alone: bool) -> Result<Executable> {
     match device {
         Device::Interp => Ok(Executable::Interp(interp::Program::new(module, kernel))),
         Device::Host => {
-            let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Native };
+            let alone = alone || prints(module, kernel);
+            let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Native, alone };
             let code = HostModule::compile(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
             let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
-            Ok(Executable::Host { code, entry, prints: prints(module, kernel) })
+            Ok(Executable::Host { code, entry, alone })
         }
         Device::Cuda => Err(fail(Code::E1104, "the device `cuda` is not available; `host` and `interp` are")),
     }
@@ -162,7 +186,7 @@ impl Executable {
                 Report { printed, trap }
             }
             // SAFETY: the same contract.
-            Executable::Host { code, entry, prints } => unsafe { run_host(code, *entry, *prints, job) },
+            Executable::Host { code, entry, alone } => unsafe { run_host(code, *entry, *alone, job) },
         }
     }
 }
@@ -187,11 +211,11 @@ impl Shared<'_> {
     }
 }
 
-/// Runs compiled code: in order on this thread if it prints or is small, else in pieces on all cores.
+/// Runs compiled code: in order on this thread if it must be alone or the launch is small, else in pieces on all cores.
 ///
 /// # Safety
 /// As for [`Executable::run`].
-unsafe fn run_host(code: &HostModule, entry: HostEntry, prints: bool, job: &Job) -> Report {
+unsafe fn run_host(code: &HostModule, entry: HostEntry, alone: bool, job: &Job) -> Report {
     let mut printed = Printed::default();
     let mut status = HostStatus {
         kind: HostStatus::OK,
@@ -205,9 +229,9 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, prints: bool, job: &Job)
     };
     let shared = Shared { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
     let size = job.bounds.size;
-    let workers = if job.threads == 0 { rayon::current_num_threads() } else { job.threads };
+    let workers = if alone { 1 } else { workers(&job.bounds, job.threads) };
     let piece = chunk(&job.bounds, workers);
-    if prints || workers == 1 || size <= piece {
+    if workers == 1 {
         shared.run(0, size);
     } else {
         let shared = &shared;

@@ -71,6 +71,10 @@ pub struct ArrayArgument {
     /// None: an unset (null) array.
     pub data: Option<Stored>,
     pub grad: Option<Stored>,
+    /// The gradient is handed over as an adjoint argument, not with the array.
+    pub grad_external: bool,
+    /// A store keeps the gradient of the element that it overwrites.
+    pub retain_grad: bool,
 }
 
 /// Where the contents of one array come from, and the name under which they are written back.
@@ -181,11 +185,10 @@ struct EntryJson {
     null: bool,
     alias_of: Option<String>,
     grad_alias_of: Option<String>,
-    // Both say how stores treat the gradient, which forward runs do not touch.
-    #[serde(default, rename = "grad_external")]
-    _grad_external: bool,
-    #[serde(default, rename = "retain_grad")]
-    _retain_grad: bool,
+    #[serde(default)]
+    grad_external: bool,
+    #[serde(default)]
+    retain_grad: bool,
     value: Option<serde_json::Value>,
     #[serde(rename = "struct")]
     struct_name: Option<String>,
@@ -360,7 +363,16 @@ impl Reader<'_> {
                     (None, Some(alias)) => Some(Stored { key: alias.clone(), source: Source::Alias(alias) }),
                     (None, None) => None,
                 };
-                ArgumentKind::Array(ArrayArgument { dtype, ndim, shape: Some(shape), strides, data: Some(data), grad })
+                ArgumentKind::Array(ArrayArgument {
+                    dtype,
+                    ndim,
+                    shape: Some(shape),
+                    strides,
+                    data: Some(data),
+                    grad,
+                    grad_external: e.grad_external,
+                    retain_grad: e.retain_grad,
+                })
             }
         };
         Ok(Argument { name: e.name, kind })

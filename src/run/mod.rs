@@ -11,6 +11,8 @@
 //! | [`args`] | what does the kernel receive? |
 //! | [`flags`] | how do the flags of the command line describe a launch? |
 //! | [`device`] | on what does it run? |
+//! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
+//! | [`tape`] | where are values kept for the reverse sweep? |
 //! | [`session`] | in what order does all this happen? |
 //! | [`output`], [`show`] | what is left of it on disk, and on the screen? |
 //!
@@ -23,6 +25,7 @@ pub mod device;
 pub mod elements;
 pub mod fill;
 pub mod flags;
+pub mod gradient;
 pub mod launch;
 pub mod literal;
 pub mod memory;
@@ -31,6 +34,7 @@ pub mod npz;
 pub mod output;
 pub mod session;
 pub mod show;
+pub mod tape;
 
 /// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of this folder.
 pub type Fail = Box<Diagnostic>;

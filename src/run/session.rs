@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::args::Arguments;
 use super::device::{self, Device, Executable, Job, Trap, TrapKind};
 use super::launch::{self, Direction, Launch};
-use super::{Result, fail, output};
+use super::{Result, fail, gradient, output};
 use crate::codegen::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, FunctionKind, Module, Phase};
@@ -38,8 +38,16 @@ pub struct Program {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Compiles the source file at a path.
-pub type Compile<'a> = dyn FnMut(&Path) -> Program + 'a;
+/// What a source file is compiled for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Wanted {
+    pub source: PathBuf,
+    /// With this, only the one kernel and its backward entry; None: the forward entries of all kernels.
+    pub gradient_of: Option<String>,
+}
+
+/// Compiles a source file.
+pub type Compile<'a> = dyn FnMut(&Wanted) -> Program + 'a;
 
 /// How one launch ended.
 #[derive(Default)]
@@ -64,8 +72,9 @@ const KEPT_PROGRAMS: usize = 32;
 pub struct Session<'a> {
     pub options: Options,
     compile: &'a mut Compile<'a>,
-    programs: HashMap<PathBuf, Rc<Program>>,
-    executables: HashMap<(PathBuf, FuncId), Rc<Executable>>,
+    programs: HashMap<Wanted, Rc<Program>>,
+    /// The flag: for launches that one worker runs.
+    executables: HashMap<(Wanted, FuncId, bool), Rc<Executable>>,
     /// The results that are already written by this call.
     ids: HashSet<String>,
 }
@@ -109,26 +118,33 @@ impl<'a> Session<'a> {
         finished
     }
 
-    /// The compiled source at `path`.
+    /// The forward entries of the source at `path`.
     pub fn program(&mut self, path: &Path) -> Rc<Program> {
-        if let Some(program) = self.programs.get(path) {
+        self.compiled(&Wanted { source: path.to_path_buf(), gradient_of: None })
+    }
+
+    fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {
+        if let Some(program) = self.programs.get(wanted) {
             return program.clone();
         }
         if self.programs.len() >= KEPT_PROGRAMS {
             self.programs.clear();
             self.executables.clear();
         }
-        let program = Rc::new((self.compile)(path));
-        self.programs.insert(path.to_path_buf(), program.clone());
+        let program = Rc::new((self.compile)(wanted));
+        self.programs.insert(wanted.clone(), program.clone());
         program
     }
 
     fn attempt(&mut self, launch: &Launch, origin: &str, finished: &mut Finished) -> Result<()> {
-        if launch.direction != Direction::Forward {
-            let message = format!("{origin}: gradients are not available yet, and the launch asks for them");
-            return Err(fail(Code::E1103, message));
+        let mut wanted = Wanted { source: launch.source.clone(), gradient_of: None };
+        let mut program = self.compiled(&wanted);
+        if launch.direction != Direction::Forward
+            && let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref())
+        {
+            wanted.gradient_of = Some(program.module.functions[id].source_name.clone());
+            program = self.compiled(&wanted);
         }
-        let program = self.program(&launch.source);
         finished.program = Some(program.clone());
         let id = match kernel(&program, &launch.source, launch.kernel.as_deref()) {
             Ok(id) => id,
@@ -144,21 +160,23 @@ impl<'a> Session<'a> {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
             return Err(fail(Code::E1006, message));
         };
-        let arguments = Arguments::bind(launch, origin, function, &module.structs)?;
-        let key = (launch.source.clone(), id);
-        let executable = match self.executables.get(&key) {
-            Some(executable) => executable.clone(),
-            None => {
-                let executable = Rc::new(device::prepare(module, id, self.options.device, self.options.checked)?);
-                self.executables.insert(key, executable.clone());
-                executable
-            }
+        let mut arguments = Arguments::bind(launch, origin, function, &module.structs)?;
+        let threads = self.options.threads;
+        let mut seconds = 0.0;
+        let mut run = |entry: FuncId, args| {
+            let executable = self.executable(&wanted, module, entry, &bounds)?;
+            let start = Instant::now();
+            // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
+            let report = unsafe { executable.run(module, &Job { bounds, args, threads }) };
+            seconds += start.elapsed().as_secs_f64();
+            Ok(report)
         };
-        let job = Job { bounds, args: arguments.block(), threads: self.options.threads };
-        let start = Instant::now();
-        // SAFETY: `bind` made the struct for this kernel; its arrays live in `arguments`, which outlives the run.
-        let report = unsafe { executable.run(module, &job) };
-        finished.seconds = start.elapsed().as_secs_f64();
+        let report = match launch.direction {
+            Direction::Forward => run(id, arguments.block())?,
+            Direction::Backward => gradient::backward(&program, id, &mut arguments, bounds.size, &mut run)?,
+            Direction::Gradient => gradient::gradient(&program, id, &mut arguments, bounds.size, &mut run)?,
+        };
+        finished.seconds = seconds;
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         if let Some(trap) = report.trap {
             let FunctionKind::Kernel { rank } = function.kind else {
@@ -169,6 +187,24 @@ impl<'a> Session<'a> {
         }
         finished.arguments = Some(arguments);
         Ok(())
+    }
+
+    /// An entry made ready to run.
+    fn executable(
+        &mut self,
+        wanted: &Wanted,
+        module: &Module,
+        entry: FuncId,
+        bounds: &LaunchBounds,
+    ) -> Result<Rc<Executable>> {
+        let alone = device::workers(bounds, self.options.threads) == 1 && device::has_atomics(module, entry);
+        let key = (wanted.clone(), entry, alone);
+        if let Some(executable) = self.executables.get(&key) {
+            return Ok(executable.clone());
+        }
+        let executable = Rc::new(device::prepare(module, entry, self.options.device, self.options.checked, alone)?);
+        self.executables.insert(key, executable.clone());
+        Ok(executable)
     }
 
     fn write(&mut self, finished: &mut Finished) {

@@ -284,6 +284,24 @@ impl Type {
         }
     }
 
+    /// Whether a value of this type holds floats outside arrays: it has an adjoint of its own.
+    pub fn holds_floats(self, structs: &StructTable) -> bool {
+        match self {
+            Type::Struct(id) => structs[id].fields.iter().any(|field| field.ty.holds_floats(structs)),
+            Type::Array(_) | Type::Local(_) => false,
+            _ => self.scalar_part().is_some_and(Scalar::is_float),
+        }
+    }
+
+    /// Whether it is an array or a struct with arrays in it.
+    pub fn bears_array(self, structs: &StructTable) -> bool {
+        match self {
+            Type::Struct(id) => structs[id].fields.iter().any(|field| field.ty.bears_array(structs)),
+            Type::Array(_) | Type::Local(_) => true,
+            _ => false,
+        }
+    }
+
     /// The name a user would write or read: `vec3f`, `mat33d`, `array2d(dtype=float32)`. Struct names come from the
     /// table; see [`StructTable::name_of`].
     pub fn display(self, structs: &StructTable) -> String {

@@ -112,7 +112,8 @@ template <typename T> struct array2 {
         long long offset = (long long)start * strides[d];
         part.data = (T *)((char *)data + offset);
         part.grad = grad ? (T *)((char *)grad + offset) : nullptr;
-        part.shape[d] = stop > start ? (stop - start + step - 1) / step : 0;
+        int count = (stop - start + step + (step > 0 ? -1 : 1)) / step;
+        part.shape[d] = count > 0 ? count : 0;
         part.strides[d] = strides[d] * step;
         return part;
     }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #endif
 
+typedef long long int64;
+
 struct launch_bounds {
     unsigned int shape[4];
     unsigned long long size;  // number of threads
@@ -20,6 +22,38 @@ template <typename T> static __device__ T safe_div(T a, T b) {
 template <typename T> static __device__ T floor_div(T a, T b) {
     T q = safe_div(a, b);
     return b != 0 && b != T(-1) && a % b != 0 && (a < 0) != (b < 0) ? T(q - 1) : q;
+}
+
+// Compares the bits of *p with those of expected.
+template <typename T> static __device__ T compare_and_swap_bits(T *p, T expected, T value) {
+    if constexpr (sizeof(T) == 8) {
+        unsigned long long old = atomicCAS(
+            (unsigned long long *)p, *(unsigned long long *)&expected, *(unsigned long long *)&value);
+        return *(T *)&old;
+    } else if constexpr (sizeof(T) == 4) {
+        unsigned int old = atomicCAS((unsigned int *)p, *(unsigned int *)&expected, *(unsigned int *)&value);
+        return *(T *)&old;
+    } else {
+        unsigned short old =
+            atomicCAS((unsigned short *)p, *(unsigned short *)&expected, *(unsigned short *)&value);
+        return *(T *)&old;
+    }
+}
+template <typename T> static __device__ bool same_bits(T a, T b) {
+    for (int i = 0; i < (int)sizeof(T); ++i) {
+        if (((char *)&a)[i] != ((char *)&b)[i]) return false;
+    }
+    return true;
+}
+
+// Replaces *p by f(*p); gives the old value.
+template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
+    T old = *p;
+    for (;;) {
+        T seen = compare_and_swap_bits(p, old, f(old));
+        if (same_bits(seen, old)) return old;
+        old = seen;
+    }
 }
 
 // Strides are in bytes.
@@ -262,6 +296,37 @@ static __device__ vec3i atomicMax(vec3i *p, vec3i value) {
     return vec3i{atomicMax(&p->x, value.x), atomicMax(&p->y, value.y), atomicMax(&p->z, value.z)};
 }
 
+static __device__ float atomicAdd(vec3 &v, int i, float value) {
+    if (i < 0) i += 3;
+    return 0 <= i && i < 3 ? atomicAdd(&v[i], value) : float{};
+}
+
+static __device__ double atomicMax(double *p, double value) {
+    return atomic_update(p, [=](double old) { return fmax(old, value); });
+}
+
+static __device__ double atomicMax(mat22d &v, int i, long long j, double value) {
+    if (i < 0) i += 2;
+    if (j < 0) j += 2;
+    return 0 <= i && i < 2 && 0 <= j && j < 2 ? atomicMax(&v(i, j), value) : double{};
+}
+
+static __device__ double atomicAdd(vec2d &v, int i, double value) {
+    if (i < 0) i += 2;
+    return 0 <= i && i < 2 ? atomicAdd(&v[i], value) : double{};
+}
+
+static __device__ double atomicSub(double *p, double value) { return atomicAdd(p, -value); }
+
+static __device__ vec2d atomicSub(vec2d *p, vec2d value) {
+    return vec2d{atomicSub(&p->x, value.x), atomicSub(&p->y, value.y)};
+}
+
+static __device__ vec2d atomicSub(mat22d &v, int i, vec2d value) {
+    if (i < 0) i += 2;
+    return 0 <= i && i < 2 ? atomicSub(&v.row[i], value) : vec2d{};
+}
+
 extern "C" __global__ void integrate_cuda_kernel_forward(
     launch_bounds dim, array1<vec3> x, array1<vec3> v, array1<vec3> f, array1<float> inv_m, vec3 gravity,
     float dt)
@@ -364,9 +429,7 @@ extern "C" __global__ void components_cuda_kernel_forward(
         mat25 m5 = a * m4;
         m[i] = m5;
         bool same = m5 == m1;
-        if (same) {
-            n[i] = 4;
-        }
+        if (same) n[i] = 4;
     }
 }
 
@@ -388,5 +451,24 @@ extern "C" __global__ void accumulate_cuda_kernel_forward(
         vec3i old_2 = atomicMax(&i3[0], quotient);
         bool flag = n > i;
         i3[i] = flag ? old_2 : quotient;
+    }
+}
+
+extern "C" __global__ void atomic_components_cuda_kernel_forward(
+    launch_bounds dim, array1<vec3> v, array1<mat22d> m, array1<float> out, array1<double> d)
+{
+    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+        int i = (int)task;
+        int c = i - 2;
+        int64 j = (int64)c;
+        float x = out[i];
+        double y = d[i];
+        float old = atomicAdd(v[i], c, x);
+        double old_2 = atomicMax(m[i], c, j, y);
+        atomicAdd(m[i].row[1], c, y);
+        vec2d row = m[i].row[0];
+        atomicSub(m[i], c, row);
+        out[i] = old;
+        d[i] = old_2;
     }
 }

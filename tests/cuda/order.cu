@@ -51,9 +51,7 @@ extern "C" __global__ void late_use_cuda_kernel_forward(
     for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
         int i = (int)task;
         int a = x[i];
-        if (flag) {
-            x[i] = 0;
-        }
+        if (flag) x[i] = 0;
         int b = x[i];
         int x_value = x[1];
         int old = atomicAdd(&x[1], a);

@@ -28,6 +28,9 @@ pub struct Array {
     words: Vec<u64>,
     /// Byte offset of the first element.
     pub offset: usize,
+    /// The array of adjoints behind it; zeros at first. Null stands for an array that is not there.
+    pub grad: Option<Box<Array>>,
+    pub is_null: bool,
 }
 
 impl Array {
@@ -46,7 +49,7 @@ impl Array {
             strides[n] = stride;
             stride *= shape[n];
         }
-        Array { scalar, width, shape: shape.to_vec(), strides, words, offset: 0 }
+        Array { scalar, width, shape: shape.to_vec(), strides, words, offset: 0, grad: None, is_null: false }
     }
 
     pub fn zeros(scalar: Scalar, width: usize, shape: &[i32]) -> Array {
@@ -58,8 +61,19 @@ impl Array {
         let (mut shape, mut strides) = ([0; 4], [0; 4]);
         shape[..self.shape.len()].copy_from_slice(&self.shape);
         strides[..self.shape.len()].copy_from_slice(&self.strides);
+        if self.is_null {
+            return ArrayDescriptor {
+                data: 0,
+                grad: 0,
+                shape: [0; 4],
+                strides,
+                ndim: self.shape.len() as i32,
+                flags: 0,
+            };
+        }
         let data = self.words.as_mut_ptr().expose_provenance() as u64 + self.offset as u64;
-        ArrayDescriptor { data, grad: 0, shape, strides, ndim: self.shape.len() as i32, flags: 0 }
+        let grad = self.grad.as_mut().map_or(0, |grad| grad.descriptor().data);
+        ArrayDescriptor { data, grad, shape, strides, ndim: self.shape.len() as i32, flags: 0 }
     }
 
     /// All scalars in memory order, as bits.
@@ -76,8 +90,19 @@ impl Array {
                 word[..size].copy_from_slice(chunk);
                 u64::from_le_bytes(word)
             })
+            .chain(self.grad.iter().flat_map(|grad| grad.scalars()))
             .collect()
     }
+
+    /// With an array of adjoints behind it, all zero.
+    pub fn with_gradient(mut self) -> Array {
+        self.grad = Some(Box::new(Array { words: vec![0; self.words.len()], ..self.clone() }));
+        self
+    }
+}
+
+pub fn null(scalar: Scalar) -> Arg {
+    Arg::Array(Array { is_null: true, ..Array::zeros(scalar, 1, &[1]) })
 }
 
 pub fn f32s(values: &[f32]) -> Arg {
@@ -210,15 +235,16 @@ pub fn new_status() -> HostStatus {
     HostStatus { kind: 0, site: 0, dim: 0, extent: 0, index: 0, thread: 0, print: None, user: std::ptr::null_mut() }
 }
 
-pub const CHECKED: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native };
+pub const CHECKED: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
 
 /// The ways in which every test kernel is compiled for the host.
-pub const HOST_OPTIONS: [HostOptions; 4] = [
+pub const HOST_OPTIONS: [HostOptions; 5] = [
     CHECKED,
-    HostOptions { checked: false, opt: Opt::Full, cpu: Cpu::Native },
-    HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native },
+    HostOptions { checked: false, opt: Opt::Full, cpu: Cpu::Native, alone: false },
+    HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: false },
     // Without FMA and half conversions.
-    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V1) },
+    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V1), alone: false },
+    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: true },
 ];
 
 /// All NaNs of a type are one.

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod backward;
 mod control;
 mod harness;
 mod limits;

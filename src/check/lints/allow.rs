@@ -89,7 +89,7 @@ impl Allows {
         }
     }
 
-    /// Leaves out what is allowed. Can be called again after later stages.
+    /// Leaves out what is allowed.
     pub fn apply(&mut self, file: FileId, diagnostics: &mut Diagnostics) {
         if self.list.is_empty() {
             return;
@@ -107,7 +107,7 @@ impl Allows {
         });
     }
 
-    /// Reports comments that allow nothing. Those for codes of later stages (06, gradients) are left alone.
+    /// Reports comments that allow nothing. Those about gradients (06) are left alone: a compilation may make none.
     pub fn report_unused(&mut self, diagnostics: &mut Diagnostics) {
         for fault in self.faults.drain(..) {
             diagnostics.push(fault);

@@ -15,7 +15,8 @@ type Set = Option<Vec<bool>>;
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     let function = subject.function;
     let set = (0..function.locals.len()).map(|k| k < function.param_count as usize).collect();
-    let mut walk = Walk { subject, set: Some(set), blocks: Vec::new(), next: 0, first: Vec::new(), exits: Vec::new(), found };
+    let mut walk =
+        Walk { subject, set: Some(set), blocks: Vec::new(), next: 0, first: Vec::new(), exits: Vec::new(), found };
     walk.first.resize(function.locals.len(), None);
     walk.block(&function.body);
 }
@@ -74,7 +75,11 @@ impl Walk<'_, '_> {
                 let before = self.set.clone();
                 self.exits.push(Vec::new());
                 self.assign_in(*variable, stmt.span, !runs);
-                if runs { self.block(body) } else { self.nested(body) }
+                if runs {
+                    self.block(body)
+                } else {
+                    self.nested(body)
+                }
                 let after = self.set.take();
                 self.set = if runs { after } else { meet(before, after) };
                 self.leave();
@@ -84,7 +89,11 @@ impl Walk<'_, '_> {
                 let endless = condition.as_number().is_some_and(|n| n.is_true());
                 let before = self.set.clone();
                 self.exits.push(Vec::new());
-                if endless { self.block(body) } else { self.nested(body) }
+                if endless {
+                    self.block(body)
+                } else {
+                    self.nested(body)
+                }
                 self.set = if endless { None } else { meet(before, self.set.take()) };
                 self.leave();
             }

@@ -17,8 +17,9 @@ mod threads;
 mod unreachable;
 mod unused;
 
-use crate::check::tree::{Checked, Function};
+use crate::check::tree::{FnId, Function};
 use crate::diag::{Diagnostic, Diagnostics, Level};
+use crate::ids::IdVec;
 use crate::source::{SourceMap, Span};
 use crate::syntax::ast;
 use crate::types::{StructTable, Type};
@@ -50,17 +51,18 @@ struct Written<'a> {
     sources: &'a SourceMap,
 }
 
-/// Runs every lint: on `checked` without errors, and on those `written` functions that have none.
+/// Runs every lint: on the checked `functions`, which have no errors, and on those `written` functions that have none.
 pub(super) fn run(
-    checked: &Checked,
+    functions: &IdVec<FnId, Function>,
+    structs: &StructTable,
     written: &[&ast::Function],
     modules: &[&str],
     sources: &SourceMap,
     diagnostics: &mut Diagnostics,
 ) {
     let mut found: Vec<Diagnostic> = Vec::new();
-    for function in checked.functions.values().filter(|function| !function.library) {
-        let subject = Subject { function, structs: &checked.structs, sources };
+    for function in functions.values().filter(|function| !function.library) {
+        let subject = Subject { function, structs, sources };
         race::check(&subject, &mut found);
         coalescing::check(&subject, &mut found);
         maybe_unset::check(&subject, &mut found);

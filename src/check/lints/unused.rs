@@ -12,9 +12,11 @@ use crate::syntax::ast::{Expr, ExprKind, Stmt, StmtKind};
 pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
     let body = &written.function.body;
     let mut read: HashSet<&str> = HashSet::new();
-    each_statement(body, &mut |stmt| reads(stmt, &mut |name| {
+    each_statement(body, &mut |stmt| {
+        reads(stmt, &mut |name| {
             read.insert(name);
-        }));
+        })
+    });
     // In the order of the text; a variable is told once, at its first assignment.
     let mut told: HashSet<&str> = HashSet::new();
     assignments(body, &mut |stmt, name, at, value, alone| {
@@ -120,7 +122,9 @@ fn reads<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a str)) {
 /// because the variable may be a reference.
 fn places<'a>(target: &'a Expr, f: &mut dyn FnMut(&'a str)) {
     match &target.kind {
-        ExprKind::Tuple(items) => items.iter().filter(|t| !matches!(t.kind, ExprKind::Name(_))).for_each(|t| places(t, f)),
+        ExprKind::Tuple(items) => {
+            items.iter().filter(|t| !matches!(t.kind, ExprKind::Name(_))).for_each(|t| places(t, f))
+        }
         _ => names(target, f),
     }
 }

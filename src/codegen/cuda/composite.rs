@@ -308,6 +308,37 @@ fn wrap_line(n: u32) -> String {
     format!("    if (i < 0) i += {n};\n")
 }
 
+/// Declares `atomicAdd(v, i, value)`, or `atomicAdd(m, i, j, value)` for an element of a matrix: an atomic on a component
+/// chosen at run time. Negative indices count from the end, outside the range nothing changes and the old value is 0.
+pub fn atomic_component(
+    op: AtomicOp,
+    ty: Type,
+    indices: &[Scalar],
+    structs: &StructTable,
+    prelude: &mut Prelude,
+) -> &'static str {
+    let (n, mut part, mut member) = checked_parts(ty);
+    let mut at: Vec<(&str, u32)> = vec![("i", n)];
+    if let (Type::Vec(columns, s), [_, _]) = (part, indices) {
+        at.push(("j", columns.into()));
+        (part, member) = (Type::Scalar(s), "(i, j)");
+        declare_element(ty, structs, prelude);
+    } else if !matches!(ty, Type::Mat(..)) {
+        declare_subscript(ty, prelude);
+    }
+    let name = atomic(op, part, structs, prelude);
+    let (owner, part) = (type_name(ty, structs), type_name(part, structs));
+    let params: Vec<String> =
+        at.iter().zip(indices).map(|((i, _), &scalar)| format!("{} {i}", index_type(scalar))).collect();
+    let signature = format!("{part} {name}({owner} &v, {}, {part} value)", params.join(", "));
+    prelude.function(signature, |_| {
+        let wraps: String = at.iter().map(|(i, n)| format!("    if ({i} < 0) {i} += {n};\n")).collect();
+        let tests: Vec<String> = at.iter().map(|(i, n)| format!("0 <= {i} && {i} < {n}")).collect();
+        format!("{{\n{wraps}    return {} ? {name}(&v{member}, value) : {part}{{}};\n}}", tests.join(" && "))
+    });
+    name
+}
+
 /// `atomicAdd(p, v)` for a type that CUDA has no such function for; gives the name of the function to call.
 pub fn atomic(op: AtomicOp, ty: Type, structs: &StructTable, prelude: &mut Prelude) -> &'static str {
     let name = match op {

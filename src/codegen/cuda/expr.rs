@@ -136,7 +136,12 @@ impl Translator<'_> {
             },
             Op::IsSet(array) => match self.function.ty(*array) {
                 Type::Local(_) => Expr::atom("true"),
-                _ => Expr::infix(Infix::Ne, self.value(*array)?.member("data"), Expr::atom("nullptr")),
+                ty => {
+                    if let Type::Array(ty) = ty {
+                        self.prelude.array_member(ty.element, ty.ndim, ArrayMember::IsSet, structs);
+                    }
+                    Expr::cast("bool", self.value(*array)?)
+                }
             },
             Op::Gradient(array) => {
                 if let Type::Array(ty) = self.function.ty(*array) {
@@ -188,7 +193,26 @@ impl Translator<'_> {
         path: &Path,
         value: ValueId,
     ) -> Result<Expr, Fault> {
-        let (place, ty) = self.place(inst, array, index, path)?;
+        let (element, ty) = self.element(inst, array, index)?;
+        let part = self.type_after(ty, path);
+        if let Some(n) = self.first_unchecked_step(ty, path)
+            && part.scalar_part().is_some_and(|s| s.size() > 1)
+        {
+            let owner = self.part(element, ty, &path[..n])?;
+            let owner_type = self.type_after(ty, &path[..n]);
+            let (mut scalars, mut args) = (Vec::new(), vec![owner]);
+            for &step in &path[n..] {
+                scalars.push(match step {
+                    Step::Dynamic(at) => self.function.ty(at).as_scalar().unwrap_or(Scalar::I32),
+                    Step::At(_) => Scalar::I32,
+                });
+                args.push(self.step_index(step)?);
+            }
+            let name = composite::atomic_component(op, owner_type, &scalars, self.structs(), self.prelude);
+            args.push(self.typed_value(value)?);
+            return Ok(Expr::call(name, args));
+        }
+        let (place, ty) = (self.part(element, ty, path)?, part);
         if ty.scalar_part().is_none_or(|s| s.size() == 1) {
             return Err(self.fault(inst, "an atomic operation on this type"));
         }
@@ -443,6 +467,7 @@ impl Translator<'_> {
 
     /// The operator of `x = x op e` on composites needs a declaration of its own.
     pub fn assignment(&mut self, target: Expr, ty: Type, value: Expr) -> Stmt {
+        let value = super::function::target_first(&target, ty, value);
         self.declare_compound(&target, ty, &value);
         Stmt::Store { target, value }
     }

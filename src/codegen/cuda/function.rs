@@ -172,7 +172,12 @@ impl<'a> Translator<'a> {
         let function = self.function;
         let mut out = Vec::new();
         for &id in &function.blocks[block].insts {
-            self.statement(id, &function.insts[id], &mut out)?;
+            let inst = &function.insts[id];
+            let gone = !inst.results.is_empty() && inst.results.iter().all(|&r| self.plan.form(r) == Form::Unused);
+            if let Some(note) = function.notes.get(&id).filter(|_| !gone) {
+                out.push(Stmt::Note(note.clone()));
+            }
+            self.statement(id, inst, &mut out)?;
             // What stands after an `if` whose branches both leave is never reached.
             if out.last().is_some_and(Stmt::leaves) {
                 break;
@@ -184,9 +189,12 @@ impl<'a> Translator<'a> {
     /// A nested block, whose `yield` assigns `yields`.
     fn nested(&mut self, block: BlockId, yields: &[ValueId]) -> Result<Vec<Stmt>, Fault> {
         let before = std::mem::replace(&mut self.yields, yields.to_vec());
-        let stmts = self.block(block);
+        let mut stmts = self.block(block)?;
         self.yields = before;
-        stmts
+        while matches!(stmts.last(), Some(Stmt::Note(_))) {
+            stmts.pop();
+        }
+        Ok(stmts)
     }
 
     fn statement(&mut self, id: InstId, inst: &Inst, out: &mut Vec<Stmt>) -> Result<(), Fault> {
@@ -351,6 +359,11 @@ impl<'a> Translator<'a> {
         }
         // A guard: what follows need not be nested.
         let rest = if is_jump(&then) { std::mem::take(&mut otherwise) } else { Vec::new() };
+        // A remark on the only statement reads well beside its condition.
+        if let ([note @ Stmt::Note(_), _], []) = (then.as_slice(), otherwise.as_slice()) {
+            out.push(note.clone());
+            then.remove(0);
+        }
         out.push(Stmt::If { condition, then, otherwise });
         out.extend(rest);
         Ok(())
@@ -368,7 +381,8 @@ impl<'a> Translator<'a> {
         let k = || Expr::Var(var);
         let (condition, step) = match known {
             Some(0) => return Ok(()),
-            Some(n) => (Expr::infix(if n > 0 { Infix::Lt } else { Infix::Gt }, k(), end), Expr::atom(n.to_string())),
+            Some(n) if n > 0 => (Expr::infix(Infix::Lt, k(), end), Expr::atom(n.to_string())),
+            Some(n) => (down_to(k(), end), Expr::atom(n.to_string())),
             None => {
                 let step = self.value(*step)?;
                 let zero = || Expr::atom("0");
@@ -485,9 +499,32 @@ impl<'a> Translator<'a> {
             return;
         }
         let ty = self.vars[var.0 as usize].ty;
+        let value = target_first(&Expr::Var(var), ty, value);
         self.prelude.ty(ty, self.structs());
         self.declare_compound(&Expr::Var(var), ty, &value);
         out.push(Stmt::Assign { var, value, declare: false });
+    }
+}
+
+/// `x * e` for a scalar `e * x`, and so for sums: `x *= e` says it best.
+pub fn target_first(target: &Expr, ty: Type, value: Expr) -> Expr {
+    match value {
+        Expr::Infix(op @ (Infix::Add | Infix::Mul), a, b)
+            if *b == *target && *a != *target && matches!(ty, Type::Scalar(s) if !super::scalar::is_half(s)) =>
+        {
+            Expr::Infix(op, b, a)
+        }
+        value => value,
+    }
+}
+
+/// `k > end`, or `k >= first` where the end is one below something.
+fn down_to(k: Expr, end: Expr) -> Expr {
+    let is_one = |e: &Expr| *e == Expr::atom("1") || *e == Expr::atom("1ll");
+    match end {
+        Expr::Infix(Infix::Sub, first, one) if is_one(&one) => Expr::infix(Infix::Ge, k, *first),
+        end if matches!(end.as_negative_literal(), Some("1" | "1ll")) => Expr::infix(Infix::Ge, k, Expr::atom("0")),
+        end => Expr::infix(Infix::Gt, k, end),
     }
 }
 

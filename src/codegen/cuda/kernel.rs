@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::function::{Body, Fault, VarData, declare, translate};
-use super::prelude::Prelude;
-use super::tree::{Stmt, Var};
-use super::types::type_name;
+use super::prelude::{ArrayMember, Prelude};
+use super::tree::{Expr, Stmt, Var};
+use super::types::{identifier, type_name};
 use super::{Shared, names, place, print};
 use crate::codegen::abi;
-use crate::ir::{FuncId, Function};
-use crate::types::StructTable;
+use crate::codegen::shadow::{self, Shadow};
+use crate::ir::{FuncId, Function, Phase, Step, TapeRole};
+use crate::types::{StructTable, Type};
 
 /// A variable's name and type, for the printer.
 struct Named<'a> {
@@ -31,9 +32,12 @@ impl print::Variables for Named<'_> {
 
 /// The text of a kernel or device function.
 pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Result<String, Fault> {
-    let function = &shared.module.functions[id];
-    let mut body = translate(shared, function, prelude)?;
     let structs = &shared.module.structs;
+    let function = &shared.module.functions[id];
+    let shadows = shared.shadows.get(&id).map_or(&[][..], Vec::as_slice);
+    let mut body = translate(shared, function, prelude)?;
+    let defaults: Vec<Stmt> =
+        shadows.iter().filter_map(|shadow| default_statement(function, &body, shadow, structs, prelude)).collect();
     let mut declared: BTreeSet<Var> = body.params.iter().chain(&body.outs).copied().collect();
     if let Some((task, launch)) = body.thread {
         declared.extend([task, launch]);
@@ -54,7 +58,7 @@ pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Resul
         .map(|&var| declare(&body.vars[var.0 as usize], &names[var.0 as usize], true, structs))
         .collect();
     Ok(match body.thread {
-        Some(thread) => kernel(function, &body, thread, &params, &named),
+        Some(thread) => kernel(function, &body, thread, &defaults, &params, &named),
         None => {
             let result = body.returns.map_or("void".to_string(), |ty| type_name(ty, structs));
             let head = format!("static __device__ {result} {}", shared.function_name(id));
@@ -64,6 +68,63 @@ pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Resul
             out
         }
     })
+}
+
+/// `if (!adj_x) adj_x = x.gradient();`
+fn default_statement(
+    function: &Function,
+    body: &Body,
+    shadow: &Shadow,
+    structs: &StructTable,
+    prelude: &mut Prelude,
+) -> Option<Stmt> {
+    let mut part = |place: &shadow::Place| {
+        let at = function.params().iter().position(|&p| p == place.param)?;
+        let (mut e, mut ty) = (Expr::Var(*body.params.get(at)?), function.ty(place.param));
+        for step in &place.path {
+            let (Type::Struct(id), Step::At(n)) = (ty, *step) else { return None };
+            let field = structs[id].fields.get(n as usize)?;
+            (e, ty) = (e.member(identifier(&field.name)), field.ty);
+        }
+        let Type::Array(array) = ty else { return None };
+        for member in [ArrayMember::IsSet, ArrayMember::Gradient] {
+            prelude.array_member(array.element, array.ndim, member, structs);
+        }
+        Some(e)
+    };
+    let (given, array) = (part(&shadow.given)?, part(&shadow.array)?);
+    let value = Expr::Method(Box::new(array), "gradient", Vec::new());
+    let condition = Expr::cast("bool", given.clone()).negate();
+    Some(Stmt::If { condition, then: vec![Stmt::Store { target: given, value }], otherwise: Vec::new() })
+}
+
+/// What a reader should know before the first line of an entry that kc made.
+fn heading(function: &Function, has_defaults: bool) -> String {
+    let kernel = &function.source_name;
+    let mut lines = match function.phase {
+        Phase::Forward => return String::new(),
+        Phase::Augmented => {
+            vec![format!("`{kernel}`, and a log of what its gradient needs and the launch overwrites.")]
+        }
+        Phase::Backward => {
+            let mut lines = vec![format!(
+                "Gradient of `{kernel}`: adds to the adjoints of what it reads, takes those of what it writes."
+            )];
+            if has_defaults {
+                lines.push("An array of adjoints that is null stands for the one behind its array.".to_string());
+            }
+            lines
+        }
+    };
+    for buffer in &function.tape {
+        let name = function.param_name(buffer.param as usize);
+        let slots = buffer.slots.map_or(String::new(), |n| format!(" ({n} slots)"));
+        lines.push(match buffer.role {
+            TapeRole::Log | TapeRole::State => format!("{name}[slot][thread]{slots}: {}", buffer.reason),
+            TapeRole::Needed => format!("{name}: receives the most slots that a thread wants."),
+        });
+    }
+    lines.iter().flat_map(|text| text.lines()).map(|line| format!("// {line}\n")).collect()
 }
 
 /// `return` of a thread goes on to the next one.
@@ -85,6 +146,7 @@ fn kernel(
     function: &Function,
     body: &Body,
     (task, launch): (Var, Var),
+    defaults: &[Stmt],
     params: &[String],
     named: &Named<'_>,
 ) -> String {
@@ -93,7 +155,7 @@ fn kernel(
     let (task, launch) = (&named.names[task.0 as usize], &named.names[launch.0 as usize]);
     let mut all = vec![format!("launch_bounds {launch}")];
     all.extend_from_slice(params);
-    let mut out = String::new();
+    let mut out = heading(function, !defaults.is_empty());
     if body.returns_in_loop {
         let mut thread_params = vec![format!("size_t {task}")];
         thread_params.extend_from_slice(&all);
@@ -102,6 +164,7 @@ fn kernel(
         out.push_str("}\n\n");
     }
     out.push_str(&signature(&format!("extern \"C\" __global__ void {entry}"), &all, false));
+    print::statements(&mut out, defaults, 1, named);
     let _ = writeln!(
         out,
         "    for (size_t {task} = blockIdx.x * (size_t)blockDim.x + threadIdx.x; {task} < {launch}.size; {task} += (size_t)blockDim.x * gridDim.x) {{"

@@ -30,6 +30,7 @@ mod vars;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use super::shadow;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Function, Module, Op, ResultRole};
 use effects::FunctionEffects;
@@ -46,8 +47,11 @@ pub struct CudaOptions {
 
 /// Prints some kernels of a module, with the functions they call. The error names the construct that has no CUDA form.
 pub fn emit(module: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
+    let (module, shadows) = shadow::extract_all(module, kernels);
+    let module = module.as_ref();
     let order = call_order(module, kernels);
-    let shared = Shared { module, effects: FunctionEffects::of(module), names: function_names(module, &order) };
+    let (effects, names) = (FunctionEffects::of(module), function_names(module, &order));
+    let shared = Shared { module, effects, names, shadows };
     let mut prelude = Prelude::default();
     let mut functions = String::new();
     for &id in &order {
@@ -77,6 +81,8 @@ pub struct Shared<'a> {
     pub module: &'a Module,
     pub effects: FunctionEffects,
     names: BTreeMap<FuncId, String>,
+    /// What stands for absent arrays of adjoints.
+    shadows: shadow::Shadows,
 }
 
 impl Shared<'_> {

@@ -61,10 +61,16 @@ fn declare_in(list: &mut Vec<Stmt>, vars: BTreeSet<Var>) {
     }
     // From the end, so that insertions move nothing that is still to be found.
     here.sort();
-    for (at, var) in here.into_iter().rev() {
+    for (mut at, var) in here.into_iter().rev() {
         match &mut list[at] {
             Stmt::Assign { var: target, value, declare } if *target == var && !value.reads(var) => *declare = true,
-            _ => list.insert(at, Stmt::Declare(var)),
+            _ => {
+                // Not between a statement and what is said about it.
+                while at > 0 && matches!(list[at - 1], Stmt::Note(_)) {
+                    at -= 1;
+                }
+                list.insert(at, Stmt::Declare(var));
+            }
         }
     }
 }

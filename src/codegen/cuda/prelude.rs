@@ -23,6 +23,8 @@ pub enum ArrayMember {
     Fix,
     /// `x.slice(d, start, stop, step)`
     Slice,
+    /// `if (x)`: it is not null.
+    IsSet,
     /// `x.gradient()`: the array of adjoints behind `grad`.
     Gradient,
 }
@@ -303,10 +305,12 @@ fn array_struct(rank: u8, members: &BTreeSet<ArrayMember>) -> String {
                  long long offset = (long long)start * strides[d];\n        \
                  part.data = (T *)((char *)data + offset);\n        \
                  part.grad = grad ? (T *)((char *)grad + offset) : nullptr;\n        \
-                 part.shape[d] = stop > start ? (stop - start + step - 1) / step : 0;\n        \
+                 int count = (stop - start + step + (step > 0 ? -1 : 1)) / step;\n        \
+                 part.shape[d] = count > 0 ? count : 0;\n        \
                  part.strides[d] = strides[d] * step;\n        \
                  return part;\n    }\n"
                 .to_string(),
+            ArrayMember::IsSet => "    __device__ explicit operator bool() const { return data; }\n".to_string(),
             ArrayMember::Gradient => "    // The array of adjoints; null if there is none.\n    \
                  __device__ auto gradient() const {\n        \
                  auto g = *this;\n        \

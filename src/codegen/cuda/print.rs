@@ -93,8 +93,9 @@ fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
         Expr::Atom(text) => out.push_str(text),
         Expr::Prefix(op, a) => {
             out.push_str(op);
+            let a = if *op == "!" { tested(a) } else { a };
             // `- -x` must not become `--x`.
-            let clash = *op == "-" && matches!(**a, Expr::Prefix("-", _)) || a.as_negative_literal().is_some();
+            let clash = *op == "-" && matches!(*a, Expr::Prefix("-", _)) || a.as_negative_literal().is_some();
             write_at(out, a, if clash { Precedence::Postfix } else { Precedence::Prefix }, vars);
         }
         Expr::Cast(ty, a) => {
@@ -103,13 +104,14 @@ fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
         }
         Expr::Infix(op, a, b) => {
             let level = infix_precedence(*op);
+            let (a, b) = if matches!(op, Infix::And | Infix::Or) { (tested(a), tested(b)) } else { (&**a, &**b) };
             let wrapped = |e: &Expr, minimum| if is_easily_misread(*op, e) { Precedence::Postfix } else { minimum };
             write_at(out, a, wrapped(a, level), vars);
             let _ = write!(out, " {} ", op.symbol());
             write_at(out, b, wrapped(b, next(level)), vars);
         }
         Expr::Conditional(c, a, b) => {
-            write_at(out, c, Precedence::Or, vars);
+            write_at(out, tested(c), Precedence::Or, vars);
             out.push_str(" ? ");
             write_at(out, a, Precedence::Or, vars);
             out.push_str(" : ");
@@ -150,6 +152,14 @@ fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
     }
 }
 
+/// A condition without a cast to bool, which testing does anyway.
+fn tested(e: &Expr) -> &Expr {
+    match e {
+        Expr::Cast(ty, a) if ty == "bool" => a,
+        e => e,
+    }
+}
+
 /// The level that a right operand must reach, as the operators associate to the left.
 fn next(level: Precedence) -> Precedence {
     match level {
@@ -180,8 +190,23 @@ fn write_at(out: &mut String, e: &Expr, minimum: Precedence, vars: &dyn Variable
 
 /// Prints statements, one per line, at `level` steps of indentation.
 pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Variables) {
+    let mut notes = String::new();
     for stmt in list {
-        statement(out, stmt, level, vars);
+        if let Stmt::Note(note) = stmt {
+            note.lines().for_each(|text| notes.push_str(&format!("{:1$}// {text}\n", "", level * 4)));
+            continue;
+        }
+        let mut text = String::new();
+        statement(&mut text, stmt, level, vars);
+        let aside = format!("{}  {}", text.trim_end(), notes.trim());
+        if notes.lines().count() == 1 && text.lines().count() == 1 && aside.len() <= WIDTH {
+            out.push_str(&aside);
+            out.push('\n');
+        } else {
+            out.push_str(&notes);
+            out.push_str(&text);
+        }
+        notes.clear();
     }
 }
 
@@ -262,6 +287,7 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
         }
         Stmt::Store { target, value } => line(out, level, &format!("{};", assignment(target, value, vars))),
         Stmt::Eval(e) => line(out, level, &format!("{};", text(e))),
+        Stmt::Note(_) => {}
         Stmt::Break => line(out, level, "break;"),
         Stmt::Continue => line(out, level, "continue;"),
         Stmt::Return(None) => line(out, level, "return;"),
@@ -275,7 +301,7 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
         }
         Stmt::While { condition: None, body } => braced(out, "for (;;)", body, level, vars),
         Stmt::While { condition: Some(condition), body } => {
-            braced(out, &format!("while ({})", text(condition)), body, level, vars);
+            braced(out, &format!("while ({})", text(tested(condition))), body, level, vars);
         }
     }
 }
@@ -315,14 +341,19 @@ fn print_if(
     level: usize,
     vars: &dyn Variables,
 ) {
-    let head = format!("{before}if ({})", expression(condition, vars));
-    if let ([jump @ (Stmt::Break | Stmt::Continue | Stmt::Return(_))], []) = (then, otherwise)
+    let head = format!("{before}if ({})", expression(tested(condition), vars));
+    if let ([only], []) = (then, otherwise)
         && before.is_empty()
+        && !matches!(only, Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } | Stmt::Note(_))
     {
         let mut text = String::new();
-        statement(&mut text, jump, 0, vars);
-        line(out, level, &format!("{head} {}", text.trim_end()));
-        return;
+        statement(&mut text, only, 0, vars);
+        let text = format!("{head} {}", text.trim_end());
+        let leaves = matches!(only, Stmt::Break | Stmt::Continue | Stmt::Return(_));
+        if leaves || !text.contains('\n') && level * 4 + text.len() <= WIDTH {
+            line(out, level, &text);
+            return;
+        }
     }
     line(out, level, &format!("{head} {{"));
     statements(out, then, level + 1, vars);

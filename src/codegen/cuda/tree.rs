@@ -133,6 +133,8 @@ pub enum Stmt {
     Break,
     Continue,
     Return(Option<Expr>),
+    /// A comment on the statement below it.
+    Note(String),
 }
 
 impl Eq for Expr {}
@@ -241,7 +243,12 @@ impl Stmt {
     /// Calls `f` on the expressions of this statement itself, not on those of nested statements.
     pub fn for_each_expr<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match self {
-            Stmt::Declare(_) | Stmt::LocalArray(_) | Stmt::Break | Stmt::Continue | Stmt::Return(None) => {}
+            Stmt::Declare(_)
+            | Stmt::LocalArray(_)
+            | Stmt::Break
+            | Stmt::Continue
+            | Stmt::Return(None)
+            | Stmt::Note(_) => {}
             Stmt::Assign { value, .. } | Stmt::Eval(value) | Stmt::Return(Some(value)) => f(value),
             Stmt::Store { target, value } => {
                 f(target);

@@ -1,6 +1,7 @@
 //! How do atomics reach memory? With one instruction where LLVM has it for the type, by a compare-and-swap loop otherwise.
 //!
-//! Order is relaxed; the scope is the device. On local memory, which only its thread sees, a plain read and write do.
+//! Order is relaxed; the scope is the device. On local memory, which only its thread sees, and where one host worker runs
+//! all threads, a plain read and write do.
 //! NVIDIA's `red`/`atom.add.f32` on global memory flushes subnormals (PTX ISA, "atom"): the one place where device code
 //! differs from rule 9.
 
@@ -62,8 +63,8 @@ impl<'a> Lower<'_, 'a> {
         })
     }
 
-    /// Finds the place of an atomic and applies `each` to every scalar of the part: scalar type, address, whether it is
-    /// local, position.
+    /// Finds the place of an atomic and applies `each` to every scalar of the part: scalar type, address, whether
+    /// nobody else sees it, position.
     fn update(
         &mut self,
         frame: &Frame<'a>,
@@ -83,7 +84,7 @@ impl<'a> Lower<'_, 'a> {
                 (0..count)
                     .map(|k| {
                         let pointer = lower.ll.offset_by(part.pointer, u64::from(k * s.size()));
-                        each(lower, s, pointer, place.is_local, k as usize)
+                        each(lower, s, pointer, place.is_local || lower.target.is_alone(), k as usize)
                     })
                     .collect()
             })

@@ -15,6 +15,7 @@ use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::Machine;
 use super::{CodegenError, HostOptions, Opt, Site};
 use crate::codegen::abi::{self, HostStatus, LaunchBounds};
+use crate::codegen::shadow;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
 use crate::types::{MAX_DIMS, Scalar, Type};
 
@@ -59,8 +60,9 @@ pub(super) fn compile(
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new("kc", "", names);
     machine.prepare(&ll);
-    let target = Target::Host { checked: options.checked };
-    let mut state = ModuleState::new(module, &ll, target, Machine::host_has_half(options.cpu), names);
+    let target = Target::Host { checked: options.checked, alone: options.alone };
+    let (module, shadows) = shadow::extract_all(module, kernels);
+    let mut state = ModuleState::new(&module, &shadows, &ll, target, Machine::host_has_half(options.cpu), names);
     for &kernel in kernels {
         KernelEntry::define(&mut state, kernel);
     }
@@ -106,7 +108,9 @@ impl KernelEntry {
             let at = lower.ll.offset_by(args, u64::from(*offset));
             lower.load_value(at, *ty)
         };
-        self.types.iter().zip(&self.offsets).map(load).collect()
+        let mut scalars: Vec<Scalars> = self.types.iter().zip(&self.offsets).map(load).collect();
+        lower.default_adjoints(self.kernel, &mut scalars);
+        scalars
     }
 
     /// `rows(args, c0, c1, c2, low, high, linear, status)`: runs the threads with outer coordinates c0.. and last coordinate

@@ -14,6 +14,7 @@ use super::control::{Join, LoopContext};
 use super::flatten::{self, Leaf, LeafKind};
 use super::ops::Ops;
 use super::{Site, SiteKind};
+use crate::codegen::shadow::Shadows;
 use crate::ids::Id;
 use crate::ir::{self, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
 use crate::source::Span;
@@ -25,7 +26,11 @@ pub type Scalars = SmallVec<[Val; 4]>;
 /// What the body runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    Host { checked: bool },
+    /// `alone`: see [`super::HostOptions`].
+    Host {
+        checked: bool,
+        alone: bool,
+    },
     Nvptx,
 }
 
@@ -35,8 +40,12 @@ impl Target {
         if self == Target::Nvptx { 1 } else { 0 }
     }
 
+    pub fn is_alone(self) -> bool {
+        matches!(self, Target::Host { alone: true, .. })
+    }
+
     pub fn is_checked(self) -> bool {
-        self == Target::Host { checked: true }
+        matches!(self, Target::Host { checked: true, .. })
     }
 }
 
@@ -72,10 +81,19 @@ pub struct ModuleState<'a> {
     called: HashMap<FuncId, Func>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
+    /// What stands for absent arrays of adjoints.
+    pub shadows: &'a Shadows,
 }
 
 impl<'a> ModuleState<'a> {
-    pub fn new(ir: &'a ir::Module, ll: &'a Llvm, target: Target, has_half: bool, names: bool) -> ModuleState<'a> {
+    pub fn new(
+        ir: &'a ir::Module,
+        shadows: &'a Shadows,
+        ll: &'a Llvm,
+        target: Target,
+        has_half: bool,
+        names: bool,
+    ) -> ModuleState<'a> {
         let ops = Ops { ll, has_half };
         ModuleState {
             ir,
@@ -88,6 +106,7 @@ impl<'a> ModuleState<'a> {
             called: HashMap::new(),
             pending: Vec::new(),
             weights: HashMap::new(),
+            shadows,
         }
     }
 

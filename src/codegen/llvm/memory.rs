@@ -5,12 +5,13 @@ use smallvec::{SmallVec, smallvec};
 use super::SiteKind;
 use super::builder::{IntCompare, Val};
 use super::control::Join;
-use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind};
+use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start};
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::codegen::abi::descriptor;
-use crate::ir::{Inst, Path, Step, ValueId, ViewIndex};
+use crate::codegen::shadow;
+use crate::ir::{FuncId, Inst, Path, Step, ValueId, ViewIndex};
 use crate::source::Span;
-use crate::types::{Element, Layout, MAX_DIMS, Scalar, Type};
+use crate::types::{ArrayType, Element, Layout, MAX_DIMS, Scalar, Type};
 
 /// An array or a local array, taken apart.
 pub struct ArrayParts {
@@ -104,9 +105,12 @@ impl<'a> Lower<'_, 'a> {
 
     /// The array behind the descriptor's adjoint pointer: without one, nothing is inside its extents.
     pub fn gradient(&mut self, frame: &Frame<'a>, array: ValueId) -> Scalars {
-        let ll = self.ll;
         let Type::Array(ty) = frame.ty(array) else { return frame.get(array).clone() };
-        let scalars = frame.get(array).clone();
+        self.gradient_of(frame.get(array), ty)
+    }
+
+    fn gradient_of(&self, scalars: &[Val], ty: ArrayType) -> Scalars {
+        let ll = self.ll;
         let grad = scalars[ARRAY_GRAD];
         let exists = ll.icmp(IntCompare::Ne, grad, ll.const_i64(0));
         let mut made = smallvec![ll.int_to_ptr(grad, ll.ptr(self.target.array_space())), ll.const_i64(0)];
@@ -115,6 +119,33 @@ impl<'a> Lower<'_, 'a> {
             made.push(if is_extent { ll.select(exists, scalar, ll.const_i32(0)) } else { scalar });
         }
         made
+    }
+
+    /// Gives the absent arrays of adjoints among a kernel's arguments what stands for them.
+    pub fn default_adjoints(&self, kernel: FuncId, args: &mut [Scalars]) {
+        let (ll, function) = (self.ll, &self.ir.functions[kernel]);
+        let structs = &self.ir.structs;
+        // The argument's number, the position of the array in it, and its type.
+        let find = |place: &shadow::Place| {
+            let n = function.params().iter().position(|&p| p == place.param)?;
+            let (mut start, mut ty) = (0, function.ty(place.param));
+            for step in &place.path {
+                let Step::At(field) = *step else { return None };
+                start += leaf_start(ty, field, structs);
+                ty = ty.step(Some(field), structs)?;
+            }
+            if let Type::Array(array) = ty { Some((n, start, array)) } else { None }
+        };
+        for shadow in self.state.shadows.get(&kernel).into_iter().flatten() {
+            let (Some((given, at, ty)), Some((n, start, _))) = (find(&shadow.given), find(&shadow.array)) else {
+                continue;
+            };
+            let count = leaf_count(Type::Array(ty), structs);
+            let default = self.gradient_of(&args[n][start..start + count], ty);
+            let own = &mut args[given][at..at + count];
+            let exists = ll.icmp(IntCompare::Ne, ll.ptr_to_int(own[ARRAY_DATA], ll.i64()), ll.const_i64(0));
+            own.iter_mut().zip(default).for_each(|(own, other)| *own = ll.select(exists, *own, other));
+        }
     }
 
     pub fn local_array(&mut self, ty: Type) -> Scalars {
@@ -424,11 +455,14 @@ impl<'a> Lower<'_, 'a> {
                     let (start, stop, step) = (frame.scalar(*start), frame.scalar(*stop), frame.scalar(*step));
                     let byte = ll.mul(ll.sext(start, ll.i64()), ll.sext(stride, ll.i64()));
                     offset = ll.add(offset, byte);
-                    let length = ll.sub(stop, start);
-                    let some = ll.icmp(IntCompare::SignedGt, length, ll.const_i32(0));
-                    // The step is positive; a wrong one must not trap.
-                    let positive = ll.icmp(IntCompare::SignedGt, step, ll.const_i32(0));
-                    let divisor = ll.select(positive, step, ll.const_i32(1));
+                    let zero = ll.const_i32(0);
+                    let falls = ll.icmp(IntCompare::SignedLt, step, zero);
+                    let length = ll.select(falls, ll.sub(start, stop), ll.sub(stop, start));
+                    let some = ll.icmp(IntCompare::SignedGt, length, zero);
+                    let pace = ll.select(falls, ll.sub(zero, step), step);
+                    // The step is not 0; a wrong one must not trap.
+                    let moves = ll.icmp(IntCompare::Ne, pace, zero);
+                    let divisor = ll.select(moves, pace, ll.const_i32(1));
                     let count = ll.add(ll.udiv(ll.sub(length, ll.const_i32(1)), divisor), ll.const_i32(1));
                     extents.push(ll.select(some, count, ll.const_i32(0)));
                     strides.push(ll.mul(stride, step));

@@ -121,6 +121,8 @@ pub struct HostOptions {
     pub checked: bool,
     pub opt: Opt,
     pub cpu: Cpu,
+    /// One worker runs the whole launch, and nobody else touches its arrays meanwhile: atomics are plain reads and writes.
+    pub alone: bool,
 }
 
 /// What may go wrong at a [`Site`].

@@ -9,6 +9,7 @@ use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::Machine;
 use super::{ArrayLayout, CodegenError, Opt, PtxOptions};
 use crate::codegen::abi::{self, LaunchBounds};
+use crate::codegen::shadow;
 use crate::diag::Code;
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::types::{Layout, Scalar, Type};
@@ -44,7 +45,8 @@ pub(super) fn compile(
     let ll = Llvm::new("kc", "device", names);
     ll.contract.set(options.fmad);
     machine.prepare(&ll);
-    let mut state = ModuleState::new(module, &ll, Target::Nvptx, true, names);
+    let (module, shadows) = shadow::extract_all(module, kernels);
+    let mut state = ModuleState::new(&module, &shadows, &ll, Target::Nvptx, true, names);
     for &kernel in kernels {
         entry(&mut state, kernel, options.layout);
     }
@@ -143,7 +145,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
     let zero32 = ll.const_i32(0);
     let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
     let mut lower = Lower::new(state, made, start, thread, false);
-    let args: Vec<Scalars> = types
+    let mut args: Vec<Scalars> = types
         .iter()
         .enumerate()
         .map(|(n, &ty)| {
@@ -160,6 +162,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
             }
         })
         .collect();
+    lower.default_adjoints(kernel, &mut args);
     let rank = match function.kind {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,

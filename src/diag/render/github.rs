@@ -14,11 +14,8 @@ pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
         let file = sources.file(span.file);
         let range = clamp(span, sources);
         let (from, to) = (file.line_column(range.start as u32), file.line_column(range.end as u32));
-        let columns = if from.line == to.line {
-            format!(",col={},endColumn={}", from.column, to.column)
-        } else {
-            String::new()
-        };
+        let columns =
+            if from.line == to.line { format!(",col={},endColumn={}", from.column, to.column) } else { String::new() };
         let path = property(&file.path.display().to_string());
         format!("file={path},line={},endLine={}{columns},", from.line, to.line)
     });

@@ -244,6 +244,9 @@ mod tests {
         let region = &run["results"][1]["locations"][0]["physicalLocation"]["region"];
         assert_eq!(region["startLine"], 2);
         assert_eq!(region["startColumn"], 9);
-        assert_eq!(run["results"][0]["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"], "too");
+        assert_eq!(
+            run["results"][0]["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"],
+            "too"
+        );
     }
 }

@@ -143,3 +143,133 @@ fn uses_count_operands() {
     let params = function.params();
     assert_eq!((counts[params[0]], counts[params[1]]), (2, 0));
 }
+
+/// Whether `%a`, or `%b` if the body has no `%a`, is private by element in a kernel with this body.
+fn is_private(rank: u8, body: &str, sharing: Sharing) -> bool {
+    let text = format!(
+        "kernel @k(%a: array(dtype=float32), %b: array2d(dtype=float32), %v: array(dtype=int32), %w: int32, %f: float32)
+         rank {rank} {{\n%c0: int32 = const 0\n%c1: int32 = const 1\n%c3: int32 = const 3\n%m1: int32 = const -1\n\
+         %i: int32 = thread_index 0\n{body}\nreturn\n}}"
+    )
+    .replace("\n         rank", " rank");
+    let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    assert_eq!(verify::verify(&module), Ok(()), "{text}");
+    let function = &module.functions[FuncId(0)];
+    private(function, &module.structs, sharing)
+        .contains(function, function.params()[usize::from(!body.contains("%a["))])
+}
+
+#[test]
+fn arrays_that_threads_do_not_share() {
+    for (rank, body) in [
+        (1, "store %a[%i], %f"),
+        (1, "%x: float32 = load %a[%i]\nstore %a[%i], %x"),
+        // With an offset that is the same for all, written twice.
+        (
+            1,
+            "%j: int32 = max %w, %c0\n%k: int32 = add %i, %j\nstore %a[%k], %f\n%l: int32 = max %w, %c0\n\
+             %m: int32 = add %l, %i\n%x: float32 = load %a[%m]",
+        ),
+        // Three elements for each thread.
+        (
+            1,
+            "%j: int32 = mul %i, %c3\nfor %k: int32 = %c0 to %c3 step %c1 {\n%l: int32 = add %j, %k\n\
+             store %a[%l], %f\n}\n%n: int32 = add %j, %c1\nstore %a[%n], %f",
+        ),
+        (1, "%j: int64 = cast %i\nstore %a[%j], %f"),
+        // A row for each thread, directly and through a view.
+        (1, "store %b[%i, %c3], %f\n%r: array(dtype=float32) = view %b[%i]\nstore %r[%w], %f"),
+        (2, "%j: int32 = thread_index 1\nstore %b[%j, %i], %f\n%x: float32 = load %b[%j, %i]"),
+        // What others do to arrays of another type does not matter.
+        (1, "store %a[%i], %f\n%x: int32 = load %v[%c0]"),
+    ] {
+        assert!(is_private(rank, body, Sharing::SameType), "{body}");
+        assert!(is_private(rank, body, Sharing::Never), "{body}");
+    }
+}
+
+#[test]
+fn arrays_that_threads_may_share() {
+    for (rank, body) in [
+        (1, "store %a[%c0], %f"),
+        (1, "store %a[%w], %f"),
+        // A neighbour's element.
+        (1, "store %a[%i], %f\n%j: int32 = add %i, %c1\n%x: float32 = load %a[%j]"),
+        // The threads of a second coordinate.
+        (2, "store %a[%i], %f"),
+        (2, "%j: int32 = thread_index 1\n%k: int32 = add %i, %j\nstore %a[%k], %f"),
+        // Negative ones count from the end.
+        (1, "%j: int32 = sub %i, %c1\nstore %a[%j], %f"),
+        (1, "%j: int32 = add %i, %w\nstore %a[%j], %f"),
+        // Overlapping spans.
+        (1, "%j: int32 = mul %i, %c3\n%k: int32 = add %j, %c3\nstore %a[%j], %f\nstore %a[%k], %f"),
+        // Gathered.
+        (1, "%j: int32 = load %v[%i]\nstore %a[%j], %f"),
+        // A cut view may start anywhere.
+        (1, "%r: array2d(dtype=float32) = view %b[%i:%w:%c1]\nstore %r[%i, %c0], %f"),
+    ] {
+        assert!(!is_private(rank, body, Sharing::Never), "{body}");
+        assert!(!is_private(rank, body, Sharing::SameType), "{body}");
+    }
+}
+
+#[test]
+fn arrays_that_may_share_memory() {
+    for (body, same_type) in [
+        ("store %a[%i], %f\nstore %b[%c0, %c0], %f", false),
+        ("store %a[%i], %f\nstore %b[%i, %c0], %f", true),
+        // A race of the forward code apart, a written array does not lie across another.
+        ("%x: float32 = load %a[%i]\nstore %b[%i, %c0], %x", true),
+        // Two that are read may.
+        ("%x: float32 = load %a[%i]\n%y: float32 = load %b[%i, %c0]", false),
+    ] {
+        assert!(is_private(1, body, Sharing::Never), "{body}");
+        assert_eq!(is_private(1, body, Sharing::SameType), same_type, "{body}");
+    }
+}
+
+#[test]
+fn effects_reach_callers_in_their_terms() {
+    let text = "\
+struct S {
+  n: int32
+  x: array(dtype=float32)
+}
+
+func @inner(%s: S, %b: array2d(dtype=float32)) -> (float32) {
+  %0: int32 = const 0
+  %x: array(dtype=float32) = extract %s.x
+  %f: float32 = load %x[%0]
+  %row: array(dtype=float32) = view %b[%0]
+  %g: array(dtype=float32) = gradient %row
+  %old: float32 = atomic add %g[%0], %f
+  return %f
+}
+
+func @pure(%f: float32) -> (float32) {
+  %0: int32 = const 0
+  %l: local(float32, 2) = local_array
+  store %l[%0], %f
+  %g: float32 = load %l[%0]
+  return %g
+}
+
+kernel @k(%m: array2d(dtype=float32), %s: S) rank 1 {
+  %0: int32 = const 0
+  %f: float32 = call @inner(%s, %m)
+  store %m[%0, %0], %f
+  return
+}
+";
+    let module = parse(text).unwrap();
+    let all = effects(&module);
+    let of = |name: &str| &all[module.find(name).unwrap()];
+    let set = |root: Root| std::collections::BTreeSet::from([root]);
+    let gradient = |root: Root| Root::Gradient(Box::new(root));
+    assert_eq!(of("inner").loads, set(Root::Param(0, vec![1])));
+    assert_eq!(of("inner").atomics, set(gradient(Root::Param(1, vec![]))));
+    assert_eq!(of("k").loads, set(Root::Param(1, vec![1])));
+    assert_eq!(of("k").atomics, set(gradient(Root::Param(0, vec![]))));
+    assert_eq!(of("k").stores, set(Root::Param(0, vec![])));
+    assert!(of("pure").is_pure() && !of("inner").is_pure() && of("inner").writes_memory());
+}

@@ -470,16 +470,19 @@ impl<'p> Machine<'p, '_, '_> {
                 }
                 Some(ViewDim::Range { start, stop, step }) => {
                     let [start, stop, step] = [start, stop, step].map(|&slot| frame[slot as usize] as i64);
+                    let low = if step < 0 { -1 } else { 0 };
                     for bound in [start, stop] {
-                        if bound < 0 || bound > i64::from(extent) {
+                        if bound < low || bound > i64::from(extent) + low {
                             failed = failed.or(Some((dim, bound, extent)));
                         }
                     }
-                    if step <= 0 {
+                    if step == 0 {
                         failed = failed.or(Some((dim, step, extent)));
                     }
                     offset += start * i64::from(stride);
-                    let count = (stop - start).max(0).checked_add(step - 1).map_or(0, |n| n / step.max(1));
+                    let distance = if step < 0 { start - stop } else { stop - start };
+                    let pace = step.abs().max(1);
+                    let count = (distance.max(0) + pace - 1) / pace;
                     Some((count as i32, (i64::from(stride) * step) as i32))
                 }
             };

@@ -68,7 +68,10 @@ impl Fun {
                 locals,
                 param_count: params.len() as u32,
                 results: results.to_vec(),
+                accumulators: Vec::new(),
                 by_ref: Vec::new(),
+                out: None,
+                derivative: Default::default(),
                 body: Vec::new(),
                 span: at(),
             },
@@ -274,6 +277,11 @@ fn slices_follow_python() {
         (Some(-100), Some(4), Some(2)),
         (Some(5), Some(2), None),
         (Some(1), None, Some(3)),
+        (None, None, Some(-1)),
+        (Some(3), None, Some(-1)),
+        (Some(-2), Some(1), Some(-2)),
+        (Some(100), Some(-100), Some(-3)),
+        (Some(1), Some(4), Some(-1)),
     ] {
         for known in [true, false] {
             let function = kernel(|k| {
@@ -300,11 +308,15 @@ fn slices_follow_python() {
             });
             let mut data: Vec<i32> = (0..extent as i32).collect();
             let shown = launch(vec![function], &mut data);
-            // Python's rule for a positive step.
-            let place = |bound: i128| (if bound < 0 { bound + extent } else { bound }).clamp(0, extent);
-            let first = place(start.unwrap_or(0));
-            let end = place(stop.unwrap_or(extent));
-            let expected = (first..end).step_by(step.unwrap_or(1) as usize).fold(0, |sum, n| sum * 10 + n as i32);
+            // Python's rule.
+            let step = step.unwrap_or(1);
+            let (low, high) = if step > 0 { (0, extent) } else { (-1, extent - 1) };
+            let place = |bound: i128| (if bound < 0 { bound + extent } else { bound }).clamp(low, high);
+            let (first, past) = if step > 0 { (low, high) } else { (high, low) };
+            let (first, past) = (start.map_or(first, place), stop.map_or(past, place));
+            let inside = |n: &i128| if step > 0 { *n < past } else { *n > past };
+            let named = std::iter::successors(Some(first), |n| Some(n + step)).take_while(inside);
+            let expected = named.fold(0, |sum, n| sum * 10 + n as i32);
             assert_eq!(data[0], expected, "{start:?}:{stop:?}:{step:?}\n{shown}");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::super::elements::{Leaf, dense_strides, for_each_element};
 use super::super::fill::FillValues;
-use super::super::launch::{ArrayArgument, DType, Source, Stored};
+use super::super::launch::{ArrayArgument, DType, Direction, Fill, Literal, Number, Source, Stored};
 use super::super::memory::Buffer;
 use super::super::npy::{self, Array, Header};
 use super::super::npz::{self, Npz};
@@ -49,19 +49,52 @@ impl<'a> Binder<'a> {
         let strides = self.strides(&at, &shape, given.strides.as_deref(), element)?;
         let place = self.place(&at, data, ty, &shape, &strides, element)?;
         self.scatter(place, &shape, &strides, &leaves, contents, &at, &data.source)?;
-        let grad = match &given.grad {
+        let grad = match self.gradient(given, data, ty) {
             None => None,
-            Some(grad) => {
+            Some(stored) => {
                 let at = format!("gradient of argument `{path}`");
-                let contents = self.read(&at, grad, ty, &leaves, &mut Some(shape.clone()))?;
-                let place = self.place(&at, grad, ty, &shape, &strides, element)?;
-                self.scatter(place, &shape, &strides, &leaves, contents, &at, &grad.source)?;
-                Some(Grad { key: grad.key.clone(), place })
+                let contents = self.read(&at, &stored, ty, &leaves, &mut Some(shape.clone()))?;
+                let place = self.place(&at, &stored, ty, &shape, &strides, element)?;
+                self.scatter(place, &shape, &strides, &leaves, contents, &at, &stored.source)?;
+                Some(Grad { key: stored.key, place, external: given.grad_external })
             }
         };
-        self.describe(offset, place, grad.as_ref().map(|g| g.place), &shape, &strides);
-        self.out.arrays.push(BoundArray { key: data.key.clone(), ty, shape, strides, place, grad });
+        let own = grad.as_ref().filter(|g| !g.external).map(|g| g.place);
+        self.describe(offset, place, own, &shape, &strides);
+        let (key, retain_grad) = (data.key.clone(), given.retain_grad);
+        self.out.arrays.push(BoundArray { key, ty, shape, strides, offset, place, grad, retain_grad });
         Ok(())
+    }
+
+    /// Where the gradient of an array comes from. A gradient run has one for every array of floats: zero where none is
+    /// given.
+    fn gradient(&mut self, given: &ArrayArgument, data: &Stored, ty: ArrayType) -> Option<Stored> {
+        let whole = self.launch.direction == Direction::Gradient;
+        let zeros = Source::Fill(Fill::Value(Literal::One(Number::Int(0))));
+        match &given.grad {
+            Some(Stored { key, source: Source::Entry }) if whole && !self.stored(key) => {
+                Some(Stored { key: key.clone(), source: zeros })
+            }
+            Some(stored) => Some(stored.clone()),
+            None if whole && Type::from(ty.element).holds_floats(self.structs) => {
+                let source = match &data.source {
+                    Source::Alias(target) => {
+                        Source::Alias(self.out.arrays.iter().find(|a| a.key == *target)?.grad.as_ref()?.key.clone())
+                    }
+                    _ => zeros,
+                };
+                Some(Stored { key: format!("{}.grad", data.key), source })
+            }
+            None => None,
+        }
+    }
+
+    /// Does the launch's archive have this array, or a leaf of it?
+    fn stored(&mut self, key: &str) -> bool {
+        let path = self.launch.inputs.clone();
+        let leaf = format!("{key}.");
+        // An archive that cannot be read is reported by what reads it.
+        self.archive(&path).map_or(true, |npz| npz.names().iter().any(|n| n == key || n.starts_with(&leaf)))
     }
 
     /// Reads the leaves of an array from its file; none for other sources. Fixes the shape where it is not given.
@@ -277,14 +310,9 @@ impl<'a> Binder<'a> {
 
     /// Writes an array descriptor at `offset` of the argument struct.
     fn describe(&mut self, offset: u32, data: Place, grad: Option<Place>, shape: &[u32], strides: &[i64]) {
-        let address = |place: Place| {
-            let buffer = &self.out.buffers[place.buffer];
-            // As in Warp, an array without elements is null.
-            if buffer.bytes().is_empty() { 0 } else { buffer.address() + place.origin }
-        };
-        let (data, grad) = (address(data), grad.map_or(0, address));
+        let (data, grad) = (self.out.address(data), grad.map_or(0, |g| self.out.address(g)));
         let block = &mut self.out.block.bytes_mut()[offset as usize..];
-        let mut put = |at: u32, bytes: &[u8]| block[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+        let mut put = |at: u32, bytes: &[u8]| super::put(block, at, bytes);
         put(descriptor::DATA, &data.to_le_bytes());
         put(descriptor::GRAD, &grad.to_le_bytes());
         for (k, (&n, &stride)) in shape.iter().zip(strides).enumerate() {

@@ -1,0 +1,181 @@
+"""Checks every kernel of an installed warp-lang with `kc check` and prints which pass, and why others do not.
+
+    python3 benches/warp_kernels.py PATH/TO/site-packages/warp [--kc target/release/kc] [--out table.csv] [--list CODE]
+
+Left out, by what they and the functions they reach name: kernels with tiles, with Warp's run-time engine (meshes, BVHs,
+hash grids, volumes, textures), and with parts of the FEM module that Warp builds while Python runs (fields, domains,
+geometries, integrands). A kernel passes when neither it nor any function, struct or constant of its file that it reaches
+has an error. Needs Python 3.10+, not Warp itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import json
+import os
+import subprocess
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+
+ENGINE = ("bvh_", "mesh_", "hash_grid_", "volume_", "texture_")
+ENGINE_TYPES = {"Mesh", "Bvh", "HashGrid", "Volume", "Texture1D", "Texture2D", "Texture3D", "BvhQuery", "MeshQueryAABB",
+                "HashGridQuery", "BvhQueryTiled", "MeshQueryPoint", "MeshQueryRay", "tex1d", "tex2d", "tex3d", "intersect_tri_tri"}
+FEM_TYPES = {"Sample", "Field", "Domain", "Coords", "ElementIndex", "integrand", "make_free_sample"}
+MODULES = {"wp", "warp", "math", "np", "numpy", "self", "builtins", "typing", "enum"}
+
+
+class Definition:
+    """A kernel, function, struct or constant of one file and what it names."""
+
+    def __init__(self, name: str, node: ast.AST, kind: str):
+        self.name, self.kind = name, kind
+        decorators = getattr(node, "decorator_list", [])
+        self.first = min([node.lineno, *(d.lineno for d in decorators)])
+        self.last = node.end_lineno
+        self.names: set[str] = set()
+        self.foreign = False
+        locals_ = {a.arg for a in node.args.args} if isinstance(node, ast.FunctionDef) else set()
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name):
+                self.names.add(part.id)
+                if isinstance(part.ctx, ast.Store):
+                    locals_.add(part.id)
+            elif isinstance(part, ast.Attribute):
+                self.names.add(part.attr)
+        # `domain.element_eval(...)`, `arg: geometry.CellArg`: parts of objects that exist only while Python runs.
+        for part in ast.walk(node):
+            target = part.func if isinstance(part, ast.Call) else getattr(part, "annotation", None)
+            while isinstance(target, ast.Attribute):
+                target = target.value
+                if isinstance(target, ast.Name) and target.id not in MODULES | locals_:
+                    self.foreign = True
+                elif isinstance(target, ast.Name) and target.id == "self":
+                    self.foreign = True
+
+
+def decorator_word(node: ast.expr) -> str:
+    if isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def definitions(tree: ast.Module) -> list[Definition]:
+    found = []
+    for node in ast.walk(tree):
+        words = {decorator_word(d) for d in getattr(node, "decorator_list", [])}
+        if isinstance(node, ast.FunctionDef):
+            for kind in ("kernel", "func", "integrand", "func_native", "func_grad", "func_replay"):
+                if kind in words:
+                    found.append(Definition(node.name, node, kind))
+                    break
+        elif isinstance(node, ast.ClassDef):
+            found.append(Definition(node.name, node, "struct" if "struct" in words else "class"))
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        for target in targets:
+            if isinstance(target, ast.Name):
+                found.append(Definition(target.id, node, "constant"))
+    return found
+
+
+def reached(kernel: Definition, by_name: dict[str, list[Definition]]) -> list[Definition]:
+    seen, todo = {id(kernel)}, [kernel]
+    for definition in todo:
+        for name in definition.names:
+            for other in by_name.get(name, []):
+                if id(other) not in seen and other.kind not in ("kernel", "class"):
+                    seen.add(id(other))
+                    todo.append(other)
+    return todo
+
+
+def need(parts: list[Definition], imported: set[str], fem_file: bool) -> str:
+    names = set().union(*(p.names for p in parts if p.kind != "constant"))
+    if any(n.startswith("tile_") or n in ("tile", "untile") for n in names):
+        return "tile"
+    if any(n.startswith(ENGINE) for n in names if not n.endswith("_index")) or names & ENGINE_TYPES:
+        return "engine"
+    if fem_file and (names & FEM_TYPES or any(p.foreign or p.kind == "integrand" for p in parts)):
+        return "fem"
+    return "core"
+
+
+def check(kc: str, path: str) -> tuple[list[dict], str]:
+    done = subprocess.run([kc, "check", "--format", "json", "--max-errors", "100000", path], capture_output=True, text=True,
+                          timeout=300, check=False)
+    if done.returncode not in (0, 1):
+        return [], f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
+    return [json.loads(line) for line in done.stdout.splitlines()], ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("package", help="the folder of the installed package `warp`")
+    parser.add_argument("--kc", default="target/release/kc")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", help="a CSV with one row a kernel")
+    parser.add_argument("--list", default="", help="show the kernels that fail with one of these codes (comma separated, or all)")
+    args = parser.parse_args()
+    files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(args.package) for name in names if name.endswith(".py"))
+    work = []
+    for path in files:
+        text = open(path, encoding="utf-8").read()
+        found = definitions(ast.parse(text)) if "kernel" in text else []
+        if any(d.kind == "kernel" for d in found):
+            work.append((path, text, found))
+    with ThreadPoolExecutor(args.jobs) as pool:
+        answers = list(pool.map(lambda w: check(args.kc, w[0]), work))
+    rows, crashed = [], []
+    for (path, text, found), (findings, crash) in zip(work, answers):
+        short = os.path.relpath(path, args.package)
+        if crash:
+            crashed.append(f"{short}: {crash}")
+        by_name = defaultdict(list)
+        for definition in found:
+            by_name[definition.name].append(definition)
+        fem_file = "fem" in short or "warp.fem" in text or "_src.fem" in text
+        errors = [f for f in findings if f["level"] == "error" and f["spans"]]
+        places = [({s["start"]["line"] for s in f["spans"] if os.path.samefile(s["file"], path)} if os.path.exists(f["spans"][0]["file"])
+                   else set(), f) for f in errors]
+        for kernel in (d for d in found if d.kind == "kernel"):
+            parts = reached(kernel, by_name)
+            kind = need(parts, set(), fem_file)
+            codes, first = [], ""
+            for lines, finding in places:
+                if any(p.first <= line <= p.last for p in parts for line in lines):
+                    codes.append(finding["code"])
+                    first = first or f"{short}:{finding['spans'][0]['start']['line']}: {finding['code']} {finding['message']}"
+            if crash:
+                codes, first = ["CRASH"], crash
+            group = next((g for g in ("examples", "tests", "fem") if g in short.split(os.sep)), "library")
+            rows.append([short, kernel.name, kernel.first, group, kind, codes[0] if codes else "", first])
+    if args.out:
+        with open(args.out, "w", newline="") as out:
+            writer = csv.writer(out)
+            writer.writerow(["file", "kernel", "line", "group", "needs", "code", "finding"])
+            writer.writerows(rows)
+    kinds = Counter(r[4] for r in rows)
+    print(f"{len(rows)} kernels in {len(work)} files: " + ", ".join(f"{n} {k}" for k, n in kinds.most_common()))
+    core = [r for r in rows if r[4] == "core"]
+    print(f"\n{'core kernels':<12} {'pass':>6} {'of':>6} {'%':>7}")
+    for group in ("examples", "tests", "fem", "library", "all"):
+        part = [r for r in core if group in (r[3], "all")]
+        good = sum(not r[5] for r in part)
+        print(f"{group:<12} {good:>6} {len(part):>6} {100 * good / max(1, len(part)):>7.1f}")
+    print("\ncode   kernels  commonest message")
+    codes = Counter(r[5] for r in core if r[5])
+    for code, n in codes.most_common():
+        message = Counter(r[6].split(": ", 1)[1][6:] for r in core if r[5] == code).most_common(1)[0][0]
+        print(f"{code:<8} {n:>5}  {message[:100]}")
+    wanted = set(args.list.split(",")) - {""}
+    for row in core:
+        if row[5] and wanted & {row[5], "all"}:
+            print(f"{row[1]:<40} {row[6]}")
+    for line in crashed:
+        print("CRASH", line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+//! Which variables hold a literal at this point? `n = 3` makes a variable, but until `n` changes it also stands where a
+//! constant is needed (`v[0:n]`, `wp.zeros(shape=n, ...)`, `wp.static(n)`), and `x = 0.1` keeps all its digits on the way
+//! to a wider type (`wp.float64(x)`).
+//!
+//! The record follows the order of statements: what a branch changes is forgotten after it, what a loop changes is
+//! forgotten before its body.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::check::body::{Binding, Body};
+use crate::check::tree::{Expr, ExprKind, LocalId};
+use crate::check::value::{Constant, Number, Operand, Res};
+use crate::diag::Code;
+use crate::syntax::ast;
+
+/// The literal that each variable holds, where that is known.
+pub(crate) type Known = HashMap<LocalId, Constant>;
+
+impl Body<'_, '_> {
+    /// The literal an expression is, or the one that the variable it names holds.
+    pub fn literal(&self, expr: &Expr) -> Option<Constant> {
+        match expr.kind {
+            ExprKind::Local(id) => self.known.get(&id).copied(),
+            _ => None,
+        }
+    }
+
+    /// The number of an expression that is known at compile time.
+    pub fn number(&self, expr: &Expr) -> Option<Number> {
+        expr.as_number().or_else(|| self.literal(expr).map(|c| c.number))
+    }
+
+    /// The integer that an operand is known to be.
+    pub fn known_int(&self, operand: &Operand) -> Option<i128> {
+        match operand {
+            Operand::Const(c) => c.as_int(),
+            Operand::Value(expr) => match self.number(expr)? {
+                Number::Int(n) => Some(n),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value of a `wp.static(...)`: names known at compile time are visible in it, and of variables what their types
+    /// tell (`len(v)`, `v.dtype`).
+    pub fn static_value(&mut self, expr: &ast::Expr) -> Res<Operand> {
+        let mut scope = HashMap::new();
+        for (name, binding) in &self.scope {
+            let binding = match binding {
+                Binding::Local(id) => match self.known.get(id) {
+                    Some(constant) => Binding::Alias(Operand::Const(*constant)),
+                    None => binding.clone(),
+                },
+                other => other.clone(),
+            };
+            scope.insert(name.clone(), binding);
+        }
+        let result = Body::constant(self.c, expr, false, scope, self.locals.clone())?;
+        if let Operand::Value(value) = &result
+            && let Some(local) = first_local(value)
+        {
+            let name = self.locals.get(local).map_or_else(String::new, |local| local.name.clone());
+            return self.error(
+                Code::E0501,
+                expr.span,
+                format!("`wp.static` needs `{name}`, which is known at run time only"),
+                "not a compile-time constant",
+            );
+        }
+        Ok(result)
+    }
+
+    /// Forgets the variables that statements which may run again, or not at all, assign.
+    pub fn forget_assigned(&mut self, statements: &[ast::Stmt]) {
+        let mut names = HashSet::new();
+        assigned_names(statements, &mut names);
+        for name in names {
+            if let Some(Binding::Local(id)) = self.scope.get(name) {
+                self.known.remove(id);
+            }
+        }
+    }
+
+    /// After two ways join: what both know.
+    pub fn join_known(&mut self, other: &Known) {
+        self.known.retain(|id, constant| other.get(id) == Some(constant));
+    }
+}
+
+/// Whether statements may assign a name.
+pub(crate) fn assigns(statements: &[ast::Stmt], name: &str) -> bool {
+    let mut names = HashSet::new();
+    assigned_names(statements, &mut names);
+    names.contains(name)
+}
+
+/// The names that statements may assign. A call may change any variable it is given, so its arguments count too.
+fn assigned_names<'a>(statements: &'a [ast::Stmt], names: &mut HashSet<&'a str>) {
+    for statement in statements {
+        match &statement.kind {
+            ast::StmtKind::Assign { targets, value } => {
+                targets.iter().for_each(|target| target_names(target, names));
+                call_names(value, names);
+            }
+            ast::StmtKind::AugAssign { target, value, .. } => {
+                target_names(target, names);
+                call_names(value, names);
+            }
+            ast::StmtKind::If { condition, then, otherwise } => {
+                call_names(condition, names);
+                assigned_names(then, names);
+                assigned_names(otherwise, names);
+            }
+            ast::StmtKind::For { target, body, otherwise, .. } => {
+                target_names(target, names);
+                assigned_names(body, names);
+                assigned_names(otherwise, names);
+            }
+            ast::StmtKind::While { condition, body, otherwise } => {
+                call_names(condition, names);
+                assigned_names(body, names);
+                assigned_names(otherwise, names);
+            }
+            ast::StmtKind::Expr(expr) | ast::StmtKind::Return(Some(expr)) => call_names(expr, names),
+            _ => {}
+        }
+    }
+}
+
+fn target_names<'a>(target: &'a ast::Expr, names: &mut HashSet<&'a str>) {
+    match &target.kind {
+        ast::ExprKind::Name(name) => {
+            names.insert(name);
+        }
+        ast::ExprKind::Tuple(items) => items.iter().for_each(|item| target_names(item, names)),
+        _ => {}
+    }
+}
+
+/// The names that stand alone as arguments of calls somewhere in an expression.
+fn call_names<'a>(expr: &'a ast::Expr, names: &mut HashSet<&'a str>) {
+    let mut visit = |part: &'a ast::Expr| call_names(part, names);
+    match &expr.kind {
+        ast::ExprKind::Call { args, .. } => {
+            for arg in args {
+                match &arg.value.kind {
+                    ast::ExprKind::Name(name) => {
+                        names.insert(name);
+                    }
+                    _ => call_names(&arg.value, names),
+                }
+            }
+        }
+        ast::ExprKind::Attribute { base, .. } => visit(base),
+        ast::ExprKind::Unary { operand, .. } => visit(operand),
+        ast::ExprKind::Binary { left, right, .. } => {
+            visit(left);
+            visit(right);
+        }
+        ast::ExprKind::Logic { operands, .. } | ast::ExprKind::Tuple(operands) => operands.iter().for_each(visit),
+        ast::ExprKind::Compare { first, rest } => {
+            visit(first);
+            rest.iter().for_each(|(_, part)| call_names(part, names));
+        }
+        ast::ExprKind::Conditional { condition, then, otherwise } => {
+            visit(condition);
+            visit(then);
+            visit(otherwise);
+        }
+        ast::ExprKind::Subscript { base, indices } => {
+            visit(base);
+            indices.iter().for_each(|part| call_names(part, names));
+        }
+        _ => {}
+    }
+}
+
+/// A variable that an expression reads.
+fn first_local(expr: &Expr) -> Option<LocalId> {
+    let first = |parts: &[Expr]| parts.iter().find_map(first_local);
+    match &expr.kind {
+        ExprKind::Local(id) => Some(*id),
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Bitcast(a) => first_local(a),
+        ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => first_local(a).or_else(|| first_local(b)),
+        ExprKind::Construct(parts) | ExprKind::And(parts) | ExprKind::Or(parts) => first(parts),
+        ExprKind::Call(call) => first(&call.args),
+        ExprKind::Part { base, .. } => first_local(base),
+        ExprKind::Load { array, .. } | ExprKind::Extent(array, _) | ExprKind::IsSet(array) => first_local(array),
+        ExprKind::Select { condition, then, otherwise } | ExprKind::Conditional { condition, then, otherwise } => {
+            [condition, then, otherwise].into_iter().find_map(|part| first_local(part))
+        }
+        _ => None,
+    }
+}

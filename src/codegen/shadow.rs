@@ -1,0 +1,105 @@
+//! Where are the adjoints? IR chooses each array of adjoints where it uses it: the one the caller gives, or else the one
+//! behind the array itself. Compiled code does that once, before its loop over threads, and then just uses the parameter:
+//!
+//! ```text
+//! if (!adj_x) adj_x = x.gradient();
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::ir::{FuncId, Function, Module, Op, Path, Phase, Step, ValueDef, ValueId};
+
+/// The shadows of each backward entry that has any.
+pub type Shadows = BTreeMap<FuncId, Vec<Shadow>>;
+
+/// An array that a kernel is given: a parameter, or a field of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub param: ValueId,
+    pub path: Path,
+}
+
+/// The array of adjoints in `given` defaults to the one behind `array`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shadow {
+    pub given: Place,
+    pub array: Place,
+}
+
+/// [`extract`] for some kernels of a module.
+pub fn extract_all<'a>(module: &'a Module, kernels: &[FuncId]) -> (Cow<'a, Module>, Shadows) {
+    let (mut changed, mut shadows) = (Cow::Borrowed(module), Shadows::new());
+    for &id in kernels {
+        if let Some((function, found)) = extract(&module.functions[id]) {
+            changed.to_mut().functions[id] = function;
+            shadows.insert(id, found);
+        }
+    }
+    (changed, shadows)
+}
+
+/// Takes the choices of arrays of adjoints out of a backward entry; what remains names the given arrays. None: nothing to
+/// take out.
+pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
+    if function.phase == Phase::Forward {
+        return None;
+    }
+    let mut shadows: Vec<Shadow> = Vec::new();
+    // The value that stands for each choice.
+    let mut replaced: BTreeMap<ValueId, ValueId> = BTreeMap::new();
+    function.walk(function.entry, &mut |_, inst| {
+        let Op::Select { condition, then, otherwise } = inst.op else { return };
+        let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
+        let (Some(&Op::IsSet(tested)), Some(&Op::Gradient(array))) = (op(condition), op(otherwise)) else { return };
+        let (Some(given), Some(array)) = (place(function, then), place(function, array)) else { return };
+        if place(function, tested).as_ref() != Some(&given) {
+            return;
+        }
+        let shadow = Shadow { given, array };
+        if !shadows.contains(&shadow) {
+            shadows.push(shadow);
+        }
+        replaced.extend(inst.results.iter().map(|&result| (result, then)));
+    });
+    // The given array is seen with its default only if every use of it was such a choice.
+    let mut bare: Vec<Place> = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        let is_choice = inst.results.first().is_some_and(|r| replaced.contains_key(r));
+        if !is_choice && !matches!(inst.op, Op::IsSet(_) | Op::Extract(..)) {
+            inst.op.for_each_operand(|operand| bare.extend(place(function, operand)));
+        }
+    });
+    let overlaps =
+        |a: &Place, b: &Place| a.param == b.param && (a.path.starts_with(&b.path) || b.path.starts_with(&a.path));
+    let conflicting = shadows.iter().enumerate().any(|(n, shadow)| {
+        bare.iter().any(|place| overlaps(place, &shadow.given))
+            || shadows[..n].iter().any(|other| other.given == shadow.given)
+    });
+    if shadows.is_empty() || conflicting {
+        return None;
+    }
+    let mut function = function.clone();
+    for inst in function.insts.values_mut() {
+        let is_choice = inst.results.first().is_some_and(|r| replaced.contains_key(r));
+        if !is_choice {
+            inst.op.for_each_operand_mut(|operand| *operand = replaced.get(operand).copied().unwrap_or(*operand));
+        }
+    }
+    Some((function, shadows))
+}
+
+/// The part of a parameter that a value is.
+fn place(function: &Function, value: ValueId) -> Option<Place> {
+    match function.values[value].def {
+        ValueDef::Param(block, _) => (block == function.entry).then(|| Place { param: value, path: Path::new() }),
+        ValueDef::Result(inst, _) => match &function.insts[inst].op {
+            Op::Extract(base, steps) if steps.iter().all(|step| matches!(step, Step::At(_))) => {
+                let mut place = place(function, *base)?;
+                place.path.extend(steps.iter().copied());
+                Some(place)
+            }
+            _ => None,
+        },
+    }
+}

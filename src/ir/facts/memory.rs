@@ -1,0 +1,221 @@
+//! Which memory does an access touch, and which does a function?
+//!
+//! Different array parameters, and different array fields of struct parameters, count as different roots. Whether they
+//! share memory is for who asks to consider: a caller may pass one array twice.
+
+use std::collections::BTreeSet;
+
+use super::super::*;
+
+/// Where an array comes from.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Root {
+    /// A parameter of the function (by number), or a field inside a struct parameter.
+    Param(u32, Vec<u32>),
+    /// The local array that this value names.
+    Local(ValueId),
+    /// The array of adjoints of another.
+    Gradient(Box<Root>),
+    /// Chosen at run time, or read from memory.
+    Unknown,
+}
+
+/// Where an array, or a struct that holds arrays, comes from; views lead to the whole array.
+pub fn root(function: &Function, array: ValueId) -> Root {
+    match function.values[array].def {
+        ValueDef::Param(block, n) if block == function.entry => Root::Param(n, Vec::new()),
+        ValueDef::Param(..) => Root::Unknown,
+        ValueDef::Result(inst, _) => match &function.insts[inst].op {
+            Op::View(inner, _) => root(function, *inner),
+            Op::Gradient(inner) => Root::Gradient(Box::new(root(function, *inner))),
+            Op::LocalArray => Root::Local(array),
+            Op::Extract(whole, path) => match root(function, *whole) {
+                Root::Param(n, mut fields) => {
+                    for step in path {
+                        match step {
+                            Step::At(k) => fields.push(*k),
+                            Step::Dynamic(_) => return Root::Unknown,
+                        }
+                    }
+                    Root::Param(n, fields)
+                }
+                _ => Root::Unknown,
+            },
+            _ => Root::Unknown,
+        },
+    }
+}
+
+/// An element of a root array: through views, with one index per dimension of the root.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub root: Root,
+    /// None: an index into a cut dimension, computed from several values.
+    pub index: Vec<Option<ValueId>>,
+}
+
+/// The element that `array[index]` is.
+pub fn place(function: &Function, array: ValueId, index: &[ValueId]) -> Place {
+    let mut dims = dimensions(function, array);
+    let mut rest = index.iter();
+    let index = dims
+        .drain(..)
+        .map(|dim| match dim {
+            Dimension::Fixed(index) => index,
+            Dimension::Whole => rest.next().copied(),
+            Dimension::Cut => {
+                rest.next();
+                None
+            }
+        })
+        .collect();
+    Place { root: root(function, array), index }
+}
+
+/// What a view leaves of a dimension of its root.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Dimension {
+    Whole,
+    Cut,
+    Fixed(Option<ValueId>),
+}
+
+fn dimensions(function: &Function, array: ValueId) -> Vec<Dimension> {
+    match function.def(array).map(|inst| &inst.op) {
+        Some(Op::View(inner, view)) => {
+            let mut dims = dimensions(function, *inner);
+            let open = dims.iter_mut().filter(|dim| !matches!(dim, Dimension::Fixed(_)));
+            for (dim, index) in open.zip(view) {
+                *dim = match (index, *dim) {
+                    (ViewIndex::At(at), Dimension::Whole) => Dimension::Fixed(Some(*at)),
+                    (ViewIndex::At(_), _) => Dimension::Fixed(None),
+                    (ViewIndex::Range { .. }, _) => Dimension::Cut,
+                };
+            }
+            dims
+        }
+        Some(Op::Gradient(inner)) => dimensions(function, *inner),
+        _ => {
+            let ndim = match function.ty(array) {
+                Type::Array(a) => a.ndim,
+                Type::Local(a) => a.ndim,
+                _ => 0,
+            };
+            vec![Dimension::Whole; usize::from(ndim)]
+        }
+    }
+}
+
+/// What a function does besides giving its results. Roots are in its own terms; its local arrays are left out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Effects {
+    pub loads: BTreeSet<Root>,
+    pub stores: BTreeSet<Root>,
+    pub atomics: BTreeSet<Root>,
+    /// `print` or `assert`.
+    pub reports: bool,
+    /// There is a `while`, which may turn for ever.
+    pub may_hang: bool,
+    /// It asks for the thread's coordinates or the block's size.
+    pub knows_thread: bool,
+}
+
+impl Effects {
+    /// The arrays that it changes.
+    pub fn writes(&self) -> impl Iterator<Item = &Root> {
+        self.stores.union(&self.atomics)
+    }
+
+    pub fn writes_memory(&self) -> bool {
+        self.writes().next().is_some()
+    }
+
+    /// Its results depend on its arguments alone, and giving them is all it does (if it ends).
+    pub fn is_pure(&self) -> bool {
+        self.loads.is_empty() && !self.writes_memory() && !self.reports && !self.knows_thread
+    }
+}
+
+/// The effects of every function, calls included.
+pub fn effects(module: &Module) -> IdVec<FuncId, Effects> {
+    let mut all: IdVec<FuncId, Effects> = module.functions.ids().map(|_| Effects::default()).collect();
+    let mut done: IdVec<FuncId, bool> = module.functions.ids().map(|_| false).collect();
+    for id in module.functions.ids() {
+        find(module, id, &mut all, &mut done);
+    }
+    all
+}
+
+fn find(module: &Module, id: FuncId, all: &mut IdVec<FuncId, Effects>, done: &mut IdVec<FuncId, bool>) {
+    // There is no recursion among functions.
+    if std::mem::replace(&mut done[id], true) {
+        return;
+    }
+    let function = &module.functions[id];
+    let mut calls = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Call(callee, _) = inst.op {
+            calls.push(callee);
+        }
+    });
+    for callee in calls {
+        find(module, callee, all, done);
+    }
+    let mut found = Effects::default();
+    let add = |set: &mut BTreeSet<Root>, root: Root| {
+        if !is_local(&root) {
+            set.insert(root);
+        }
+    };
+    function.walk(function.entry, &mut |_, inst| match &inst.op {
+        Op::Load { array, .. } => add(&mut found.loads, root(function, *array)),
+        Op::Store { array, .. } => add(&mut found.stores, root(function, *array)),
+        Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => add(&mut found.atomics, root(function, *array)),
+        Op::Print { .. } | Op::Assert { .. } => found.reports = true,
+        Op::While { .. } => found.may_hang = true,
+        Op::ThreadIndex(_) | Op::BlockDim => found.knows_thread = true,
+        Op::Call(callee, args) => {
+            let inner = &all[*callee];
+            for (to, from) in [
+                (&mut found.loads, &inner.loads),
+                (&mut found.stores, &inner.stores),
+                (&mut found.atomics, &inner.atomics),
+            ] {
+                from.iter().for_each(|r| add(to, in_caller(function, args, r)));
+            }
+            found.reports |= inner.reports;
+            found.may_hang |= inner.may_hang;
+            found.knows_thread |= inner.knows_thread;
+        }
+        _ => {}
+    });
+    all[id] = found;
+}
+
+fn is_local(root: &Root) -> bool {
+    match root {
+        Root::Local(_) => true,
+        Root::Gradient(inner) => is_local(inner),
+        _ => false,
+    }
+}
+
+/// A root of a callee in terms of the caller, which passes `args`.
+pub fn in_caller(function: &Function, args: &[ValueId], inner: &Root) -> Root {
+    match inner {
+        Root::Param(n, fields) => match args.get(*n as usize).map(|&arg| root(function, arg)) {
+            Some(Root::Param(m, mut outer)) => {
+                outer.extend(fields);
+                Root::Param(m, outer)
+            }
+            Some(other) if fields.is_empty() => other,
+            _ => Root::Unknown,
+        },
+        Root::Gradient(inner) => match in_caller(function, args, inner) {
+            Root::Unknown => Root::Unknown,
+            outer => Root::Gradient(Box::new(outer)),
+        },
+        Root::Local(_) => inner.clone(),
+        Root::Unknown => Root::Unknown,
+    }
+}

@@ -1,0 +1,22 @@
+//! How often does a loop turn?
+
+use crate::ir::{Function, ValueId};
+
+/// The number of turns of a `for` with constant bounds (rule 4).
+pub fn trips(function: &Function, start: ValueId, end: ValueId, step: ValueId) -> Option<u64> {
+    let int = |value: ValueId| function.as_const(value)?.as_int();
+    let (start, end, step) = (int(start)?, int(end)?, int(step)?);
+    let distance = match step {
+        0 => 0,
+        1.. => end - start,
+        _ => start - end,
+    };
+    // Bounds have 64 bits at most, so that 128 hold everything.
+    u64::try_from(if distance <= 0 { 0 } else { (distance + step.abs() - 1) / step.abs() }).ok()
+}
+
+/// The counter of turn `n` (rule 4: it fits in its type where the turn takes place).
+pub fn counter(function: &Function, start: ValueId, step: ValueId, turn: u64) -> Option<i128> {
+    let int = |value: ValueId| function.as_const(value)?.as_int();
+    Some(int(start)? + int(step)? * i128::from(turn))
+}

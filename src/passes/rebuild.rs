@@ -1,0 +1,51 @@
+//! How does a pass take a function apart and put it together again? It takes the instructions out of a block, rewrites
+//! their operands to what earlier values have become, and appends what it wants to keep; blocks, instructions and values
+//! that stay keep their ids, and with them names, spans and notes.
+
+use std::collections::HashMap;
+
+use crate::ir::build::Builder;
+use crate::ir::{BlockId, Function, InstId, Op, ValueId};
+
+/// A function under reconstruction.
+pub(super) struct Rebuild {
+    pub b: Builder,
+    /// What a value of old has become. Definitions come before uses, so entries are final.
+    same: HashMap<ValueId, ValueId>,
+}
+
+impl Rebuild {
+    /// Takes the function's content; [`Rebuild::finish`] brings it back. The entry block is current.
+    pub fn start(function: &mut Function) -> Rebuild {
+        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
+        let entry = function.entry;
+        Rebuild { b: Builder::resume(std::mem::replace(function, placeholder), entry), same: HashMap::new() }
+    }
+
+    pub fn finish(self, function: &mut Function) {
+        *function = self.b.finish();
+    }
+
+    /// The instructions of a block, which is empty then.
+    pub fn take(&mut self, block: BlockId) -> Vec<InstId> {
+        std::mem::take(&mut self.b.function.blocks[block].insts)
+    }
+
+    /// Brings an instruction's operands up to date, makes its span that of new ones, and gives a copy of its operation.
+    pub fn visit(&mut self, id: InstId) -> Op {
+        let same = &self.same;
+        let inst = &mut self.b.function.insts[id];
+        inst.op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
+        self.b.span = inst.span;
+        inst.op.clone()
+    }
+
+    /// Uses `new` (already up to date) for `old` from here on. Its name goes over if there is none yet.
+    pub fn replace(&mut self, old: ValueId, new: ValueId) {
+        self.same.insert(old, new);
+        let function = &mut self.b.function;
+        if function.values[new].name.is_none() && function.as_const(new).is_none() {
+            function.values[new].name = function.values[old].name.clone();
+        }
+    }
+}

@@ -1,0 +1,546 @@
+//! One exit for every region: how does code look without `break`, `continue` and early `return`?
+//!
+//! Afterwards only the entry block ends in `return`, and every other block in `yield`. What left a region in the middle is
+//! then an *outcome* that the region yields, with a payload: the values that the loop carries, or the function's results.
+//!
+//! * Where one branch of an `if` always leaves, the rest of the block moves into the other branch. Nothing is copied.
+//! * Where a branch leaves only sometimes, the `if` also yields its outcome, and the rest of the block stands under an
+//!   `if` on that.
+//! * A loop that a `break` or `return` may end carries the outcome. A `while` stops on it. A `for` becomes such a
+//!   `while`; one with few turns, known in number, stays and skips those that are left, so that it remains countable.
+//!
+//! Outcomes are a bool where there are two, else an int32.
+
+use std::collections::HashMap;
+
+use count::CountEnd;
+use outcome::{Context, Left, Outcome, Outcomes, Slot, find_outcomes};
+
+use super::functions::has_effect;
+use super::loops::trips;
+use super::rebuild::Rebuild;
+use crate::ids::IdVec;
+use crate::ir::{
+    BinaryOp, BlockId, CompareOp, Const, Function, Inst, InstId, Op, Results, UnaryOp, ValueDef, ValueId, Values,
+};
+use crate::types::{BOOL, I32, Scalar, Type};
+
+mod count;
+mod outcome;
+
+/// A `for` with at most this many turns stays one.
+const MAX_SKIPPED_TURNS: u64 = 32;
+
+/// Brings a function into single-exit form; says whether it was not. Without early exits it stays as it is.
+pub fn run(function: &mut Function) -> bool {
+    if is_single_exit(function) {
+        return false;
+    }
+    let mut outcomes: IdVec<BlockId, Outcomes> = function.blocks.ids().map(|_| Outcomes::NONE).collect();
+    find_outcomes(function, function.entry, &mut outcomes);
+    let entry = function.entry;
+    let returned: Vec<Slot> = function.results.iter().map(|r| Slot { ty: r.ty, name: None }).collect();
+    let mut pass = SingleExit { rebuild: Rebuild::start(function), outcomes, joins: HashMap::new(), returned };
+    let outcomes = Outcomes::of(Outcome::Return);
+    let context = Context { outcomes, yields: Outcome::Return, fall: Vec::new(), carried: Vec::new() };
+    let insts = pass.take(entry);
+    let values = pass.region(insts, &context);
+    pass.rebuild.b.effect(Op::Return(values));
+    pass.rebuild.finish(function);
+    true
+}
+
+/// Whether no `break` or `continue` is left, and no `return` but the one at the end.
+pub fn is_single_exit(function: &Function) -> bool {
+    let last = function.blocks[function.entry].insts.last().copied();
+    let mut single = true;
+    function.walk(function.entry, &mut |id, inst| {
+        single &= match inst.op {
+            Op::Break(_) | Op::Continue(_) => false,
+            Op::Return(_) => Some(id) == last,
+            _ => true,
+        };
+    });
+    single
+}
+
+struct SingleExit {
+    rebuild: Rebuild,
+    outcomes: IdVec<BlockId, Outcomes>,
+    /// A `yield` whose region goes on behind its `if`, and the results of that.
+    joins: HashMap<InstId, Results>,
+    returned: Vec<Slot>,
+}
+
+impl SingleExit {
+    /// The instructions of a block, last one first; the block is empty then.
+    fn take(&mut self, block: BlockId) -> Vec<InstId> {
+        let mut insts = self.rebuild.take(block);
+        insts.reverse();
+        insts
+    }
+
+    /// Appends instructions (last one first) to the current block up to the end of the region, but for its terminator,
+    /// whose values it gives.
+    fn region(&mut self, mut insts: Vec<InstId>, context: &Context) -> Values {
+        while let Some(id) = insts.pop() {
+            match self.rebuild.visit(id) {
+                Op::Yield(values) => match self.joins.remove(&id) {
+                    Some(results) => results.iter().zip(values).for_each(|(&r, v)| self.rebuild.replace(r, v)),
+                    None => return self.outcome(context, context.yields, &values),
+                },
+                Op::Continue(values) => return self.outcome(context, Outcome::Continue, &values),
+                Op::Break(values) => return self.outcome(context, Outcome::Break, &values),
+                Op::Return(values) => return self.outcome(context, Outcome::Return, &values),
+                Op::If { then, otherwise, .. } => {
+                    let inner = self.outcomes[then].union(self.outcomes[otherwise]);
+                    if inner == Outcomes::of(Outcome::Fall) {
+                        let fall = self.slots(&self.rebuild.b.function.insts[id].results.clone());
+                        self.plain_blocks(id, &[then, otherwise], &Context { fall, ..Context::falling() });
+                    } else if let Some((leaving, staying)) = self.leaving_branch(then, otherwise) {
+                        return self.rest_in_branch(id, leaving, staying, insts, context);
+                    } else {
+                        let left = self.flagged_if(id, [then, otherwise], inner, context);
+                        return self.guarded_rest(&left, insts, context);
+                    }
+                }
+                Op::For { body, .. } | Op::While { body, .. } => {
+                    if let Some(left) = self.a_loop(id, body) {
+                        return self.guarded_rest(&left, insts, context);
+                    }
+                }
+                _ => self.rebuild.b.append(id),
+            }
+        }
+        // A verified region ends in a terminator; its last `if` may have left nothing to reach.
+        self.outcome(context, context.yields, &[])
+    }
+
+    fn slots(&self, values: &[ValueId]) -> Vec<Slot> {
+        values
+            .iter()
+            .map(|&v| Slot { ty: self.rebuild.b.ty(v), name: self.rebuild.b.function.values[v].name.clone() })
+            .collect()
+    }
+
+    /// Treats blocks without outcomes of their own, and appends the instruction that holds them.
+    fn plain_blocks(&mut self, id: InstId, blocks: &[BlockId], context: &Context) {
+        for &block in blocks {
+            self.filled(block, context);
+        }
+        self.rebuild.b.append(id);
+    }
+
+    /// Treats a block in its place.
+    fn filled(&mut self, block: BlockId, context: &Context) {
+        let insts = self.take(block);
+        self.fill(block, insts, context);
+    }
+
+    fn fill(&mut self, block: BlockId, insts: Vec<InstId>, context: &Context) {
+        let outside = self.rebuild.b.switch_to(block);
+        let span = self.rebuild.b.span;
+        let values = self.region(insts, context);
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(outside);
+        self.rebuild.b.span = span;
+    }
+
+    /// The branch that never falls through, and the other one.
+    fn leaving_branch(&self, then: BlockId, otherwise: BlockId) -> Option<(BlockId, BlockId)> {
+        let leaves = |block: BlockId| !self.outcomes[block].has(Outcome::Fall);
+        if leaves(then) { Some((then, otherwise)) } else { leaves(otherwise).then_some((otherwise, then)) }
+    }
+
+    /// The rest of the region moves into the branch that may reach it.
+    fn rest_in_branch(
+        &mut self,
+        id: InstId,
+        leaving: BlockId,
+        staying: BlockId,
+        mut rest: Vec<InstId>,
+        context: &Context,
+    ) -> Values {
+        let results = std::mem::take(&mut self.rebuild.b.function.insts[id].results);
+        self.filled(leaving, context);
+        let mut insts = self.take(staying);
+        if self.outcomes[staying].has(Outcome::Fall)
+            && let Some(&join) = insts.first()
+        {
+            rest.append(&mut insts);
+            self.joins.insert(join, results);
+            self.fill(staying, rest, context);
+        } else {
+            self.fill(staying, insts, context);
+        }
+        self.add_slots(id, context);
+        self.rebuild.b.append(id);
+        self.rebuild.b.function.insts[id].results.iter().copied().collect()
+    }
+
+    /// Lets an `if` also yield how its branches end.
+    fn flagged_if(&mut self, id: InstId, blocks: [BlockId; 2], outcomes: Outcomes, outer: &Context) -> Left {
+        let fall = self.slots(&self.rebuild.b.function.insts[id].results.clone());
+        let count = fall.len();
+        let context = Context { outcomes, yields: Outcome::Fall, fall, carried: outer.carried.clone() };
+        for block in blocks {
+            self.filled(block, &context);
+        }
+        let slots = context.slots(&self.returned).split_off(count);
+        for slot in slots {
+            self.add_result(id, &slot);
+        }
+        self.rebuild.b.append(id);
+        let results = self.rebuild.b.function.insts[id].results.clone();
+        context.left(&results)
+    }
+
+    /// The rest of the region, which is not reached when a part of it has left; `left` says when.
+    fn guarded_rest(&mut self, left: &Left, rest: Vec<InstId>, context: &Context) -> Values {
+        let condition = self.not_lowest(left.outcomes, left.flag);
+        let (then, otherwise) = (self.rebuild.b.new_block(&[]), self.rebuild.b.new_block(&[]));
+        let span = self.rebuild.b.span;
+        let outside = self.rebuild.b.switch_to(then);
+        let values = self.forward(left, context);
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(outside);
+        self.fill(otherwise, rest, context);
+        self.rebuild.b.span = span;
+        self.rebuild.b.effect(Op::If { condition, then, otherwise });
+        let id = *self.rebuild.b.function.blocks[outside].insts.last().expect("it was just appended");
+        self.add_slots(id, context);
+        self.rebuild.b.function.insts[id].results.iter().copied().collect()
+    }
+
+    /// Whether an outcome is another than the first of the set: for an `if` falling through, for a loop going on.
+    fn not_lowest(&mut self, outcomes: Outcomes, flag: Option<ValueId>) -> ValueId {
+        let lowest = outcomes.iter().next().unwrap_or(Outcome::Fall);
+        match flag {
+            Some(flag) if self.rebuild.b.ty(flag) == BOOL => flag,
+            Some(flag) => {
+                let code = self.rebuild.b.int(Scalar::I32, lowest as i128);
+                self.rebuild.b.compare(CompareOp::Ne, flag, code)
+            }
+            None => self.rebuild.b.constant(Const::bool(false)),
+        }
+    }
+
+    /// A run-time outcome of an inner region (not the lowest of its set), as the values of the outer one.
+    fn forward(&mut self, left: &Left, context: &Context) -> Values {
+        let mut others = left.outcomes.iter().skip(1);
+        let (first, second) = (others.next(), others.next());
+        match (first, second, left.flag) {
+            (Some(outcome), None, _) | (Some(outcome), _, None) => {
+                let payload = if outcome == Outcome::Return { &left.returned } else { &left.carried };
+                self.outcome(context, outcome, payload)
+            }
+            (_, _, Some(flag)) => {
+                let flag = match context.outcomes.flag() {
+                    Some(BOOL) => {
+                        let last = context.outcomes.iter().next_back().unwrap_or(Outcome::Return);
+                        let code = self.rebuild.b.int(Scalar::I32, last as i128);
+                        Some(self.rebuild.b.compare(CompareOp::Eq, flag, code))
+                    }
+                    Some(_) => Some(flag),
+                    None => None,
+                };
+                self.pack(context, &[], flag, &left.carried, &left.returned)
+            }
+            (None, ..) => self.pack(context, &[], None, &[], &[]),
+        }
+    }
+
+    /// The values of a region that ends in a known way.
+    fn outcome(&mut self, context: &Context, outcome: Outcome, values: &[ValueId]) -> Values {
+        let flag = context.outcomes.flag().map(|ty| {
+            if ty == BOOL {
+                let last = context.outcomes.iter().next_back();
+                self.rebuild.b.constant(Const::bool(last == Some(outcome)))
+            } else {
+                self.rebuild.b.int(Scalar::I32, outcome as i128)
+            }
+        });
+        match outcome {
+            Outcome::Fall => self.pack(context, values, flag, &[], &[]),
+            Outcome::Continue | Outcome::Break => self.pack(context, &[], flag, values, &[]),
+            Outcome::Return => self.pack(context, &[], flag, &[], values),
+        }
+    }
+
+    /// Puts values in the order of the context's slots; those not given are zero, since nothing reads them.
+    fn pack(
+        &mut self,
+        context: &Context,
+        fall: &[ValueId],
+        flag: Option<ValueId>,
+        carried: &[ValueId],
+        returned: &[ValueId],
+    ) -> Values {
+        let mut values = Values::new();
+        let mut put = |pass: &mut Self, slots: &[Slot], given: &[ValueId], wanted: bool| {
+            if wanted {
+                for (n, slot) in slots.iter().enumerate() {
+                    let value = given.get(n).copied();
+                    values.push(value.unwrap_or_else(|| pass.rebuild.b.zero(slot.ty)));
+                }
+            }
+        };
+        let outcomes = context.outcomes;
+        put(self, &context.fall, fall, outcomes.has(Outcome::Fall));
+        if let Some(ty) = outcomes.flag() {
+            put(self, &[Slot { ty, name: None }], flag.as_slice(), true);
+        }
+        put(self, &context.carried, carried, outcomes.leaves_turn());
+        let slots = self.returned.clone();
+        put(self, &slots, returned, outcomes.has(Outcome::Return));
+        values
+    }
+
+    fn add_result(&mut self, id: InstId, slot: &Slot) {
+        let value = self.rebuild.b.add_result(id, slot.ty);
+        self.rebuild.b.function.values[value].name = slot.name.clone();
+    }
+
+    /// Makes the context's slots the results of an instruction that has none.
+    fn add_slots(&mut self, id: InstId, context: &Context) {
+        for slot in context.slots(&self.returned) {
+            self.add_result(id, &slot);
+        }
+    }
+
+    /// Treats a loop; gives its outcome if that may be a `return`.
+    fn a_loop(&mut self, id: InstId, body: BlockId) -> Option<Left> {
+        let inst = self.rebuild.b.function.insts[id].clone();
+        if let Op::While { condition, .. } = inst.op {
+            let holds = vec![Slot { ty: BOOL, name: None }];
+            self.filled(condition, &Context { fall: holds, ..Context::falling() });
+        }
+        let first = usize::from(matches!(inst.op, Op::For { .. }));
+        let params = self.rebuild.b.params(body)[first..].to_vec();
+        let outcomes = self.outcomes[body].without(Outcome::Fall).with(Outcome::Continue);
+        let context = Context { outcomes, yields: Outcome::Continue, fall: Vec::new(), carried: self.slots(&params) };
+        if outcomes == Outcomes::of(Outcome::Continue) {
+            self.plain_blocks(id, &[body], &context);
+            return None;
+        }
+        let returns = if outcomes.has(Outcome::Return) { self.returned.clone() } else { Vec::new() };
+        let left = match inst.op {
+            Op::For { start, end, step, .. }
+                if trips(&self.rebuild.b.function, start, end, step).is_some_and(|n| n <= MAX_SKIPPED_TURNS) =>
+            {
+                self.skipping_for(id, body, &context, &returns)
+            }
+            Op::For { start, end, step, .. } => {
+                let end = CountEnd::new(&mut self.rebuild.b, end, step);
+                let condition = self.rebuild.b.new_block(&[]);
+                self.counting_while(id, start, end, condition, body, &context, &returns)
+            }
+            _ => self.stopping_while(id, &inst, body, &context, &returns),
+        };
+        outcomes.has(Outcome::Return).then(|| self.only_return(left))
+    }
+
+    /// Behind a loop, `break` is as good as its last turn.
+    fn only_return(&mut self, left: Left) -> Left {
+        let flag = match left.flag {
+            Some(flag) if self.rebuild.b.ty(flag) != BOOL => {
+                let code = self.rebuild.b.int(Scalar::I32, Outcome::Return as i128);
+                Some(self.rebuild.b.compare(CompareOp::Eq, flag, code))
+            }
+            flag => flag,
+        };
+        let outcomes = Outcomes::of(Outcome::Fall).with(Outcome::Return);
+        Left { outcomes, flag, carried: Values::new(), returned: left.returned }
+    }
+
+    /// The slots that a loop carries in addition: its outcome and the results of the function.
+    fn added(outcomes: Outcomes, returns: &[Slot]) -> Vec<Slot> {
+        let flag = outcomes.flag().map(|ty| Slot { ty, name: Some("leave".to_string()) });
+        flag.into_iter().chain(returns.iter().cloned()).collect()
+    }
+
+    /// The start of those: no turn has left yet.
+    fn added_init(&mut self, context: &Context, returns: &[Slot]) -> Values {
+        let mut values = Values::new();
+        values.push(match context.outcomes.flag() {
+            Some(I32) => self.rebuild.b.int(Scalar::I32, Outcome::Continue as i128),
+            _ => self.rebuild.b.constant(Const::bool(false)),
+        });
+        values.extend(returns.iter().map(|slot| self.rebuild.b.zero(slot.ty)));
+        values
+    }
+
+    fn add_params(&mut self, block: BlockId, slots: &[Slot]) -> Values {
+        let mut params = Values::new();
+        for slot in slots {
+            let param = self.rebuild.b.add_param(block, slot.ty);
+            self.rebuild.b.function.values[param].name = slot.name.clone();
+            params.push(param);
+        }
+        params
+    }
+
+    /// The values of a turn in the order in which the loop carries them.
+    fn in_loop_order(context: &Context, values: &[ValueId]) -> Values {
+        // The turn's slots are flag, carried, returned; the loop's carried, flag, returned.
+        let count = context.carried.len();
+        let (flag, rest) = values.split_at(1);
+        rest[..count].iter().chain(flag).chain(&rest[count..]).copied().collect()
+    }
+
+    /// The results of a loop, of which `first` belong to something else, as an outcome.
+    fn loop_left(&self, id: InstId, context: &Context, first: usize) -> Left {
+        let results = &self.rebuild.b.function.insts[id].results[first..];
+        let (carried, added) = results.split_at(context.carried.len());
+        Left {
+            outcomes: context.outcomes,
+            flag: added.first().copied(),
+            carried: Values::from_slice(carried),
+            returned: Values::from_slice(added.get(1..).unwrap_or(&[])),
+        }
+    }
+
+    /// `for` whose turns do nothing once one has left.
+    fn skipping_for(&mut self, id: InstId, body: BlockId, context: &Context, returns: &[Slot]) -> Left {
+        let slots = Self::added(context.outcomes, returns);
+        let added = self.added_init(context, returns);
+        if let Op::For { init, .. } = &mut self.rebuild.b.function.insts[id].op {
+            init.extend(added);
+        }
+        let insts = self.take(body);
+        self.add_params(body, &slots);
+        slots.iter().for_each(|slot| self.add_result(id, slot));
+        let before: Values = Values::from_slice(&self.rebuild.b.params(body)[1..]);
+        let outside = self.rebuild.b.switch_to(body);
+        let span = self.rebuild.b.span;
+        let condition = self.not_lowest(context.outcomes, before.get(context.carried.len()).copied());
+        let (then, otherwise) = (self.rebuild.b.new_block(&[]), self.rebuild.b.new_block(&[]));
+        self.rebuild.b.switch_to(then);
+        self.rebuild.b.yield_(&before);
+        self.rebuild.b.switch_to(otherwise);
+        let values = self.region(insts, context);
+        let values = Self::in_loop_order(context, &values);
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(body);
+        self.rebuild.b.span = span;
+        let types: Vec<Type> = before.iter().map(|&v| self.rebuild.b.ty(v)).collect();
+        let results = self.rebuild.b.push(Op::If { condition, then, otherwise }, &types);
+        for (&result, &param) in results.iter().zip(&before) {
+            self.rebuild.b.function.values[result].name = self.rebuild.b.function.values[param].name.clone();
+        }
+        self.rebuild.b.yield_(&results);
+        self.rebuild.b.switch_to(outside);
+        self.rebuild.b.append(id);
+        self.loop_left(id, context, 0)
+    }
+
+    /// `while` whose condition also asks whether a turn has left.
+    fn stopping_while(&mut self, id: InstId, inst: &Inst, body: BlockId, context: &Context, returns: &[Slot]) -> Left {
+        let Op::While { condition, .. } = inst.op else { unreachable!("called for `while` alone") };
+        let slots = Self::added(context.outcomes, returns);
+        let added = self.added_init(context, returns);
+        if let Op::While { init, .. } = &mut self.rebuild.b.function.insts[id].op {
+            init.extend(added);
+        }
+        slots.iter().for_each(|slot| self.add_result(id, slot));
+        let flag = self.add_params(condition, &slots).first().copied();
+        self.add_params(body, &slots);
+        self.stop_on(condition, context.outcomes, flag);
+        let insts = self.take(body);
+        let outside = self.rebuild.b.switch_to(body);
+        let values = self.region(insts, context);
+        let values = Self::in_loop_order(context, &values);
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(outside);
+        self.rebuild.b.append(id);
+        self.loop_left(id, context, 0)
+    }
+
+    /// Makes a condition block false where the outcome is not to go on. Its code is not run then, unless it is harmless.
+    fn stop_on(&mut self, condition: BlockId, outcomes: Outcomes, flag: Option<ValueId>) {
+        let mut insts = self.take(condition);
+        let function = &self.rebuild.b.function;
+        let harmless = insts.iter().all(|&id| {
+            let op = &function.insts[id].op;
+            !has_effect(op) && op.blocks().is_empty() && !matches!(op, Op::Call(..) | Op::Load { .. })
+        });
+        let outside = self.rebuild.b.switch_to(condition);
+        let left = self.not_lowest(outcomes, flag);
+        let going = self.rebuild.b.unary(UnaryOp::Not, left);
+        let holds = if harmless {
+            let last = insts.remove(0);
+            insts.into_iter().rev().for_each(|inst| self.rebuild.b.append(inst));
+            let holds = match &self.rebuild.b.function.insts[last].op {
+                Op::Yield(values) => values.first().copied(),
+                _ => None,
+            };
+            match holds {
+                Some(holds) => self.rebuild.b.binary(BinaryOp::And, going, holds),
+                None => going,
+            }
+        } else {
+            let (then, otherwise) = (self.rebuild.b.new_block(&[]), self.rebuild.b.new_block(&[]));
+            insts.reverse();
+            self.rebuild.b.function.blocks[then].insts = insts;
+            self.rebuild.b.switch_to(otherwise);
+            let no = self.rebuild.b.constant(Const::bool(false));
+            self.rebuild.b.yield_(&[no]);
+            self.rebuild.b.switch_to(condition);
+            self.rebuild.b.one(Op::If { condition: going, then, otherwise }, BOOL)
+        };
+        self.rebuild.b.yield_(&[holds]);
+        self.rebuild.b.switch_to(outside);
+    }
+
+    /// `for` as a `while` that carries the counter first.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one loop")]
+    fn counting_while(
+        &mut self,
+        id: InstId,
+        start: ValueId,
+        end: CountEnd,
+        condition: BlockId,
+        body: BlockId,
+        context: &Context,
+        returns: &[Slot],
+    ) -> Left {
+        let slots = Self::added(context.outcomes, returns);
+        let added = self.added_init(context, returns);
+        let Op::For { init, .. } = self.rebuild.b.function.insts[id].op.clone() else {
+            unreachable!("called for `for` alone")
+        };
+        let init = std::iter::once(start).chain(init).chain(added).collect();
+        self.rebuild.b.function.insts[id].op = Op::While { init, condition, body };
+        let counter = self.rebuild.b.params(body)[0];
+        // The counter stands first among the results too, so that the others move.
+        let results = std::mem::take(&mut self.rebuild.b.function.insts[id].results);
+        self.rebuild.b.add_result(id, self.rebuild.b.ty(counter));
+        for (n, &result) in results.iter().enumerate() {
+            self.rebuild.b.function.values[result].def = ValueDef::Result(id, n as u32 + 1);
+        }
+        self.rebuild.b.function.insts[id].results.extend(results);
+        slots.iter().for_each(|slot| self.add_result(id, slot));
+        let before = self.slots(&self.rebuild.b.params(body).to_vec());
+        self.add_params(body, &slots);
+        let params = self.add_params(condition, &before);
+        let flag = self.add_params(condition, &slots).first().copied();
+        let outside = self.rebuild.b.switch_to(condition);
+        let inside = end.not_reached(&mut self.rebuild.b, params[0]);
+        self.rebuild.b.yield_(&[inside]);
+        self.stop_on(condition, context.outcomes, flag);
+        let insts = self.take(body);
+        self.rebuild.b.switch_to(body);
+        let span = self.rebuild.b.span;
+        let values = self.region(insts, context);
+        self.rebuild.b.span = span;
+        let next = end.next(&mut self.rebuild.b, counter);
+        let values = std::iter::once(next).chain(Self::in_loop_order(context, &values)).collect();
+        self.rebuild.b.effect(Op::Yield(values));
+        self.rebuild.b.switch_to(outside);
+        self.rebuild.b.append(id);
+        self.loop_left(id, context, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

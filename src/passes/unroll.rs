@@ -1,0 +1,90 @@
+//! Straight code for short loops: a `for` with constant bounds becomes one copy of its body per turn.
+//!
+//! Inner loops go first, so that the size of a body is that of its unrolled code. Bounds that become constant only through
+//! unrolling (`for j in range(i)`) show after a round of [`super::simplify`]. A body with `break` or `continue` stays.
+
+use super::copy::Copier;
+use super::loops::{counter, trips};
+use super::rebuild::Rebuild;
+use crate::ir::{BlockId, Function, InstId, Op, Values};
+
+/// Unrolls each `for` whose number of turns is known and for which `wanted(turns, instructions of the body)` holds. Says
+/// whether there were any.
+pub fn run(function: &mut Function, wanted: &dyn Fn(u64, usize) -> bool) -> bool {
+    let entry = function.entry;
+    let mut unroll = Unroll { rebuild: Rebuild::start(function), wanted, changed: false };
+    unroll.block(entry);
+    unroll.rebuild.finish(function);
+    unroll.changed
+}
+
+struct Unroll<'a> {
+    rebuild: Rebuild,
+    wanted: &'a dyn Fn(u64, usize) -> bool,
+    changed: bool,
+}
+
+impl Unroll<'_> {
+    fn block(&mut self, block: BlockId) {
+        let outside = self.rebuild.b.switch_to(block);
+        for id in self.rebuild.take(block) {
+            let op = self.rebuild.visit(id);
+            for nested in op.blocks() {
+                self.block(nested);
+            }
+            match self.wanted_turns(&op) {
+                Some(turns) => self.turns(id, &op, turns),
+                None => self.rebuild.b.append(id),
+            }
+        }
+        self.rebuild.b.switch_to(outside);
+    }
+
+    fn wanted_turns(&self, op: &Op) -> Option<u64> {
+        let function = &self.rebuild.b.function;
+        let Op::For { start, end, step, body, .. } = *op else { return None };
+        let turns = trips(function, start, end, step)?;
+        let mut size = 0;
+        function.walk(body, &mut |_, _| size += 1);
+        ((self.wanted)(turns, size) && !leaves(function, body)).then_some(turns)
+    }
+
+    fn turns(&mut self, id: InstId, op: &Op, turns: u64) {
+        let Op::For { start, step, init, body, .. } = op else { unreachable!("only `for` has wanted turns") };
+        let span = self.rebuild.b.span;
+        let results = self.rebuild.b.function.insts[id].results.clone();
+        let params = self.rebuild.b.params(*body).to_vec();
+        let mut values: Values = init.clone();
+        for turn in 0..turns {
+            let b = &mut self.rebuild.b;
+            b.span = span;
+            let (Some(i), Some(scalar)) = (counter(&b.function, *start, *step, turn), b.ty(*start).as_scalar()) else {
+                unreachable!("the bounds are integer constants")
+            };
+            let mut copier = Copier::within();
+            copier.map(params[0], b.int(scalar, i));
+            params[1..].iter().zip(&values).for_each(|(&param, &value)| copier.map(param, value));
+            if let Op::Yield(next) = copier.insts(b, *body) {
+                values = next;
+            }
+        }
+        results.iter().zip(&values).for_each(|(&result, &value)| self.rebuild.replace(result, value));
+        self.changed = true;
+    }
+}
+
+/// Whether a `break` or `continue` in a loop's body belongs to that loop, or the body does not end in `yield`.
+fn leaves(function: &Function, body: BlockId) -> bool {
+    fn inside(function: &Function, block: BlockId) -> bool {
+        function.blocks[block].insts.iter().any(|&id| match &function.insts[id].op {
+            Op::Break(_) | Op::Continue(_) => true,
+            Op::If { then, otherwise, .. } => inside(function, *then) || inside(function, *otherwise),
+            _ => false,
+        })
+    }
+    let yields = function.terminator(body).is_some_and(|inst| matches!(inst.op, Op::Yield(_)));
+    !yields || inside(function, body)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! In what order do the entries of a gradient run, and what do they share?
+//!
+//! A gradient run is the forward entry, then the backward entry on the same arrays. Where the backward entry needs values
+//! that the launch overwrites, the augmented entry stands for the forward one and records them. What the compiler could
+//! not bound is measured: logs by an augmented run without room on arrays that are put back afterwards; the state of loops
+//! by the backward entry itself, which is run again with enough room on the gradients as they were.
+
+use super::args::Arguments;
+use super::device::{Report, Trap};
+use super::tape::{Taped, bytes_per_slot, most_slots, too_large};
+use super::{Result, fail};
+use crate::diag::{Code, Level};
+use crate::ir::{FuncId, Function, Module, Op, Phase, TapeBuffer, TapeRole};
+use crate::types::Type;
+
+use super::session::Program;
+
+/// Slots of state that a thread gets at first where the compiler knows no bound.
+const FIRST_SLOTS: u32 = 64;
+
+/// The entries of a kernel besides its forward one.
+#[derive(Clone, Copy, Debug)]
+pub struct Entries {
+    pub augmented: Option<FuncId>,
+    pub backward: FuncId,
+}
+
+/// Finds the entries of the kernel `forward`.
+pub fn entries(program: &Program, forward: FuncId) -> Result<Entries> {
+    let module = &program.module;
+    let kernel = &module.functions[forward];
+    let find = |phase: Phase| {
+        module.kernels().find(|(_, f)| f.phase == phase && f.source_name == kernel.source_name).map(|(id, _)| id)
+    };
+    match find(Phase::Backward) {
+        Some(backward) => Ok(Entries { augmented: find(Phase::Augmented), backward }),
+        None => {
+            let refused =
+                program.diagnostics.iter().find(|d| d.level == Level::Error && d.code.name().starts_with("E06"));
+            let mut error = match refused {
+                Some(reason) => reason.clone(),
+                None => *fail(Code::E1103, format!("kernel `{}` has no backward entry", kernel.source_name)),
+            };
+            if refused.is_none() {
+                error.notes.push("it is switched off with `enable_backward=False`".to_string());
+            }
+            Err(Box::new(error))
+        }
+    }
+}
+
+/// Runs one entry with an argument struct of its own.
+pub type RunEntry<'a> = dyn FnMut(FuncId, *const std::ffi::c_void) -> Result<Report> + 'a;
+
+/// Runs the backward entry alone, on arrays as the forward run left them.
+pub fn backward(
+    program: &Program,
+    forward: FuncId,
+    arguments: &mut Arguments,
+    threads: u64,
+    run: &mut RunEntry,
+) -> Result<Report> {
+    let entries = entries(program, forward)?;
+    if entries.augmented.is_some() {
+        let name = &program.module.functions[forward].source_name;
+        let message = format!(
+            "the backward entry of kernel `{name}` needs values that the forward launch overwrites, and this launch runs it alone"
+        );
+        let mut error = fail(Code::E1105, message);
+        error.help = Some("use the direction `gradient`, which runs both".to_string());
+        return Err(error);
+    }
+    reverse(&program.module, forward, entries.backward, arguments, threads, Vec::new(), run)
+}
+
+/// Runs forward, then backward. The report has what the forward run printed, and the first error.
+pub fn gradient(
+    program: &Program,
+    forward: FuncId,
+    arguments: &mut Arguments,
+    threads: u64,
+    run: &mut RunEntry,
+) -> Result<Report> {
+    let module = &program.module;
+    let entries = entries(program, forward)?;
+    let (mut report, logs) = match entries.augmented {
+        None => (run(forward, arguments.block())?, Vec::new()),
+        Some(augmented) => {
+            let entry = &module.functions[augmented];
+            let open = entry.tape.iter().any(|t| t.role == TapeRole::Log && t.slots.is_none());
+            let mut slots = 0;
+            if open {
+                let before = arguments.snapshot();
+                let taped = Taped::new(arguments, entry, &module.structs, |_| 0, threads, &[])?;
+                run(augmented, taped.address())?;
+                slots = taped.needed();
+                arguments.restore(&before);
+                if slots > most_slots(entry, TapeRole::Log, threads) {
+                    return Err(too_large(entry, slots, threads, bytes_per_slot(entry, TapeRole::Log)));
+                }
+            }
+            let capacity = |tape: &TapeBuffer| tape.slots.unwrap_or(slots);
+            let taped = Taped::new(arguments, entry, &module.structs, capacity, threads, &[])?;
+            let report = run(augmented, taped.address())?;
+            if open && taped.needed() > slots {
+                // Only a race can make the second run need more than the first.
+                let message = format!(
+                    "the launch of kernel `{}` needs {} slots for the values that it overwrites, {slots} when it was measured: its threads race",
+                    entry.source_name,
+                    taped.needed()
+                );
+                return Err(fail(Code::E1106, message));
+            }
+            (report, taped.tapes)
+        }
+    };
+    if report.trap.is_none() {
+        let trap: Option<Trap> = reverse(module, forward, entries.backward, arguments, threads, logs, run)?.trap;
+        report.trap = trap;
+    }
+    Ok(report)
+}
+
+/// Runs the backward entry with as much state as it turns out to need.
+fn reverse(
+    module: &Module,
+    forward: FuncId,
+    backward: FuncId,
+    arguments: &mut Arguments,
+    threads: u64,
+    logs: Vec<super::tape::Tape>,
+    run: &mut RunEntry,
+) -> Result<Report> {
+    let entry = &module.functions[backward];
+    let logs: Vec<_> = logs.into_iter().filter(|tape| !tape.is_counter()).collect();
+    let open = entry.tape.iter().any(|t| t.role == TapeRole::State && t.slots.is_none());
+    let most = most_slots(entry, TapeRole::State, threads);
+    let kept = kept_gradients(&module.functions[forward], arguments)?;
+    let before = (open || !kept.is_empty()).then(|| arguments.snapshot());
+    let mut slots = FIRST_SLOTS.min(most);
+    loop {
+        let capacity = |tape: &TapeBuffer| tape.slots.unwrap_or(slots);
+        let taped = Taped::new(arguments, entry, &module.structs, capacity, threads, &logs)?;
+        let report = run(backward, taped.address())?;
+        let needed = taped.needed();
+        if open && needed > slots {
+            if needed > most {
+                return Err(too_large(entry, needed, threads, bytes_per_slot(entry, TapeRole::State)));
+            }
+            before.iter().for_each(|before| arguments.restore(before));
+            slots = needed;
+            continue;
+        }
+        for array in kept {
+            before.iter().for_each(|before| arguments.restore_grad(array, before));
+        }
+        return Ok(report);
+    }
+}
+
+/// The arrays whose gradients a store does not clear, and that the kernel stores to and never reads: their gradients
+/// stay as they are. The backward entry clears always, so one that the kernel reads too is refused.
+fn kept_gradients(kernel: &Function, arguments: &Arguments) -> Result<Vec<usize>> {
+    let mut kept = Vec::new();
+    for (n, array) in arguments.arrays.iter().enumerate() {
+        if !array.retain_grad && !array.grad.as_ref().is_some_and(|g| g.external) {
+            continue;
+        }
+        let (mut stored, mut used) = (false, false);
+        let param = kernel.params().iter().find(|&&p| kernel.values[p].name.as_deref() == Some(array.key.as_str()));
+        match param {
+            Some(&param) if matches!(kernel.ty(param), Type::Array(_)) => {
+                kernel.walk(kernel.entry, &mut |_, inst| match inst.op {
+                    Op::Store { array, .. } if array == param => stored = true,
+                    Op::Extent(..) | Op::IsSet(_) | Op::Address(_) => {}
+                    _ => inst.op.for_each_operand(|v| used |= v == param),
+                });
+            }
+            // Inside a struct: not followed.
+            _ => (stored, used) = (true, true),
+        }
+        match (stored, used) {
+            (false, _) => {}
+            (true, false) => kept.push(n),
+            (true, true) => {
+                let message = format!(
+                    "`{}` keeps its gradient through stores (`retain_grad` or `grad_external`), and the kernel reads it too: kc has no such entry",
+                    array.key
+                );
+                return Err(fail(Code::E1103, message));
+            }
+        }
+    }
+    Ok(kept)
+}

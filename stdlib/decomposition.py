@@ -1,0 +1,372 @@
+# Decompositions of 2x2 and 3x3 matrices: singular values, QR, symmetric eigenvalues. float16 and bfloat16 compute in
+# float32 and round once.
+#
+# Kinks: where two singular values or two eigenvalues are equal, their vectors are free to turn, and no gradient is passed
+# through that turn. Gradients of the values themselves are passed there as everywhere.
+
+
+@func
+def _wide(a: Mat[R, C, float32]) -> Mat[R, C, float32]:
+    """`a` in the type that decompositions compute in."""
+    return a
+
+
+@func
+def _wide(a: Mat[R, C, float64]) -> Mat[R, C, float64]:
+    return a
+
+
+@func
+def _wide(a: Mat[R, C, Float]) -> Mat[R, C, float32]:
+    return Mat[R, C, float32](a)
+
+
+@func
+def _wide(a: Vec[N, float32]) -> Vec[N, float32]:
+    return a
+
+
+@func
+def _wide(a: Vec[N, float64]) -> Vec[N, float64]:
+    return a
+
+
+@func
+def _wide(a: Vec[N, Float]) -> Vec[N, float32]:
+    return Vec[N, float32](a)
+
+
+@func
+def _ratio(a: Float, b: Float) -> Float:
+    """`a / b`; 0 if `b` is 0."""
+    return where(b == Float(0.0), Float(0.0), a / b)
+
+
+# ---- QR -----------------------------------------------------------------------------------------------------------------
+
+
+@func
+def qr3(A: Mat[3, 3, Float]):
+    """QR decomposition: a rotation `Q` and an upper triangular `R` with `A = Q * R`.
+
+    The first two diagonal elements of `R` are not negative; the third has the sign of the determinant of `A`.
+    Where one of the first two is 0, no gradient is passed through the turn it leaves open.
+
+    ```python
+    Q, R = wp.qr3(wp.mat33(0.0, -2.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 3.0))
+    wp.expect_near(R, wp.diag(wp.vec3(1.0, 2.0, 3.0)))
+    ```
+    """
+    Q, R = _qr3(_wide(A))
+    return Mat[3, 3, Float](Q), Mat[3, 3, Float](R)
+
+
+@func
+def qr3(A: Mat[3, 3, Float], Q: ref[Mat[3, 3, Float]], R: ref[Mat[3, 3, Float]]):
+    """Sets `Q` and `R` to the QR decomposition of `A`."""
+    Q, R = qr3(A)
+
+
+@func
+def _qr3(A: Mat[3, 3, Float]):
+    """By Givens rotations (Golub and Van Loan, Matrix Computations, section 5.2)."""
+    r = A
+    t = diag(Vec[3, Float](Float(1.0), Float(1.0), Float(1.0)))
+    for i in range(2):
+        for j in range(i + 1, 3):
+            length = sqrt(r[i, i] * r[i, i] + r[j, i] * r[j, i])
+            c = Float(1.0)
+            s = Float(0.0)
+            if length > Float(0.0):
+                c = r[i, i] / length
+                s = r[j, i] / length
+            upper = r[i] * c + r[j] * s
+            r[j] = r[j] * c - r[i] * s
+            r[i] = upper
+            r[j, i] = Float(0.0)
+            upper = t[i] * c + t[j] * s
+            t[j] = t[j] * c - t[i] * s
+            t[i] = upper
+    return transpose(t), r
+
+
+@func_grad(qr3)
+def _(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 3, Float]):
+    Q, R = _qr3(_wide(A))
+    adjoint[A] += Mat[3, 3, Float](_qr_adjoint(Q, R, _wide(adj_Q), _wide(adj_R)))
+
+
+@func
+def _qr_adjoint(
+    Q: Mat[3, 3, Float], R: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 3, Float]
+) -> Mat[3, 3, Float]:
+    """With dQ = Q W and W skew, transpose(Q) dA = W R + dR: the part below the diagonal gives W, the rest dR."""
+    x = adj_R
+    for i in range(3):
+        for j in range(i):
+            x[i, j] = Float(0.0)
+    w = transpose(Q) * adj_Q - x * transpose(R)
+    w -= transpose(w)
+    x[1, 0] = _ratio(w[1, 0], R[0, 0])
+    x[2, 1] = _ratio(w[2, 1], R[1, 1])
+    x[2, 0] = _ratio(w[2, 0] - x[2, 1] * R[0, 1], R[0, 0])
+    return Q * x
+
+
+# ---- Symmetric eigenvalues ----------------------------------------------------------------------------------------------
+
+
+@func
+def eig3(A: Mat[3, 3, Float]):
+    """Eigenvalue decomposition of a symmetric matrix: a rotation `Q` with the eigenvectors in its columns, and the
+    eigenvalues `d`, so that `A = Q * diag(d) * transpose(Q)`.
+
+    The eigenvalues come in no particular order. Of a matrix that is not symmetric, the symmetric part is taken.
+
+    ```python
+    Q, d = wp.eig3(wp.diag(wp.vec3(3.0, 1.0, 2.0)))
+    wp.expect_near(d, wp.vec3(3.0, 1.0, 2.0))
+    ```
+    """
+    Q, d = _eig3(_wide(A))
+    return Mat[3, 3, Float](Q), Vec[3, Float](d)
+
+
+@func
+def eig3(A: Mat[3, 3, Float], Q: ref[Mat[3, 3, Float]], d: ref[Vec[3, Float]]):
+    """Sets `Q` to eigenvectors (in columns) and `d` to eigenvalues of the symmetric matrix `A`."""
+    Q, d = eig3(A)
+
+
+@func
+def _eig3(A: Mat[3, 3, Float]):
+    s = (A + transpose(A)) * Float(0.5)
+    Q = quat_to_matrix(_jacobi(s))
+    return Q, get_diag(transpose(Q) * s * Q)
+
+
+@func_grad(eig3)
+def _(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3, Float]):
+    Q, d = _eig3(_wide(A))
+    adjoint[A] += Mat[3, 3, Float](_eig_adjoint(Q, d, _wide(adj_Q), _wide(adj_d)))
+
+
+@func
+def _eig_adjoint(
+    Q: Mat[3, 3, Float], d: Vec[3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3, Float]
+) -> Mat[3, 3, Float]:
+    """M. Giles, Collected matrix derivative results, Oxford 2008, section 3.1; the symmetric part."""
+    w = transpose(Q) * adj_Q
+    m = diag(adj_d)
+    for i in range(3):
+        for j in range(i):
+            m[i, j] = Float(0.5) * _ratio(w[i, j] - w[j, i], d[j] - d[i])
+            m[j, i] = m[i, j]
+    return Q * m * transpose(Q)
+
+
+@func
+def _sweeps(a: Mat[3, 3, float32]) -> int32:
+    """Sweeps after which `_jacobi` has nearly always converged; two more take only the rotations that matter."""
+    return 4
+
+
+@func
+def _sweeps(a: Mat[3, 3, float64]) -> int32:
+    return 8
+
+
+@func
+def _jacobi(a: Mat[3, 3, Float]) -> Quat[Float]:
+    """The rotation to eigenvectors of the symmetric `a`: cyclic Jacobi with approximate angles, taken together as a
+    quaternion (A. McAdams et al., Computing the singular value decomposition of 3x3 matrices with minimal branching,
+    University of Wisconsin technical report 1690, 2011, section 2).
+    """
+    s = a
+    q = Quat[Float](Float(0.0), Float(0.0), Float(0.0), Float(1.0))
+    for sweep in range(_sweeps(a) + 2):
+        for x in range(3):
+            y = (x + 1) % 3
+            z = (x + 2) % 3
+            # Half the angle that takes s[x, y] to about 0; pi / 8 where that estimate is no better.
+            ch = Float(2.0) * (s[x, x] - s[y, y])
+            sh = s[x, y]
+            small = Float(5.82842712474619) * sh * sh < ch * ch
+            w = Float(1.0) / sqrt(ch * ch + sh * sh)
+            ch = where(small, w * ch, Float(0.9238795325112867))
+            sh = where(small, w * sh, Float(0.3826834323650898))
+            if sweep >= _sweeps(a) and abs(s[x, y]) <= Float(5.0e-7) * (abs(s[x, x]) + abs(s[y, y])):
+                ch = Float(1.0)
+                sh = Float(0.0)
+            n = ch * ch + sh * sh
+            c = (ch * ch - sh * sh) / n
+            b = Float(2.0) * sh * ch / n
+            xx = c * s[x, x] + b * s[x, y]
+            xy = c * s[x, y] + b * s[y, y]
+            yx = c * s[x, y] - b * s[x, x]
+            yy = c * s[y, y] - b * s[x, y]
+            xz = c * s[x, z] + b * s[y, z]
+            yz = c * s[y, z] - b * s[x, z]
+            s[x, x] = c * xx + b * xy
+            s[x, y] = c * yx + b * yy
+            s[y, x] = s[x, y]
+            s[y, y] = c * yy - b * yx
+            s[x, z] = xz
+            s[z, x] = xz
+            s[y, z] = yz
+            s[z, y] = yz
+            turned = Quat[Float]()
+            turned[x] = q[x] * ch + q[y] * sh
+            turned[y] = q[y] * ch - q[x] * sh
+            turned[z] = q[z] * ch + q[3] * sh
+            turned[3] = q[3] * ch - q[z] * sh
+            q = turned
+    return normalize(q)
+
+
+# ---- Singular values ----------------------------------------------------------------------------------------------------
+
+
+@func
+def svd2(A: Mat[2, 2, Float]):
+    """Singular value decomposition: `U`, `sigma`, `V` with `A = U * diag(sigma) * transpose(V)`.
+
+    `V` is a rotation, `sigma[0] >= sigma[1] >= 0`, and `U` is a rotation, or a reflection where the determinant of `A` is
+    negative.
+
+    ```python
+    U, sigma, V = wp.svd2(wp.mat22(0.0, -1.0, 3.0, 0.0))
+    wp.expect_near(sigma, wp.vec2(3.0, 1.0))
+    ```
+    """
+    U, sigma, V = _svd2(_wide(A))
+    return Mat[2, 2, Float](U), Vec[2, Float](sigma), Mat[2, 2, Float](V)
+
+
+@func
+def svd2(A: Mat[2, 2, Float], U: ref[Mat[2, 2, Float]], sigma: ref[Vec[2, Float]], V: ref[Mat[2, 2, Float]]):
+    """Sets `U`, `sigma` and `V` to the singular value decomposition of `A`."""
+    U, sigma, V = svd2(A)
+
+
+@func
+def _svd2(A: Mat[2, 2, Float]):
+    """The eigenvectors of transpose(A) A in closed form: twice their angle has the cosine and sine (d, b)."""
+    # The larger element of A as the unit keeps the squares in range.
+    unit = max(max(abs(A[0, 0]), abs(A[0, 1])), max(abs(A[1, 0]), abs(A[1, 1])))
+    if unit == Float(0.0):
+        unit = Float(1.0)
+    a = A / unit
+    d = (a[0, 0] - a[0, 1]) * (a[0, 0] + a[0, 1]) + (a[1, 0] - a[1, 1]) * (a[1, 0] + a[1, 1])
+    b = Float(2.0) * (a[0, 0] * a[0, 1] + a[1, 0] * a[1, 1])
+    root = sqrt(d * d + b * b)
+    c = Float(1.0)
+    s = Float(0.0)
+    if root > Float(0.0):
+        c = b
+        s = root - d
+        if d >= Float(0.0):
+            c = root + d
+            s = b
+        elif b < Float(0.0):
+            c = -b
+            s = d - root
+        # Of the two opposite vectors, the one left of the diagonal.
+        if s > c:
+            c = -c
+            s = -s
+        n = sqrt(c * c + s * s)
+        c = c / n
+        s = s / n
+    u = Vec[2, Float](a[0, 0] * c + a[0, 1] * s, a[1, 0] * c + a[1, 1] * s)
+    first = length(u)
+    if first > Float(0.0):
+        u = u / first
+    else:
+        u = Vec[2, Float](Float(1.0), Float(0.0))
+    det = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
+    side = sign(det)
+    second = _ratio(abs(det), first)
+    return (
+        Mat[2, 2, Float](u[0], -u[1] * side, u[1], u[0] * side),
+        Vec[2, Float](first * unit, second * unit),
+        Mat[2, 2, Float](c, -s, s, c),
+    )
+
+
+@func
+def svd3(A: Mat[3, 3, Float]):
+    """Singular value decomposition: `U`, `sigma`, `V` with `A = U * diag(sigma) * transpose(V)`.
+
+    `U` and `V` are rotations. The singular values fall in magnitude; the first two are not negative, and the third has the
+    sign of the determinant of `A`.
+
+    ```python
+    U, sigma, V = wp.svd3(wp.diag(wp.vec3(1.0, 3.0, 2.0)))
+    wp.expect_near(sigma, wp.vec3(3.0, 2.0, 1.0), 1.0e-5)
+    ```
+    """
+    U, sigma, V = _svd3(_wide(A))
+    return Mat[3, 3, Float](U), Vec[3, Float](sigma), Mat[3, 3, Float](V)
+
+
+@func
+def svd3(A: Mat[3, 3, Float], U: ref[Mat[3, 3, Float]], sigma: ref[Vec[3, Float]], V: ref[Mat[3, 3, Float]]):
+    """Sets `U`, `sigma` and `V` to the singular value decomposition of `A`."""
+    U, sigma, V = svd3(A)
+
+
+@func
+def _svd3(A: Mat[3, 3, Float]):
+    """V from the eigenvectors of transpose(A) A, sorted; then A V = U diag(sigma) by QR (McAdams et al. 2011)."""
+    v = transpose(quat_to_matrix(_jacobi(transpose(A) * A)))
+    b = v * transpose(A)
+    for k in range(3):
+        i = k / 2
+        j = (k + 3) / 2
+        if length_sq(b[i]) < length_sq(b[j]):
+            longer = b[j]
+            b[j] = -b[i]
+            b[i] = longer
+            longer = v[j]
+            v[j] = -v[i]
+            v[i] = longer
+    U, R = _qr3(transpose(b))
+    return U, get_diag(R), transpose(v)
+
+
+@func_grad(svd2)
+def _(A: Mat[2, 2, Float], adj_U: Mat[2, 2, Float], adj_sigma: Vec[2, Float], adj_V: Mat[2, 2, Float]):
+    U, sigma, V = _svd2(_wide(A))
+    adjoint[A] += Mat[2, 2, Float](_svd_adjoint(U, sigma, V, _wide(adj_U), _wide(adj_sigma), _wide(adj_V)))
+
+
+@func_grad(svd3)
+def _(A: Mat[3, 3, Float], adj_U: Mat[3, 3, Float], adj_sigma: Vec[3, Float], adj_V: Mat[3, 3, Float]):
+    U, sigma, V = _svd3(_wide(A))
+    adjoint[A] += Mat[3, 3, Float](_svd_adjoint(U, sigma, V, _wide(adj_U), _wide(adj_sigma), _wide(adj_V)))
+
+
+@func
+def _svd_adjoint(
+    U: Mat[N, N, Float],
+    sigma: Vec[N, Float],
+    V: Mat[N, N, Float],
+    adj_U: Mat[N, N, Float],
+    adj_sigma: Vec[N, Float],
+    adj_V: Mat[N, N, Float],
+) -> Mat[N, N, Float]:
+    """J. Townsend, Differentiating the singular value decomposition, 2016; with 1 / (x^2 - y^2) taken apart, so that
+    sums and differences of singular values are each divided by once.
+    """
+    p = transpose(U) * adj_U
+    p -= transpose(p)
+    q = transpose(V) * adj_V
+    q -= transpose(q)
+    m = diag(adj_sigma)
+    for i in range(N):
+        for j in range(N):
+            if i != j:
+                sum = _ratio(p[i, j] - q[i, j], sigma[j] + sigma[i])
+                m[i, j] = Float(0.5) * (sum + _ratio(p[i, j] + q[i, j], sigma[j] - sigma[i]))
+    return U * m * transpose(V)
