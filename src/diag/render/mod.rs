@@ -228,7 +228,7 @@ mod tests {
         let text = render_all(&list, &sources, Format::Github, Style::PLAIN, 20);
         assert_eq!(
             text,
-            "::error file=k.py,line=2,endLine=2,col=9,endColumn=12,title=E0999 internal-error::50%25%0Aof it\n"
+            "::error file=k.py,line=2,endLine=2,col=9,endColumn=12,title=E0999 internal-error::50%25%0Aof it%0Asome help\n"
         );
     }
 
