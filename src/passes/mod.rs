@@ -14,12 +14,14 @@
 //!
 //! The others bring a function into a form that another transformation needs; they run on copies that it makes:
 //! [`single_exit`] removes `break`, `continue` and early `return`; [`inline`] replaces calls by the code they run;
-//! [`unroll`] makes straight code of short loops; [`local_arrays`] makes values of arrays that only this thread sees. [`mod@copy`] is what repeats code, for these and for others.
+//! [`unroll`] makes straight code of short loops; [`local_arrays`] makes values of arrays that only this thread sees;
+//! [`forward_loads`] reads no element again that this thread has just written. [`mod@copy`] is what repeats code, for these and for others.
 
 pub mod algebra;
 pub mod copy;
 pub mod dce;
 pub mod fold;
+pub mod forward_loads;
 pub mod functions;
 pub mod inline;
 pub mod local_arrays;

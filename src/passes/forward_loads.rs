@@ -1,0 +1,217 @@
+//! Loads whose value is known: what this thread has just stored to an element, or loaded from it.
+//!
+//! A load is replaced if on every way to it the same element was stored or loaded before, with nothing in between that may
+//! write it. The same element is the same array value with equal indices ([`numbering`]); a component of a stored
+//! vector counts too. Knowledge goes into branches and loops, not out of them.
+//!
+//! This is right under the following conditions, which hold for the replay of a kernel in its reverse code, and not for
+//! code in general:
+//! * Other threads: that the element still holds what this thread knows is one of the orders in which threads may run (rule
+//!   15), but code that waits for another thread's write would wait for ever.
+//! * Indices outside the extent: a load after a store gives the stored value instead of zero, and an error of a checked run
+//!   goes unreported. The forward run has reported it.
+//! * Different array parameters, and different array fields of struct parameters, share no memory.
+
+use super::rebuild::Rebuild;
+use crate::ids::IdVec;
+use crate::ir::facts::{Effects, Range, Root, in_caller, numbering, ranges, root};
+use crate::ir::{BinaryOp, BlockId, Const, FuncId, Function, InstId, Op, Path, Step, ValueId, Values};
+
+/// Replaces loads; says whether there were any. `effects` are those of the module's functions.
+pub fn run(function: &mut Function, effects: &IdVec<FuncId, Effects>) -> bool {
+    let (first, ranges) = (numbering(function), ranges(function));
+    let entry = function.entry;
+    let rebuild = Rebuild::start(function);
+    let mut pass = Forward { rebuild, effects, first, ranges, known: Vec::new(), changed: false };
+    pass.block(entry);
+    pass.rebuild.finish(function);
+    pass.changed
+}
+
+/// A part of an array's element.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Element {
+    root: Root,
+    /// The first of the equal values, here and in `index`.
+    array: ValueId,
+    index: Values,
+    path: Path,
+}
+
+/// An element whose value is known.
+#[derive(Clone, Debug)]
+struct Known {
+    element: Element,
+    value: ValueId,
+}
+
+struct Forward<'a> {
+    rebuild: Rebuild,
+    effects: &'a IdVec<FuncId, Effects>,
+    first: IdVec<ValueId, ValueId>,
+    ranges: IdVec<ValueId, Option<Range>>,
+    known: Vec<Known>,
+    changed: bool,
+}
+
+impl Forward<'_> {
+    fn block(&mut self, block: BlockId) {
+        let outside = self.rebuild.b.switch_to(block);
+        for id in self.rebuild.take(block) {
+            self.inst(id);
+        }
+        self.rebuild.b.switch_to(outside);
+    }
+
+    fn inst(&mut self, id: InstId) {
+        let op = self.rebuild.visit(id);
+        match &op {
+            Op::Load { array, index, path } => {
+                let result = self.rebuild.b.function.insts[id].results[0];
+                let element = self.element(*array, index, path);
+                if let Some((value, rest)) = self.find(&element) {
+                    let value = match rest.is_empty() {
+                        true => value,
+                        false => self.rebuild.b.one(Op::Extract(value, rest), self.rebuild.b.ty(result)),
+                    };
+                    self.rebuild.replace(result, value);
+                    self.changed = true;
+                    return;
+                }
+                self.learn(element, result);
+            }
+            Op::If { then, otherwise, .. } => {
+                let before = self.known.clone();
+                self.block(*then);
+                self.known.clone_from(&before);
+                self.block(*otherwise);
+                self.known = before;
+                self.forget_written(&[*then, *otherwise]);
+            }
+            Op::For { .. } | Op::While { .. } => {
+                // What one turn writes, the next one finds.
+                self.forget_written(&op.blocks());
+                let before = self.known.clone();
+                for nested in op.blocks() {
+                    self.block(nested);
+                    self.known.clone_from(&before);
+                }
+            }
+            op => {
+                self.forget(op);
+                if let Op::Store { array, index, path, value } = op {
+                    let element = self.element(*array, index, path);
+                    self.learn(element, *value);
+                }
+            }
+        }
+        self.rebuild.b.append(id);
+    }
+
+    /// The first of the values equal to this one.
+    fn first(&self, value: ValueId) -> ValueId {
+        self.first.get(value).copied().unwrap_or(value)
+    }
+
+    fn element(&self, array: ValueId, index: &[ValueId], path: &Path) -> Element {
+        Element {
+            root: root(&self.rebuild.b.function, array),
+            array: self.first(array),
+            index: index.iter().map(|&i| self.first(i)).collect(),
+            path: path.clone(),
+        }
+    }
+
+    /// A run-time step may lead nowhere: nothing is known of such a part.
+    fn learn(&mut self, element: Element, value: ValueId) {
+        if element.path.iter().all(|step| matches!(step, Step::At(_))) {
+            self.known.push(Known { element, value });
+        }
+    }
+
+    /// A known value that holds the element, and the way from it.
+    fn find(&self, wanted: &Element) -> Option<(ValueId, Path)> {
+        let holds = |element: &Element| {
+            element.array == wanted.array && element.index == wanted.index && wanted.path.starts_with(&element.path)
+        };
+        let known = self.known.iter().rev().find(|known| holds(&known.element))?;
+        Some((known.value, wanted.path[known.element.path.len()..].iter().copied().collect()))
+    }
+
+    /// Forgets what an instruction may write.
+    fn forget(&mut self, op: &Op) {
+        match op {
+            Op::Store { array, index, path, .. }
+            | Op::Atomic { array, index, path, .. }
+            | Op::AtomicCas { array, index, path, .. } => {
+                let written = self.element(*array, index, path);
+                let mut known = std::mem::take(&mut self.known);
+                known.retain(|known| self.apart(&known.element, &written));
+                self.known = known;
+            }
+            Op::Call(callee, args) => {
+                let function = &self.rebuild.b.function;
+                let written: Vec<Root> =
+                    self.effects[*callee].writes().map(|inner| in_caller(function, args, inner)).collect();
+                self.known.retain(|known| written.iter().all(|root| different(root, &known.element.root)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets what some blocks may write, wherever in them.
+    fn forget_written(&mut self, blocks: &[BlockId]) {
+        for &block in blocks {
+            let mut ops = Vec::new();
+            self.rebuild.b.function.walk(block, &mut |_, inst| ops.push(inst.op.clone()));
+            ops.iter().for_each(|op| self.forget(op));
+        }
+    }
+
+    /// Whether two elements surely share no memory.
+    fn apart(&self, a: &Element, b: &Element) -> bool {
+        if different(&a.root, &b.root) {
+            return true;
+        }
+        if a.array != b.array {
+            return false;
+        }
+        if a.index.iter().zip(&b.index).any(|(&i, &j)| self.unequal(i, j)) {
+            return true;
+        }
+        let fork = a.path.iter().zip(&b.path).find(|(x, y)| x != y);
+        a.index == b.index && matches!(fork, Some((Step::At(_), Step::At(_))))
+    }
+
+    /// Whether two indices surely name different elements. Negative ones count from the end.
+    fn unequal(&self, i: ValueId, j: ValueId) -> bool {
+        let ((base_i, offset_i), (base_j, offset_j)) = (self.offset(i), self.offset(j));
+        let counts_up = |v: ValueId| self.ranges.get(v).copied().flatten().is_some_and(|range| range.low >= 0);
+        base_i == base_j && offset_i != offset_j && counts_up(i) && counts_up(j)
+    }
+
+    /// A value as another plus a constant; None: the constant alone.
+    fn offset(&self, value: ValueId) -> (Option<ValueId>, i128) {
+        let function = &self.rebuild.b.function;
+        let known = |v: ValueId| function.as_const(v).and_then(Const::as_int);
+        if let Some(constant) = known(value) {
+            return (None, constant);
+        }
+        if let Some(Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b)) = function.def(value).map(|inst| &inst.op) {
+            match (op, known(*a), known(*b)) {
+                (BinaryOp::Add, _, Some(n)) => return (Some(self.first(*a)), n),
+                (BinaryOp::Add, Some(n), _) => return (Some(self.first(*b)), n),
+                (_, _, Some(n)) => return (Some(self.first(*a)), -n),
+                _ => {}
+            }
+        }
+        (Some(self.first(value)), 0)
+    }
+}
+
+fn different(a: &Root, b: &Root) -> bool {
+    a != b && *a != Root::Unknown && *b != Root::Unknown
+}
+
+#[cfg(test)]
+mod tests;
