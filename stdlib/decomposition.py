@@ -46,7 +46,7 @@ def _ratio(a: Float, b: Float) -> Float:
 
 
 @func
-def qr3(A: Mat[3, 3, Float]):
+def qr3(A: Mat[3, 3, Float]) -> tuple[Mat[3, 3, Float], Mat[3, 3, Float]]:
     """QR decomposition: a rotation `Q` and an upper triangular `R` with `A = Q * R`.
 
     The first two diagonal elements of `R` are not negative; the third has the sign of the determinant of `A`.
@@ -117,7 +117,7 @@ def _qr_adjoint(
 
 
 @func
-def eig3(A: Mat[3, 3, Float]):
+def eig3(A: Mat[3, 3, Float]) -> tuple[Mat[3, 3, Float], Vec[3, Float]]:
     """Eigenvalue decomposition of a symmetric matrix: a rotation `Q` with the eigenvectors in its columns, and the
     eigenvalues `d`, so that `A = Q * diag(d) * transpose(Q)`.
 
@@ -228,7 +228,7 @@ def _jacobi(a: Mat[3, 3, Float]) -> Quat[Float]:
 
 
 @func
-def svd2(A: Mat[2, 2, Float]):
+def svd2(A: Mat[2, 2, Float]) -> tuple[Mat[2, 2, Float], Vec[2, Float], Mat[2, 2, Float]]:
     """Singular value decomposition: `U`, `sigma`, `V` with `A = U * diag(sigma) * transpose(V)`.
 
     `V` is a rotation, `sigma[0] >= sigma[1] >= 0`, and `U` is a rotation, or a reflection where the determinant of `A` is
@@ -295,7 +295,7 @@ def _svd2(A: Mat[2, 2, Float]):
 
 
 @func
-def svd3(A: Mat[3, 3, Float]):
+def svd3(A: Mat[3, 3, Float]) -> tuple[Mat[3, 3, Float], Vec[3, Float], Mat[3, 3, Float]]:
     """Singular value decomposition: `U`, `sigma`, `V` with `A = U * diag(sigma) * transpose(V)`.
 
     `U` and `V` are rotations. The singular values fall in magnitude; the first two are not negative, and the third has the

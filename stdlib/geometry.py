@@ -92,7 +92,7 @@ def intersect_tri_tri(
         return _coplanar(n, v0, v1, v2, u0, u1, u2)
     # On the line in which the planes meet, each triangle covers an interval; a coordinate stands for the line.
     line = cross(n, m)
-    k = argmax(abs(line))
+    k = int32(argmax(abs(line)))
     a = _interval(Vec[3, Float](v0[k], v1[k], v2[k]), dv)
     b = _interval(Vec[3, Float](u0[k], u1[k], u2[k]), du)
     if a[1] < b[0] or b[1] < a[0]:

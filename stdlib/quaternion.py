@@ -211,7 +211,7 @@ def quat_from_axis_angle(axis: Vec[3, Float], angle: Float) -> Quat[Float]:
 
 
 @func
-def quat_to_axis_angle(quat: Quat[Float]):
+def quat_to_axis_angle(quat: Quat[Float]) -> tuple[Vec[3, Float], Float]:
     """Axis and angle of the rotation `quat`: a unit vector (zero for no rotation) and an angle from 0 to pi."""
     vec = Vec[3, Float](quat[0], quat[1], quat[2])
     axis = normalize(vec)

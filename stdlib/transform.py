@@ -163,7 +163,7 @@ def transform_compose(position: Vec[3, Float], rotation: Quat[Float], scale: Vec
 
 
 @func
-def transform_decompose(m: Mat[4, 4, Float]):
+def transform_decompose(m: Mat[4, 4, Float]) -> tuple[Vec[3, Float], Quat[Float], Vec[3, Float]]:
     """Position, rotation and scale of the homogeneous matrix `m`, as `transform_compose` takes them."""
     scale = Vec[3, Float]()
     turn = Mat[3, 3, Float]()

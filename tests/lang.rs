@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use kc::diag::render::{Format, Style, render_all};
 use kc::diag::{Applicability, Code, Diagnostic, Level};
-use kc::driver::{Compilation, Request, fix, guard};
+use kc::driver::{Compilation, Gradients, Request, fix, guard};
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
@@ -155,22 +155,32 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
     Ok(found)
 }
 
-fn check(program: String) -> Result<(Compilation, Vec<Diagnostic>), String> {
-    let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program, &Request::default()))
+/// Findings; those about gradients only where these are the subject, so that the other examples may overwrite what they
+/// please.
+fn check(program: String, gradients: bool) -> Result<(Compilation, Vec<Diagnostic>), String> {
+    let gradients = Gradients { backward: gradients, store: None };
+    let request = Request { kernels: Vec::new(), gradients };
+    let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program, &request))
         .map_err(|fault| format!("kc failed at {}: {}", fault.place, fault.message))?;
     let findings = std::mem::take(&mut compilation.diagnostics).into_sorted();
     Ok((compilation, findings))
 }
 
+/// Whether a program expects findings of the family 06.
+fn is_about_gradients(program: &str) -> bool {
+    program.contains("[E06") || program.contains("[W06")
+}
+
 fn rendered(program: String) -> Result<String, String> {
-    let (compilation, findings) = check(program)?;
+    let gradients = is_about_gradients(&program);
+    let (compilation, findings) = check(program, gradients)?;
     Ok(render_all(&findings, &compilation.sources, Format::Full, Style::PLAIN, 0))
 }
 
 fn run_section(section: &Section) -> Result<(), String> {
     let program = section.program();
     let mut expected = expectations(&program)?;
-    let (compilation, findings) = check(program.clone())?;
+    let (compilation, findings) = check(program.clone(), is_about_gradients(&program))?;
     let mut faults = Vec::new();
     // Sections about functions need no kernel.
     for finding in findings.iter().filter(|finding| finding.code != Code::W0907) {
@@ -218,7 +228,7 @@ fn fixed(program: &str) -> fix::Fixed {
 
 /// Every safe fix repairs its finding: applied, the finding is gone and no error is new.
 fn repairs(program: &str) -> Result<(), String> {
-    let (before, findings) = check(program.to_string())?;
+    let (before, findings) = check(program.to_string(), false)?;
     for finding in &findings {
         let Some(repair) = finding.fix.as_ref().filter(|fix| fix.applicability == Applicability::Machine) else {
             continue;
@@ -227,7 +237,7 @@ fn repairs(program: &str) -> Result<(), String> {
         if applied.is_empty() {
             return Err(format!("[{}] the fix `{}` cannot be applied", finding.code.name(), repair.message));
         }
-        let (_, after) = check(text.clone())?;
+        let (_, after) = check(text.clone(), false)?;
         let count = |list: &[Diagnostic], code: Code| list.iter().filter(|d| d.code == code).count();
         let errors = |list: &[Diagnostic]| list.iter().filter(|d| d.level == Level::Error).count();
         let gone = count(&after, finding.code) < count(&findings, finding.code);
@@ -273,7 +283,7 @@ fn run_page(code: Code) -> Result<(), String> {
         let import = if block.text.contains("import warp") { "" } else { "import warp as wp\n" };
         let program = format!("{import}{}", block.text);
         repairs(&program)?;
-        let (compilation, mut findings) = check(program)?;
+        let (compilation, mut findings) = check(program, code.name()[1..].starts_with("06"))?;
         if number == 0 && !block.lead.contains("passes") {
             if !findings.iter().any(|finding| finding.code == code) {
                 let text = render_all(&findings, &compilation.sources, Format::Short, Style::PLAIN, 0);

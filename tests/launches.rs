@@ -1,7 +1,7 @@
 //! `kc run` as a user calls it: exit codes, result files, messages. The kernels are IR text, so that nothing but running
 //! is tested; `tests/run/` has the kernels in Python.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
@@ -231,10 +231,6 @@ fn what_cannot_be_run_is_said() {
     let launch = folder.launch("case", "talk.ir", &[1], json!([]));
     let launch = launch.to_str().expect("UTF-8");
     let twice = [launch, launch, "--out-dir", "out"];
-    let backward = Path::new(launch).with_file_name("backward.json");
-    let mut json: Value = serde_json::from_str(&std::fs::read_to_string(launch).expect("a file")).expect("JSON");
-    json["direction"] = json!("backward");
-    std::fs::write(&backward, json.to_string()).expect("a file");
     std::fs::write(folder.path("file"), "").expect("a file");
     let cases: &[(&[&str], i32, &str)] = &[
         (&[], 2, ""),
@@ -250,7 +246,6 @@ fn what_cannot_be_run_is_said() {
         (&["talk.ir", "--dim", "1", "--png", "y"], 2, "E1012"),
         (&["talk.ir", "--dim", "1", "--device", "abacus"], 2, "abacus"),
         (&["talk.ir", "--dim", "1", "--threads", "100000"], 2, "100000"),
-        (&["talk.ir", "--dim", "1", "--device", "cuda"], 1, "E1104"),
         (&["talk.ir", "--dim", "1", "--arg", "a=1"], 1, "E1004"),
         (&["both.ir", "--dim", "1"], 1, "E1003"),
         (&["both.ir", "--dim", "1", "-k", "other"], 1, "E0905"),
@@ -258,7 +253,6 @@ fn what_cannot_be_run_is_said() {
         (&["talk.ir", "--dim", "2147483647x2147483647x2147483647"], 1, "E1006"),
         (&["talk.ir", "--dim", "1", "--out-dir", "file"], 1, "E0904"),
         (&["talk.ir", "--dim", "1", "--out-dir", "/proc/none"], 1, "E0904"),
-        (&[backward.to_str().expect("UTF-8")], 1, "E1103"),
         (&twice, 1, "E0906"),
     ];
     for (args, code, word) in cases {
@@ -266,6 +260,23 @@ fn what_cannot_be_run_is_said() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(*code), "{args:?}: {said}");
         assert!(said.contains(word), "{args:?}: {said}");
+    }
+}
+
+/// Where there is a GPU, the launch runs; where there is none, the code says so. `kc devices` knows which.
+#[test]
+fn a_launch_on_a_gpu_runs_or_says_that_there_is_none() {
+    let folder = Folder::new();
+    let kc = |args: &[&str]| std::process::Command::new(env!("CARGO_BIN_EXE_kc")).args(args).output().expect("kc runs");
+    let devices = kc(&["devices", "--json"]);
+    let listed = text(&devices.stdout);
+    assert!(listed.contains(r#""device":"host""#) && listed.contains(r#""device":"interp""#), "{listed}");
+    let has_gpu = listed.contains(r#""device":"cuda:0""#);
+    assert_eq!(devices.status.code(), Some(i32::from(!has_gpu)), "{}", text(&devices.stderr));
+    let output = folder.run(&["talk.ir", "--dim", "1", "--device", "cuda"]);
+    assert_eq!(output.status.code(), Some(i32::from(!has_gpu)), "{}", text(&output.stderr));
+    if !has_gpu {
+        assert!(text(&output.stderr).contains("E1104") && text(&devices.stderr).contains("E1104"));
     }
 }
 

@@ -26,11 +26,32 @@
 //! The adjoint of a kernel's array parameter `x` is the array in the adjoint parameter `adj_x`, or when that is null the
 //! one behind `x`'s own gradient pointer; when both are null, `x` has no gradient and nothing is written for it.
 
+use std::collections::HashMap;
+
+use self::facts::Facts;
+use self::reverse::World;
+use crate::diag::{Diagnostic, Diagnostics, Level};
+use crate::ir::{Derivative, FuncId, Function, Module, Phase};
+
+mod activity;
+mod arrays;
+mod calls;
+mod entry;
+mod facts;
 pub mod floats;
 pub mod jvp;
-
-use crate::diag::Diagnostics;
-use crate::ir::Module;
+mod loops;
+mod memory;
+mod needed;
+mod normal;
+mod plan;
+mod refuse;
+mod replay;
+mod reverse;
+mod rules;
+mod stores;
+#[cfg(test)]
+mod tests;
 
 /// What is wanted of [`differentiate`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +72,123 @@ impl Default for Options {
 /// Appends to a simplified module the backward entry of each forward kernel that has none yet, and its augmented entry
 /// where the launch overwrites what the backward entry needs. A gradient that can't be right is an error, and the kernel
 /// keeps its forward entry alone. The result is not simplified.
-pub fn differentiate(_module: &mut Module, _options: &Options, _diagnostics: &mut Diagnostics) {}
+pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut Diagnostics) {
+    let mut work = Work { module, options, adjoints: HashMap::new(), found: Vec::new() };
+    if options.backward {
+        let kernels: Vec<FuncId> = work.module.kernels().map(|(id, _)| id).collect();
+        for id in kernels {
+            work.kernel(id);
+        }
+    }
+    let stubs: Vec<(FuncId, FuncId)> = work
+        .module
+        .functions
+        .iter()
+        .filter_map(|(id, f)| if let Derivative::AdjointOf(of) = f.derivative { Some((id, of)) } else { None })
+        .collect();
+    for (id, of) in stubs {
+        work.fill_adjoint(id, of);
+    }
+    for diagnostic in work.found {
+        diagnostics.push(diagnostic);
+    }
+}
+
+struct Work<'a> {
+    module: &'a mut Module,
+    options: &'a Options,
+    /// The adjoint functions made so far; None: there is none, and it was said why.
+    adjoints: HashMap<FuncId, Option<FuncId>>,
+    found: Vec<Diagnostic>,
+}
+
+impl Work<'_> {
+    fn kernel(&mut self, id: FuncId) {
+        let kernel = &self.module.functions[id];
+        if kernel.phase != Phase::Forward || kernel.derivative != Derivative::Body {
+            return;
+        }
+        let name = &kernel.source_name;
+        let done = |f: &Function| f.phase == Phase::Backward && f.source_name == *name;
+        if self.module.functions.values().any(done) {
+            return;
+        }
+        if let Some(normal) = self.normal_form(id)
+            && let Some(backward) = self.reverse(&normal, entry::backward)
+        {
+            self.module.functions.push(backward);
+        }
+    }
+
+    /// A copy of a function in the form that can be reversed. None: it was said why not.
+    fn normal_form(&mut self, id: FuncId) -> Option<Function> {
+        normal::normal_form(self.module, id).map_err(|diagnostic| self.found.push(diagnostic)).ok()
+    }
+
+    /// Builds the reverse of a function in normal form, after those of the functions it calls. None: it was said why.
+    fn reverse(
+        &mut self,
+        normal: &Function,
+        build: impl FnOnce(&World<'_>, &Function, &Facts) -> Result<Function, Vec<String>>,
+    ) -> Option<Function> {
+        let none = HashMap::new();
+        let world = World { module: self.module, adjoints: &none };
+        let facts = Facts::of(&world, normal, self.options);
+        let findings = refuse::findings(&world, normal, &facts);
+        let callees = entry::active_callees(self.module, normal, &facts);
+        let refused = findings.iter().any(|d| d.level == Level::Error);
+        self.found.extend(findings);
+        if refused {
+            return None;
+        }
+        let mut adjoints = HashMap::new();
+        for callee in callees {
+            adjoints.insert(callee, self.adjoint_of(callee)?);
+        }
+        let world = World { module: self.module, adjoints: &adjoints };
+        match build(&world, normal, &facts) {
+            Ok(function) => Some(function),
+            Err(faults) => {
+                self.found.extend(faults.iter().map(|fault| refuse::fault(normal.span, fault)));
+                None
+            }
+        }
+    }
+
+    /// Writes the body of a function that is to be the adjoint of another one.
+    fn fill_adjoint(&mut self, id: FuncId, of: FuncId) {
+        let mut of = of;
+        if let Derivative::Replay(stand_in) = self.module.functions[of].derivative {
+            of = stand_in;
+        }
+        let adjoint = match &self.module.functions[of].derivative {
+            Derivative::Rule { adjoint, .. } => Some(*adjoint),
+            Derivative::Zero(_) => None,
+            Derivative::None(reason) => {
+                let (name, span) = (&self.module.functions[of].source_name, self.module.functions[id].span);
+                self.found.push(refuse::no_gradient(name, reason, span));
+                None
+            }
+            _ => self.adjoint_of(of),
+        };
+        if let Some(adjoint) = adjoint {
+            let stub = &self.module.functions[id];
+            self.module.functions[id] = entry::forward_to(stub, adjoint);
+        }
+    }
+
+    /// The adjoint function of a device function.
+    fn adjoint_of(&mut self, id: FuncId) -> Option<FuncId> {
+        if let Some(&known) = self.adjoints.get(&id) {
+            return known;
+        }
+        let normal = self.normal_form(id);
+        let adjoint = normal.and_then(|normal| self.reverse(&normal, entry::adjoint));
+        let made = adjoint.map(|function| self.module.functions.push(function));
+        self.adjoints.insert(id, made);
+        made
+    }
+}
 
 /// Where the state of a loop waits for the reverse sweep.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -103,7 +103,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut body = Body::new(c, Mode::Host { library }, Bindings::default());
         body.scope = scope;
         body.locals = locals;
-        body.expr(expr)
+        body.expr(expr).map(crate::check::known::closed)
     }
 
     /// Checks the body of a definition for these arguments.
@@ -145,9 +145,7 @@ impl<'c, 'a> Body<'c, 'a> {
                     }
                     Binding::Local(id)
                 }
-                InstanceArg::Function(name) => {
-                    Binding::Alias(Operand::Function(crate::check::value::FunctionName::User(name.clone())))
-                }
+                InstanceArg::Function(name) => Binding::Alias(Operand::Function(name.clone())),
             };
             if body.scope.insert(param.name.clone(), binding).is_some() {
                 body.report(
@@ -376,6 +374,12 @@ impl<'c, 'a> Body<'c, 'a> {
             Operand::Adjoint => {
                 self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")
             }
+            Operand::Gradient(name) => self.error(
+                Code::E0404,
+                span,
+                format!("the gradient of `{}` is used as a value", name.text()),
+                "it can only be called",
+            ),
             Operand::Function(name) => self.error(
                 Code::E0404,
                 span,
@@ -417,7 +421,7 @@ fn at(operand: Operand, span: Span) -> Operand {
 
 impl Checker<'_> {
     /// `dot_vec3f` for library functions, the source name for the user's.
-    fn instance_name(&mut self, definition: &Definition, args: &[InstanceArg]) -> String {
+    pub fn instance_name(&mut self, definition: &Definition, args: &[InstanceArg]) -> String {
         let source = &definition.ast.name.text;
         let mut name = source.clone();
         if definition.library()

@@ -48,6 +48,10 @@ impl Body<'_, '_> {
             "atomic_xor" => self.atomic(AtomicOp::Xor, name, given, span),
             "atomic_exch" => self.atomic(AtomicOp::Exchange, name, given, span),
             "atomic_cas" => self.atomic_cas(given, span),
+            "grad" => match given {
+                [Given { operand: Operand::Function(name), .. }] => Ok(Operand::Gradient(name.clone())),
+                _ => self.arguments(name, "one function", given, span),
+            },
             "range" | "reversed" => {
                 self.error(Code::E0313, span, "`range` stands only in `for ... in range(...)`", "not a value")
             }

@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use crate::check::body::Body;
 use crate::check::pattern::{Bindings, Pattern};
-use crate::check::tree::{Call, Expr, ExprKind, Place};
+use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg, Signature};
 use crate::diag::{Code, Diagnostic};
+use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, UnaryOp};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -29,6 +30,17 @@ struct Fit {
     bindings: Bindings,
     /// Fewer open parts and conversions are better.
     cost: u32,
+}
+
+/// A call whose arguments are evaluated.
+struct Bound {
+    definition: Rc<Definition>,
+    signature: Rc<Signature>,
+    bindings: Bindings,
+    values: Vec<Expr>,
+    /// What chooses the instance.
+    key: Vec<InstanceArg>,
+    by_ref: Vec<Place>,
 }
 
 impl Checker<'_> {
@@ -98,6 +110,7 @@ impl Body<'_, '_> {
                 }
                 self.call_function(&name, &given, span)
             }
+            Operand::Gradient(name) => self.call_gradient(&name, &given, span),
             Operand::Type(word) => self.construct(word, &given, span),
             Operand::Const(_) | Operand::Value(_) => {
                 self.error(Code::E0404, callee.span, "this is not a function", "a value cannot be called")
@@ -201,6 +214,91 @@ impl Body<'_, '_> {
     }
 
     fn apply(&mut self, fit: Fit, given: &[Given], span: Span) -> Res<Operand> {
+        let bound = self.bind(fit, given)?;
+        if let Some(result) = self.operation(&bound, bound.values.clone(), span) {
+            return result.map(Operand::Value);
+        }
+        let Bound { definition, bindings, values, key, by_ref, .. } = bound;
+        let callee = match self.c.instance(&definition, key, bindings, span) {
+            Ok(callee) => callee,
+            Err(Reported) => {
+                self.failed = true;
+                return Err(Reported);
+            }
+        };
+        for place in &by_ref {
+            if let crate::check::tree::Root::Local(id) = place.root {
+                self.known.remove(&id);
+            }
+        }
+        let function = &self.c.functions[callee];
+        let (results, out) = (function.results.clone(), function.out.map(|id| function.locals[id].ty));
+        let call = Call { callee, args: values, by_ref, span };
+        if let Some(array) = out {
+            return Ok(Operand::LocalResult(call, array));
+        }
+        Ok(match results.as_slice() {
+            [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
+            _ => Operand::Results(call, results),
+        })
+    }
+
+    /// The expression of a library entry that is an IR operation; None for functions.
+    fn operation(&mut self, bound: &Bound, values: Vec<Expr>, span: Span) -> Option<Res<Expr>> {
+        let op = bound.definition.entry.as_ref()?.op.clone()?;
+        let ty = match &bound.signature.returns {
+            Some(pattern) => pattern.resolve(&bound.bindings),
+            None => values.first().map(|v| v.ty),
+        };
+        Some(match ty.and_then(|ty| primitive(&op, values, ty, span)) {
+            Some(expr) => Ok(expr),
+            None => self.error(
+                Code::E0999,
+                span,
+                format!("the library's `{}` is not a primitive", bound.definition.ast.name.text),
+                "called here",
+            ),
+        })
+    }
+
+    /// `wp.grad(f)(...)`: the gradients of the sum of what `f` returns, one per argument.
+    pub fn call_gradient(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {
+        let Some(fit) = self.best_fit(name, given)? else {
+            self.no_match(name, given, span)?;
+            return Err(Reported);
+        };
+        let bound = self.bind(fit, given)?;
+        let primal = if bound.definition.entry.as_ref().is_some_and(|entry| entry.op.is_some()) {
+            // An operation has no function: one that does nothing else stands for it.
+            self.operation_function(&bound, span)?
+        } else {
+            let (definition, key, bindings) = (bound.definition.clone(), bound.key.clone(), bound.bindings.clone());
+            match self.c.instance(&definition, key, bindings, span) {
+                Ok(primal) => primal,
+                Err(Reported) => {
+                    self.failed = true;
+                    return Err(Reported);
+                }
+            }
+        };
+        self.gradient_of(primal, bound.values, span)
+    }
+
+    fn operation_function(&mut self, bound: &Bound, span: Span) -> Res<FnId> {
+        let param = |(n, expr): (usize, &Expr)| {
+            let name = bound.signature.params.get(n).map_or_else(String::new, |param| param.name.clone());
+            Local { name, ty: expr.ty, span }
+        };
+        let params: Vec<Local> = bound.values.iter().enumerate().map(param).collect();
+        let local = |(n, param): (usize, &Local)| Expr::new(ExprKind::Local(LocalId::new(n)), param.ty, span);
+        let args: Vec<Expr> = params.iter().enumerate().map(local).collect();
+        let Some(result) = self.operation(bound, args, span) else { return Err(Reported) };
+        let result = result?;
+        Ok(self.c.wrapper(&bound.definition, &bound.key, params, result))
+    }
+
+    /// Evaluates the arguments of a call.
+    fn bind(&mut self, fit: Fit, given: &[Given]) -> Res<Bound> {
         let Fit { definition, signature, slots, mut bindings, .. } = fit;
         let mut values = Vec::new();
         let mut key = Vec::new();
@@ -217,7 +315,7 @@ impl Body<'_, '_> {
                 }
             };
             if let (Operand::Function(name), Pattern::Function) = (&operand, &param.pattern) {
-                key.push(InstanceArg::Function(name.text().to_string()));
+                key.push(InstanceArg::Function(name.clone()));
                 continue;
             }
             let expr = match (operand, wanted.and_then(Type::as_scalar)) {
@@ -257,45 +355,7 @@ impl Body<'_, '_> {
             key.push(InstanceArg::Type(expr.ty));
             values.push(expr);
         }
-        if let Some(entry) = definition.entry.clone()
-            && let Some(op) = &entry.op
-        {
-            let ty = match &signature.returns {
-                Some(pattern) => pattern.resolve(&bindings),
-                None => values.first().map(|v| v.ty),
-            };
-            return match ty.and_then(|ty| primitive(op, values, ty, span)) {
-                Some(expr) => Ok(Operand::Value(expr)),
-                None => self.error(
-                    Code::E0999,
-                    span,
-                    format!("the library's `{}` is not a primitive", definition.ast.name.text),
-                    "called here",
-                ),
-            };
-        }
-        let callee = match self.c.instance(&definition, key, bindings, span) {
-            Ok(callee) => callee,
-            Err(Reported) => {
-                self.failed = true;
-                return Err(Reported);
-            }
-        };
-        for place in &by_ref {
-            if let crate::check::tree::Root::Local(id) = place.root {
-                self.known.remove(&id);
-            }
-        }
-        let function = &self.c.functions[callee];
-        let (results, out) = (function.results.clone(), function.out.map(|id| function.locals[id].ty));
-        let call = Call { callee, args: values, by_ref, span };
-        if let Some(array) = out {
-            return Ok(Operand::LocalResult(call, array));
-        }
-        Ok(match results.as_slice() {
-            [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
-            _ => Operand::Results(call, results),
-        })
+        Ok(Bound { definition, signature, bindings, values, key, by_ref })
     }
 
     fn no_match(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {

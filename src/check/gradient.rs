@@ -315,7 +315,7 @@ impl<'a> Body<'_, 'a> {
                     params.push((&param.name, *ty, id));
                     Binding::Local(id)
                 }
-                InstanceArg::Function(name) => Binding::Alias(Operand::Function(FunctionName::User(name.clone()))),
+                InstanceArg::Function(name) => Binding::Alias(Operand::Function(name.clone())),
             };
             body.scope.insert(param.name.clone(), binding);
         }

@@ -176,6 +176,56 @@ fn call_names<'a>(expr: &'a ast::Expr, names: &mut HashSet<&'a str>) {
     }
 }
 
+/// A constant without the variables of the place where it was computed: each use of one is replaced by its value, which
+/// has no effects.
+pub(crate) fn closed(operand: Operand) -> Operand {
+    match operand {
+        Operand::Value(expr) => Operand::Value(inline(expr, &mut HashMap::new())),
+        Operand::Tuple(items) => Operand::Tuple(items.into_iter().map(closed).collect()),
+        other => other,
+    }
+}
+
+fn inline(expr: Expr, values: &mut HashMap<LocalId, Expr>) -> Expr {
+    let Expr { kind, ty, span } = expr;
+    let mut boxed = |part: Box<Expr>| Box::new(inline(*part, values));
+    let kind = match kind {
+        ExprKind::Local(id) => match values.get(&id) {
+            Some(value) => return value.clone(),
+            None => ExprKind::Local(id),
+        },
+        ExprKind::Let { local, value, body } => {
+            let value = inline(*value, values);
+            values.insert(local, value);
+            return inline(*body, values);
+        }
+        ExprKind::Unary(op, a) => ExprKind::Unary(op, boxed(a)),
+        ExprKind::Binary(op, a, b) => ExprKind::Binary(op, boxed(a), boxed(b)),
+        ExprKind::Compare(op, a, b) => ExprKind::Compare(op, boxed(a), boxed(b)),
+        ExprKind::Fma(a, b, c) => ExprKind::Fma(boxed(a), boxed(b), boxed(c)),
+        ExprKind::Cast(a) => ExprKind::Cast(boxed(a)),
+        ExprKind::Bitcast(a) => ExprKind::Bitcast(boxed(a)),
+        ExprKind::Select { condition, then, otherwise } => {
+            let (condition, then, otherwise) = (boxed(condition), boxed(then), boxed(otherwise));
+            ExprKind::Select { condition, then, otherwise }
+        }
+        ExprKind::Conditional { condition, then, otherwise } => {
+            let (condition, then, otherwise) = (boxed(condition), boxed(then), boxed(otherwise));
+            ExprKind::Conditional { condition, then, otherwise }
+        }
+        ExprKind::Part { base, path } => ExprKind::Part { base: boxed(base), path },
+        ExprKind::Construct(parts) => ExprKind::Construct(parts.into_iter().map(|p| inline(p, values)).collect()),
+        ExprKind::And(parts) => ExprKind::And(parts.into_iter().map(|p| inline(p, values)).collect()),
+        ExprKind::Or(parts) => ExprKind::Or(parts.into_iter().map(|p| inline(p, values)).collect()),
+        ExprKind::Call(mut call) => {
+            call.args = call.args.into_iter().map(|arg| inline(arg, values)).collect();
+            ExprKind::Call(call)
+        }
+        other => other,
+    };
+    Expr { kind, ty, span }
+}
+
 /// A variable that an expression reads.
 fn first_local(expr: &Expr) -> Option<LocalId> {
     let first = |parts: &[Expr]| parts.iter().find_map(first_local);

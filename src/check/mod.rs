@@ -3,7 +3,7 @@
 //! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
 //! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
-//! - [`gradient`]: how functions are differentiated.
+//! - [`gradient`]: how functions are differentiated; [`grad_call`]: `wp.grad(f)`.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
@@ -14,6 +14,7 @@ mod builtin;
 mod call;
 mod construct;
 mod expr;
+mod grad_call;
 mod gradient;
 mod habits;
 mod known;
@@ -81,6 +82,8 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         custom: HashMap::new(),
         library_rules: HashMap::new(),
         underived: Vec::new(),
+        gradients: HashMap::new(),
+        needs_rules: false,
     };
     checker.collect(parsed);
     checker.check_gradient_targets();
@@ -117,7 +120,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
     lints::run(&checker.functions, &checker.structs, &written, &modules, checker.sources, checker.diagnostics);
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
-    checker.derive(options.backward && differentiated);
+    checker.derive(checker.needs_rules || options.backward && differentiated);
     Checked { structs: checker.structs, functions: checker.functions, kernels }
 }
 
@@ -161,7 +164,7 @@ struct InstanceKey {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum InstanceArg {
     Type(Type),
-    Function(String),
+    Function(FunctionName),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -195,6 +198,10 @@ pub(crate) struct Checker<'a> {
     /// The library's gradient rules by the name of their entry.
     library_rules: HashMap<String, Vec<Rc<Definition>>>,
     underived: Vec<gradient::Underived>,
+    /// The functions that `wp.grad` made.
+    gradients: HashMap<tree::FnId, tree::FnId>,
+    /// Gradients are part of forward code: the library's rules are needed in any case.
+    needs_rules: bool,
 }
 
 impl Checker<'_> {
@@ -357,6 +364,10 @@ impl Checker<'_> {
             }
         }
         let returns = match &definition.ast.returns {
+            // `tuple[A, B]` is for readers: several results have no one type.
+            Some(ast::Expr { kind: ast::ExprKind::Subscript { base, .. }, .. }) if matches!(&base.kind, ast::ExprKind::Name(name) if name == "tuple") => {
+                None
+            }
             Some(annotation) if definition.library() => self.annotation(annotation, true).ok(),
             _ => None,
         };

@@ -179,7 +179,7 @@ impl Body<'_, '_> {
         let shown = self.show(expr.ty);
         let known: Vec<String> = match expr.ty {
             Type::Struct(id) => self.c.structs[id].fields.iter().map(|f| f.name.clone()).collect(),
-            Type::Array(_) => ["shape", "size", "ndim", "dtype", "ptr"].map(String::from).to_vec(),
+            Type::Array(_) => ["shape", "size", "ndim", "dtype", "ptr", "grad"].map(String::from).to_vec(),
             Type::Vec(..) | Type::Quat(_) => ["x", "y", "z", "w"].map(String::from).to_vec(),
             Type::Transform(_) => ["p", "q"].map(String::from).to_vec(),
             _ => Vec::new(),
@@ -230,6 +230,7 @@ impl Body<'_, '_> {
             }
             Type::Array(array) => match name {
                 "shape" => Some(Operand::Shape(expr.clone())),
+                "grad" => Some(Operand::Value(Expr::new(ExprKind::Gradient(boxed()), expr.ty, span))),
                 "size" => {
                     let extents = (0..array.ndim).map(|d| Expr::new(ExprKind::Extent(boxed(), d), I32, span));
                     extents

@@ -122,10 +122,12 @@ impl Checker<'_> {
         let name = class.name.text.clone();
         if class.decorators.iter().any(|d| self.decorator_role(d) == Some(Role::Struct)) {
             let global = match self.struct_fields(class) {
-                Ok(fields) => Global::Struct(self.structs.push(StructDef { name: name.clone(), fields })),
+                Ok(fields) => {
+                    let name = self.unique_name(&name);
+                    Global::Struct(self.structs.push(StructDef { name, fields }))
+                }
                 Err(Reported) => Global::Broken,
             };
-            self.reserve_name(&name);
             self.globals.insert(name, global);
         } else if !class.bases.is_empty() {
             let members = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?))).collect();

@@ -239,7 +239,12 @@ impl Body<'_, '_> {
                 self.scope.insert(name.to_string(), Binding::Alias(Operand::Tuple(variables)));
                 return Ok(());
             }
-            Operand::Function(_) | Operand::Type(_) | Operand::Shape(_) | Operand::Module(_) | Operand::Enum(_) => {
+            Operand::Function(_)
+            | Operand::Gradient(_)
+            | Operand::Type(_)
+            | Operand::Shape(_)
+            | Operand::Module(_)
+            | Operand::Enum(_) => {
                 self.scope.insert(name.to_string(), Binding::Alias(operand));
                 return Ok(());
             }

@@ -348,3 +348,38 @@ fn custom_gradients_are_checked() {
         assert_eq!(run(text).1, *expected, "{text}");
     }
 }
+
+#[test]
+fn wp_grad_calls_an_adjoint_to_be_written() {
+    let (checked, found) = run("
+@wp.func
+def f(a: float, n: int, x: wp.array(dtype=float)):
+    return a * x[n]
+
+@wp.func
+def apply(g: wp.Function, a: float):
+    return g(a)
+
+@wp.kernel(enable_backward=False)
+def k(x: wp.array(dtype=float)):
+    i = wp.tid()
+    da, dn, dx = wp.grad(f)(x[i], i, x)
+    h = wp.grad(wp.sqrt)
+    v, w = wp.grad(wp.atan2)(da, h(x[i]))
+    x[i] = v + float(dn) + dx[0] + wp.grad(apply)(wp.sin, w) + wp.detach(w)
+");
+    assert_eq!(found, Vec::<String>::new());
+    let f = checked.functions.iter().find(|(_, f)| f.name == "f").expect("f").0;
+    let adjoint = checked.functions.values().find(|g| g.name == "adj_f").expect("its adjoint");
+    assert_eq!(adjoint.derivative, tree::Derivative::AdjointOf(f));
+    assert_eq!((adjoint.param_count, adjoint.results.len()), (5, 1));
+    // Forward code needs the rules, though no kernel is differentiated.
+    assert!(matches!(derivative_of(&checked, "sin"), tree::Derivative::Rule { .. }));
+    assert!(matches!(derivative_of(&checked, "detach"), tree::Derivative::Zero(_)));
+    let kernel = |text: &str| {
+        run(&format!("{text}\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = wp.grad(f)(x[1])\n")).1
+    };
+    assert_eq!(kernel("@wp.func\ndef f(a: float):\n    return int(a)"), ["E0625 6"]);
+    assert_eq!(kernel("@wp.func\ndef f(a: float):\n    return\n"), ["E0625 7"]);
+    assert_eq!(kernel("@wp.func\ndef f(a: int):\n    return float(a)"), ["E0401 6"]);
+}

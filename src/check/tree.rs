@@ -240,6 +240,8 @@ pub enum ExprKind {
     BlockDim,
     Extent(Box<Expr>, u8),
     IsSet(Box<Expr>),
+    /// The array of adjoints behind an array's own gradient pointer; null if there is none.
+    Gradient(Box<Expr>),
     Address(Box<Expr>),
     View {
         array: Box<Expr>,

@@ -31,6 +31,8 @@ pub enum Operand {
     Enum(String),
     /// `wp.adjoint`
     Adjoint,
+    /// `wp.grad(f)`
+    Gradient(FunctionName),
 }
 
 /// A number known at compile time. Literals have no type of their own until one is needed.
@@ -101,7 +103,7 @@ impl ScalarClass {
     }
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum FunctionName {
     /// Functions of the user's file under this name.
     User(String),

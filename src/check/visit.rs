@@ -16,6 +16,7 @@ pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
         | ExprKind::Bitcast(a)
         | ExprKind::Extent(a, _)
         | ExprKind::IsSet(a)
+        | ExprKind::Gradient(a)
         | ExprKind::Address(a) => f(a),
         ExprKind::Binary(_, a, b) | ExprKind::Compare(_, a, b) => {
             f(a);

@@ -31,6 +31,7 @@ pub const NAMES: &[&str] = &[
     "atomic_xor",
     "atomic_exch",
     "atomic_cas",
+    "grad",
 ];
 
 /// Why a built-in of Warp is not here; None for names that Warp does not have either.
@@ -43,7 +44,7 @@ pub fn unsupported(name: &str) -> Option<&'static str> {
         return Some("it belongs to Warp's run-time engine (meshes, hash grids, volumes, textures)");
     }
     match name {
-        "grad" | "address_of" | "indexedarray" | "fabricarray" | "indexedfabricarray" | "Mesh" | "Volume" | "Bvh"
+        "address_of" | "indexedarray" | "fabricarray" | "indexedfabricarray" | "Mesh" | "Volume" | "Bvh"
         | "HashGrid" | "Texture2D" | "Texture3D" => Some("not compiled yet"),
         _ => None,
     }

@@ -4,6 +4,8 @@
 
 mod check;
 mod compile;
+mod devices;
+mod doc;
 mod explain;
 mod fix;
 mod output;
@@ -38,7 +40,9 @@ enum Verb {
     Check(check::Args),
     Fix(fix::Args),
     Explain(explain::Args),
+    Doc(doc::Args),
     Run(run::Args),
+    Devices(devices::Args),
 }
 
 /// How a command ended.
@@ -85,7 +89,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Check(args) => check::run(&args),
         Verb::Fix(args) => fix::run(&args),
         Verb::Explain(args) => explain::run(&args),
+        Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Devices(args) => devices::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }

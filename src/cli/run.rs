@@ -33,8 +33,7 @@ pub(super) struct Args {
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
-    /// Contraction of a * b + c. Host and interpreter never contract, so that they agree bit for bit: both values run
-    /// the same code here.
+    /// Contraction of a * b + c on a GPU. Host and interpreter never contract, so that they agree bit for bit.
     #[arg(long, value_enum, default_value = "off")]
     fmad: Switch,
     /// The kernel to launch; not needed where the file has only one.
@@ -67,7 +66,7 @@ enum DeviceArg {
     Host,
     /// The reference interpreter.
     Interp,
-    /// A GPU; not in this version.
+    /// The first NVIDIA GPU, through its driver.
     Cuda,
 }
 
@@ -111,6 +110,7 @@ fn attempt(args: &Args) -> Result<Exit> {
             DeviceArg::Cuda => Device::Cuda,
         },
         checked: !args.unchecked,
+        fmad: matches!(args.fmad, Switch::On),
         threads: args.threads.into(),
         out_dir: args.out_dir.clone(),
         npy: by_flags,

@@ -100,11 +100,16 @@ codes! {
     E0503 "literal-range" "a number that does not fit its type";
 
     // 06 gradients
+    E0601 "order-dependent-gradient" "a value with a gradient that depends on the order of the threads";
+    E0603 "overwritten-value" "a value that the backward pass needs and the launch overwrites";
+    E0605 "no-gradient" "a gradient that would pass through something without one";
+    E0607 "gradient-limit" "a construct that kc can't reverse";
     W0620 "custom-gradient-misses-argument" "a custom gradient that never writes an argument's adjoint";
     E0621 "custom-gradient-target" "a custom gradient of something that is no kernel function";
     E0622 "custom-gradient-signature" "a custom gradient whose parameters do not fit its function";
     E0623 "replay-signature" "a replay function whose signature differs from its function's";
     E0624 "no-adjoint" "`wp.adjoint` where there is none";
+    E0625 "nothing-to-differentiate" "`wp.grad` of a function without a differentiable result";
 
     // 07 races and memory
     W0701 "racy-write" "threads that write one element without an atomic";
@@ -151,6 +156,7 @@ codes! {
     E1104 "device-unavailable" "device is not available";
     E1105 "backward-alone" "a backward launch that needs its forward launch";
     E1106 "tape-too-large" "values kept for the gradient that do not fit in memory";
+    E1107 "device-fault" "a launch on the GPU failed";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

@@ -14,6 +14,8 @@ use crate::diag::Diagnostics;
 use crate::source::{FileId, SourceFile, SourceMap};
 use crate::syntax::ast::{self, ExprKind, Item};
 
+pub mod reference;
+
 mod index {
     include!(concat!(env!("OUT_DIR"), "/stdlib_index.rs"));
 }
@@ -25,19 +27,15 @@ pub enum Decision {
     Rule,
     /// Its body is differentiated.
     Body,
-    /// It is an IR operation that differentiation knows, for its float types.
-    Operation,
     /// Zero almost everywhere, for the reason given.
     Zero(String),
     /// There is none, for the reason given.
     None(String),
+    /// The compiler differentiates it, as the words say.
+    Compiler(String),
     /// Not decided: such an entry does not load.
     Missing,
 }
-
-/// The IR operations with a derivative.
-const DIFFERENTIATED_OPS: &[&str] =
-    &["add", "sub", "mul", "div", "neg", "abs", "sqrt", "min", "max", "copy_sign", "fma", "select", "cast"];
 
 /// One overload of a built-in.
 #[derive(Debug)]
@@ -48,6 +46,18 @@ pub struct Entry {
     /// The CUDA functions that compute the same for float32 and float64.
     pub cuda: Option<CudaNames>,
     pub decision: Decision,
+    /// The compiler itself knows what it does: `function` has a signature and a doc, but no body that counts.
+    pub intrinsic: bool,
+    /// The arguments for which it is defined, and smooth if it has a gradient; parameters that are not named take all.
+    pub domains: Vec<Domain>,
+}
+
+/// What `@domain(x=(low, high))` says of a parameter: its numbers, or those in it, are from `low` to `high`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Domain {
+    pub param: String,
+    pub low: f64,
+    pub high: f64,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -163,8 +173,13 @@ impl Entry {
         let mut op = None;
         let mut cuda = None;
         let mut decision = None;
+        let mut intrinsic = false;
+        let mut domains = Vec::new();
         for decorator in &function.decorators {
-            let ExprKind::Call { callee, args } = &decorator.expr.kind else { continue };
+            let ExprKind::Call { callee, args } = &decorator.expr.kind else {
+                intrinsic |= matches!(&decorator.expr.kind, ExprKind::Name(word) if word == "intrinsic");
+                continue;
+            };
             let ExprKind::Name(word) = &callee.kind else { continue };
             let mut strings = args.iter().filter_map(|arg| match &arg.value.kind {
                 ExprKind::Str(text) => Some(text.clone()),
@@ -178,16 +193,36 @@ impl Entry {
                 }
                 ("zero_grad", Some(reason)) => decision = Some(Decision::Zero(reason)),
                 ("no_grad", Some(reason)) => decision = Some(Decision::None(reason)),
+                ("compiler_grad", Some(words)) => decision = Some(Decision::Compiler(words)),
+                ("domain", None) => domains.extend(args.iter().filter_map(Domain::new)),
                 _ => {}
             }
         }
         let decision = decision.unwrap_or(match (&op, has_rule) {
             (_, true) => Decision::Rule,
-            (None, false) => Decision::Body,
-            (Some(op), false) if DIFFERENTIATED_OPS.contains(&op.as_str()) => Decision::Operation,
-            (Some(_), false) => Decision::Missing,
+            (None, false) if !intrinsic => Decision::Body,
+            (_, false) => Decision::Missing,
         });
-        Entry { function, op, cuda, decision }
+        Entry { function, op, cuda, decision, intrinsic, domains }
+    }
+}
+
+impl Domain {
+    /// `x=(low, high)`
+    fn new(arg: &ast::Arg) -> Option<Domain> {
+        let ExprKind::Tuple(ends) = &arg.value.kind else { return None };
+        let [low, high] = ends.as_slice() else { return None };
+        Some(Domain { param: arg.name.as_ref()?.text.clone(), low: number(low)?, high: number(high)? })
+    }
+}
+
+/// The value of a number as written.
+fn number(expr: &ast::Expr) -> Option<f64> {
+    match &expr.kind {
+        ExprKind::Int(value) => Some((*value)? as f64),
+        ExprKind::Float(value) => Some(*value),
+        ExprKind::Unary { op: ast::UnaryOp::Neg, operand } => Some(-number(operand)?),
+        _ => None,
     }
 }
 

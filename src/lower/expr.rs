@@ -88,6 +88,10 @@ impl<'a> Lowering<'a> {
                 let array = self.expr(array);
                 self.b.one(Op::IsSet(array), expr.ty)
             }
+            ExprKind::Gradient(array) => {
+                let array = self.expr(array);
+                self.b.one(Op::Gradient(array), expr.ty)
+            }
             ExprKind::Address(array) => {
                 let array = self.expr(array);
                 self.b.one(Op::Address(array), expr.ty)

@@ -98,6 +98,11 @@ impl Arguments {
         std::ptr::with_exposed_provenance(self.block.address() as usize)
     }
 
+    /// Address and bytes of each block of memory that arrays lie in.
+    pub fn memory(&self) -> Vec<(u64, u64)> {
+        self.buffers.iter().map(|buffer| (buffer.address(), buffer.bytes().len() as u64)).collect()
+    }
+
     /// The contents of all arrays and gradients.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot(self.buffers.iter().map(|b| b.bytes().to_vec()).collect())

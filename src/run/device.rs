@@ -1,8 +1,8 @@
-//! On what does a kernel run? One small interface over the interpreter and the compiled host code.
+//! On what does a kernel run? One small interface over the interpreter, the compiled host code and GPUs.
 
 use std::ffi::c_void;
 
-use super::{Result, fail};
+use super::{Result, fail, gpu};
 use rayon::prelude::*;
 
 use crate::codegen::abi::{HostEntry, HostStatus, LaunchBounds};
@@ -18,17 +18,21 @@ pub enum Device {
     Host,
     /// The reference interpreter.
     Interp,
-    /// Not in this version.
+    /// The first NVIDIA GPU.
     Cuda,
 }
 
 /// One launch, ready to go.
-pub struct Job {
+pub struct Job<'a> {
     pub bounds: LaunchBounds,
     /// The argument struct of [`crate::codegen::abi::argument_layout`].
     pub args: *const c_void,
     /// Worker threads; 0: one per core.
     pub threads: usize,
+    /// Threads in a block of the GPU.
+    pub block_dim: u32,
+    /// Address and bytes of all memory that the arrays lie in: a GPU works on a copy of it.
+    pub memory: &'a [(u64, u64)],
 }
 
 /// What came of a launch, besides the contents of its arrays.
@@ -36,6 +40,8 @@ pub struct Job {
 pub struct Report {
     pub printed: Printed,
     pub trap: Option<Trap>,
+    /// Of the kernel alone, where the device tells.
+    pub seconds: Option<f64>,
 }
 
 /// An error of a run; the first thread that met one tells.
@@ -137,6 +143,7 @@ pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> 
 
 /// A kernel made ready for a device.
 pub enum Executable {
+    Gpu(gpu::Kernel),
     Interp(interp::Program),
     /// `alone`: only one worker may run it.
     Host {
@@ -152,9 +159,16 @@ pub fn workers(bounds: &LaunchBounds, threads: usize) -> usize {
     if bounds.size <= chunk(bounds, workers) { 1 } else { workers }
 }
 
-/// Makes a kernel ready to run. The interpreter checks indices in any case. `alone` is for launches that one worker
+/// Makes a kernel ready to run. The interpreter checks indices in any case, a GPU never; `fmad`: a GPU may fuse a * b + c. `alone` is for launches that one worker
 /// runs: then host code needs no atomics.
-pub fn prepare(module: &Module, kernel: FuncId, device: Device, checked: bool, alone: bool) -> Result<Executable> {
+pub fn prepare(
+    module: &Module,
+    kernel: FuncId,
+    device: Device,
+    checked: bool,
+    fmad: bool,
+    alone: bool,
+) -> Result<Executable> {
     match device {
         Device::Interp => Ok(Executable::Interp(interp::Program::new(module, kernel))),
         Device::Host => {
@@ -164,7 +178,7 @@ pub fn prepare(module: &Module, kernel: FuncId, device: Device, checked: bool, a
             let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
             Ok(Executable::Host { code, entry, alone })
         }
-        Device::Cuda => Err(fail(Code::E1104, "the device `cuda` is not available; `host` and `interp` are")),
+        Device::Cuda => Ok(Executable::Gpu(gpu::Kernel::load(module, kernel, fmad)?)),
     }
 }
 
@@ -174,8 +188,8 @@ impl Executable {
     /// # Safety
     /// `job.args` points to the argument struct of the kernel, whose arrays are null or describe valid memory that nobody
     /// else uses meanwhile.
-    pub unsafe fn run(&self, module: &Module, job: &Job) -> Report {
-        match self {
+    pub unsafe fn run(&self, module: &Module, job: &Job) -> Result<Report> {
+        Ok(match self {
             Executable::Interp(program) => {
                 let mut printed = Printed::default();
                 let mut outcome = interp::Outcome::new(|text: &str| printed.push(text.as_bytes()));
@@ -183,11 +197,13 @@ impl Executable {
                 unsafe { program.run(&job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
                 let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
                 drop(outcome);
-                Report { printed, trap }
+                Report { printed, trap, seconds: None }
             }
             // SAFETY: the same contract.
             Executable::Host { code, entry, alone } => unsafe { run_host(code, *entry, *alone, job) },
-        }
+            // SAFETY: the same contract; `job.memory` holds all arrays.
+            Executable::Gpu(kernel) => unsafe { kernel.run(job)? },
+        })
     }
 }
 
@@ -246,7 +262,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, alone: bool, job: &Job) 
         }
     }
     let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
-    Report { printed, trap }
+    Report { printed, trap, seconds: None }
 }
 
 /// Takes a printed text; `user` is a [`Printed`].

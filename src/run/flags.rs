@@ -44,7 +44,7 @@ pub fn launch(source: &Path, kernel: &Function, structs: &StructTable, dim: &[u3
         kernel: Some(kernel.source_name.clone()),
         direction: Direction::Forward,
         dim: dim.to_vec(),
-        block_dim: 1,
+        block_dim: 256,
         args: list,
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),

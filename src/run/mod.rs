@@ -10,7 +10,7 @@
 //! | [`fill`] | what stands in an array that comes from no file? |
 //! | [`args`] | what does the kernel receive? |
 //! | [`flags`] | how do the flags of the command line describe a launch? |
-//! | [`device`] | on what does it run? |
+//! | [`device`], [`gpu`] | on what does it run? |
 //! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
 //! | [`tape`] | where are values kept for the reverse sweep? |
 //! | [`session`] | in what order does all this happen? |
@@ -25,6 +25,7 @@ pub mod device;
 pub mod elements;
 pub mod fill;
 pub mod flags;
+pub mod gpu;
 pub mod gradient;
 pub mod launch;
 pub mod literal;

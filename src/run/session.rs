@@ -20,6 +20,8 @@ pub struct Options {
     pub device: Device,
     /// Test every array index.
     pub checked: bool,
+    /// A GPU may fuse a * b + c into one rounding.
+    pub fmad: bool,
     /// Worker threads on the host; 0: one per core.
     pub threads: usize,
     /// Where results go; None: nowhere.
@@ -161,14 +163,22 @@ impl<'a> Session<'a> {
             return Err(fail(Code::E1006, message));
         };
         let mut arguments = Arguments::bind(launch, origin, function, &module.structs)?;
+        if launch.direction != Direction::Forward && self.options.device == Device::Cuda {
+            let message = format!("{origin}: gradients run on `host` and `interp`, not yet on `cuda`");
+            return Err(fail(Code::E1104, message));
+        }
         let threads = self.options.threads;
+        let memory = arguments.memory();
         let mut seconds = 0.0;
         let mut run = |entry: FuncId, args| {
             let executable = self.executable(&wanted, module, entry, &bounds)?;
             let start = Instant::now();
             // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
-            let report = unsafe { executable.run(module, &Job { bounds, args, threads }) };
-            seconds += start.elapsed().as_secs_f64();
+            let report = unsafe {
+                let job = Job { bounds, args, threads, block_dim: launch.block_dim, memory: &memory };
+                executable.run(module, &job)
+            }?;
+            seconds += report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
             Ok(report)
         };
         let report = match launch.direction {
@@ -202,7 +212,14 @@ impl<'a> Session<'a> {
         if let Some(executable) = self.executables.get(&key) {
             return Ok(executable.clone());
         }
-        let executable = Rc::new(device::prepare(module, entry, self.options.device, self.options.checked, alone)?);
+        let executable = Rc::new(device::prepare(
+            module,
+            entry,
+            self.options.device,
+            self.options.checked,
+            self.options.fmad,
+            alone,
+        )?);
         self.executables.insert(key, executable.clone());
         Ok(executable)
     }

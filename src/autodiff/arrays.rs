@@ -1,0 +1,81 @@
+//! Which parameter does an array come from, and what does the launch write?
+//!
+//! Different array parameters (and different array fields of struct parameters) are taken to be different memory.
+
+use std::collections::BTreeSet;
+
+use crate::ir::{Function, Op, Step, ValueDef, ValueId};
+
+/// Where an array comes from.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Root {
+    /// A parameter of the function (by number), or a field inside a struct parameter.
+    Param(u32, Vec<u32>),
+    /// The local array that this value names.
+    Local(ValueId),
+    /// The array of adjoints of another.
+    Gradient(Box<Root>),
+    /// Chosen at run time, or read from memory.
+    Unknown,
+}
+
+pub(super) fn root(function: &Function, array: ValueId) -> Root {
+    match function.values[array].def {
+        ValueDef::Param(block, n) if block == function.entry => Root::Param(n, Vec::new()),
+        ValueDef::Param(..) => Root::Unknown,
+        ValueDef::Result(inst, _) => match &function.insts[inst].op {
+            Op::View(inner, _) => root(function, *inner),
+            Op::Gradient(inner) => Root::Gradient(Box::new(root(function, *inner))),
+            Op::LocalArray => Root::Local(array),
+            Op::Extract(whole, path) => match root(function, *whole) {
+                Root::Param(n, mut fields) => {
+                    for step in path {
+                        match step {
+                            Step::At(k) => fields.push(*k),
+                            Step::Dynamic(_) => return Root::Unknown,
+                        }
+                    }
+                    Root::Param(n, fields)
+                }
+                _ => Root::Unknown,
+            },
+            _ => Root::Unknown,
+        },
+    }
+}
+
+/// The arrays that the function writes.
+pub(super) struct Written(BTreeSet<Root>);
+
+impl Written {
+    pub fn of(function: &Function) -> Written {
+        let mut roots = BTreeSet::new();
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } = &inst.op {
+                roots.insert(root(function, *array));
+            }
+        });
+        Written(roots)
+    }
+
+    /// Whether a load from this array may give another value after the launch than in it.
+    pub fn overwrites(&self, function: &Function, array: ValueId) -> bool {
+        // A local array is filled anew wherever its function is computed again.
+        match root(function, array) {
+            Root::Local(_) => false,
+            Root::Unknown => !self.0.is_empty(),
+            known => self.0.contains(&known) || self.0.contains(&Root::Unknown),
+        }
+    }
+
+    /// The same of an array or any array inside a struct.
+    pub fn overwrites_any(&self, function: &Function, value: ValueId) -> bool {
+        match root(function, value) {
+            Root::Param(n, fields) => {
+                let inside = |r: &Root| matches!(r, Root::Param(m, path) if *m == n && path.starts_with(&fields));
+                self.0.iter().any(|r| inside(r) || *r == Root::Unknown)
+            }
+            _ => !self.0.is_empty(),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The functions that come out: the backward entry of a kernel, and the adjoint function of a device function.
+
+use smallvec::SmallVec;
+
+use super::activity::yields;
+use super::arrays::Root;
+use super::facts::Facts;
+use super::memory::Shadow;
+use super::reverse::{Reverse, World};
+use crate::ir::build::Builder;
+use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, ValueId};
+use crate::types::{BOOL, Type};
+
+/// A name that no function of the module has.
+pub(super) fn unique_name(module: &Module, wanted: &str) -> String {
+    let taken = |name: &str| module.functions.values().any(|f| f.name == name);
+    if !taken(wanted) {
+        return wanted.to_string();
+    }
+    (2..).map(|n| format!("{wanted}_{n}")).find(|name| !taken(name)).expect("there are infinitely many")
+}
+
+/// The names and types of a function's parameters; unnamed ones get a number.
+fn parameters(function: &Function) -> Vec<(String, Type)> {
+    let name = |(n, &p): (usize, &ValueId)| {
+        (function.values[p].name.clone().unwrap_or_else(|| format!("p{n}")), function.ty(p))
+    };
+    function.params().iter().enumerate().map(name).collect()
+}
+
+/// The paths to the arrays inside a type, as field numbers.
+fn array_fields(module: &Module, ty: Type) -> Vec<(Vec<u32>, Type)> {
+    match ty {
+        Type::Array(_) => vec![(Vec::new(), ty)],
+        Type::Struct(id) => {
+            let mut found = Vec::new();
+            for (n, field) in module.structs[id].fields.iter().enumerate() {
+                for (mut path, ty) in array_fields(module, field.ty) {
+                    path.insert(0, n as u32);
+                    found.push((path, ty));
+                }
+            }
+            found
+        }
+        _ => Vec::new(),
+    }
+}
+
+impl Reverse<'_> {
+    fn part(&mut self, whole: ValueId, path: &[u32], ty: Type) -> ValueId {
+        if path.is_empty() {
+            return whole;
+        }
+        self.b.one(Op::Extract(whole, path.iter().map(|&k| Step::At(k)).collect::<SmallVec<[Step; 2]>>()), ty)
+    }
+
+    /// Finds the shadows of a kernel's arrays: what the adjoint parameter holds, else the array's own gradient.
+    fn kernel_shadows(&mut self, adjoints: &[ValueId]) {
+        let old = self.old;
+        for (n, &param) in old.params().iter().enumerate() {
+            for (path, ty) in array_fields(self.world.module, old.ty(param)) {
+                let copy = self.primal(param);
+                let (array, given) = (self.part(copy, &path, ty), self.part(adjoints[n], &path, ty));
+                let is_given = self.b.one(Op::IsSet(given), BOOL);
+                let own = self.b.one(Op::Gradient(array), ty);
+                let shadow = self.b.select(is_given, given, own);
+                let set = self.b.one(Op::IsSet(shadow), BOOL);
+                if path.is_empty() {
+                    self.name_after(shadow, "grad_", param);
+                }
+                self.shadows.insert(Root::Param(n as u32, path), Shadow { array: shadow, set });
+            }
+        }
+    }
+
+    /// Finds the shadows of a device function's arrays among its parameters from `at` on; gives where they end.
+    fn device_shadows(&mut self, at: usize) -> usize {
+        let old = self.old;
+        let mut next = at;
+        for (n, &param) in old.params().iter().enumerate() {
+            if !old.ty(param).bears_array(&self.world.module.structs) {
+                continue;
+            }
+            let shadow = self.b.function.params()[next];
+            next += 1;
+            for (path, ty) in array_fields(self.world.module, old.ty(param)) {
+                let array = self.part(shadow, &path, ty);
+                let set = self.b.one(Op::IsSet(array), BOOL);
+                self.shadows.insert(Root::Param(n as u32, path), Shadow { array, set });
+            }
+        }
+        next
+    }
+
+    /// Shadows for a scratch function, where only their being there counts.
+    pub(super) fn scratch_shadows(&mut self) {
+        let old = self.old;
+        for (n, &param) in old.params().iter().enumerate() {
+            for (path, ty) in array_fields(self.world.module, old.ty(param)) {
+                let array = self.b.zero(ty);
+                let set = self.b.one(Op::IsSet(array), BOOL);
+                self.shadows.insert(Root::Param(n as u32, path), Shadow { array, set });
+            }
+        }
+    }
+
+    fn bind_parameters(&mut self) {
+        let copies: Vec<ValueId> = self.b.function.params()[..self.old.params().len()].to_vec();
+        for (&old, new) in self.old.params().iter().zip(copies) {
+            self.bind(old, new);
+        }
+    }
+
+    fn finish(self) -> Result<Function, Vec<String>> {
+        if self.faults.is_empty() { Ok(self.b.finish()) } else { Err(self.faults) }
+    }
+}
+
+/// The backward entry of a kernel in normal form.
+pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Result<Function, Vec<String>> {
+    let own = parameters(old);
+    let adjoint = own.iter().map(|(name, ty)| (format!("adj_{name}"), *ty));
+    let all: Vec<(String, Type)> = own.iter().cloned().chain(adjoint).collect();
+    let name = unique_name(world.module, &format!("{}_backward", old.source_name));
+    let mut builder = Builder::new(&name, old.kind, &all, old.span);
+    builder.function.source_name = old.source_name.clone();
+    builder.function.phase = Phase::Backward;
+    builder.function.library = old.library;
+    let mut reverse = Reverse::new(world, old, facts, builder);
+    reverse.bind_parameters();
+    let adjoints: Vec<ValueId> = reverse.b.function.params()[own.len()..].to_vec();
+    reverse.kernel_shadows(&adjoints);
+    reverse.block(old.entry, |_| ());
+    reverse.b.effect(Op::Return(SmallVec::new()));
+    reverse.finish()
+}
+
+/// The parameters and results of an adjoint function: see [`Derivative::Rule`].
+fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, Vec<Type>) {
+    let own = parameters(old);
+    let mut all = own.clone();
+    all.extend(
+        own.iter().filter(|(_, ty)| (*ty).bears_array(&module.structs)).map(|(name, ty)| (format!("adj_{name}"), *ty)),
+    );
+    let single = old.results.len() == 1;
+    all.extend(old.results.iter().enumerate().map(|(n, result)| {
+        let name = if single { "adj_ret".to_string() } else { format!("adj_ret_{n}") };
+        (name, result.ty)
+    }));
+    let additions = own.iter().map(|&(_, ty)| ty).filter(|&ty| ty.holds_floats(&module.structs)).collect();
+    (all, additions)
+}
+
+/// The adjoint function of a pure device function in normal form, under a name that the caller makes unique.
+pub(super) fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Result<Function, Vec<String>> {
+    let (all, additions) = adjoint_signature(world.module, old);
+    let name = unique_name(world.module, &format!("adj_{}", old.name));
+    let mut builder = Builder::new(&name, FunctionKind::Device, &all, old.span);
+    builder.function.source_name = format!("adj_{}", old.source_name);
+    builder.function.library = old.library;
+    builder.function.results = additions.iter().map(|&ty| ResultInfo { ty, role: ResultRole::Return }).collect();
+    let mut reverse = Reverse::new(world, old, facts, builder);
+    reverse.bind_parameters();
+    let seeds_at = reverse.device_shadows(old.params().len());
+    let seeds: Vec<ValueId> = reverse.b.function.params()[seeds_at..].to_vec();
+    reverse.block(old.entry, |this| {
+        for (&value, &seed) in yields(this.old, this.old.entry).iter().zip(&seeds) {
+            this.add(value, seed);
+        }
+    });
+    let structs = &world.module.structs;
+    let results: Vec<ValueId> =
+        old.params().iter().filter(|&&p| old.ty(p).holds_floats(structs)).map(|&p| reverse.take_or_zero(p)).collect();
+    reverse.b.effect(Op::Return(results.into_iter().collect()));
+    reverse.finish()
+}
+
+/// The function `stub` with a new body: a call of `adjoint`, which has the same signature.
+pub(super) fn forward_to(stub: &Function, adjoint: FuncId) -> Function {
+    let mut builder = Builder::new(&stub.name, stub.kind, &parameters(stub), stub.span);
+    builder.function.source_name = stub.source_name.clone();
+    builder.function.library = stub.library;
+    builder.function.results = stub.results.clone();
+    let args = builder.function.params().iter().copied().collect();
+    let types: Vec<Type> = stub.results.iter().map(|r| r.ty).collect();
+    let results = builder.push(Op::Call(adjoint, args), &types);
+    builder.effect(Op::Return(results.into_iter().collect()));
+    builder.finish()
+}
+
+/// The device functions that a function's reverse calls the adjoints of.
+pub(super) fn active_callees(module: &Module, old: &Function, facts: &Facts) -> Vec<FuncId> {
+    let mut found = Vec::new();
+    old.walk(old.entry, &mut |id, inst| {
+        if let Op::Call(callee, _) = inst.op
+            && facts.reversed.contains(&id)
+            && module.functions[callee].derivative == Derivative::Body
+            && !found.contains(&callee)
+        {
+            found.push(callee);
+        }
+    });
+    found
+}

@@ -1,0 +1,173 @@
+//! What is known of a function before its reverse is built: activity, what is reversed, what is needed, how loops are kept.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use super::Options;
+use super::activity::{Activity, smooth_operands, yields};
+use super::arrays::Written;
+use super::needed::{bounds, closure, holders};
+use super::plan::{Plan, plan};
+use super::reverse::{Reverse, World};
+use crate::ids::IdVec;
+use crate::ir::build::Builder;
+use crate::ir::facts::{Range, ranges};
+use crate::ir::{BinaryOp, Function, FunctionKind, Inst, InstId, Op, ValueId};
+use crate::types::Type;
+
+pub(super) struct Facts {
+    pub activity: Activity,
+    pub written: Written,
+    /// The instructions with something to do in reverse.
+    pub reversed: HashSet<InstId>,
+    /// Values that may be the side of a choice that is not taken: their adjoint can be zero where they are not finite.
+    pub chosen: HashSet<ValueId>,
+    /// The values that reverse code computes again, in whatever scope.
+    pub needed: Rc<HashSet<ValueId>>,
+    pub plans: HashMap<InstId, Plan>,
+    pub holders: Vec<Option<InstId>>,
+    /// Bounds of the integers.
+    pub ranges: IdVec<ValueId, Option<Range>>,
+}
+
+impl Facts {
+    pub fn of(world: &World<'_>, function: &Function, options: &Options) -> Facts {
+        let activity = Activity::of(world.module, function);
+        let mut facts = Facts {
+            reversed: reversed(world, function, &activity),
+            written: Written::of(function),
+            chosen: chosen(function),
+            needed: Rc::default(),
+            plans: HashMap::new(),
+            holders: holders(function),
+            ranges: ranges(function),
+            activity,
+        };
+        let reads = reads(world, function, &facts);
+        let all = reads.values().flatten().copied();
+        facts.needed = Rc::new(closure(function, &facts.holders, all, &HashSet::new()));
+        let mut plans = HashMap::new();
+        function.walk(function.entry, &mut |id, inst| {
+            if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {
+                plans.insert(id, plan(world, function, &facts, &reads, inst, options));
+            }
+        });
+        facts.plans = plans;
+        facts
+    }
+
+    /// Whether the instruction holds stores or atomics with something to do in reverse.
+    pub fn stores_floats(&self, function: &Function, inst: &Inst) -> bool {
+        holds_effect(function, inst, &self.reversed)
+    }
+
+    /// Whether only this thread touches the elements of an array that it reads.
+    pub fn private(&self, _: &Function, _: ValueId) -> bool {
+        false
+    }
+}
+
+fn holds_effect(function: &Function, inst: &Inst, reversed: &HashSet<InstId>) -> bool {
+    let mut found = false;
+    for block in inst.op.blocks() {
+        function.walk(block, &mut |id, inst| {
+            found |= reversed.contains(&id) && matches!(inst.op, Op::Store { .. } | Op::Atomic { .. });
+        });
+    }
+    found
+}
+
+fn reversed(world: &World<'_>, function: &Function, activity: &Activity) -> HashSet<InstId> {
+    let mut found = HashSet::new();
+    let mut outer = Vec::new();
+    function.walk(function.entry, &mut |id, inst| {
+        let works = match &inst.op {
+            // What a store leaves in an array does not depend on what was there before, active or not.
+            Op::Store { array, value, .. } => {
+                matches!(function.ty(*array), Type::Array(_)) && function.ty(*value).holds_floats(&world.module.structs)
+            }
+            Op::Atomic { value, .. } => activity.is_active(*value),
+            _ => activity.any_result(inst),
+        };
+        if works {
+            found.insert(id);
+        }
+        if !inst.op.blocks().is_empty() {
+            outer.push(id);
+        }
+    });
+    for id in outer {
+        if holds_effect(function, &function.insts[id], &found) {
+            found.insert(id);
+        }
+    }
+    found
+}
+
+/// Values that flow into `select`, `min`, `max` or a result.
+fn chosen(function: &Function) -> HashSet<ValueId> {
+    let mut found = HashSet::new();
+    loop {
+        let before = found.len();
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            Op::Select { then, otherwise, .. } => found.extend([*then, *otherwise]),
+            Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => found.extend([*a, *b]),
+            Op::Return(values) => found.extend(values.iter().copied()),
+            Op::If { then, otherwise, .. } => {
+                for block in [then, otherwise] {
+                    let given = inst.results.iter().zip(yields(function, *block));
+                    let flowing: Vec<ValueId> = given.filter(|(r, _)| found.contains(*r)).map(|(_, &v)| v).collect();
+                    found.extend(flowing);
+                }
+            }
+            Op::For { init, body, .. } | Op::While { init, body, .. } => {
+                let first = usize::from(matches!(inst.op, Op::For { .. }));
+                for (n, &start) in init.iter().enumerate() {
+                    let param = function.blocks[*body].params[first + n];
+                    if found.contains(&inst.results[n]) || found.contains(&param) {
+                        found.insert(start);
+                        found.extend(yields(function, *body).get(n));
+                    }
+                }
+            }
+            op => {
+                if inst.results.iter().any(|r| found.contains(r)) {
+                    found.extend(smooth_operands(op));
+                }
+            }
+        });
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on a scratch function.
+fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> HashMap<InstId, BTreeSet<ValueId>> {
+    let scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
+    let mut reverse = Reverse::new(world, function, facts, scratch);
+    reverse.scratch_shadows();
+    let mut found = HashMap::new();
+    function.walk(function.entry, &mut |id, inst| {
+        if !facts.reversed.contains(&id) {
+            return;
+        }
+        let mut read = Vec::new();
+        match &inst.op {
+            Op::If { condition, .. } => read.push(*condition),
+            Op::For { .. } | Op::While { .. } => bounds(function, id, &mut read),
+            _ => {
+                for &result in inst.results.iter().filter(|&&r| facts.activity.is_active(r)) {
+                    let seed = reverse.b.zero(function.ty(result));
+                    reverse.adjoints.insert(result, seed);
+                }
+                reverse.reads = Some(Vec::new());
+                reverse.inst(id);
+                read = reverse.reads.take().unwrap_or_default();
+                reverse.adjoints.clear();
+            }
+        }
+        found.insert(id, read.into_iter().collect());
+    });
+    found
+}

@@ -1,0 +1,81 @@
+//! The form that can be reversed: one exit per region, local arrays as values, and calls only of functions that keep an
+//! adjoint of their own.
+
+use super::arrays::Written;
+use crate::diag::Diagnostic;
+use crate::ir::{Derivative, FuncId, Function, Module, Op};
+use crate::passes::{dce, functions, inline, local_arrays, rewrite, single_exit};
+
+/// A local array with more scalars than this stays in memory.
+const MAX_LOCAL_SCALARS: u64 = 256;
+
+/// Calls nest no deeper than this (each round inlines one level of those that only then turn out to need it).
+const MAX_ROUNDS: usize = 64;
+
+/// A copy of a function in normal form.
+pub(super) fn normal_form(module: &Module, id: FuncId) -> Result<Function, Diagnostic> {
+    let mut copy = module.functions[id].clone();
+    let pure = functions::effect_free(module);
+    for _ in 0..MAX_ROUNDS {
+        replace_by_replay(module, &mut copy);
+        let calls = calls_to_inline(module, &copy, &pure);
+        let wanted = |callee: FuncId| calls.contains(&callee);
+        match inline::run(&mut copy, module, &wanted) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(large) => {
+                let name = &module.functions[large.callee].source_name;
+                return Err(super::refuse::limit(large.span, format!("with `{name}` the code grows too large")));
+            }
+        }
+    }
+    single_exit::run(&mut copy);
+    clean(module, &mut copy, &pure);
+    local_arrays::run(&mut copy, &module.structs, MAX_LOCAL_SCALARS);
+    clean(module, &mut copy, &pure);
+    Ok(copy)
+}
+
+/// Removes what a transformation left unused.
+pub(super) fn clean(module: &Module, function: &mut Function, pure: &crate::ids::IdVec<FuncId, bool>) {
+    const MAX_ROUNDS: usize = 6;
+    for _ in 0..MAX_ROUNDS {
+        let changed = rewrite::run(function, &module.structs);
+        if !(dce::run(function, pure) | changed) {
+            break;
+        }
+    }
+}
+
+/// Functions that have a stand-in for reverse code.
+fn replace_by_replay(module: &Module, function: &mut Function) {
+    for inst in function.insts.values_mut() {
+        if let Op::Call(callee, _) = &mut inst.op
+            && let Derivative::Replay(stand_in) = module.functions[*callee].derivative
+        {
+            *callee = stand_in;
+        }
+    }
+}
+
+/// Functions with effects, and those given an array that this function writes: an adjoint function could not tell whether what
+/// they read is still there.
+fn calls_to_inline(module: &Module, function: &Function, pure: &crate::ids::IdVec<FuncId, bool>) -> Vec<FuncId> {
+    let written = Written::of(function);
+    let mut found = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        let Op::Call(callee, args) = &inst.op else { return };
+        let body = matches!(module.functions[*callee].derivative, Derivative::Body | Derivative::Replay(_));
+        if !body || found.contains(callee) {
+            return;
+        }
+        let shared = args.iter().any(|&arg| {
+            function.ty(arg).bears_array(&module.structs)
+                && (matches!(function.ty(arg), crate::types::Type::Local(_)) || written.overwrites_any(function, arg))
+        });
+        if !pure[*callee] || shared {
+            found.push(*callee);
+        }
+    });
+    found
+}

@@ -1,0 +1,172 @@
+//! How does the reverse of a loop get the state at the start of each turn?
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use super::activity::yields;
+use super::facts::Facts;
+use super::needed::{closure, defined_in};
+use super::reverse::World;
+use super::{Options, Store};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId};
+use crate::passes::loops::trips;
+use crate::types::Layout;
+
+/// The bytes per thread that a loop may keep in local memory.
+const STACK_BYTES: u64 = 2048;
+
+/// Where one carried value of a loop is at the start of turn k of the reverse sweep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Slot {
+    /// Nothing reads it.
+    Dead,
+    /// At start + k * amount (or minus).
+    Linear { amount: ValueId, minus: bool },
+    /// Where the loop's store put it.
+    Kept,
+}
+
+/// How one loop is reversed.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub store: Store,
+    pub slots: Vec<Slot>,
+    /// The slots that going on from a snapshot takes: those kept, and what computes them.
+    pub snapshot: Vec<usize>,
+    /// The slots that are linear in the number of the turn, needed in reverse or only for going on; the others `Dead`.
+    pub counters: Vec<Slot>,
+    /// What the reverse of a turn computes again, and what going on from a snapshot computes.
+    pub needs: Rc<HashSet<ValueId>>,
+    pub steps: Rc<HashSet<ValueId>>,
+    /// The number of turns, where it is known.
+    pub turns: Option<u64>,
+    /// Active values from outside that the body uses: their adjoints go round the reverse loop.
+    pub outer: Vec<ValueId>,
+    /// The slots whose adjoints go round.
+    pub active: Vec<usize>,
+    /// Bytes of one turn's state.
+    #[allow(dead_code, reason = "tape buffers and metadata will state it")]
+    pub bytes: u64,
+}
+
+impl Plan {
+    pub fn keeps(&self) -> bool {
+        self.slots.contains(&Slot::Kept)
+    }
+}
+
+/// A loop's body and the number of its parameters that are not carried.
+pub(super) fn body_of(op: &Op) -> Option<(BlockId, usize)> {
+    match op {
+        Op::For { body, .. } => Some((*body, 1)),
+        Op::While { body, .. } => Some((*body, 0)),
+        _ => None,
+    }
+}
+
+pub(super) fn plan(
+    world: &World<'_>,
+    function: &Function,
+    facts: &Facts,
+    reads: &HashMap<InstId, BTreeSet<ValueId>>,
+    inst: &Inst,
+    options: &Options,
+) -> Plan {
+    let (body, first) = body_of(&inst.op).expect("called for loops");
+    let all = &function.blocks[body].params;
+    let params = &all[first..];
+    let inside = defined_in(function, body);
+    let given: HashSet<ValueId> = all.iter().copied().collect();
+    let mut roots = Vec::new();
+    let mut used = BTreeSet::new();
+    function.walk(body, &mut |id, inst| {
+        roots.extend(reads.get(&id).into_iter().flatten().copied());
+        inst.op.for_each_operand(|v| {
+            used.insert(v);
+        });
+    });
+    let outer = used
+        .into_iter()
+        .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
+        .collect();
+    let needs = closure(function, &facts.holders, roots, &given);
+    let next = yields(function, body);
+    let slots: Vec<Slot> = params
+        .iter()
+        .zip(next)
+        .map(|(&param, &value)| match needs.contains(&param) {
+            false => Slot::Dead,
+            true => linear(function, param, value, &inside, &given).unwrap_or(Slot::Kept),
+        })
+        .collect();
+    let turns = match inst.op {
+        Op::For { start, end, step, .. } => trips(function, start, end, step),
+        _ => None,
+    };
+    // Going on from a snapshot computes the next kept values, which takes others in turn.
+    let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
+    let steps = loop {
+        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given);
+        let before = snapshot.len();
+        snapshot.extend((0..slots.len()).filter(|&n| {
+            steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()
+        }));
+        if snapshot.len() == before {
+            break steps;
+        }
+    };
+    let counters = params
+        .iter()
+        .zip(next)
+        .map(|(&param, &value)| linear(function, param, value, &inside, &given).unwrap_or(Slot::Dead))
+        .collect();
+    let size = |n: usize| u64::from(Layout::of(function.ty(params[n]), &world.module.structs).size);
+    let bytes: u64 = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).map(size).sum();
+    let fits = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= STACK_BYTES);
+    let store = match options.store {
+        Some(Store::Tape) => Store::Tape,
+        Some(Store::Checkpoint) => Store::Checkpoint,
+        Some(Store::Stack | Store::Unroll) if turns.is_some_and(|t| t.saturating_mul(bytes) <= 1 << 20) => Store::Stack,
+        _ if fits => Store::Stack,
+        _ => Store::Checkpoint,
+    };
+    let active = (0..slots.len())
+        .filter(|&n| {
+            facts.activity.is_active(params[n])
+                || facts.activity.is_active(inst.results[n])
+                || facts.activity.is_active(next[n])
+        })
+        .collect();
+    Plan {
+        store,
+        slots,
+        snapshot: snapshot.into_iter().collect(),
+        counters,
+        needs: Rc::new(needs),
+        steps: Rc::new(steps),
+        turns,
+        outer,
+        active,
+        bytes,
+    }
+}
+
+/// A counter: an integer that every turn changes by an amount that the loop does not change.
+pub(super) fn linear(
+    function: &Function,
+    param: ValueId,
+    next: ValueId,
+    inside: &HashSet<ValueId>,
+    given: &HashSet<ValueId>,
+) -> Option<Slot> {
+    if !function.ty(param).is_int() {
+        return None;
+    }
+    let fixed = |v: ValueId| function.as_const(v).is_some() || !(inside.contains(&v) || given.contains(&v));
+    match function.def(next)?.op {
+        Op::Binary(BinaryOp::Add, a, b) if a == param && fixed(b) => Some(Slot::Linear { amount: b, minus: false }),
+        Op::Binary(BinaryOp::Add, a, b) if b == param && fixed(a) => Some(Slot::Linear { amount: a, minus: false }),
+        Op::Binary(BinaryOp::Sub, a, b) if a == param && fixed(b) => Some(Slot::Linear { amount: b, minus: true }),
+        _ => None,
+    }
+}

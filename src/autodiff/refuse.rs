@@ -1,0 +1,105 @@
+//! What can't be differentiated, and why: findings with a code, before any reverse code is built.
+
+use super::arrays::{Root, root};
+use super::facts::Facts;
+use super::reverse::World;
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{AtomicOp, Derivative, Function, Op, ValueId};
+use crate::passes::single_exit::is_single_exit;
+use crate::source::Span;
+use crate::types::Type;
+
+/// The findings about one function in normal form.
+pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let structs = &world.module.structs;
+    let name = &function.source_name;
+    if !is_single_exit(function) {
+        found.push(limit(function.span, format!("`{name}` leaves a region in the middle")));
+    }
+    function.walk(function.entry, &mut |_, inst| {
+        let active_result = facts.activity.any_result(inst);
+        match &inst.op {
+            Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
+                found.push(order(inst.span, "an atomic exchange of values with gradients"));
+            }
+            Op::AtomicCas { new, .. } if facts.activity.is_active(*new) => {
+                found.push(order(inst.span, "an atomic compare-and-swap of values with gradients"));
+            }
+            Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
+                found.push(order(inst.span, "the value returned by a float atomic"));
+            }
+            Op::Atomic { .. } | Op::AtomicCas { .. } if needs(facts, &inst.results) => {
+                found.push(overwrite(inst.span, "the value that this atomic returned"));
+            }
+            Op::Load { array, .. } if needs(facts, &inst.results) && facts.written.overwrites(function, *array) => {
+                found.push(overwrite(inst.span, "the value that was read here"));
+            }
+            Op::Load { array, .. } | Op::Store { array, .. } if matches!(function.ty(*array), Type::Local(_)) => {
+                let floats = match &inst.op {
+                    Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
+                    _ => active_result,
+                };
+                if floats {
+                    found.push(limit(inst.span, "a local array with gradients".to_string()));
+                }
+            }
+            Op::Load { array, .. } if active_result => unknown_array(function, *array, inst.span, &mut found),
+            Op::Call(callee, _) if active_result => {
+                let callee = &world.module.functions[*callee];
+                if let Derivative::None(reason) = &callee.derivative {
+                    found.push(no_gradient(&callee.source_name, reason, inst.span));
+                }
+            }
+            _ => {}
+        }
+    });
+    found
+}
+
+fn needs(facts: &Facts, results: &[ValueId]) -> bool {
+    results.iter().any(|r| facts.needed.contains(r))
+}
+
+/// An array whose adjoints can't be found.
+fn unknown_array(function: &Function, array: ValueId, span: Span, found: &mut Vec<Diagnostic>) {
+    let mut at = array;
+    while let Some(Op::View(inner, _)) = function.def(at).map(|inst| &inst.op) {
+        at = *inner;
+    }
+    let chosen = root(function, at) == Root::Unknown
+        && !matches!(
+            function.def(at).map(|inst| &inst.op),
+            Some(Op::Select { .. } | Op::Load { .. } | Op::Extract(..) | Op::Zero)
+        );
+    if chosen {
+        found.push(limit(span, "an array that a branch or loop chooses".to_string()));
+    }
+}
+
+pub(super) fn no_gradient(name: &str, reason: &str, span: Span) -> Diagnostic {
+    let message = format!("AD-DROP: `{name}` has no gradient: {reason}");
+    Diagnostic::new(Code::E0605, message).label(span, "a gradient would pass here")
+}
+
+pub(super) fn limit(span: Span, what: String) -> Diagnostic {
+    let message = format!("AD-LIMIT: kc has no gradient through this: {what}");
+    Diagnostic::new(Code::E0607, message).label(span, "this is what it can't reverse")
+}
+
+fn order(span: Span, what: &str) -> Diagnostic {
+    let message = format!("AD-ORDER: {what} depends on the order of the threads");
+    Diagnostic::new(Code::E0601, message)
+        .label(span, "it differs from run to run, so it has no gradient")
+        .help("compute the value without the atomic's result, or mark the kernel `enable_backward=False`")
+}
+
+fn overwrite(span: Span, what: &str) -> Diagnostic {
+    let message = format!("AD-OVERWRITE: the gradient needs {what}, but the launch overwrites it");
+    Diagnostic::new(Code::E0603, message).label(span, "needed again in the backward pass")
+}
+
+/// A fault of kc found while building.
+pub(super) fn fault(span: Span, message: &str) -> Diagnostic {
+    Diagnostic::new(Code::E0999, format!("kc could not reverse a kernel: {message}")).label(span, "")
+}

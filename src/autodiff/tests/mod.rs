@@ -1,0 +1,1 @@
+//! Gradients of small kernels against finite differences.
