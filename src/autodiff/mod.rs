@@ -30,7 +30,8 @@ use std::collections::HashMap;
 
 use self::facts::Facts;
 use self::reverse::World;
-use crate::diag::{Diagnostic, Diagnostics, Level};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Phase};
 
 mod activity;
@@ -116,8 +117,19 @@ impl Work<'_> {
         if let Some(normal) = self.normal_form(id)
             && let Some(backward) = self.reverse(&normal, entry::backward)
         {
-            self.module.functions.push(backward);
+            self.push(backward);
         }
+    }
+
+    /// Adds a function to the module, unless it breaks the rules of the IR: then that is said, and there is none.
+    fn push(&mut self, function: Function) -> Option<FuncId> {
+        let span = function.span;
+        let before = self.module.functions.len();
+        let id = self.module.functions.push(function);
+        let Err(faults) = verify_function(self.module, id) else { return Some(id) };
+        self.found.push(refuse::fault(span, &faults.join("; ")));
+        self.module.functions = self.module.functions.values().take(before).cloned().collect();
+        None
     }
 
     /// A copy of a function in the form that can be reversed. None: it was said why not.
@@ -136,7 +148,7 @@ impl Work<'_> {
         let facts = Facts::of(&world, normal, self.options);
         let findings = refuse::findings(&world, normal, &facts);
         let callees = entry::active_callees(self.module, normal, &facts);
-        let refused = findings.iter().any(|d| d.level == Level::Error);
+        let refused = !findings.is_empty();
         self.found.extend(findings);
         if refused {
             return None;
@@ -184,7 +196,7 @@ impl Work<'_> {
         }
         let normal = self.normal_form(id);
         let adjoint = normal.and_then(|normal| self.reverse(&normal, entry::adjoint));
-        let made = adjoint.map(|function| self.module.functions.push(function));
+        let made = adjoint.and_then(|function| self.push(function));
         self.adjoints.insert(id, made);
         made
     }

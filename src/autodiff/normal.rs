@@ -3,8 +3,9 @@
 
 use super::arrays::Written;
 use crate::diag::Diagnostic;
+use crate::ir::facts::effects;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
-use crate::passes::{dce, functions, inline, local_arrays, rewrite, single_exit};
+use crate::passes::{dce, forward_loads, functions, inline, local_arrays, rewrite, single_exit};
 
 /// A local array with more scalars than this stays in memory.
 const MAX_LOCAL_SCALARS: u64 = 256;
@@ -33,6 +34,9 @@ pub(super) fn normal_form(module: &Module, id: FuncId) -> Result<Function, Diagn
     clean(module, &mut copy, &pure);
     local_arrays::run(&mut copy, &module.structs, MAX_LOCAL_SCALARS);
     clean(module, &mut copy, &pure);
+    if forward_loads::run(&mut copy, &effects(module)) {
+        clean(module, &mut copy, &pure);
+    }
     Ok(copy)
 }
 

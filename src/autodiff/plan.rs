@@ -44,9 +44,6 @@ pub(super) struct Plan {
     pub outer: Vec<ValueId>,
     /// The slots whose adjoints go round.
     pub active: Vec<usize>,
-    /// Bytes of one turn's state.
-    #[allow(dead_code, reason = "tape buffers and metadata will state it")]
-    pub bytes: u64,
 }
 
 impl Plan {
@@ -147,7 +144,6 @@ pub(super) fn plan(
         turns,
         outer,
         active,
-        bytes,
     }
 }
 

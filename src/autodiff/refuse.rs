@@ -83,8 +83,8 @@ pub(super) fn no_gradient(name: &str, reason: &str, span: Span) -> Diagnostic {
 }
 
 pub(super) fn limit(span: Span, what: String) -> Diagnostic {
-    let message = format!("AD-LIMIT: kc has no gradient through this: {what}");
-    Diagnostic::new(Code::E0607, message).label(span, "this is what it can't reverse")
+    let message = format!("AD-LIMIT: no backward entry is made, because kc cannot reverse this: {what}");
+    Diagnostic::new(Code::W0607, message).label(span, "this is what it can't reverse")
 }
 
 fn order(span: Span, what: &str) -> Diagnostic {
@@ -95,11 +95,13 @@ fn order(span: Span, what: &str) -> Diagnostic {
 }
 
 fn overwrite(span: Span, what: &str) -> Diagnostic {
-    let message = format!("AD-OVERWRITE: the gradient needs {what}, but the launch overwrites it");
-    Diagnostic::new(Code::E0603, message).label(span, "needed again in the backward pass")
+    let message =
+        format!("AD-OVERWRITE: no backward entry is made, because it needs {what}, which the launch overwrites");
+    Diagnostic::new(Code::W0603, message).label(span, "needed again in the backward pass")
 }
 
-/// A fault of kc found while building.
+/// A fault of kc found while building: never code that could be wrong.
 pub(super) fn fault(span: Span, message: &str) -> Diagnostic {
-    Diagnostic::new(Code::E0999, format!("kc could not reverse a kernel: {message}")).label(span, "")
+    let message = format!("AD-LIMIT: no backward entry is made, because kc failed to reverse this: {message}");
+    Diagnostic::new(Code::W0607, message).label(span, "a fault of kc")
 }

@@ -121,6 +121,9 @@ impl<'c, 'a> Body<'c, 'a> {
         let Look { mut function, .. } = look;
         if !definition.kernel {
             function.name = c.instance_name(definition, args);
+        } else if let Some(name) = c.overload_name(definition, args) {
+            function.source_name.clone_from(&name);
+            function.name = name;
         }
         Ok(function)
     }

@@ -48,6 +48,7 @@ impl Body<'_, '_> {
                 Some("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)"),
             ),
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
+            ast::ExprKind::Dict(_) => self.unsupported(span, "a dict", None),
             ast::ExprKind::Unsupported(what) => self.unsupported(span, what, None),
             ast::ExprKind::Opaque => self.error(
                 Code::E0501,

@@ -516,7 +516,8 @@ impl Checker<'_> {
         let wanted = keyword.map(|arg| arg.value.clone());
         let off = match wanted.map(|value| self.constant(&value, false)) {
             Some(Ok(Operand::Const(constant))) => !constant.number.is_true(),
-            _ => false,
+            Some(_) => false,
+            None => self.backward_off,
         };
         if off { Derivative::None("its kernel has `enable_backward=False`".into()) } else { Derivative::Body }
     }

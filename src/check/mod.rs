@@ -22,6 +22,7 @@ pub mod lints;
 mod local_array;
 mod loops;
 mod operator;
+mod overload;
 mod pattern;
 mod place;
 mod scope;
@@ -84,6 +85,8 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         underived: Vec::new(),
         gradients: HashMap::new(),
         needs_rules: false,
+        overloads: Vec::new(),
+        backward_off: false,
     };
     checker.collect(parsed);
     checker.check_gradient_targets();
@@ -92,10 +95,8 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         let ast::Item::Function(function) = item else { continue };
         match checker.role(function) {
             Some(scope::Role::Kernel) => {
-                if let Some(definition) = checker.definition(&function.name.text, function.span)
-                    && let Ok(id) = checker.kernel(&definition)
-                {
-                    kernels.push(id);
+                if let Some(definition) = checker.definition(&function.name.text, function.span) {
+                    kernels.extend(checker.kernels(&definition));
                 }
             }
             Some(scope::Role::Function) => {
@@ -202,6 +203,10 @@ pub(crate) struct Checker<'a> {
     gradients: HashMap<tree::FnId, tree::FnId>,
     /// Gradients are part of forward code: the library's rules are needed in any case.
     needs_rules: bool,
+    /// `wp.overload(kernel, types)` in the file.
+    overloads: Vec<overload::Overload>,
+    /// The file's `wp.set_module_options({"enable_backward": False})`.
+    backward_off: bool,
 }
 
 impl Checker<'_> {
@@ -235,7 +240,10 @@ impl Checker<'_> {
                             ),
                         )
                         .label(param.span, format!("this is `{}`", param.pattern.display(&self.structs)))
-                        .help("a kernel that is compiled ahead of time needs the type of every parameter"),
+                        .help(format!(
+                            "say in the file which types are wanted: `wp.overload({}, [...])` with a type for each parameter",
+                            definition.ast.name.text
+                        )),
                     ));
                 }
             }

@@ -64,7 +64,10 @@ impl Checker<'_> {
         for item in &parsed.items {
             match item {
                 Item::Import(_) => {}
+                Item::Call(call) => self.collect_call(call),
                 Item::Constant(constant) => {
+                    // `k_float = wp.overload(k, [...])`
+                    self.collect_call(&constant.value);
                     self.globals.insert(constant.name.text.clone(), Global::Constant(constant.value.clone()));
                 }
                 Item::Class(class) => self.collect_class(class),

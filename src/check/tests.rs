@@ -383,3 +383,44 @@ def k(x: wp.array(dtype=float)):
     assert_eq!(kernel("@wp.func\ndef f(a: float):\n    return\n"), ["E0625 7"]);
     assert_eq!(kernel("@wp.func\ndef f(a: int):\n    return float(a)"), ["E0401 6"]);
 }
+
+#[test]
+fn generic_kernels_are_compiled_for_the_overloads_of_the_file() {
+    let scale = "
+from typing import Any
+@wp.kernel
+def scale(x: wp.array(dtype=Any), s: Any):
+    i = wp.tid()
+    x[i] = s * x[i]
+";
+    let names = |text: &str| -> (Vec<String>, Vec<String>) {
+        let (checked, found) = run(&format!("{scale}{text}"));
+        (checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect(), found)
+    };
+    let (kernels, found) = names(
+        "scale32 = wp.overload(scale, [wp.array(dtype=float), float])\n\
+         wp.overload(scale, {\"x\": wp.array[wp.float64], \"s\": wp.float64})\n\
+         wp.overload(scale, [wp.array(dtype=float), float])\n",
+    );
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(kernels, ["scale_float32", "scale_float64"]);
+    assert_eq!(names("").1, ["E0315 4"]);
+    assert_eq!(names("wp.overload(scale, [wp.array(dtype=float)])\n").1, ["E0315 7"]);
+    assert_eq!(names("wp.overload(scale, [float, float])\n").1, ["E0315 7"]);
+    // An overload whose body does not fit its types.
+    assert_eq!(names("wp.overload(scale, [wp.array(dtype=float), int])\n").1, ["E0301 6"]);
+}
+
+#[test]
+fn module_options_turn_gradients_off() {
+    let kernel = |decorator: &str| {
+        format!(
+            "wp.set_module_options({{\"enable_backward\": False, \"mode\": \"debug\"}})\n{decorator}\ndef k(n: int):\n    return\n"
+        )
+    };
+    let (checked, found) = run(&kernel("@wp.kernel"));
+    assert_eq!(found, Vec::<String>::new());
+    assert!(matches!(derivative_of(&checked, "k"), tree::Derivative::None(_)));
+    let (checked, _) = run(&kernel("@wp.kernel(enable_backward=True, module=\"unique\")"));
+    assert_eq!(*derivative_of(&checked, "k"), tree::Derivative::Body);
+}

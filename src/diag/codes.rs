@@ -101,9 +101,9 @@ codes! {
 
     // 06 gradients
     E0601 "order-dependent-gradient" "a value with a gradient that depends on the order of the threads";
-    E0603 "overwritten-value" "a value that the backward pass needs and the launch overwrites";
+    W0603 "overwritten-value" "no backward entry: it needs a value that the launch overwrites";
     E0605 "no-gradient" "a gradient that would pass through something without one";
-    E0607 "gradient-limit" "a construct that kc can't reverse";
+    W0607 "gradient-limit" "no backward entry: a construct that kc cannot reverse";
     W0620 "custom-gradient-misses-argument" "a custom gradient that never writes an argument's adjoint";
     E0621 "custom-gradient-target" "a custom gradient of something that is no kernel function";
     E0622 "custom-gradient-signature" "a custom gradient whose parameters do not fit its function";

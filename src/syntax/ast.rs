@@ -27,6 +27,8 @@ pub enum Item {
     /// `NAME = value` (or `NAME: T = value`) at module level: a constant, an alias, or host data. When the value is
     /// outside our grammar it is an [`ExprKind::Opaque`].
     Constant(Constant),
+    /// `wp.overload(...)` or `wp.set_module_options(...)` as a statement.
+    Call(Expr),
 }
 
 /// `import a.b as c` is `{ module: "a.b", names: [] , alias: Some(c) }`; `from a import b as c` has one name each.
@@ -220,6 +222,8 @@ pub enum ExprKind {
     Tuple(Vec<Expr>),
     List(Vec<Expr>),
     Starred(Box<Expr>),
+    /// Means something only in calls at module level, such as `wp.set_module_options({...})`.
+    Dict(Vec<(Expr, Expr)>),
     /// Python that kernels do not have: `an f-string`, `a lambda`, `a comprehension`, `a dict`, ...
     Unsupported(&'static str),
     /// Text outside kernels that our grammar does not cover (module level only).
@@ -312,6 +316,12 @@ impl Expr {
             }
             ExprKind::Slice { lower, upper, step } => [lower, upper, step].into_iter().flatten().for_each(|e| f(e)),
             ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(f),
+            ExprKind::Dict(pairs) => {
+                for (key, value) in pairs {
+                    f(key);
+                    f(value);
+                }
+            }
             ExprKind::Starred(inner) => f(inner),
             ExprKind::Name(_)
             | ExprKind::Int(_)

@@ -27,10 +27,11 @@ pub enum Small {
 }
 
 /// What stands in braces: a set or a dict is told by its items.
-#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BraceItem {
     Element,
-    Pair,
+    Pair(Box<(Expr, Expr)>),
+    /// `**other`
+    Spread,
 }
 
 /// The words for `...`, which as a statement of its own means `pass`.
@@ -191,8 +192,14 @@ impl<'t> Builder<'t> {
     }
 
     pub fn braces(&mut self, start: u32, items: Vec<BraceItem>, end: u32) -> Expr {
-        let what = if items.first() == Some(&BraceItem::Element) { "a set" } else { "a dict" };
-        self.unsupported(start, what, end)
+        let is_set = matches!(items.first(), Some(BraceItem::Element));
+        let whole = self.unsupported(start, if is_set { "a set" } else { "a dict" }, end);
+        let count = items.len();
+        let pairs: Vec<(Expr, Expr)> = items
+            .into_iter()
+            .filter_map(|item| if let BraceItem::Pair(pair) = item { Some(*pair) } else { None })
+            .collect();
+        if pairs.len() == count { self.expr(start, ExprKind::Dict(pairs), end) } else { whole }
     }
 
     /// A parenthesised expression is the expression itself; its place includes the parentheses.

@@ -26,6 +26,8 @@ const FUNCTION_DECORATORS: &[&str] = &[
     "intrinsic",
     "host",
 ];
+/// Calls at module level that concern kernels.
+const MODULE_CALLS: &[&str] = &["overload", "set_module_options"];
 /// A class with such a base is an enumeration.
 const ENUM_BASES: &[&str] = &["IntEnum", "IntFlag", "Enum", "Flag"];
 
@@ -97,6 +99,7 @@ impl<'t> Island<'_, 't> {
             (Some(Tok::Name), Some(second)) if header == self.first && is_augmented(second) => {
                 self.changed_constant(header, out);
             }
+            (Some(Tok::Name), Some(Tok::Dot | Tok::LeftParen)) if header == self.first => self.module_call(header, out),
             (Some(Tok::Async | Tok::Class), _) => {}
             _ if ours || is_struct => {
                 if let Some(&token) = self.tokens(self.first).first() {
@@ -109,7 +112,12 @@ impl<'t> Island<'_, 't> {
 
     /// The last part of the path of a decorator line: `kernel` of `@wp.kernel(enable_backward=False)`.
     fn decorator(&self, index: usize) -> Option<&'t str> {
-        let tokens = self.tokens(index).get(1..)?;
+        self.decorated_name(index, 1)
+    }
+
+    /// The last part of the dotted path that starts at a token of a line and ends there or at a call.
+    fn decorated_name(&self, index: usize, from: usize) -> Option<&'t str> {
+        let tokens = self.tokens(index).get(from..)?;
         let mut name = None;
         for (at, token) in tokens.iter().enumerate() {
             match token.kind {
@@ -342,6 +350,22 @@ impl<'t> Island<'_, 't> {
                 self.changed_constant(header, out);
             }
             _ => {}
+        }
+    }
+
+    /// A call at module level that changes how kernels are compiled.
+    fn module_call(&mut self, header: usize, out: &mut Vec<Item>) {
+        let called = self.decorated_name(header, 0);
+        if !called.is_some_and(|name| MODULE_CALLS.contains(&name)) {
+            return;
+        }
+        let Some(Line::Simple(smalls)) = self.lines.quiet(header).line else { return };
+        for small in smalls {
+            if let Small::Stmt(Stmt { kind: StmtKind::Expr(expr @ Expr { kind: ExprKind::Call { .. }, .. }), .. }) =
+                small
+            {
+                out.push(Item::Call(expr));
+            }
         }
     }
 

@@ -14,6 +14,8 @@ pub fn items(parsed: &Parsed, source: &SourceFile) -> String {
             Item::Import(import) => out.import(import),
             Item::Function(f) => out.function(f),
             Item::Class(class) => out.class(class),
+            // Python's own tree has it among the statements that are skipped.
+            Item::Call(_) => {}
             Item::Constant(constant) => out.line(0, &format!("const {} {}", constant.name.text, expr(&constant.value))),
         }
     }
@@ -183,6 +185,7 @@ pub fn expr(value: &Expr) -> String {
         ExprKind::Tuple(items) => format!("(tuple{})", list(items)),
         ExprKind::List(items) => format!("(list{})", list(items)),
         ExprKind::Starred(inner) => format!("(* {})", expr(inner)),
+        ExprKind::Dict(_) => "?a dict".to_string(),
         ExprKind::Unsupported(what) => format!("?{what}"),
         ExprKind::Opaque => "opaque".to_owned(),
         ExprKind::Error => "!error".to_owned(),
