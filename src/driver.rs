@@ -1,6 +1,7 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
 mod emit;
+pub mod fix;
 mod guard;
 mod input;
 mod options;
@@ -15,6 +16,7 @@ pub use input::{MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, Artefact, Cpu, Opt, Options, Request};
 pub use timings::Timings;
 
+use crate::check::lints::Allows;
 use crate::check::{self, Checked};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
@@ -36,6 +38,8 @@ pub struct Compilation {
     name: String,
     /// The names of the file's decorated functions, good or not.
     declared: Vec<String>,
+    /// The findings that comments of the file allow.
+    allows: Allows,
     pub timings: Timings,
 }
 
@@ -105,6 +109,8 @@ impl Compilation {
             self.timings.time("simplify", || passes::simplify(&mut self.module));
         }
         self.differentiate(&request.gradients);
+        self.allows.apply(file, &mut self.diagnostics);
+        self.allows.report_unused(&mut self.diagnostics);
         // Release builds too: IR that breaks its rules must end as an error, never as code.
         if let Err(faults) = self.timings.time("verify", || ir::verify::verify(&self.module)) {
             let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
@@ -144,6 +150,7 @@ impl Compilation {
         let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
         self.declared = declared(&parsed);
         let checked = timings.time("check", || check::check(&parsed, options, sources, diagnostics));
+        self.allows = Allows::read(&parsed, &sources.file(file).text);
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked
     }

@@ -289,13 +289,16 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut diagnostic =
             Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
         let names: Vec<String> = self.scope.keys().chain(self.c.globals.keys()).cloned().collect();
-        if self.c.knows_builtin(name) {
-            diagnostic = diagnostic.help(format!("did you mean `wp.{name}`?")).fix(
-                format!("use `wp.{name}`"),
+        if self.c.knows_builtin(name) || crate::check::value::type_of_name(name).is_some() {
+            let text = self.c.qualified(name);
+            diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
+                format!("use `{text}`"),
                 span,
-                format!("wp.{name}"),
+                text,
                 Applicability::Maybe,
             );
+        } else if let Some(habit) = crate::check::habits::of_name(name) {
+            diagnostic = self.c.suggest(diagnostic, habit, span);
         } else if let Some(near) = crate::check::suggest::nearest(name, names.iter().map(String::as_str)) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
                 format!("use `{near}`"),
@@ -349,6 +352,10 @@ impl<'c, 'a> Body<'c, 'a> {
                                 .help(format!("give it a wider type: `wp.int64({value})`")),
                         ));
                     }
+                }
+                if let (Number::Float(value), None, Mode::User) = (constant.number, constant.scalar, self.mode) {
+                    let found = crate::check::lints::literal::narrowed(value, span, self.c.sources.text(span));
+                    found.into_iter().for_each(|finding| self.c.diagnostics.push(finding));
                 }
                 Ok(constant.expr(span))
             }

@@ -67,7 +67,8 @@ impl Body<'_, '_> {
         }
         let value = self.materialize(operand.clone(), given[0].span)?;
         match value.ty {
-            Type::Scalar(_) => Ok(Operand::Value(cast_to(Expr { span, ..value }, scalar))),
+            // The conversion has the place of the call, its operand keeps its own.
+            Type::Scalar(_) => Ok(Operand::Value(Expr { span, ..cast_to(value, scalar) })),
             Type::Array(_) if scalar == Scalar::Bool => Ok(Operand::Value(self.truth(Operand::Value(value), span)?)),
             ty => {
                 let shown = self.show(ty);

@@ -16,7 +16,9 @@ mod construct;
 mod expr;
 mod grad_call;
 mod gradient;
+mod habits;
 mod known;
+pub mod lints;
 mod local_array;
 mod loops;
 mod operator;
@@ -29,6 +31,7 @@ mod stmt;
 mod suggest;
 pub mod tree;
 pub mod value;
+pub mod visit;
 mod words;
 
 use std::collections::{HashMap, HashSet};
@@ -105,6 +108,18 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
             _ => {}
         }
     }
+    let written: Vec<&ast::Function> = parsed
+        .items
+        .iter()
+        .filter_map(|item| match item {
+            ast::Item::Function(function) => Some(function),
+            _ => None,
+        })
+        .filter(|function| checker.role(function).is_some_and(|role| role != scope::Role::Native))
+        .collect();
+    let modules = checker.module_names();
+    let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
+    lints::run(&checker.functions, &checker.structs, &written, &modules, checker.sources, checker.diagnostics);
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
     Checked { structs: checker.structs, functions: checker.functions, kernels }

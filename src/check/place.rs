@@ -194,6 +194,8 @@ impl Body<'_, '_> {
                 near,
                 crate::diag::Applicability::Maybe,
             );
+        } else if let Some(help) = crate::check::habits::of_attribute(&name.text) {
+            diagnostic = diagnostic.help(help);
         } else if !known.is_empty() {
             diagnostic = diagnostic
                 .note(format!("it has {}", known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::check::habits::{self, Habit};
 use crate::check::suggest::nearest;
 use crate::check::value::{
     Constant, Family, FunctionName, Number, Operand, Reported, Res, ScalarClass, TypeWord, type_of_name,
@@ -244,6 +245,9 @@ impl Checker<'_> {
             if module == "warp" && matches!(name, "types" | "math" | "utils") {
                 return Ok(Operand::Module(format!("{module}.{name}")));
             }
+            if module == "numpy" && matches!(name, "linalg" | "random") {
+                return Ok(Operand::Module(format!("{module}.{name}")));
+            }
             if let Some(operand) = builtin_word(module, name) {
                 return Ok(operand);
             }
@@ -259,6 +263,11 @@ impl Checker<'_> {
         }
         if let Some(reason) = crate::check::words::unsupported(name) {
             return self.error(Code::E0408, span, format!("`{name}` is not supported"), reason);
+        }
+        if let Some(habit) = habits::of_name(name) {
+            let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
+                .label(span, "not a name of the kernel language");
+            return Err(self.report(self.suggest(diagnostic, habit, span)));
         }
         if !is_warp(module) && !is_builtin_alias(module) {
             return self.error(
@@ -280,6 +289,43 @@ impl Checker<'_> {
             );
         }
         Err(self.report(diagnostic))
+    }
+
+    /// Adds what the kernel language says instead of the text at `span`.
+    pub fn suggest(&self, diagnostic: Diagnostic, habit: Habit, span: Span) -> Diagnostic {
+        match habit {
+            Habit::Name(near) => {
+                let text = self.qualified(near);
+                diagnostic.help(format!("it is called `{text}` here")).fix(
+                    format!("use `{text}`"),
+                    span,
+                    text,
+                    Applicability::Maybe,
+                )
+            }
+            Habit::Say(help) => diagnostic.help(help),
+        }
+    }
+
+    /// The names this file has for modules.
+    pub fn module_names(&self) -> Vec<String> {
+        let modules = self.globals.iter().filter(|(_, global)| matches!(global, Global::Module(_)));
+        modules.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// A built-in by the name this file has for it: `wp.sin`.
+    pub fn qualified(&self, name: &str) -> String {
+        if self.star_import {
+            return name.to_string();
+        }
+        let mut aliases: Vec<&String> = self
+            .globals
+            .iter()
+            .filter(|(_, global)| matches!(global, Global::Module(path) if path == "warp"))
+            .map(|(alias, _)| alias)
+            .collect();
+        aliases.sort();
+        format!("{}.{name}", aliases.first().map_or("wp", |alias| alias.as_str()))
     }
 
     /// A name that is neither local nor in the file: Python's and Warp's own words.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Exit, FormatArg, GradientArgs, Report, output};
-use crate::diag::render::count;
+use crate::diag::render::{count, sarif_log};
 use crate::driver::{Compilation, Request};
 
 /// Checks kernel files and reports what is wrong, without writing anything.
@@ -20,19 +20,29 @@ pub(super) struct Args {
 
 /// Findings go to standard output: they are what was asked for. The summary goes to standard error.
 pub(super) fn run(args: &Args) -> Exit {
+    let policy = match args.report.levels.policy() {
+        Ok(policy) => policy,
+        Err(message) => {
+            output::err(&format!("error: {message}\n"));
+            return Exit::Usage;
+        }
+    };
     let request = Request { kernels: Vec::new(), gradients: args.gradients.options() };
     let mut exit = Exit::Ok;
+    let mut results = String::new();
     for path in &args.files {
-        let compilation = Compilation::check(path, &request);
+        let mut compilation = Compilation::check(path, &request);
+        policy.apply(&mut compilation.diagnostics);
         let kernels = compilation.kernels.clone();
         if compilation.diagnostics.has_errors() {
             exit = Exit::Errors;
         }
         let findings = compilation.diagnostics.into_sorted();
         let text = args.report.render(&findings, &compilation.sources, output::stdout_style());
-        if let Err(diagnostic) = output::out(text.as_bytes()) {
-            output::err(&format!("error: {}\n", diagnostic.message));
-            return Exit::Errors;
+        if args.report.is_one_document() {
+            results.push_str(&text);
+        } else if let Err(exit) = print(&text) {
+            return exit;
         }
         if matches!(args.report.format, FormatArg::Full) {
             let found = count(&findings);
@@ -44,5 +54,17 @@ pub(super) fn run(args: &Args) -> Exit {
             output::err(&format!("{}: {summary}\n", path.display()));
         }
     }
+    if args.report.is_one_document()
+        && let Err(exit) = print(&sarif_log(&results))
+    {
+        return exit;
+    }
     exit
+}
+
+fn print(text: &str) -> Result<(), Exit> {
+    output::out(text.as_bytes()).map_err(|diagnostic| {
+        output::err(&format!("error: {}\n", diagnostic.message));
+        Exit::Errors
+    })
 }

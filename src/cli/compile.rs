@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::{Exit, GradientArgs, Report, output};
+use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
 use crate::driver::{Arch, Artefact, Compilation, Cpu, Opt, Options, Request};
 
@@ -84,6 +85,14 @@ pub(super) fn run(args: &Args) -> Exit {
         output::err("error: `-o -` prints one result: name one file, one `--emit` and one `--arch`\n");
         return Exit::Usage;
     }
+    let policy = match args.report.levels.policy() {
+        Ok(policy) => policy,
+        Err(message) => {
+            output::err(&format!("error: {message}\n"));
+            return Exit::Usage;
+        }
+    };
+    let mut results = String::new();
     let request = Request { kernels: args.kernels.clone(), gradients: args.gradients.options() };
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
@@ -118,11 +127,20 @@ pub(super) fn run(args: &Args) -> Exit {
         if args.timings {
             output::err(&timings(path, &compilation));
         }
+        policy.apply(&mut compilation.diagnostics);
         if compilation.diagnostics.has_errors() {
             exit = Exit::Errors;
         }
         let findings = compilation.diagnostics.into_sorted();
-        output::err(&args.report.render(&findings, &compilation.sources, output::style()));
+        let text = args.report.render(&findings, &compilation.sources, output::style());
+        if args.report.is_one_document() {
+            results.push_str(&text);
+        } else {
+            output::err(&text);
+        }
+    }
+    if args.report.is_one_document() {
+        output::err(&sarif_log(&results));
     }
     exit
 }

@@ -7,6 +7,7 @@ mod compile;
 mod devices;
 mod doc;
 mod explain;
+mod fix;
 mod gradcheck;
 mod output;
 mod run;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::diag::policy::{Policy, Setting};
 use crate::diag::render::{Format, Style, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
@@ -37,6 +39,7 @@ const EXIT_CODES: &str = "Exit codes: 0 ok, 1 errors in the input, 2 wrong usage
 enum Verb {
     Compile(compile::Args),
     Check(check::Args),
+    Fix(fix::Args),
     Explain(explain::Args),
     Doc(doc::Args),
     Run(run::Args),
@@ -86,6 +89,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = driver::guard(move || match command.verb {
         Verb::Compile(args) => compile::run(&args),
         Verb::Check(args) => check::run(&args),
+        Verb::Fix(args) => fix::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Doc(args) => doc::run(&args),
         Verb::Run(args) => run::run(&args),
@@ -112,6 +116,10 @@ enum FormatArg {
     Short,
     /// One JSON object per finding.
     Json,
+    /// A SARIF 2.1.0 log, for code scanning services.
+    Sarif,
+    /// Workflow commands of GitHub Actions.
+    Github,
 }
 
 impl From<FormatArg> for Format {
@@ -120,6 +128,8 @@ impl From<FormatArg> for Format {
             FormatArg::Full => Format::Full,
             FormatArg::Short => Format::Short,
             FormatArg::Json => Format::Json,
+            FormatArg::Sarif => Format::Sarif,
+            FormatArg::Github => Format::Github,
         }
     }
 }
@@ -175,11 +185,50 @@ struct Report {
     /// Errors shown per file; 0 shows all.
     #[arg(long, value_name = "N", default_value_t = 20)]
     max_errors: usize,
+    #[command(flatten)]
+    levels: Levels,
+}
+
+/// Which findings count; shared by the verbs that read kernel files.
+#[derive(clap::Args, Clone, Debug)]
+struct Levels {
+    /// Show this warning or remark. CODE is a code, its name, or `warnings` for all.
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    warn: Vec<String>,
+    /// Make this warning an error.
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    deny: Vec<String>,
+    /// Leave this warning out.
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    allow: Vec<String>,
+}
+
+impl Levels {
+    /// # Errors
+    /// A message about an unknown code.
+    fn policy(&self) -> Result<Policy, String> {
+        let mut policy = Policy::default();
+        for (option, names, setting) in [
+            ("--warn", &self.warn, Setting::Warn),
+            ("--deny", &self.deny, Setting::Deny),
+            ("--allow", &self.allow, Setting::Allow),
+        ] {
+            for name in names {
+                policy.set(name, setting).map_err(|message| format!("{option}: {message}"))?;
+            }
+        }
+        Ok(policy)
+    }
 }
 
 impl Report {
-    /// The findings as text in the chosen form.
+    /// The findings as text in the chosen form; those of a document in pieces.
     fn render(&self, findings: &[Diagnostic], sources: &SourceMap, style: Style) -> String {
         crate::diag::render::render_all(findings, sources, self.format.into(), style, self.max_errors)
+    }
+
+    /// Whether the findings of all files make one document.
+    fn is_one_document(&self) -> bool {
+        matches!(self.format, FormatArg::Sarif)
     }
 }

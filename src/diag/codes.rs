@@ -1,7 +1,8 @@
 //! The one list of diagnostic codes. A number is never reused; each code has a page `pages/CODE.md`.
 //!
 //! Families: 01 syntax, 02 names, 03 types, 04 calls, 05 constants, 06 gradients, 07 races and memory, 08 back ends,
-//! 09 kc itself, 10 launch files and arguments, 11 running. `W` codes are warnings.
+//! 09 kc itself, 10 launch files and arguments, 11 running, 12 numbers, 13 tidiness. `W` codes are warnings, `I` codes
+//! remarks that are shown on request and in editors.
 
 use super::Level;
 
@@ -110,6 +111,12 @@ codes! {
     E0624 "no-adjoint" "`wp.adjoint` where there is none";
     E0625 "nothing-to-differentiate" "`wp.grad` of a function without a differentiable result";
 
+    // 07 races and memory
+    W0701 "racy-write" "threads that write one element without an atomic";
+    W0703 "out-of-bounds" "a constant index outside its array";
+    W0704 "maybe-unset" "a variable that may be read before it is assigned";
+    I0705 "uncoalesced-access" "neighbouring threads that touch memory far apart";
+
     // 08 back ends
     E0801 "llvm-refused" "LLVM could not compile a kernel";
     E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
@@ -150,6 +157,18 @@ codes! {
     E1105 "backward-alone" "a backward launch that needs its forward launch";
     E1106 "tape-too-large" "values kept for the gradient that do not fit in memory";
     E1107 "device-fault" "a launch on the GPU failed";
+
+    // 12 numbers
+    W1201 "integer-division" "`/` or `%` on integers that differs from Python";
+    W1202 "integer-overflow" "integer arithmetic that wraps";
+    W1203 "narrowed-literal" "a literal that does not survive as float32";
+    W1204 "double-precision" "a comparison in double precision by accident";
+
+    // 13 tidiness
+    W1301 "unused-variable" "a variable that is never read";
+    W1302 "unreachable-code" "code that is never reached";
+    W1303 "shadowed-builtin" "a name that hides a built-in";
+    W1304 "unused-allow" "a `# kc: allow` comment that allows nothing";
 }
 
 impl Code {

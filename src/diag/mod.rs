@@ -5,6 +5,7 @@
 
 pub mod codes;
 pub mod explain;
+pub mod policy;
 pub mod render;
 
 use crate::source::Span;
@@ -90,6 +91,12 @@ impl Diagnostic {
         self
     }
 
+    /// A fix of several edits.
+    pub fn fix_all(mut self, message: impl Into<String>, edits: Vec<(Span, String)>, how: Applicability) -> Self {
+        self.fix = Some(Fix { message: message.into(), edits, applicability: how });
+        self
+    }
+
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
     }
@@ -128,6 +135,11 @@ impl Diagnostics {
     /// Keeps only the findings for which `keep` holds.
     pub fn retain(&mut self, keep: impl FnMut(&Diagnostic) -> bool) {
         self.list.retain(keep);
+    }
+
+    /// Changes each finding in place and keeps those for which `change` gives true.
+    pub fn update(&mut self, change: impl FnMut(&mut Diagnostic) -> bool) {
+        self.list.retain_mut(change);
     }
 
     pub fn len(&self) -> usize {

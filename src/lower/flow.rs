@@ -9,8 +9,8 @@
 use std::collections::HashMap;
 
 use super::local_set::LocalSet;
-use super::visit::{self, by_ref_locals};
 use crate::check::tree::*;
+use crate::check::visit::{self, by_ref_locals};
 
 /// The answers for one function. Keys are addresses of nodes of the borrowed tree.
 #[derive(Default)]

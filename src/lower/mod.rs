@@ -27,7 +27,6 @@ mod loops;
 mod place;
 mod stmt;
 mod tidy;
-mod visit;
 
 #[cfg(test)]
 mod tests;

@@ -31,3 +31,31 @@ pub fn parse(file: FileId, text: &str, diagnostics: &mut Diagnostics) -> ast::Pa
     let items = item::items(line::LineReader::new(file, text, &layout, diagnostics));
     ast::Parsed { file, items }
 }
+
+/// The comments of a text, each from its `#` to the end of its line.
+pub fn comments(text: &str) -> Vec<std::ops::Range<usize>> {
+    let tokens = token::lex(text).tokens;
+    let mut found = Vec::new();
+    let mut from = 0;
+    let end = tokens.iter().map(|token| (token.start as usize, token.end as usize));
+    for (start, end) in end.chain([(text.len(), text.len())]) {
+        // Between two tokens stand only blanks and comments.
+        let gap = text.get(from..start).unwrap_or_default();
+        if let Some(at) = gap.find('#') {
+            let comment = gap[at..].trim_end_matches(['\n', '\r']);
+            found.push(from + at..from + at + comment.len());
+        }
+        from = end.max(from);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn comments_are_not_parts_of_strings() {
+        let text = "a = '# no' # yes\r\n\"\"\"\n# no\n\"\"\"\n# two\nb\n#end";
+        let found: Vec<&str> = super::comments(text).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, ["# yes", "# two", "#end"]);
+    }
+}

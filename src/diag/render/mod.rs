@@ -2,7 +2,9 @@
 //!
 //! Rendering never fails and never panics: spans are clamped to their file and to whole characters first.
 
+mod github;
 mod json;
+mod sarif;
 mod short;
 mod terminal;
 
@@ -20,6 +22,10 @@ pub enum Format {
     Short,
     /// One JSON object a line, with every part.
     Json,
+    /// The results of a SARIF 2.1.0 log, one JSON object a line; [`sarif_log`] makes the document.
+    Sarif,
+    /// Workflow commands that GitHub shows beside the changed lines.
+    Github,
 }
 
 /// How a terminal shows text.
@@ -42,7 +48,14 @@ pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, format: Format, styl
         Format::Full => terminal::render(diagnostic, sources, style),
         Format::Short => short::render(diagnostic, sources),
         Format::Json => json::render(diagnostic, sources),
+        Format::Sarif => sarif::render(diagnostic, sources),
+        Format::Github => github::render(diagnostic, sources),
     }
+}
+
+/// A SARIF 2.1.0 document of results in the form [`Format::Sarif`].
+pub fn sarif_log(results: &str) -> String {
+    sarif::log(results)
 }
 
 /// A list of diagnostics, cut after `max_errors` errors (0: not cut); one line then says how many were left out.
@@ -61,6 +74,8 @@ pub fn render_all(
             let message = format!("not shown: {} (`--max-errors 0` shows all)", count(left));
             match format {
                 Format::Json => text.push_str(&json::remark(&message)),
+                Format::Sarif => {}
+                Format::Github => text.push_str(&format!("::notice::{message}\n")),
                 Format::Full | Format::Short => text.push_str(&format!("... {message}\n")),
             }
             break;
@@ -121,7 +136,7 @@ mod tests {
     use crate::source::SourceFile;
 
     const STYLES: [Style; 2] = [Style::PLAIN, Style { color: true, width: 20 }];
-    const FORMATS: [Format; 3] = [Format::Full, Format::Short, Format::Json];
+    const FORMATS: [Format; 5] = [Format::Full, Format::Short, Format::Json, Format::Sarif, Format::Github];
 
     /// Every span of odd texts, valid or not, renders in every format.
     #[test]
@@ -204,5 +219,34 @@ mod tests {
         assert_eq!(value["spans"][1]["label"], "and this one");
         assert_eq!(value["fix"]["edits"][0]["text"], "too");
         assert_eq!(value["notes"][0], "a note");
+    }
+
+    #[test]
+    fn github_form_is_one_escaped_line() {
+        let (mut list, sources) = example(1);
+        list[0].message = "50%\nof it".to_string();
+        let text = render_all(&list, &sources, Format::Github, Style::PLAIN, 20);
+        assert_eq!(
+            text,
+            "::error file=k.py,line=2,endLine=2,col=9,endColumn=12,title=E0999 internal-error::50%25%0Aof it%0Asome help\n"
+        );
+    }
+
+    #[test]
+    fn sarif_form_is_one_document() {
+        let (list, sources) = example(2);
+        let text = sarif_log(&render_all(&list, &sources, Format::Sarif, Style::PLAIN, 0));
+        let value: serde_json::Value = serde_json::from_str(&text).expect("one document");
+        assert_eq!(value["version"], "2.1.0");
+        let run = &value["runs"][0];
+        assert_eq!(run["results"].as_array().map(Vec::len), Some(2));
+        assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "E0999");
+        let region = &run["results"][1]["locations"][0]["physicalLocation"]["region"];
+        assert_eq!(region["startLine"], 2);
+        assert_eq!(region["startColumn"], 9);
+        assert_eq!(
+            run["results"][0]["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"],
+            "too"
+        );
     }
 }

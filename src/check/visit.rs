@@ -1,9 +1,9 @@
 //! What are the parts of a typed expression or statement? Traversals of the tree, one level at a time.
 
-use crate::check::tree::*;
+use super::tree::*;
 
 /// Calls `f` on the direct sub-expressions, in order of evaluation.
-pub(super) fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
+pub fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     match &expr.kind {
         ExprKind::Const(_)
         | ExprKind::Zero
@@ -68,7 +68,7 @@ pub(super) fn children<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
 }
 
 /// Calls `f` on the expressions that stand directly in a statement; not on those of statements nested in it.
-pub(super) fn expressions<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
+pub fn expressions<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
     match &stmt.kind {
         StmtKind::Assign(place, value) | StmtKind::AtomicUpdate { place, value, .. } => {
             f(value);
@@ -87,14 +87,14 @@ pub(super) fn expressions<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
 }
 
 /// Calls `f` on every part of `expr`, itself included.
-pub(super) fn walk<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
+pub fn walk<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     f(expr);
     children(expr, &mut |child| walk(child, f));
 }
 
 /// The paths of component steps that stand directly in an expression, with whether they step into a composite or struct
 /// value.
-pub(super) fn path(expr: &Expr) -> &[Step] {
+pub fn path(expr: &Expr) -> &[Step] {
     match &expr.kind {
         ExprKind::Part { path, .. } | ExprKind::Load { path, .. } => path,
         ExprKind::Atomic { place, .. } | ExprKind::AtomicCas { place, .. } => &place.path,
@@ -103,7 +103,7 @@ pub(super) fn path(expr: &Expr) -> &[Step] {
 }
 
 /// The local a by-reference argument goes back to. An array element goes back to memory instead.
-pub(super) fn by_ref_locals(call: &Call) -> impl Iterator<Item = LocalId> {
+pub fn by_ref_locals(call: &Call) -> impl Iterator<Item = LocalId> {
     call.by_ref.iter().filter_map(|place| match place.root {
         Root::Local(local) => Some(local),
         Root::Element { .. } => None,

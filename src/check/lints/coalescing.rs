@@ -1,0 +1,58 @@
+//! I0705: neighbouring threads touch memory far apart. On a GPU the loads of 32 threads are one transaction when they lie
+//! side by side; the last index should follow the last coordinate of `tid()`.
+
+use super::Subject;
+use super::threads::{Threads, each_expression, each_statement};
+use crate::check::tree::*;
+use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
+use crate::types::Type;
+
+pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
+    let (Some(threads), Some(rank)) = (Threads::of(subject.function), subject.function.kernel_rank) else { return };
+    let fastest = 1 << (rank.clamp(1, 4) - 1);
+    let mut look = |array: &Expr, index: &[Expr], span: Span| {
+        if !matches!(array.ty, Type::Array(_)) || threads.mask(array) != 0 {
+            return;
+        }
+        let Some((last, before)) = index.split_last() else { return };
+        let depends = |expr: &Expr| threads.mask(expr) & fastest != 0;
+        // An index that is loaded from memory could point anywhere; only the plain coordinate is certain.
+        let Some(slow) = before.iter().find(|expr| depends(expr) && is_coordinate(expr)) else { return };
+        // A constant, or the counter of a loop, picks the parts of a record; a slower coordinate means that the dimensions
+        // are swapped.
+        if depends(last) || threads.mask(last) == 0 {
+            return;
+        }
+        let text = subject.text(span);
+        found.push(
+            Diagnostic::new(Code::I0705, format!("neighbouring threads read or write `{text}` a row apart"))
+                .label(slow.span, "this follows the fastest coordinate of the launch")
+                .label(last.span, "this is the index with neighbours in memory")
+                .help("launch with the dimensions swapped, so that the last index follows the last coordinate"),
+        );
+    };
+    each_expression(&subject.function.body, &mut |expr| {
+        if let ExprKind::Load { array, index, .. } = &expr.kind {
+            look(array, index, expr.span);
+        }
+    });
+    each_statement(&subject.function.body, &mut |stmt| {
+        if let StmtKind::Assign(place, _) = &stmt.kind
+            && let Root::Element { array, index } = &place.root
+        {
+            look(array, index, place.span);
+        }
+    });
+}
+
+/// A variable, or one plus or minus something.
+fn is_coordinate(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Local(_) | ExprKind::ThreadIndex(_) => true,
+        ExprKind::Binary(crate::ir::BinaryOp::Add | crate::ir::BinaryOp::Sub, l, r) => {
+            is_coordinate(l) || is_coordinate(r)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,189 @@
+//! W0704: a variable is read where some way to the read has not assigned it. It is zero then; Python would raise.
+//!
+//! A read under a condition of its own is left alone: the condition may be what tells that the variable was assigned.
+
+use super::Subject;
+use crate::check::tree::*;
+use crate::check::visit;
+use crate::diag::{Code, Diagnostic};
+use crate::ids::Id;
+use crate::source::Span;
+
+/// The variables that every way to here has assigned. None: no way leads here.
+type Set = Option<Vec<bool>>;
+
+pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
+    let function = subject.function;
+    let set = (0..function.locals.len()).map(|k| k < function.param_count as usize).collect();
+    let mut walk =
+        Walk { subject, set: Some(set), blocks: Vec::new(), next: 0, first: Vec::new(), exits: Vec::new(), found };
+    walk.first.resize(function.locals.len(), None);
+    walk.block(&function.body);
+}
+
+struct Walk<'a, 'f> {
+    subject: &'a Subject<'a>,
+    set: Set,
+    /// The conditional blocks around the statement, each by a number of its own.
+    blocks: Vec<u32>,
+    next: u32,
+    /// Where each variable is first assigned: the blocks around that, and its place.
+    first: Vec<Option<(Vec<u32>, Span)>>,
+    /// Per loop around the statement, what its `break`s leave with.
+    exits: Vec<Vec<Set>>,
+    found: &'f mut Vec<Diagnostic>,
+}
+
+impl Walk<'_, '_> {
+    fn block(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            self.statement(stmt);
+        }
+    }
+
+    fn nested(&mut self, body: &[Stmt]) {
+        self.next += 1;
+        self.blocks.push(self.next);
+        self.block(body);
+        self.blocks.pop();
+    }
+
+    fn statement(&mut self, stmt: &Stmt) {
+        if !matches!(stmt.kind, StmtKind::While { .. }) {
+            visit::expressions(stmt, &mut |expr| self.read(expr));
+        }
+        match &stmt.kind {
+            StmtKind::Assign(Place { root: Root::Local(id), path, span, .. }, _) => {
+                // Writing a part of a variable does not make the rest.
+                if path.is_empty() {
+                    self.assign(*id, *span);
+                }
+            }
+            StmtKind::AssignMany(pairs) => pairs.iter().for_each(|(id, _)| self.assign(*id, stmt.span)),
+            StmtKind::AssignCall { targets, .. } => {
+                targets.iter().flatten().for_each(|id| self.assign(*id, stmt.span));
+            }
+            StmtKind::If { then, otherwise, .. } => {
+                let before = self.set.clone();
+                self.nested(then);
+                let after_then = std::mem::replace(&mut self.set, before);
+                self.nested(otherwise);
+                self.set = meet(after_then, self.set.take());
+            }
+            StmtKind::For { variable, start, end, step, body } => {
+                let runs = runs(start, end, step);
+                let before = self.set.clone();
+                self.exits.push(Vec::new());
+                self.assign_in(*variable, stmt.span, !runs);
+                if runs {
+                    self.block(body)
+                } else {
+                    self.nested(body)
+                }
+                let after = self.set.take();
+                self.set = if runs { after } else { meet(before, after) };
+                self.leave();
+            }
+            StmtKind::While { condition, body } => {
+                self.read(condition);
+                let endless = condition.as_number().is_some_and(|n| n.is_true());
+                let before = self.set.clone();
+                self.exits.push(Vec::new());
+                if endless {
+                    self.block(body)
+                } else {
+                    self.nested(body)
+                }
+                self.set = if endless { None } else { meet(before, self.set.take()) };
+                self.leave();
+            }
+            StmtKind::Break => {
+                let now = self.set.take();
+                if let Some(exits) = self.exits.last_mut() {
+                    exits.push(now);
+                }
+            }
+            StmtKind::Continue | StmtKind::Return(_) | StmtKind::ReturnCall(_) => self.set = None,
+            _ => {}
+        }
+        if let StmtKind::AssignCall { call, .. } | StmtKind::Call(call) = &stmt.kind {
+            visit::by_ref_locals(call).for_each(|id| self.assign(id, stmt.span));
+        }
+    }
+
+    /// Behind a loop come the ways of its `break`s.
+    fn leave(&mut self) {
+        for exit in self.exits.pop().unwrap_or_default() {
+            self.set = meet(self.set.take(), exit);
+        }
+    }
+
+    fn assign(&mut self, id: LocalId, span: Span) {
+        self.assign_in(id, span, false);
+    }
+
+    /// `within`: the assignment belongs to the conditional block that comes next.
+    fn assign_in(&mut self, id: LocalId, span: Span, within: bool) {
+        if let Some(set) = &mut self.set
+            && let Some(entry) = set.get_mut(id.index())
+        {
+            *entry = true;
+        }
+        if let Some(first @ None) = self.first.get_mut(id.index()) {
+            let mut blocks = self.blocks.clone();
+            blocks.extend(within.then_some(self.next + 1));
+            *first = Some((blocks, span));
+        }
+    }
+
+    fn read(&mut self, expr: &Expr) {
+        visit::walk(expr, &mut |part| match &part.kind {
+            ExprKind::Let { local, .. } => self.assign(*local, part.span),
+            ExprKind::Local(id) => self.variable(*id, part.span),
+            _ => {}
+        });
+    }
+
+    fn variable(&mut self, id: LocalId, span: Span) {
+        let Some(set) = &self.set else { return };
+        let local = &self.subject.function.locals[id];
+        if local.name.is_empty() || set.get(id.index()) != Some(&false) {
+            return;
+        }
+        let Some(Some((blocks, first))) = self.first.get(id.index()) else { return };
+        if blocks.len() <= self.blocks.len() || !blocks.starts_with(&self.blocks) {
+            return;
+        }
+        let name = &local.name;
+        self.found.push(
+            Diagnostic::new(Code::W0704, format!("`{name}` may be unset here"))
+                .label(span, "read on every way")
+                .label(*first, "assigned only on some")
+                .note("a variable that was not assigned is zero in a kernel; Python would raise an error")
+                .help(format!("assign `{name}` before the branch or loop")),
+        );
+        // Once for each variable.
+        if let Some(set) = &mut self.set
+            && let Some(entry) = set.get_mut(id.index())
+        {
+            *entry = true;
+        }
+    }
+}
+
+/// What both ways have assigned.
+fn meet(a: Set, b: Set) -> Set {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.into_iter().zip(b).map(|(a, b)| a && b).collect()),
+        (one, None) | (None, one) => one,
+    }
+}
+
+/// Whether a loop surely has a turn.
+fn runs(start: &Expr, end: &Expr, step: &Expr) -> bool {
+    let number = |expr: &Expr| expr.as_number().map(|n| n.as_f64());
+    match (number(start), number(end), number(step)) {
+        (Some(start), Some(end), Some(step)) => step > 0.0 && start < end || step < 0.0 && start > end,
+        _ => false,
+    }
+}

@@ -1,0 +1,37 @@
+//! W0703: a constant index outside a local array, whose extents are known.
+
+use super::Subject;
+use super::threads::{each_expression, each_statement};
+use crate::check::tree::*;
+use crate::check::value::Number;
+use crate::diag::{Code, Diagnostic};
+use crate::types::Type;
+
+pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
+    let mut look = |array: &Expr, index: &[Expr]| {
+        let Type::Local(local) = array.ty else { return };
+        for (part, &extent) in index.iter().zip(&local.shape) {
+            let Some(Number::Int(k)) = part.as_number() else { continue };
+            let extent = i128::from(extent);
+            if !(-extent..extent).contains(&k) {
+                found.push(
+                    Diagnostic::new(Code::W0703, format!("index {k} is outside an array of {extent}"))
+                        .label(part.span, format!("the indices are 0 to {}", extent - 1))
+                        .label(array.span, format!("this is `{}`", subject.show(array.ty))),
+                );
+            }
+        }
+    };
+    each_expression(&subject.function.body, &mut |expr| {
+        if let ExprKind::Load { array, index, .. } = &expr.kind {
+            look(array, index);
+        }
+    });
+    each_statement(&subject.function.body, &mut |stmt| {
+        if let StmtKind::Assign(Place { root: Root::Element { array, index }, .. }, _)
+        | StmtKind::AtomicUpdate { place: Place { root: Root::Element { array, index }, .. }, .. } = &stmt.kind
+        {
+            look(array, index);
+        }
+    });
+}

@@ -1,0 +1,192 @@
+//! On which thread coordinates can a value depend? A set of at most four, as bits: bit k is `tid()[k]`.
+//!
+//! The answer errs on the side of "depends": a value is called the same for all threads only where it surely is.
+
+use crate::check::tree::*;
+use crate::check::visit;
+use crate::ids::{Id, IdVec};
+use crate::types::Type;
+
+/// Every coordinate, and what else can differ between threads.
+pub(super) const ANY: u8 = 0xF;
+
+pub(super) struct Threads {
+    /// For each variable, over its whole life.
+    locals: IdVec<LocalId, u8>,
+    /// The coordinates of the launch, as far as the kernel asks for them.
+    pub launch: u8,
+}
+
+impl Threads {
+    /// None when the function never asks which thread it is.
+    pub fn of(function: &Function) -> Option<Threads> {
+        let rank = function.kernel_rank?;
+        let mut locals = IdVec::new();
+        function.locals.values().for_each(|_| {
+            locals.push(0);
+        });
+        let mut this = Threads { locals, launch: (1 << rank.min(4)) - 1 };
+        if !asks_for_thread(&function.body) {
+            return None;
+        }
+        loop {
+            let before = this.locals.clone();
+            let mut control = Control::default();
+            this.block(&function.body, &mut control);
+            if this.locals == before {
+                return Some(this);
+            }
+        }
+    }
+
+    fn grow(&mut self, local: LocalId, by: u8) {
+        if local.index() < self.locals.len() {
+            self.locals[local] |= by;
+        }
+    }
+
+    /// What the value of an expression depends on.
+    pub fn mask(&self, expr: &Expr) -> u8 {
+        match &expr.kind {
+            ExprKind::ThreadIndex(k) => 1 << (*k).min(3),
+            ExprKind::Local(id) => self.locals[*id],
+            // Old values differ by the order of the threads; memory of a thread is its own.
+            ExprKind::Atomic { .. } | ExprKind::AtomicCas { .. } => ANY,
+            ExprKind::Load { array, .. } if matches!(array.ty, Type::Local(_)) => ANY,
+            _ => {
+                let mut mask = 0;
+                visit::children(expr, &mut |child| mask |= self.mask(child));
+                mask
+            }
+        }
+    }
+
+    /// The variables that expressions assign: those of `Let`, and by-reference arguments.
+    fn inner(&mut self, expr: &Expr, control: u8) {
+        let mut assigned = Vec::new();
+        visit::walk(expr, &mut |part| match &part.kind {
+            ExprKind::Let { local, value, .. } => assigned.push((*local, self.mask(value))),
+            ExprKind::Call(call) => {
+                let mask = call.args.iter().fold(0, |mask, arg| mask | self.mask(arg));
+                assigned.extend(visit::by_ref_locals(call).map(|local| (local, mask)));
+            }
+            _ => {}
+        });
+        for (local, mask) in assigned {
+            self.grow(local, mask | control);
+        }
+    }
+
+    fn call(&mut self, call: &Call, targets: &[Option<LocalId>], control: u8) {
+        let mask = call.args.iter().fold(control, |mask, arg| mask | self.mask(arg));
+        for local in targets.iter().copied().flatten().chain(visit::by_ref_locals(call)) {
+            self.grow(local, mask);
+        }
+    }
+
+    fn block(&mut self, body: &[Stmt], control: &mut Control) {
+        for stmt in body {
+            let now = control.mask();
+            visit::expressions(stmt, &mut |expr| self.inner(expr, now));
+            match &stmt.kind {
+                StmtKind::Assign(place, value) => {
+                    if let Root::Local(id) = place.root {
+                        let steps = place.path.iter().fold(0, |mask, step| match step {
+                            Step::Dynamic(index) => mask | self.mask(index),
+                            Step::At(_) => mask,
+                        });
+                        let mask = self.mask(value) | steps | now;
+                        self.grow(id, mask);
+                    }
+                }
+                StmtKind::AssignMany(pairs) => {
+                    for (id, value) in pairs {
+                        let mask = self.mask(value) | now;
+                        self.grow(*id, mask);
+                    }
+                }
+                StmtKind::AssignCall { targets, call } => self.call(call, targets, now),
+                StmtKind::Call(call) | StmtKind::ReturnCall(call) => self.call(call, &[], now),
+                StmtKind::If { condition, then, otherwise } => {
+                    let outer = control.nested;
+                    control.nested |= self.mask(condition);
+                    self.block(then, control);
+                    self.block(otherwise, control);
+                    control.nested = outer;
+                }
+                StmtKind::For { variable, start, end, step, body } => {
+                    let range = self.mask(start) | self.mask(end) | self.mask(step);
+                    self.grow(*variable, range | now);
+                    self.repeat(range, body, control);
+                }
+                StmtKind::While { condition, body } => {
+                    let mask = self.mask(condition);
+                    self.repeat(mask, body, control);
+                }
+                _ => {}
+            }
+            control.after(stmt);
+        }
+    }
+
+    /// A loop's body; twice, because what leaves it in one turn decides about the next.
+    fn repeat(&mut self, turns: u8, body: &[Stmt], control: &mut Control) {
+        let outer = control.nested;
+        control.nested |= turns;
+        self.block(body, control);
+        self.block(body, control);
+        control.nested = outer;
+    }
+}
+
+/// Which coordinates decide whether a statement is reached.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Control {
+    /// By the conditions around it.
+    pub nested: u8,
+    /// By a `return`, `break` or `continue` before it.
+    pub left: u8,
+}
+
+impl Control {
+    pub fn mask(self) -> u8 {
+        self.nested | self.left
+    }
+
+    /// Takes note of a statement that leaves.
+    pub fn after(&mut self, stmt: &Stmt) {
+        if matches!(stmt.kind, StmtKind::Return(_) | StmtKind::ReturnCall(_) | StmtKind::Break | StmtKind::Continue) {
+            self.left |= self.nested;
+        }
+    }
+}
+
+fn asks_for_thread(body: &[Stmt]) -> bool {
+    let mut found = false;
+    each_statement(body, &mut |stmt| {
+        visit::expressions(stmt, &mut |expr| {
+            visit::walk(expr, &mut |part| found |= matches!(part.kind, ExprKind::ThreadIndex(_)));
+        });
+    });
+    found
+}
+
+/// Calls `f` on every statement, nested ones included, in order.
+pub(super) fn each_statement<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in body {
+        f(stmt);
+        match &stmt.kind {
+            StmtKind::If { then, otherwise, .. } => {
+                each_statement(then, f);
+                each_statement(otherwise, f);
+            }
+            StmtKind::For { body, .. } | StmtKind::While { body, .. } => each_statement(body, f),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `f` on every expression of a function, in order.
+pub(super) fn each_expression<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Expr)) {
+    each_statement(body, &mut |stmt| visit::expressions(stmt, &mut |expr| visit::walk(expr, f)));
+}

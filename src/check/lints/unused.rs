@@ -1,0 +1,165 @@
+//! W1301: a variable that is assigned and never read. Names that begin with `_` say that this is meant.
+//!
+//! Loop variables and parts of a tuple are left alone: they are there for what stands beside them.
+
+use std::collections::HashSet;
+
+use super::Written;
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast::{Expr, ExprKind, Stmt, StmtKind};
+
+pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
+    let body = &written.function.body;
+    let mut read: HashSet<&str> = HashSet::new();
+    each_statement(body, &mut |stmt| {
+        reads(stmt, &mut |name| {
+            read.insert(name);
+        })
+    });
+    // In the order of the text; a variable is told once, at its first assignment.
+    let mut told: HashSet<&str> = HashSet::new();
+    assignments(body, &mut |stmt, name, at, value, alone| {
+        // A parameter may be a reference, which the caller reads.
+        let param = written.function.params.iter().any(|param| param.name.text == name);
+        if param || read.contains(name) || name.starts_with('_') || !told.insert(name) {
+            return;
+        }
+        let mut diagnostic = Diagnostic::new(Code::W1301, format!("`{name}` is never read"))
+            .label(at, "assigned here")
+            .help(format!("remove it, or name it `_{name}` if it is meant to be unused"));
+        let once = count(body, name) == 1;
+        if value.is_some_and(|value| once && !has_call(value)) {
+            diagnostic = match whole_line(written, stmt.span).filter(|_| !alone) {
+                Some(line) => diagnostic.fix("remove the line", line, "", Applicability::Machine),
+                None => diagnostic.fix("remove the assignment", stmt.span, "pass", Applicability::Machine),
+            };
+        }
+        found.push(diagnostic);
+    });
+}
+
+/// How often a name is assigned.
+fn count(body: &[Stmt], wanted: &str) -> usize {
+    let mut n = 0;
+    assignments(body, &mut |_, name, _, _, _| n += usize::from(name == wanted));
+    n
+}
+
+/// Calls `f` with the statement, the name, its place, the value, and whether the statement is its block's only one.
+fn assignments<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt, &'a str, Span, Option<&'a Expr>, bool)) {
+    for stmt in body {
+        match &stmt.kind {
+            StmtKind::Assign { targets, value } => {
+                if let [Expr { kind: ExprKind::Name(name), span }] = targets.as_slice() {
+                    f(stmt, name, *span, Some(value), body.len() == 1);
+                }
+            }
+            StmtKind::AugAssign { target: Expr { kind: ExprKind::Name(name), span }, .. } => {
+                f(stmt, name, *span, None, body.len() == 1);
+            }
+            StmtKind::If { then, otherwise, .. } => {
+                assignments(then, f);
+                assignments(otherwise, f);
+            }
+            StmtKind::For { body, otherwise, .. } | StmtKind::While { body, otherwise, .. } => {
+                assignments(body, f);
+                assignments(otherwise, f);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Calls `f` on every statement, nested ones included, in order.
+pub(super) fn each_statement<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in body {
+        f(stmt);
+        match &stmt.kind {
+            StmtKind::If { then, otherwise, .. } => {
+                each_statement(then, f);
+                each_statement(otherwise, f);
+            }
+            StmtKind::For { body, otherwise, .. } | StmtKind::While { body, otherwise, .. } => {
+                each_statement(body, f);
+                each_statement(otherwise, f);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The names that a statement itself reads. `x += 1` alone does not make `x` read.
+fn reads<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a str)) {
+    match &stmt.kind {
+        StmtKind::Assign { targets, value } => {
+            names(value, f);
+            targets.iter().filter(|t| !matches!(t.kind, ExprKind::Name(_))).for_each(|t| places(t, f));
+        }
+        StmtKind::AugAssign { target, value, .. } => {
+            names(value, f);
+            if !matches!(target.kind, ExprKind::Name(_)) {
+                names(target, f);
+            }
+        }
+        StmtKind::AnnAssign { target, value, .. } => {
+            value.iter().for_each(|v| names(v, f));
+            names(target, f);
+        }
+        StmtKind::If { condition, .. } | StmtKind::While { condition, .. } => names(condition, f),
+        StmtKind::For { iter, .. } => names(iter, f),
+        StmtKind::Return(value) => value.iter().for_each(|v| names(v, f)),
+        StmtKind::Expr(value) => names(value, f),
+        StmtKind::Assert { condition, message } => {
+            names(condition, f);
+            message.iter().for_each(|m| names(m, f));
+        }
+        StmtKind::Pass | StmtKind::Break | StmtKind::Continue | StmtKind::Unsupported(_) | StmtKind::Error => {}
+    }
+}
+
+/// The names read by an assignment's target: all but plain variables. Writing a part of a variable counts as a read,
+/// because the variable may be a reference.
+fn places<'a>(target: &'a Expr, f: &mut dyn FnMut(&'a str)) {
+    match &target.kind {
+        ExprKind::Tuple(items) => {
+            items.iter().filter(|t| !matches!(t.kind, ExprKind::Name(_))).for_each(|t| places(t, f))
+        }
+        _ => names(target, f),
+    }
+}
+
+fn names<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a str)) {
+    walk(expr, &mut |part| {
+        if let ExprKind::Name(name) = &part.kind {
+            f(name);
+        }
+    });
+}
+
+fn has_call(expr: &Expr) -> bool {
+    let mut found = false;
+    walk(expr, &mut |part| found |= matches!(part.kind, ExprKind::Call { .. }));
+    found
+}
+
+/// Calls `f` on every part of an expression, itself included.
+fn walk<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
+    f(expr);
+    expr.each_child(&mut |child| walk(child, f));
+}
+
+/// The line of a statement that has it for itself, with its line end.
+fn whole_line(written: &Written, span: Span) -> Option<Span> {
+    let text = &written.sources.file(span.file).text;
+    let start = text.get(..span.start as usize)?.rfind('\n').map_or(0, |at| at + 1);
+    let rest = text.get(span.end as usize..)?;
+    let (tail, end) = match rest.find('\n') {
+        Some(at) => (&rest[..at], span.end as usize + at + 1),
+        None => (rest, text.len()),
+    };
+    // A comment about the line goes with it.
+    let tail = tail.trim_start();
+    let clean = text.get(start..span.start as usize)?.trim().is_empty() && (tail.is_empty() || tail.starts_with('#'));
+    clean.then(|| Span::new(span.file, start as u32, end as u32))
+}

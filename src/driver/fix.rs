@@ -1,0 +1,96 @@
+//! What does a file look like with its fixes applied?
+//!
+//! Fixes are applied in rounds, because one may uncover another. A round that would bring new errors is done fix by fix, and
+//! those at fault are left out.
+
+use std::path::Path;
+
+use super::{Compilation, Request};
+use crate::diag::{Applicability, Diagnostics, Fix};
+use crate::source::FileId;
+
+/// More rounds than any chain of fixes needs.
+const MAX_ROUNDS: usize = 10;
+
+/// A text after its fixes.
+#[derive(Debug)]
+pub struct Fixed {
+    pub text: String,
+    /// The fixes that were applied, in their own words.
+    pub applied: Vec<String>,
+    /// The findings that are left in `text`.
+    pub compilation: Compilation,
+}
+
+/// Applies the fixes of a text: those that are safe, and with `maybe` also those that a person should look at. `judge`
+/// decides which findings count (see [`crate::diag::policy`]).
+pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnostics)) -> Fixed {
+    let check = |text: &str| {
+        let mut compilation = Compilation::check_text(path, text.to_string(), &Request::default());
+        judge(&mut compilation.diagnostics);
+        compilation
+    };
+    let mut fixed = Fixed { compilation: check(&text), text, applied: Vec::new() };
+    for _ in 0..MAX_ROUNDS {
+        let wanted = |fix: &&Fix| maybe || fix.applicability == Applicability::Machine;
+        let fixes: Vec<Fix> =
+            fixed.compilation.diagnostics.iter().filter_map(|d| d.fix.as_ref()).filter(wanted).cloned().collect();
+        let all: Vec<&Fix> = fixes.iter().collect();
+        let mut progress = attempt(&mut fixed, &all, &check);
+        if !progress {
+            // The places of the others hold until one is applied.
+            progress = all.iter().any(|one| attempt(&mut fixed, &[one], &check));
+        }
+        if !progress {
+            break;
+        }
+    }
+    fixed
+}
+
+/// Applies fixes if the text has no more errors afterwards.
+fn attempt(fixed: &mut Fixed, fixes: &[&Fix], check: &impl Fn(&str) -> Compilation) -> bool {
+    let (text, applied) = apply(&fixed.text, fixes);
+    if applied.is_empty() || text == fixed.text {
+        return false;
+    }
+    let after = check(&text);
+    if after.diagnostics.error_count() > fixed.compilation.diagnostics.error_count() {
+        return false;
+    }
+    fixed.text = text;
+    fixed.applied.extend(applied);
+    fixed.compilation = after;
+    true
+}
+
+/// The text with those fixes applied that do not overlap an earlier one, and their messages. Fixes of other files than the
+/// first are left out.
+pub fn apply(text: &str, fixes: &[&Fix]) -> (String, Vec<String>) {
+    let main = FileId(0);
+    let mut edits: Vec<(usize, usize, &str)> = Vec::new();
+    let mut applied = Vec::new();
+    for fix in fixes {
+        let new: Vec<(usize, usize, &str)> =
+            fix.edits.iter().map(|(span, with)| (span.start as usize, span.end as usize, with.as_str())).collect();
+        let sound = fix.edits.iter().all(|(span, _)| span.file == main)
+            && new.iter().all(|&(start, end, _)| text.get(start..end).is_some());
+        let free = new.iter().all(|&(start, end, _)| {
+            edits.iter().all(|&(s, e, _)| end <= s || e <= start) && !edits.iter().any(|&(s, _, _)| s == start)
+        });
+        if sound && free && !new.is_empty() {
+            edits.extend(new);
+            applied.push(fix.message.clone());
+        }
+    }
+    edits.sort_by_key(|&(start, end, _)| (start, end));
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (start, end, with) in edits {
+        out.push_str(text.get(at..start).unwrap_or_default());
+        out.push_str(with);
+        at = end.max(at);
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    (out, applied)
+}
