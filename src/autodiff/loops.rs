@@ -116,8 +116,8 @@ impl Reverse<'_> {
         all.extend(types);
         let copy = self.b.new_block(&all);
         let outside = self.b.switch_to(copy);
-        for n in 0..first {
-            self.bind(params[n], self.b.params(copy)[n]);
+        for (n, &param) in params[..first].iter().enumerate() {
+            self.bind(param, self.b.params(copy)[n]);
         }
         for (at, &n) in live.iter().enumerate() {
             self.bind(params[first + n], self.b.params(copy)[first + at]);

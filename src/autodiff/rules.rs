@@ -65,25 +65,21 @@ impl Reverse<'_> {
                     }
                 }
             }
-            Op::Extract(whole, path) => {
-                if self.is_active(*whole) {
-                    let path = self.primal_path(path);
-                    self.add_part(*whole, path, d);
-                }
+            Op::Extract(whole, path) if self.is_active(*whole) => {
+                let path = self.primal_path(path);
+                self.add_part(*whole, path, d);
             }
-            Op::Insert(whole, path, part) => {
-                if self.is_active(*whole) || self.is_active(*part) {
-                    let path = self.primal_path(path);
-                    let ty = self.old.ty(*part);
-                    if self.is_active(*part) {
-                        let to_part = self.b.one(Op::Extract(d, path.clone()), ty);
-                        self.add(*part, to_part);
-                    }
-                    if self.is_active(*whole) {
-                        let zero = self.b.zero(ty);
-                        let to_whole = self.b.one(Op::Insert(d, path, zero), self.b.ty(d));
-                        self.add(*whole, to_whole);
-                    }
+            Op::Insert(whole, path, part) if (self.is_active(*whole) || self.is_active(*part)) => {
+                let path = self.primal_path(path);
+                let ty = self.old.ty(*part);
+                if self.is_active(*part) {
+                    let to_part = self.b.one(Op::Extract(d, path.clone()), ty);
+                    self.add(*part, to_part);
+                }
+                if self.is_active(*whole) {
+                    let zero = self.b.zero(ty);
+                    let to_whole = self.b.one(Op::Insert(d, path, zero), self.b.ty(d));
+                    self.add(*whole, to_whole);
                 }
             }
             _ => {}

@@ -95,7 +95,7 @@ pub fn html() -> String {
     let mut page = include_str!("reference.html").to_string();
     let mut body = String::new();
     for builtin in builtins() {
-        let _ = write!(body, "<section id=\"{0}\"><h2><a href=\"#{0}\">{0}</a></h2>\n", builtin.name);
+        let _ = writeln!(body, "<section id=\"{0}\"><h2><a href=\"#{0}\">{0}</a></h2>", builtin.name);
         for Overload { signature, doc, gradient, subject } in &builtin.overloads {
             let _ = write!(
                 body,

@@ -53,12 +53,11 @@ impl Walk<'_, '_> {
             visit::expressions(stmt, &mut |expr| self.read(expr));
         }
         match &stmt.kind {
-            StmtKind::Assign(Place { root: Root::Local(id), path, span, .. }, _) => {
+            StmtKind::Assign(Place { root: Root::Local(id), path, span, .. }, _)
                 // Writing a part of a variable does not make the rest.
-                if path.is_empty() {
+                if path.is_empty() => {
                     self.assign(*id, *span);
                 }
-            }
             StmtKind::AssignMany(pairs) => pairs.iter().for_each(|(id, _)| self.assign(*id, stmt.span)),
             StmtKind::AssignCall { targets, .. } => {
                 targets.iter().flatten().for_each(|id| self.assign(*id, stmt.span));

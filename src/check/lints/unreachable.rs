@@ -18,7 +18,7 @@ fn block(body: &[Stmt], found: &mut Vec<Diagnostic>) -> Option<Span> {
             if matches!(stmt.kind, StmtKind::Pass) {
                 continue;
             }
-            let last = body.get(body.len() - 1).map_or(stmt.span, |last| last.span);
+            let last = body.last().map_or(stmt.span, |last| last.span);
             found.push(
                 Diagnostic::new(Code::W1302, "this code is never reached")
                     .label(stmt.span.to(last), "from here on")
