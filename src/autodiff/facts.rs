@@ -12,7 +12,7 @@ use super::reverse::{Reverse, World};
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::facts::{Range, ranges};
-use crate::ir::{BinaryOp, Function, FunctionKind, Inst, InstId, Op, ValueId};
+use crate::ir::{AtomicOp, BinaryOp, Function, FunctionKind, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 pub(super) struct Facts {
@@ -88,6 +88,10 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity) -> Hash
             // What a store leaves in an array does not depend on what was there before, active or not.
             Op::Store { array, value, .. } => {
                 matches!(function.ty(*array), Type::Array(_)) && function.ty(*value).holds_floats(&world.module.structs)
+            }
+            // So does one that may replace the content.
+            Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. } => {
+                function.ty(*value).holds_floats(&world.module.structs)
             }
             Op::Atomic { value, .. } => activity.is_active(*value),
             _ => activity.any_result(inst),

@@ -23,8 +23,9 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
                 found.push(order(inst.span, "an atomic exchange of values with gradients"));
             }
-            Op::AtomicCas { new, .. } if facts.activity.is_active(*new) => {
-                found.push(order(inst.span, "an atomic compare-and-swap of values with gradients"));
+            // Whether it replaces a content with an adjoint is not known afterwards, whatever the value.
+            Op::AtomicCas { new, .. } if function.ty(*new).holds_floats(structs) => {
+                found.push(order(inst.span, "an atomic compare-and-swap of floats"));
             }
             Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
                 found.push(order(inst.span, "the value returned by a float atomic"));
