@@ -306,7 +306,7 @@ impl Generator {
         let k = format!("k{}", self.counters);
         self.counters += 1;
         self.line(&format!("{k} = int(0)"));
-        let test = if self.random.below(2) == 0 { format!(" and {}", self.test()) } else { String::new() };
+        let test = if self.random.below(2) == 0 { format!(" and ({})", self.test()) } else { String::new() };
         let dynamic = if self.function { "j0 + 1" } else { "n" };
         let bound = if self.random.below(2) == 0 { dynamic.to_string() } else { self.random.below(TURNS).to_string() };
         self.in_loop(true, &k, &format!("while {k} < {bound}{test}:"));

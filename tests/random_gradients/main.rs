@@ -17,7 +17,7 @@ use rayon::prelude::*;
 const COUNT: u64 = 500;
 
 /// Of 100 kernels, so many at least have a gradient: refusing is no way to pass.
-const LEAST_ACCEPTED: u64 = 40;
+const LEAST_ACCEPTED: u64 = 80;
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
