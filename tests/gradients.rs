@@ -212,7 +212,7 @@ fn kernels_that_overwrite_what_they_read() {
 const LOOPS: [&str; 4] = [
     "    s = x[i]\n    while wp.abs(s * s - y[i]) > 1.0e-4:\n        s = 0.5 * (s + y[i] / s)\n    x[i] = s * x[i]\n",
     "    p = float(1.0)\n    for k in range(5):\n        p *= x[i] + p\n    y[i] = p\n",
-    "    v = wp.vec3(x[i], y[i], 1.0)\n    n = int(0)\n    for k in range(i + 2):\n        v = wp.cross(v, wp.vec3(v[1], x[i], v[0]))\n        for j in range(n):\n            v = v * (v[j % 3] + 0.5)\n        n = (n * 3 + k) % 4\n    y[i] = v[0] + v[1] * v[2]\n",
+    "    v = wp.vec3(x[i], y[i], 1.0)\n    n = int(0)\n    for k in range(i + 2):\n        v = wp.cross(v, wp.vec3(v[1], x[i], v[0])) * 0.25\n        for j in range(n):\n            v = v * (v[j % 3] * 0.1 + 0.5)\n        n = (n * 3 + k) % 4\n    y[i] = v[0] + v[1] * v[2]\n",
     "    for k in range(i + 3):\n        if x[i] > 2.0:\n            break\n        x[i] = x[i] * x[i] + y[i] * y[i]\n",
 ];
 

@@ -46,7 +46,18 @@ impl Reverse<'_> {
             return;
         }
         let live: Vec<usize> = (0..inst.results.len())
-            .filter(|&n| self.scope.contains(&inst.results[n]) || self.scope.contains(&params[first + n]))
+            .filter(|&n| {
+                // A `while` may read in its condition what its body does not.
+                let tested = if let Op::While { condition, .. } = inst.op {
+                    Some(old.blocks[condition].params[n])
+                } else {
+                    None
+                };
+                [Some(inst.results[n]), Some(params[first + n]), tested]
+                    .into_iter()
+                    .flatten()
+                    .any(|v| self.scope.contains(&v))
+            })
             .collect();
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
         let numbered = counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.turn_from_counter(&inst.op)));
