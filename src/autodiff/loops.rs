@@ -14,6 +14,8 @@ pub(super) struct Sweep {
     /// The number of turns, where the sweep counted them (int32).
     pub turns: Option<ValueId>,
     pub kept: Option<Kept>,
+    /// Whether all turns were kept; None: always.
+    pub complete: Option<ValueId>,
 }
 
 /// The counter of a `for` and how it goes backwards.
@@ -52,7 +54,7 @@ impl Reverse<'_> {
             .filter(|&n| [inst.results.get(n), params.get(first + n), tested.get(n)].into_iter().any(in_scope))
             .collect();
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
-        let numbered = counts || (keeps && !self.turn_from_counter(&inst.op));
+        let numbered = counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.turn_from_counter(&inst.op)));
         let mut types: Vec<Type> = live.iter().map(|&n| old.ty(inst.results[n])).collect();
         types.extend(numbered.then_some(I32));
         let starts = match &inst.op {
@@ -86,7 +88,11 @@ impl Reverse<'_> {
             if let Some(turns) = turns {
                 self.b.name(turns, "turns");
             }
-            self.sweeps.insert(id, Sweep { turns, kept });
+            let complete = match (&kept, turns) {
+                (Some(Kept::Tape(taped)), Some(turns)) => Some(self.close_tape(taped, turns)),
+                _ => None,
+            };
+            self.sweeps.insert(id, Sweep { turns, kept, complete });
         }
     }
 
@@ -247,7 +253,11 @@ impl Reverse<'_> {
         self.scope = scope;
         self.b.yield_(&next);
         self.b.switch_to(outside);
-        let [start, end, step] = range;
+        let [mut start, end, step] = range;
+        if let Some(complete) = sweep.complete {
+            // Too small a tape: the run fails, and nothing is read that is not there.
+            start = self.b.select(complete, start, end);
+        }
         let results = self.b.push(Op::For { start, end, step, init, body: block }, &types);
         self.adjoints = before;
         for (&v, &result) in plan.outer.iter().zip(&results[plan.active.len()..]) {
