@@ -29,7 +29,9 @@ const ARROWS: &[(&str, &[&str])] = &[
             "codegen",
         ],
     ),
-    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver", "library"]),
+    ("ide", &["ids", "source", "diag", "types", "syntax", "library", "check", "driver"]),
+    ("lsp", &["ids", "source", "diag", "library", "driver", "ide"]),
+    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver", "library", "lsp"]),
     // The two roots.
     ("lib", &[]),
     ("main", &["cli"]),

@@ -9,6 +9,7 @@ mod doc;
 mod explain;
 mod fix;
 mod gradcheck;
+mod lsp;
 mod output;
 mod run;
 mod supervise;
@@ -45,6 +46,7 @@ enum Verb {
     Run(run::Args),
     Devices(devices::Args),
     Gradcheck(gradcheck::Args),
+    Lsp(lsp::Args),
 }
 
 /// How a command ended.
@@ -95,6 +97,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
+        Verb::Lsp(args) => lsp::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
