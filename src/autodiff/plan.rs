@@ -86,7 +86,7 @@ pub(super) fn plan(
         .into_iter()
         .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
         .collect();
-    let needs = closure(function, &facts.holders, roots, &given);
+    let needs = closure(function, &facts.holders, roots, &given, &facts.leaves);
     let next = yields(function, body);
     let slots: Vec<Slot> = params
         .iter()
@@ -103,7 +103,7 @@ pub(super) fn plan(
     // Going on from a snapshot computes the next kept values, which takes others in turn.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
-        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given);
+        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given, &facts.leaves);
         let before = snapshot.len();
         snapshot.extend((0..slots.len()).filter(|&n| {
             steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()
@@ -121,8 +121,7 @@ pub(super) fn plan(
     let bytes: u64 = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).map(size).sum();
     let fits = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= STACK_BYTES);
     let store = match options.store {
-        Some(Store::Tape) => Store::Tape,
-        Some(Store::Checkpoint) => Store::Checkpoint,
+        Some(Store::Tape | Store::Checkpoint) => Store::Checkpoint,
         Some(Store::Stack | Store::Unroll) if turns.is_some_and(|t| t.saturating_mul(bytes) <= 1 << 20) => Store::Stack,
         _ if fits => Store::Stack,
         _ => Store::Checkpoint,

@@ -26,7 +26,8 @@ impl Client {
     /// Starts a server, and a session with these capabilities.
     pub fn start(capabilities: Value) -> Client {
         let mut client = Client::raw();
-        let answer = client.ask("initialize", json!({"processId": null, "rootUri": null, "capabilities": capabilities}));
+        let answer =
+            client.ask("initialize", json!({"processId": null, "rootUri": null, "capabilities": capabilities}));
         assert!(answer["capabilities"]["hoverProvider"].as_bool() == Some(true), "{answer}");
         client.tell("initialized", json!({}));
         client

@@ -100,7 +100,10 @@ fn questions_about_a_place() {
     let whole = client.ask("completionItem/resolve", item.clone());
     assert!(whole["documentation"]["value"].as_str().is_some_and(|doc| doc.contains("quare root")), "{whole}");
     let help = client.ask("textDocument/signatureHelp", at("2.0)"));
-    assert_eq!((&help["signatures"][0]["label"], &help["activeParameter"]), (&json!("scale(x: float, by: float)"), &json!(1)));
+    assert_eq!(
+        (&help["signatures"][0]["label"], &help["activeParameter"]),
+        (&json!("scale(x: float, by: float)"), &json!(1))
+    );
     client.end();
 }
 
@@ -128,7 +131,8 @@ fn questions_about_the_file() {
     let chain = client.ask("textDocument/selectionRange", place);
     assert!(chain[0]["parent"]["parent"]["range"].is_object(), "{chain}");
     let lenses = client.ask("textDocument/codeLens", document());
-    let titles: Vec<&str> = lenses.as_array().expect("a list").iter().filter_map(|l| l["command"]["title"].as_str()).collect();
+    let titles: Vec<&str> =
+        lenses.as_array().expect("a list").iter().filter_map(|l| l["command"]["title"].as_str()).collect();
     assert_eq!(titles, ["PTX", "CUDA", "IR", "adjoint"]);
     client.end();
 }
@@ -164,7 +168,8 @@ fn views_of_a_kernel() {
         "window": {"showDocument": {"support": true}},
     }));
     client.open(TEXT);
-    for (view, sign) in [("ptx", ".visible .entry"), ("cuda", "__global__"), ("ir", "kernel @k"), ("adjoint", "adj_x")] {
+    for (view, sign) in [("ptx", ".visible .entry"), ("cuda", "__global__"), ("ir", "kernel @k"), ("adjoint", "adj_x")]
+    {
         let shown = client.ask("kc/view", json!({"uri": URI, "kernel": "k", "view": view}));
         assert!(shown["text"].as_str().is_some_and(|text| text.contains(sign)), "{view}: {shown}");
     }
@@ -186,10 +191,13 @@ fn views_of_a_kernel() {
 
 #[test]
 fn utf16_positions_behind_wide_characters() {
-    let text = TEXT.replace("    x[i] = y", "    wp.printf(\"😀字é\"); x[i] = y").replace("    y = wp", "    '''😀'''; y = wp");
+    let text = TEXT
+        .replace("    x[i] = y", "    wp.printf(\"😀字é\"); x[i] = y")
+        .replace("    y = wp", "    '''😀'''; y = wp");
     let mut client = Client::start(json!({}));
     client.open(&text);
-    let hover = client.ask("textDocument/hover", json!({"textDocument": {"uri": URI}, "position": position(&text, "sqrt")}));
+    let hover =
+        client.ask("textDocument/hover", json!({"textDocument": {"uri": URI}, "position": position(&text, "sqrt")}));
     assert_eq!(hover["range"]["start"], position(&text, "sqrt"));
     // An edit behind the wide characters, then the same place again.
     let start = position(&text, "x[i] = y * balls");
@@ -244,7 +252,11 @@ fn broken_messages_get_errors() {
     assert_eq!(code(&mut client, b"Content-Length: 99999999999999\r\n\r\n"), -32700);
     assert_eq!(code(&mut client, b"Content-Length: -3\r\n\r\n"), -32700);
     for (method, params, expected) in [
-        ("textDocument/hover", json!({"textDocument": {"uri": "file:///closed.py"}, "position": {"line": 0, "character": 0}}), -32803),
+        (
+            "textDocument/hover",
+            json!({"textDocument": {"uri": "file:///closed.py"}, "position": {"line": 0, "character": 0}}),
+            -32803,
+        ),
         ("textDocument/hover", json!({"textDocument": {"uri": URI}}), -32602),
         ("textDocument/hover", json!(["x"]), -32602),
         ("textDocument/rename", at("scale(y"), -32602),
@@ -258,7 +270,10 @@ fn broken_messages_get_errors() {
         assert_eq!(answer["error"]["code"], expected, "{method}: {answer}");
     }
     for (method, params) in [
-        ("textDocument/didChange", json!({"textDocument": {"uri": "file:///closed.py", "version": 1}, "contentChanges": []})),
+        (
+            "textDocument/didChange",
+            json!({"textDocument": {"uri": "file:///closed.py", "version": 1}, "contentChanges": []}),
+        ),
         ("textDocument/didOpen", json!({"textDocument": 3})),
         ("textDocument/didClose", json!({"textDocument": {"uri": "file:///closed.py"}})),
         ("$/cancelRequest", json!({"id": 12345})),
@@ -267,7 +282,8 @@ fn broken_messages_get_errors() {
     ] {
         client.tell(method, params);
     }
-    let far = json!({"textDocument": {"uri": URI}, "position": {"line": 4_000_000_000u32, "character": 4_000_000_000u32}});
+    let far =
+        json!({"textDocument": {"uri": URI}, "position": {"line": 4_000_000_000u32, "character": 4_000_000_000u32}});
     assert_eq!(client.ask("textDocument/hover", far), Value::Null);
     assert!(client.ask("textDocument/hover", at("sqrt")).is_object());
     client.end();
@@ -293,7 +309,8 @@ fn settings_decide_which_warnings_count() {
     let found = client.findings(1);
     assert_eq!(unused(&found), Some(json!(2)));
     client.tell("workspace/didChangeConfiguration", json!({"settings": {"kc": {"deny": ["unused-variable"]}}}));
-    let changed = client.wait(|m| m["params"]["version"] == 1 && m["params"]["diagnostics"].to_string().contains("\"severity\":1"));
+    let changed = client
+        .wait(|m| m["params"]["version"] == 1 && m["params"]["diagnostics"].to_string().contains("\"severity\":1"));
     assert!(changed["params"]["diagnostics"].to_string().contains("W1301"));
     client.end();
 }
@@ -337,10 +354,17 @@ fn huge_and_deep_files() {
     let mut client = Client::start(json!({}));
     client.open(&format!("import warp as wp\n{TEXT}\n{}", "x = 1\n".repeat(2_000_000)));
     assert_eq!(client.ask("textDocument/hover", at("sqrt")), Value::Null);
-    let deep = format!("import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = {}1.0{}\n", "(".repeat(50_000), ")".repeat(50_000));
+    let deep = format!(
+        "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = {}1.0{}\n",
+        "(".repeat(50_000),
+        ")".repeat(50_000)
+    );
     client.change(2, json!([{"text": deep}]));
     client.ask("textDocument/documentSymbol", document());
-    let sum = format!("import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = 1.0{}\n", " + x[1]".repeat(5_000));
+    let sum = format!(
+        "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = 1.0{}\n",
+        " + x[1]".repeat(5_000)
+    );
     client.change(3, json!([{"text": sum}]));
     let middle = json!({"textDocument": {"uri": URI}, "position": {"line": 4, "character": 20_000}});
     client.ask("textDocument/hover", middle.clone());
