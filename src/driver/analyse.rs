@@ -31,7 +31,12 @@ impl Analysis {
         let (parsed, checked) = work.editor_front(path, text);
         let facts = checked.facts.clone();
         if !parsed_has_kernels(&parsed) || stop() {
-            return (!stop()).then_some(Analysis { sources: work.sources, parsed, facts, diagnostics: work.diagnostics });
+            return (!stop()).then_some(Analysis {
+                sources: work.sources,
+                parsed,
+                facts,
+                diagnostics: work.diagnostics,
+            });
         }
         work.module = lower::lower(&checked);
         if stop() {

@@ -55,7 +55,8 @@ fn allow(file: &File, diagnostic: &Diagnostic, place: Span, number: usize) -> Op
         return None;
     }
     let text = file.text();
-    let end = place.start as usize + text.get(place.start as usize..)?.find('\n').unwrap_or(text.len() - place.start as usize);
+    let end = place.start as usize
+        + text.get(place.start as usize..)?.find('\n').unwrap_or(text.len() - place.start as usize);
     let end = text.get(..end)?.trim_end().len() as u32;
     let name = diagnostic.code.name();
     Some(Action {
@@ -84,7 +85,10 @@ fn convert(file: &File, offset: u32) -> Option<Action> {
         }
     });
     let param = function.params.iter().any(|p| p.span.start <= offset && offset <= p.span.end);
-    if target || param || !matches!(expr.kind, ExprKind::Name(_) | ExprKind::Subscript { .. } | ExprKind::Attribute { .. }) {
+    if target
+        || param
+        || !matches!(expr.kind, ExprKind::Name(_) | ExprKind::Subscript { .. } | ExprKind::Attribute { .. })
+    {
         return None;
     }
     let text = file.slice(expr.span);
@@ -118,7 +122,8 @@ fn atomic(file: &File, offset: u32) -> Option<Action> {
             args.extend(indices.iter().map(|index| file.slice(index.span).to_string()));
             args.push(file.slice(value.span).to_string());
             let module = module(file);
-            found = Some((stmt.span, format!("{module}{name}({})", args.join(", ")), format!("Write as `{module}{name}`")));
+            found =
+                Some((stmt.span, format!("{module}{name}({})", args.join(", ")), format!("Write as `{module}{name}`")));
         }
     });
     let (span, text, title) = found?;

@@ -50,8 +50,10 @@ pub struct Completion {
     pub list: Vec<Proposal>,
 }
 
-const KEYWORDS: &[&str] =
-    &["and", "break", "continue", "elif", "else", "False", "for", "if", "in", "not", "or", "pass", "return", "True", "while"];
+const KEYWORDS: &[&str] = &[
+    "and", "break", "continue", "elif", "else", "False", "for", "if", "in", "not", "or", "pass", "return", "True",
+    "while",
+];
 
 /// The names of types after `wp.`.
 const TYPE_STEMS: &[&str] = &["vec2", "vec3", "vec4", "mat22", "mat33", "mat44", "quat", "transform"];
@@ -194,9 +196,12 @@ fn decorators() -> Vec<Proposal> {
 /// What stands behind `wp.` in a kernel; docs come when one is looked at ([`describe`]).
 fn builtins() -> Vec<Proposal> {
     let mut list: Vec<Proposal> = Library::public_names().map(|name| proposal(name, Kind::Builtin, "", 1)).collect();
-    list.extend(WORDS.iter().filter(|word| !word.decorator && !word.name.starts_with("array")).map(|word| {
-        Proposal { doc: word.doc.to_string(), ..proposal(word.name, Kind::Builtin, word.signature, 1) }
-    }));
+    list.extend(
+        WORDS.iter().filter(|word| !word.decorator && !word.name.starts_with("array")).map(|word| Proposal {
+            doc: word.doc.to_string(),
+            ..proposal(word.name, Kind::Builtin, word.signature, 1)
+        }),
+    );
     for name in ["array", "array2d", "array3d", "array4d"] {
         list.push(proposal(name, Kind::Type, "an array in device memory", 2));
     }
@@ -257,7 +262,9 @@ fn scope(file: &File, offset: u32) -> Vec<Proposal> {
             _ => {}
         }
     }
-    list.extend(["float", "int", "bool", "range", "len", "min", "max", "abs"].map(|name| proposal(name, Kind::Builtin, "", 3)));
+    list.extend(
+        ["float", "int", "bool", "range", "len", "min", "max", "abs"].map(|name| proposal(name, Kind::Builtin, "", 3)),
+    );
     list.extend(KEYWORDS.iter().map(|word| proposal(word, Kind::Keyword, "", 4)));
     let mut seen = std::collections::HashSet::new();
     list.retain(|proposal| seen.insert(proposal.label.clone()));

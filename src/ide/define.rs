@@ -10,7 +10,10 @@ use crate::source::Span;
 pub enum Target {
     Here(Span),
     /// In a library file, at these bytes.
-    Library { path: String, name: std::ops::Range<u32> },
+    Library {
+        path: String,
+        name: std::ops::Range<u32>,
+    },
 }
 
 /// The definitions of what stands at an offset, and its own place.
@@ -26,7 +29,8 @@ pub fn definitions(file: &File, offset: u32) -> Option<(Span, Vec<Target>)> {
             let all = file.names.all(symbol).filter(|o| o.role == Role::Definition);
             let mut places: Vec<Target> = all.map(|o| Target::Here(o.span)).collect();
             // Of several functions of one name, the one that the call means.
-            let called = file.expressions_at(offset).into_iter().rev().find_map(|e| file.analysis.facts.calls.get(&e.span));
+            let called =
+                file.expressions_at(offset).into_iter().rev().find_map(|e| file.analysis.facts.calls.get(&e.span));
             if let Some(called) = called
                 && places.contains(&Target::Here(called.name))
             {
@@ -45,7 +49,13 @@ pub fn type_definition(file: &File, offset: u32) -> Option<Span> {
     let facts = &file.analysis.facts;
     let of = |ty: Type| match ty {
         Type::Struct(id) => Some(id),
-        Type::Array(array) => if let Element::Struct(id) = array.element { Some(id) } else { None },
+        Type::Array(array) => {
+            if let Element::Struct(id) = array.element {
+                Some(id)
+            } else {
+                None
+            }
+        }
         _ => None,
     };
     let ty = match &file.names.at(offset)?.symbol {

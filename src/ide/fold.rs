@@ -5,6 +5,9 @@ use super::names::each_statement;
 use crate::source::Span;
 use crate::syntax::ast::StmtKind;
 
+/// The most places that [`around`] gives.
+const MAX_LEVELS: usize = 40;
+
 /// The places that fold: items and blocks.
 pub fn folds(file: &File) -> Vec<Span> {
     let mut list: Vec<Span> = file.inside.clone();
@@ -42,6 +45,10 @@ pub fn around(file: &File, offset: u32) -> Vec<Span> {
         if nested.last().is_none_or(|last| span.start <= last.start && last.end <= span.end) {
             nested.push(span);
         }
+    }
+    // Nobody widens a selection a hundred times, and answers nest as deep as the list is long.
+    if nested.len() > MAX_LEVELS {
+        nested.drain(MAX_LEVELS / 2..nested.len() - MAX_LEVELS / 2);
     }
     nested
 }

@@ -108,7 +108,8 @@ fn item(file: &File, name: &str, span: Span) -> Option<String> {
         for member in &class.members {
             let annotation = member.annotation.as_ref().map(|a| format!(": {}", file.slice(a.span)));
             let value = member.value.as_ref().map(|v| format!(" = {}", file.slice(v.span)));
-            text += &format!("\n    {}{}{}", member.name.text, annotation.unwrap_or_default(), value.unwrap_or_default());
+            text +=
+                &format!("\n    {}{}{}", member.name.text, annotation.unwrap_or_default(), value.unwrap_or_default());
         }
         let mut text = code(&text);
         if let Some(size) = size(file, name) {

@@ -84,9 +84,12 @@ impl File {
             return Some(*found);
         }
         let rest = self.text().get(found.end as usize..offset as usize)?;
+        if !rest.contains('\n') {
+            return Some(*found);
+        }
         let indented = |line: &str| line.is_empty() || line.starts_with([' ', '\t']);
         let (mut lines, last) = (rest.lines().skip(1), rest.rsplit('\n').next().unwrap_or_default());
-        (rest.contains('\n') && lines.all(indented) && last.starts_with([' ', '\t'])).then_some(*found)
+        (lines.all(indented) && last.starts_with([' ', '\t'])).then_some(*found)
     }
 
     /// The findings that concern kernels, each with its primary place inside one. A finding about plain Python moves to

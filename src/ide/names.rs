@@ -50,7 +50,8 @@ pub struct Names {
 
 impl Names {
     pub fn of(parsed: &ast::Parsed, facts: &Facts, text: &str) -> Names {
-        let mut walker = Walker { facts, items: HashSet::new(), modules: HashMap::new(), locals: None, found: Vec::new() };
+        let mut walker =
+            Walker { facts, items: HashSet::new(), modules: HashMap::new(), locals: None, found: Vec::new() };
         walker.declare(parsed);
         for item in &parsed.items {
             match item {

@@ -98,7 +98,13 @@ fn own(file: &File, name: &str) -> Vec<Signature> {
         let params: Vec<String> = class
             .members
             .iter()
-            .map(|m| format!("{}{}", m.name.text, m.annotation.as_ref().map_or(String::new(), |a| format!(": {}", file.slice(a.span)))))
+            .map(|m| {
+                format!(
+                    "{}{}",
+                    m.name.text,
+                    m.annotation.as_ref().map_or(String::new(), |a| format!(": {}", file.slice(a.span)))
+                )
+            })
             .collect();
         let doc = class.doc.clone().unwrap_or_default();
         return vec![Signature { label: format!("{name}({})", params.join(", ")), doc, params }];

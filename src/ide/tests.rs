@@ -186,7 +186,9 @@ fn the_whole_file() {
 
 #[test]
 fn findings_stay_inside_kernels() {
-    let (file, _) = at("SIZE = open('x')\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = SIZE * 2.0<|>\n\n\nbad = 1 +\n");
+    let (file, _) = at(
+        "SIZE = open('x')\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[0] = SIZE * 2.0<|>\n\n\nbad = 1 +\n",
+    );
     let places: Vec<&str> = file.findings().map(|(span, _)| file.slice(span)).collect();
     assert!(!places.is_empty() && places.iter().all(|text| "x[0] = SIZE * 2.0".contains(text)), "{places:?}");
     let plain = File::quick(Path::new("t.py"), "import warp as wp\n\ndef f(:\n    1 +\n".to_string());

@@ -40,6 +40,11 @@ fn say<T: serde::Serialize>(value: T) -> Answer {
     serde_json::to_value(value).map_err(|fault| error(ErrorCode::InternalError, fault.to_string()))
 }
 
+/// A doc, as the client can show it: Markdown reads well as plain text, too.
+fn doc(client: &Client, text: &str) -> Value {
+    json!({"kind": if client.markdown { "markdown" } else { "plaintext" }, "value": text})
+}
+
 /// Answers a request about one document. None: there is no such request.
 pub fn answer(context: &Context, method: &str, params: &Value) -> Option<Answer> {
     Some(match method {
@@ -59,7 +64,9 @@ pub fn answer(context: &Context, method: &str, params: &Value) -> Option<Answer>
         "textDocument/selectionRange" => context.selections(params),
         "textDocument/inlayHint" => context.hints(params),
         "textDocument/semanticTokens/full" => context.tokens(None),
-        "textDocument/semanticTokens/range" => context.range_param(params).and_then(|range| context.tokens(Some(range))),
+        "textDocument/semanticTokens/range" => {
+            context.range_param(params).and_then(|range| context.tokens(Some(range)))
+        }
         "textDocument/diagnostic" => context.diagnostic_report(params),
         _ => return None,
     })
@@ -114,8 +121,7 @@ impl Context<'_> {
 
     fn hover(&self, value: &Value) -> Answer {
         let Some(found) = hover::hover(self.file, self.offset(value)?) else { return Ok(Value::Null) };
-        let contents = lsp::MarkupContent { kind: lsp::MarkupKind::Markdown, value: found.markdown };
-        say(lsp::Hover { contents: contents.into(), range: Some(self.range(found.span)) })
+        Ok(json!({"contents": doc(self.client, &found.markdown), "range": self.range(found.span)}))
     }
 
     fn completion(&self, value: &Value) -> Answer {
@@ -148,7 +154,7 @@ impl Context<'_> {
             item["detail"] = json!(proposal.detail);
         }
         if !proposal.doc.is_empty() {
-            item["documentation"] = json!({"kind": "markdown", "value": proposal.doc});
+            item["documentation"] = doc(self.client, &proposal.doc);
         } else if proposal.kind == Kind::Builtin {
             item["data"] = json!(proposal.label);
         }
@@ -164,7 +170,7 @@ impl Context<'_> {
                 let params: Vec<Value> = signature.params.iter().map(|label| json!({"label": label})).collect();
                 json!({
                     "label": signature.label,
-                    "documentation": {"kind": "markdown", "value": signature.doc},
+                    "documentation": doc(self.client, &signature.doc),
                     "parameters": params,
                 })
             })
@@ -352,11 +358,11 @@ impl Context<'_> {
 }
 
 /// The whole item for one that a person looks at.
-pub fn resolve(item: &Value) -> Answer {
+pub fn resolve(client: &Client, item: &Value) -> Answer {
     let mut item = item.clone();
-    if let Some((signature, doc)) = item.get("data").and_then(Value::as_str).and_then(complete::describe) {
+    if let Some((signature, text)) = item.get("data").and_then(Value::as_str).and_then(complete::describe) {
         item["detail"] = json!(signature);
-        item["documentation"] = json!({"kind": "markdown", "value": doc});
+        item["documentation"] = doc(client, &text);
     }
     Ok(item)
 }

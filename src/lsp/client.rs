@@ -15,6 +15,8 @@ pub struct Client {
     pub pulls: bool,
     /// Findings may point to other places.
     pub related: bool,
+    /// Docs may be Markdown.
+    pub markdown: bool,
     /// Documents can have addresses that only we can read.
     pub content: bool,
     /// The client opens documents when asked to.
@@ -39,6 +41,9 @@ impl Client {
             encoding: if utf8 { Encoding::Utf8 } else { Encoding::Utf16 },
             pulls: can("/textDocument/diagnostic").is_some_and(Value::is_object),
             related: yes("/textDocument/publishDiagnostics/relatedInformation"),
+            markdown: can("/textDocument/hover/contentFormat")
+                .and_then(Value::as_array)
+                .is_none_or(|list| list.iter().any(|format| format == "markdown")),
             content: can("/workspace/textDocumentContent").is_some_and(Value::is_object),
             shows: yes("/window/showDocument/support"),
             versioned_edits: yes("/workspace/workspaceEdit/documentChanges"),

@@ -151,16 +151,14 @@ impl Server {
                 self.shut_down = true;
                 Ok(Value::Null)
             }
-            ("completionItem/resolve", _) => answer::resolve(&request.params),
+            ("completionItem/resolve", Some(client)) => answer::resolve(&client, &request.params),
             ("workspace/textDocumentContent", _) => self.content(&request.params),
             ("workspace/executeCommand", Some(client)) => return self.execute(request, client),
             ("kc/view", Some(client)) => return self.view(request, client, false),
-            (method, Some(client)) if answer::is_about_document(method) => {
-                match self.snapshot(&request.params) {
-                    Ok(snapshot) => return self.worker.ask(request, snapshot, client),
-                    Err(fault) => Err(fault),
-                }
-            }
+            (method, Some(client)) if answer::is_about_document(method) => match self.snapshot(&request.params) {
+                Ok(snapshot) => return self.worker.ask(request, snapshot, client),
+                Err(fault) => Err(fault),
+            },
             (method, _) => Err(error(ErrorCode::MethodNotFound, format!("`{method}` is not known"))),
         };
         self.respond(id, answer);
@@ -170,10 +168,7 @@ impl Server {
     fn snapshot(&self, params: &Value) -> Result<Snapshot, lsp_server::ResponseError> {
         let uri = params.pointer("/textDocument/uri").or_else(|| params.get("uri")).and_then(Value::as_str);
         let uri = uri.ok_or_else(|| error(ErrorCode::InvalidParams, "textDocument.uri is missing"))?;
-        self.documents
-            .get(uri)
-            .cloned()
-            .ok_or_else(|| error(ErrorCode::RequestFailed, format!("`{uri}` is not open")))
+        self.documents.get(uri).cloned().ok_or_else(|| error(ErrorCode::RequestFailed, format!("`{uri}` is not open")))
     }
 
     /// The text of one of our own documents.
@@ -231,12 +226,8 @@ impl Server {
             let answer = match made {
                 Err(reason) => Err(error(ErrorCode::RequestFailed, reason)),
                 Ok(text) => {
-                    let own = format!(
-                        "{VIEW_SCHEME}:/{}.{}.{}",
-                        wanted.kernel,
-                        wanted.view.name(),
-                        wanted.view.extension()
-                    );
+                    let own =
+                        format!("{VIEW_SCHEME}:/{}.{}.{}", wanted.kernel, wanted.view.name(), wanted.view.extension());
                     let place = if client.content {
                         known.lock().unwrap_or_else(PoisonError::into_inner).insert(own.clone(), (uri, wanted.clone()));
                         Some(own)

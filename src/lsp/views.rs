@@ -38,7 +38,11 @@ pub fn text(snapshot: &Snapshot, request: &Request) -> Result<String, String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if text.is_empty() {
         let said = said.trim();
-        return Err(if said.is_empty() { format!("`{}` has no {}", request.kernel, request.view.title()) } else { said.to_string() });
+        return Err(if said.is_empty() {
+            format!("`{}` has no {}", request.kernel, request.view.title())
+        } else {
+            said.to_string()
+        });
     }
     match request.view {
         View::Adjoint => backward(&text, &request.kernel).ok_or_else(|| match said.trim() {

@@ -80,7 +80,8 @@ impl Worker {
     /// Looks at a document's new text, and says what is found.
     pub fn check(&self, snapshot: Snapshot, client: Arc<Client>) {
         let mut queue = self.shared.lock();
-        if let Some(running) = queue.running.as_ref().filter(|r| r.uri == snapshot.uri && r.version != snapshot.version) {
+        if let Some(running) = queue.running.as_ref().filter(|r| r.uri == snapshot.uri && r.version != snapshot.version)
+        {
             running.stop.store(true, Ordering::Relaxed);
         }
         queue.checks.retain(|(other, _)| other.uri != snapshot.uri);
@@ -199,7 +200,8 @@ impl<'a> Work<'a> {
             };
             if let Some(ask) = queue.asks.pop_front() {
                 // A newer text waits: the answer would be about one that is gone, unless it is known already.
-                let old = queue.checks.iter().any(|(s, _)| s.uri == ask.snapshot.uri && s.version != ask.snapshot.version);
+                let old =
+                    queue.checks.iter().any(|(s, _)| s.uri == ask.snapshot.uri && s.version != ask.snapshot.version);
                 stop.store(old, Ordering::Relaxed);
                 queue.running = Some(running(&ask.snapshot, Some(ask.request.id.clone())));
                 return Task::Ask(ask, stop);
