@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
-pub use analyse::Analysis;
+pub use analyse::{Analysis, Memory, Pending};
 pub use guard::{Fault, catch, guard};
 pub use input::{MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, Artefact, Cpu, Opt, Options, Request};

@@ -27,7 +27,7 @@ mod tests;
 use std::path::Path;
 
 use crate::diag::Diagnostic;
-use crate::driver::Analysis;
+use crate::driver::{Analysis, Pending};
 use crate::source::Span;
 use names::Names;
 
@@ -41,20 +41,17 @@ pub struct File {
 }
 
 impl File {
-    /// Looks at a text. None when `stop` said so.
-    pub fn new(path: &Path, text: String, stop: &dyn Fn() -> bool) -> Option<File> {
-        Some(File::of(Analysis::new(path, text, stop)?))
+    /// Looks at a text, and tells what is left to do: its gradients.
+    pub fn new(path: &Path, text: String) -> (File, Pending) {
+        let (analysis, pending) = Analysis::new(path, text);
+        let names = Names::of(&analysis.parsed, &analysis.facts, analysis.text());
+        let inside = names::decorated(&analysis.parsed);
+        (File { analysis, names, inside }, pending)
     }
 
     /// Looks at a text without its gradients.
     pub fn quick(path: &Path, text: String) -> File {
-        File::of(Analysis::quick(path, text))
-    }
-
-    fn of(analysis: Analysis) -> File {
-        let names = Names::of(&analysis.parsed, &analysis.facts, analysis.text());
-        let inside = names::decorated(&analysis.parsed);
-        File { analysis, names, inside }
+        File::new(path, text).0
     }
 
     pub fn text(&self) -> &str {

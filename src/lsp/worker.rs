@@ -20,6 +20,9 @@ use crate::ide::File;
 /// The most analyses that are kept: those of the documents used last.
 const MAX_KEPT: usize = 8;
 
+/// When more kernels than these are to be differentiated, what is known without that is shown first.
+const MANY_GRADIENTS: usize = 4;
+
 /// A request about a document, as it was when the request came.
 struct Ask {
     request: Request,
@@ -153,11 +156,13 @@ struct Work<'a> {
     kept: Vec<Kept>,
     /// The documents that have findings on the client's screen.
     shown: HashMap<String, bool>,
+    /// What is remembered about gradients.
+    gradients: HashMap<String, driver::Memory>,
 }
 
 impl<'a> Work<'a> {
     fn new(shared: &'a Shared, out: &'a Sender<Message>) -> Work<'a> {
-        Work { shared, out, kept: Vec::new(), shown: HashMap::new() }
+        Work { shared, out, kept: Vec::new(), shown: HashMap::new(), gradients: HashMap::new() }
     }
 
     fn run(&mut self) {
@@ -233,7 +238,20 @@ impl<'a> Work<'a> {
         if stopped() {
             return None;
         }
-        let mut file = File::new(&snapshot.source.path, snapshot.source.text.clone(), &stopped)?;
+        let (mut file, pending) = File::new(&snapshot.source.path, snapshot.source.text.clone());
+        if stopped() {
+            return None;
+        }
+        let mut memory = self.gradients.remove(&snapshot.uri).unwrap_or_default();
+        if !client.pulls && pending.open(&file.analysis, &memory) > MANY_GRADIENTS {
+            client.policy.apply(&mut file.analysis.diagnostics);
+            self.report(&file, snapshot, client);
+        }
+        let done = pending.finish(&mut file.analysis, &mut memory, &stopped);
+        self.gradients.insert(snapshot.uri.clone(), memory);
+        if !done {
+            return None;
+        }
         client.policy.apply(&mut file.analysis.diagnostics);
         let file = Arc::new(file);
         self.kept.push(Kept { uri: snapshot.uri.clone(), version: snapshot.version, file: file.clone() });
@@ -267,15 +285,19 @@ impl<'a> Work<'a> {
             }
             return;
         }
-        let mut found = Vec::new();
-        let mut ours = false;
         if snapshot.concerns_us() {
-            let Some(file) = self.file(snapshot, client, stop) else { return };
-            ours = file.has_kernels();
-            found = Context { file: &file, uri: &snapshot.uri, version: snapshot.version, client }.diagnostics();
+            if let Some(file) = self.file(snapshot, client, stop) {
+                self.report(&file, snapshot, client);
+            }
+        } else if self.shown.insert(snapshot.uri.clone(), false) == Some(true) {
+            self.publish(&snapshot.uri, Some(snapshot.version), json!([]));
         }
-        // Files without kernels are none of our business.
-        if ours || self.shown.get(&snapshot.uri) == Some(&true) {
+    }
+
+    /// Pushes what was found. Files without kernels are none of our business.
+    fn report(&mut self, file: &File, snapshot: &Snapshot, client: &Client) {
+        let found = Context { file, uri: &snapshot.uri, version: snapshot.version, client }.diagnostics();
+        if file.has_kernels() || self.shown.get(&snapshot.uri) == Some(&true) {
             self.shown.insert(snapshot.uri.clone(), !found.is_empty());
             self.publish(&snapshot.uri, Some(snapshot.version), json!(found));
         }
@@ -291,6 +313,7 @@ impl<'a> Work<'a> {
 
     fn forget(&mut self, uri: &str) {
         self.kept.retain(|kept| kept.uri != uri);
+        self.gradients.remove(uri);
         if self.shown.remove(uri) == Some(true) {
             self.publish(uri, None, json!([]));
         }
