@@ -165,6 +165,7 @@ fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> HashMap<InstI
                 reverse.inst(id);
                 read = reverse.reads.take().unwrap_or_default();
                 reverse.adjoints.clear();
+                reverse.parts.clear();
             }
         }
         found.insert(id, read.into_iter().collect());

@@ -35,6 +35,7 @@ use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Phase};
 
 mod activity;
+mod adjoints;
 mod arrays;
 mod calls;
 mod entry;
