@@ -153,12 +153,10 @@ impl Reverse<'_> {
                     self.add(b, minus);
                 }
             }
-            BinaryOp::Mul if a == b => {
-                if self.is_active(a) {
-                    let product = self.product(result, d, a);
-                    let twice = self.b.binary(BinaryOp::Add, product, product);
-                    self.add(a, twice);
-                }
+            BinaryOp::Mul if a == b && self.is_active(a) => {
+                let product = self.product(result, d, a);
+                let twice = self.b.binary(BinaryOp::Add, product, product);
+                self.add(a, twice);
             }
             BinaryOp::Mul => {
                 for (this, other) in [(a, b), (b, a)] {

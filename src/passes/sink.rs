@@ -82,13 +82,13 @@ impl Sink<'_> {
         for &id in insts[..at].iter().rev() {
             let inst = &function.insts[id];
             let (reads_memory, effect) = self.memory(function, inst);
-            let movable = !effect && !(reads_memory && written) && !inst.results.is_empty();
+            let stays = effect || inst.results.is_empty() || reads_memory && written;
             let only_here = inst.results.iter().all(|r| {
                 let mut users = self.users.get(r).into_iter().flatten();
                 users.all(|user| found.contains(user) || !insts.contains(user) || (*user == insts[at] && *r == side))
             });
             let used = inst.results.iter().any(|r| self.users.get(r).is_some_and(|users| !users.is_empty()));
-            if movable && only_here && used {
+            if !stays && only_here && used {
                 found.push(id);
             }
             written |= effect;
