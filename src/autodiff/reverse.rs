@@ -13,6 +13,7 @@ use super::buffers::Buffers;
 use super::facts::Facts;
 use super::loops::Sweep;
 use super::memory::Shadow;
+use super::stores::Tape;
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Module, Op, ValueId};
@@ -49,6 +50,8 @@ pub(super) struct Reverse<'a> {
     pub sweeps: HashMap<InstId, Sweep>,
     /// What the forward entry logged.
     pub log: Option<Buffers>,
+    /// Where loops keep state on a tape.
+    pub tape: Option<Tape>,
     /// Instead of building something of use: the old values that were read.
     pub reads: Option<Vec<ValueId>>,
     /// Faults of kc found while building.
@@ -69,6 +72,7 @@ impl<'a> Reverse<'a> {
             scope: facts.needed.clone(),
             sweeps: HashMap::new(),
             log: None,
+            tape: None,
             reads: None,
             faults: Vec::new(),
         }
@@ -110,11 +114,16 @@ impl<'a> Reverse<'a> {
 
     /// Computes a block again and then reverses it. `seed` gives the adjoints of what the block yields.
     pub fn block(&mut self, block: BlockId, seed: impl FnOnce(&mut Self)) {
+        let top = self.tape.as_ref().map(|tape| tape.top);
         self.replay(block, true);
         seed(self);
         let old = self.old;
         for &id in old.blocks[block].insts.iter().rev() {
             self.inst(id);
+        }
+        // What the loops of this block kept has served.
+        if let (Some(tape), Some(top)) = (&mut self.tape, top) {
+            tape.top = top;
         }
     }
 
