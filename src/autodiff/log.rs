@@ -39,10 +39,11 @@ pub(super) struct Log {
 }
 
 /// Whether an instruction's result can't be computed again after the launch.
-pub(super) fn is_stale(function: &Function, written: &Written, inst: &Inst) -> bool {
+pub(super) fn is_stale(function: &Function, written: &Written, id: InstId, inst: &Inst) -> bool {
     match &inst.op {
         Op::Load { array, .. } => written.overwrites(function, *array),
         Op::Atomic { .. } | Op::AtomicCas { .. } => true,
+        Op::Call(..) => written.stale_calls.contains(&id),
         _ => false,
     }
 }
@@ -51,7 +52,7 @@ pub(super) fn is_stale(function: &Function, written: &Written, inst: &Inst) -> b
 pub(super) fn stale(function: &Function, written: &Written) -> HashSet<InstId> {
     let mut found = HashSet::new();
     function.walk(function.entry, &mut |id, inst| {
-        if is_stale(function, written, inst) {
+        if is_stale(function, written, id, inst) {
             found.insert(id);
         }
     });
