@@ -53,8 +53,26 @@ pub enum RegionKind {
     Class(Name),
     /// The body of a `for`; the iterable is [`ExprKind::Opaque`] when the grammar does not cover it.
     Loop { target: Expr, iter: Expr },
-    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses.
-    Block,
+    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses. Those of `with` and `try` always run.
+    Block { conditional: bool },
+}
+
+impl Parsed {
+    /// The functions of the file, also those inside host code, in order.
+    pub fn functions(&self) -> Vec<&Function> {
+        fn collect<'a>(items: &'a [Item], out: &mut Vec<&'a Function>) {
+            for item in items {
+                match item {
+                    Item::Function(function) => out.push(function),
+                    Item::Region(region) => collect(&region.items, out),
+                    _ => {}
+                }
+            }
+        }
+        let mut found = Vec::new();
+        collect(&self.items, &mut found);
+        found
+    }
 }
 
 /// `import a.b as c` is `{ module: "a.b", names: [] , alias: Some(c) }`; `from a import b as c` has one name each.

@@ -104,11 +104,12 @@ impl<'t> Island<'_, 't> {
         while header < self.end && self.tokens(header).first().is_some_and(|token| token.kind == Tok::At) {
             header += 1;
         }
-        let kind = |index: usize| self.tokens(header).get(index).map(|token| token.kind);
+        let tokens = self.tokens(header);
+        let kind = |index: usize| tokens.get(index).map(|token| token.kind);
         let is_ours = |index: usize| self.decorator(index).is_some_and(|name| FUNCTION_DECORATORS.contains(&name));
         let ours = (self.first..header).any(is_ours);
         let is_struct = (self.first..header).any(|index| self.decorator(index) == Some("struct"));
-        self.calls(header, out);
+        self.maker_calls(header, out);
         match (kind(0), kind(1)) {
             (Some(Tok::Def), _) if ours => out.extend(self.function(header)),
             (Some(Tok::Def | Tok::Async), _) if self.nested.holds(header) => self.function_region(header, out),

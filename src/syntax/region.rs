@@ -36,8 +36,8 @@ impl Nested {
         let tokens = |index: usize| all.get(index).map_or(&[][..], |line| lines.tokens(line));
         let text = |token: &Token| lines.text.get(token.start as usize..token.end as usize).unwrap_or("");
         let is_ours = |tokens: &[Token]| {
-            let mut path = tokens.iter().skip(1).take_while(|t| matches!(t.kind, Tok::Name | Tok::Dot));
-            path.next_back_name().is_some_and(|last| OURS.contains(&text(last)))
+            let path = tokens.iter().skip(1).take_while(|t| matches!(t.kind, Tok::Name | Tok::Dot));
+            path.filter(|token| token.kind == Tok::Name).last().is_some_and(|last| OURS.contains(&text(last)))
         };
         let nested_ours = (0..all.len()).any(|i| all[i].column > 0 && is_decorator(tokens(i)) && is_ours(tokens(i)));
         if !nested_ours {
@@ -124,17 +124,6 @@ fn is_decorator(tokens: &[Token]) -> bool {
     tokens.first().is_some_and(|token| token.kind == Tok::At)
 }
 
-/// The last name of a dotted path.
-trait LastName<'t> {
-    fn next_back_name(&mut self) -> Option<&'t Token>;
-}
-
-impl<'t, I: Iterator<Item = &'t Token>> LastName<'t> for I {
-    fn next_back_name(&mut self) -> Option<&'t Token> {
-        self.filter(|token| token.kind == Tok::Name).last()
-    }
-}
-
 /// The names that are called on their own, `f(...)`, in a line.
 fn called(tokens: &[Token]) -> impl Iterator<Item = &Token> {
     (0..tokens.len()).filter_map(|at| is_call(tokens, at).then(|| &tokens[at]))
@@ -203,7 +192,9 @@ impl Island<'_, '_> {
             }
             _ => {}
         }
-        self.region(RegionKind::Block, header, items, out);
+        let first = self.tokens(header).first().map(|token| token.kind);
+        let conditional = !matches!(first, Some(Tok::With | Tok::Try | Tok::Finally | Tok::Async));
+        self.region(RegionKind::Block { conditional }, header, items, out);
     }
 
     fn region(&mut self, kind: RegionKind, header: usize, mut items: Vec<Item>, out: &mut Vec<Item>) {
@@ -216,7 +207,7 @@ impl Island<'_, '_> {
             return;
         }
         islands(self.lines, self.nested, header + 1..self.end, self.depth + 1, &mut items);
-        if !items.is_empty() || !matches!(kind, RegionKind::Block | RegionKind::Loop { .. }) {
+        if !items.is_empty() || !matches!(kind, RegionKind::Block { .. } | RegionKind::Loop { .. }) {
             let span = self.span(self.first, self.end);
             out.push(Item::Region(Region { kind, items, span }));
         }
@@ -238,7 +229,7 @@ impl Island<'_, '_> {
     }
 
     /// The calls in a line of functions that make kernels.
-    pub fn calls(&mut self, header: usize, out: &mut Vec<Item>) {
+    pub fn maker_calls(&mut self, header: usize, out: &mut Vec<Item>) {
         if self.nested.makers.is_empty() {
             return;
         }
