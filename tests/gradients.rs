@@ -188,3 +188,24 @@ fn gradcheck_tells_right_from_wrong() {
         assert!(text(&output).contains("\"right\":false"), "{}", text(&output));
     }
 }
+
+/// Kernels in the source language whose launch overwrites what the gradient needs, against forward mode.
+#[test]
+fn kernels_that_overwrite_what_they_read() {
+    let head = "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n";
+    let bodies = [
+        "    x[i] *= y[i]\n",
+        "    x[i] /= y[i] * x[i] + 3.0\n",
+        "    for j in range(3 + i):\n        x[i] = x[i] * x[i] * 0.25 + y[i]\n",
+        "    while x[i] > 0.5:\n        x[i] *= 0.5 * y[i]\n",
+        "    for j in range(4):\n        if x[i] > 1.0:\n            break\n        x[i] = x[i] * y[i] + 1.0\n        y[i] *= x[i]\n",
+    ];
+    for body in bodies {
+        let folder = Folder::new("", "k", "gradient", &[("x", &X, None), ("y", &[0.5, 0.75, -0.5], None)]);
+        let launch = std::fs::read_to_string(folder.path("case.json")).expect("a launch");
+        std::fs::write(folder.path("case.json"), launch.replace("kernel.ir", "kernel.py")).expect("a launch");
+        std::fs::write(folder.path("kernel.py"), format!("{head}{body}")).expect("a source");
+        let output = folder.kc(&["gradcheck"]);
+        assert_eq!(output.status.code(), Some(0), "{body}{}", text(&output));
+    }
+}

@@ -4,11 +4,14 @@ use smallvec::SmallVec;
 
 use super::activity::yields;
 use super::arrays::Root;
+use super::buffers::{Buffers, Wanted};
 use super::facts::Facts;
 use super::memory::Shadow;
 use super::reverse::{Reverse, World};
 use crate::ir::build::Builder;
-use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, ValueId};
+use crate::ir::{
+    Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, TapeRole, ValueId,
+};
 use crate::types::{BOOL, Type};
 
 /// A name that no function of the module has.
@@ -111,6 +114,18 @@ impl Reverse<'_> {
         }
     }
 
+    /// Where the log is too small for what a thread needs, the backward entry does nothing.
+    fn leave_unless_room(&mut self, buffers: &Buffers, slots: u32) {
+        let room = buffers.has_room(&mut self.b, None, slots.saturating_sub(1));
+        let (then, otherwise) = (self.b.new_block(&[]), self.b.new_block(&[]));
+        let outside = self.b.switch_to(then);
+        self.b.yield_(&[]);
+        self.b.switch_to(otherwise);
+        self.b.effect(Op::Return(SmallVec::new()));
+        self.b.switch_to(outside);
+        self.b.push(Op::If { condition: room, then, otherwise }, &[]);
+    }
+
     fn finish(self) -> Result<Function, Vec<String>> {
         if self.faults.is_empty() { Ok(self.b.finish()) } else { Err(self.faults) }
     }
@@ -129,6 +144,13 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
     let mut reverse = Reverse::new(world, old, facts, builder);
     reverse.bind_parameters();
     let adjoints: Vec<ValueId> = reverse.b.function.params()[own.len()..].to_vec();
+    let log = &facts.log;
+    let wanted =
+        Wanted { scalars: &log.scalars, role: TapeRole::Log, slots: log.slots, counted: false, reason: &log.reason };
+    reverse.log = Buffers::new(&mut reverse.b, &wanted);
+    if let (Some(buffers), Some(slots)) = (reverse.log.clone(), log.slots) {
+        reverse.leave_unless_room(&buffers, slots);
+    }
     reverse.kernel_shadows(&adjoints);
     reverse.block(old.entry, |_| ());
     reverse.b.effect(Op::Return(SmallVec::new()));

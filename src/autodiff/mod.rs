@@ -37,11 +37,13 @@ use crate::passes;
 
 mod activity;
 mod arrays;
+mod buffers;
 mod calls;
 mod entry;
 mod facts;
 pub mod floats;
 pub mod jvp;
+mod log;
 mod loops;
 mod memory;
 mod needed;
@@ -129,9 +131,16 @@ impl Work<'_> {
         if self.module.functions.values().any(done) {
             return;
         }
-        if let Some(normal) = self.normal_form(id)
-            && let Some(backward) = self.reverse(id, &normal, entry::backward)
-        {
+        let Some(normal) = self.normal_form(id) else { return };
+        let mut forward = None;
+        let backward = self.reverse(id, &normal, |world, function, facts| {
+            if !facts.log.at.is_empty() {
+                forward = Some(log::augmented(world.module, function, &facts.log));
+            }
+            entry::backward(world, function, facts)
+        });
+        let Some(backward) = backward else { return };
+        if forward.is_none_or(|forward| self.push(forward).is_some()) {
             self.push(backward);
         }
     }
@@ -162,7 +171,25 @@ impl Work<'_> {
     ) -> Option<Function> {
         let none = HashMap::new();
         let world = World { module: self.module, adjoints: &none, generated: &self.generated };
-        let facts = Facts::of(&world, normal, self.options, self.generated.contains(&id));
+        // What the log takes in turn may be needed too.
+        let mut logged = HashSet::new();
+        let (normal, facts) = loop {
+            let mut function = normal.clone();
+            let log = match log::thread(&mut function, &self.module.structs, &logged) {
+                Ok(log) => log,
+                Err(no) => {
+                    self.found.push(refuse::limit(no.span, no.why));
+                    return None;
+                }
+            };
+            let facts = Facts::of(&world, &function, self.options, self.generated.contains(&id), log);
+            let lost = facts.lost(&function);
+            if lost.is_empty() || !function.is_kernel() {
+                break (function, facts);
+            }
+            logged.extend(lost);
+        };
+        let normal = &normal;
         let findings = refuse::findings(&world, normal, &facts);
         let callees = entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty();

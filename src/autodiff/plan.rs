@@ -86,7 +86,7 @@ pub(super) fn plan(
         .into_iter()
         .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
         .collect();
-    let needs = closure(function, &facts.holders, roots, &given);
+    let needs = closure(function, &facts.holders, roots, &given, &facts.leaves);
     let next = yields(function, body);
     let slots: Vec<Slot> = params
         .iter()
@@ -103,7 +103,7 @@ pub(super) fn plan(
     // Going on from a snapshot computes the next kept values, which takes others in turn.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
-        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given);
+        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given, &facts.leaves);
         let before = snapshot.len();
         snapshot.extend((0..slots.len()).filter(|&n| {
             steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()

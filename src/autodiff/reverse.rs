@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::activity::yields;
 use super::arrays::Root;
+use super::buffers::Buffers;
 use super::facts::Facts;
 use super::loops::Sweep;
 use super::memory::Shadow;
@@ -43,6 +44,8 @@ pub(super) struct Reverse<'a> {
     pub scope: Rc<HashSet<ValueId>>,
     /// What the forward sweeps of the loops of the blocks around the cursor have kept.
     pub sweeps: HashMap<InstId, Sweep>,
+    /// What the forward entry logged.
+    pub log: Option<Buffers>,
     /// Instead of building something of use: the old values that were read.
     pub reads: Option<Vec<ValueId>>,
     /// Faults of kc found while building.
@@ -61,6 +64,7 @@ impl<'a> Reverse<'a> {
             shadows: BTreeMap::new(),
             scope: facts.needed.clone(),
             sweeps: HashMap::new(),
+            log: None,
             reads: None,
             faults: Vec::new(),
         }

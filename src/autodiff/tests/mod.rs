@@ -1,6 +1,7 @@
 //! Gradients of small kernels in IR text, with each store, against forward mode: `u . (J v) == (J^T u) . v`.
 
 mod counters;
+mod overwritten;
 
 use super::jvp::jvp;
 use super::{Options, Store, differentiate};
