@@ -126,7 +126,7 @@ fn is_decorator(tokens: &[Token]) -> bool {
 
 /// The names that are called on their own, `f(...)`, in a line.
 fn called(tokens: &[Token]) -> impl Iterator<Item = &Token> {
-    (0..tokens.len()).filter_map(|at| is_call(tokens, at).then(|| &tokens[at]))
+    (0..tokens.len()).filter(|&at| is_call(tokens, at)).map(|at| &tokens[at])
 }
 
 fn is_call(tokens: &[Token], at: usize) -> bool {
@@ -186,11 +186,10 @@ impl Island<'_, '_> {
                 bind(self.name_expr(pair[1]), opaque(span), span, &mut items);
             }
         }
-        match self.lines.quiet(header).line {
-            Some(Line::If(_, suite) | Line::Elif(_, suite) | Line::Else(suite) | Line::While(_, suite)) => {
-                suite_items(suite, &mut items);
-            }
-            _ => {}
+        if let Some(Line::If(_, suite) | Line::Elif(_, suite) | Line::Else(suite) | Line::While(_, suite)) =
+            self.lines.quiet(header).line
+        {
+            suite_items(suite, &mut items);
         }
         let first = self.tokens(header).first().map(|token| token.kind);
         let conditional = !matches!(first, Some(Tok::With | Tok::Try | Tok::Finally | Tok::Async));
