@@ -2,17 +2,20 @@
 
 use smallvec::SmallVec;
 
+use super::Store;
 use super::activity::yields;
 use super::arrays::Root;
-use super::buffers::{Buffers, Wanted};
+use super::buffers::{Buffers, Slots, Wanted, slots_of};
 use super::facts::Facts;
 use super::memory::Shadow;
+use super::plan::body_of;
 use super::reverse::{Reverse, World};
+use super::stores::Tape;
 use crate::ir::build::Builder;
 use crate::ir::{
     Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, TapeRole, ValueId,
 };
-use crate::types::{BOOL, Type};
+use crate::types::{BOOL, Scalar, Type};
 
 /// A name that no function of the module has.
 pub(super) fn unique_name(module: &Module, wanted: &str) -> String {
@@ -114,6 +117,34 @@ impl Reverse<'_> {
         }
     }
 
+    /// The tape for the loops that keep their state there.
+    fn make_tape(&mut self, world: &World<'_>, facts: &Facts) {
+        let mut all = Slots::new();
+        let mut reasons = Vec::new();
+        self.old.walk(self.old.entry, &mut |id, inst| {
+            let Some(plan) = facts.plans.get(&id).filter(|plan| plan.store == Store::Tape && plan.keeps()) else {
+                return;
+            };
+            let Some((body, first)) = body_of(&inst.op) else { return };
+            for n in plan.kept() {
+                let param = self.old.blocks[body].params[first + n];
+                all.extend(slots_of(self.old.ty(param), &world.module.structs).unwrap_or_default());
+                let name = self.old.values[param].name.clone().unwrap_or_else(|| "a value".to_string());
+                let reason = format!("`{name}` at the start of each turn of its loop");
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+        });
+        let scalars: Vec<Scalar> = all.into_keys().collect();
+        let reason = reasons.join(", ");
+        let wanted = Wanted { scalars: &scalars, role: TapeRole::State, slots: None, counted: true, reason: &reason };
+        if let Some(buffers) = Buffers::new(&mut self.b, &wanted) {
+            let top = self.b.int(Scalar::I32, 0);
+            self.tape = Some(Tape { buffers, top });
+        }
+    }
+
     /// Where the log is too small for what a thread needs, the backward entry does nothing.
     fn leave_unless_room(&mut self, buffers: &Buffers, slots: u32) {
         let room = buffers.has_room(&mut self.b, None, slots.saturating_sub(1));
@@ -151,6 +182,7 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
     if let (Some(buffers), Some(slots)) = (reverse.log.clone(), log.slots) {
         reverse.leave_unless_room(&buffers, slots);
     }
+    reverse.make_tape(world, facts);
     reverse.kernel_shadows(&adjoints);
     reverse.block(old.entry, |_| ());
     reverse.b.effect(Op::Return(SmallVec::new()));

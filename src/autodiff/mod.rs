@@ -159,7 +159,12 @@ impl Work<'_> {
     /// A copy of a function in the form that can be reversed. None: it was said why not.
     fn normal_form(&mut self, id: FuncId) -> Option<Function> {
         self.fill_callees(id);
-        normal::normal_form(self.module, id, &self.generated).map_err(|diagnostic| self.found.push(diagnostic)).ok()
+        let normal = normal::normal_form(self.module, id, &self.generated);
+        let mut function = normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()?;
+        if self.options.store == Some(Store::Unroll) {
+            normal::unroll_loops(self.module, &mut function);
+        }
+        Some(function)
     }
 
     /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls. None: it was said why.
