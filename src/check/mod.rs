@@ -15,6 +15,7 @@ mod builtin;
 mod call;
 mod construct;
 mod expr;
+pub mod facts;
 mod grad_call;
 mod gradient;
 mod habits;
@@ -34,7 +35,7 @@ mod suggest;
 pub mod tree;
 pub mod value;
 pub mod visit;
-mod words;
+pub(crate) mod words;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -54,6 +55,8 @@ use value::{FunctionName, Operand, Reported, Res};
 /// What is wanted of [`check()`].
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Also keep what the editor asks for: [`Checked::facts`].
+    pub facts: bool,
     /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
     /// gradients are checked in any case.
     pub backward: bool,
@@ -61,7 +64,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true }
+        Options { backward: true, facts: false }
     }
 }
 
@@ -103,6 +106,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         needs_rules: false,
         overloads: Vec::new(),
         backward_off: false,
+        facts: options.facts.then(facts::Facts::default),
     };
     checker.collect(parsed);
     let mut written: Vec<Rc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
@@ -126,9 +130,19 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     lints::run(&checker.functions, &checker.structs, &written, &modules, checker.sources, checker.diagnostics);
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
+    let mut facts = checker.facts.take().unwrap_or_default();
+    if options.facts {
+        facts.structs.clone_from(&checker.structs);
+        for &id in &kernels {
+            let kernel = &checker.functions[id];
+            for (name, differs) in lints::per_thread(kernel) {
+                facts.per_thread.insert((kernel.span, name), differs);
+            }
+        }
+    }
     let declared = checker.declared();
     let Checker { structs, functions, unresolved, .. } = checker;
-    Checked { structs, functions, kernels, declared, unresolved }
+    Checked { structs, functions, kernels, declared, unresolved, facts }
 }
 
 /// A function as written, of the user's file or of the library.
@@ -251,6 +265,8 @@ pub(crate) struct Checker<'a> {
     overloads: Vec<overload::Overload>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     backward_off: bool,
+    /// What an editor asks for.
+    pub facts: Option<facts::Facts>,
 }
 
 impl Checker<'_> {

@@ -385,7 +385,7 @@ impl Checker<'_> {
             Global::Evaluating => {
                 self.error(Code::E0501, span, format!("constant `{name}` depends on itself"), "used here")
             }
-            Global::Constant(value) => self.global_constant(scope, name, value),
+            Global::Constant(value) => self.global_constant(scope, name, value, span),
             Global::Host(place) => Err(self.host_function(name, span, place)),
             Global::Maker(maker) => Err(self.host_function(name, span, maker.name.span)),
         })
@@ -401,14 +401,16 @@ impl Checker<'_> {
     }
 
     /// The value of a constant, computed on its first use.
-    fn global_constant(&mut self, scope: ScopeId, name: &str, value: ast::Expr) -> Res<Operand> {
+    fn global_constant(&mut self, scope: ScopeId, name: &str, value: ast::Expr, used: Span) -> Res<Operand> {
         if self.quiet > 0 && scope == MODULE && self.quiet_failures.contains(name) {
             return Err(Reported);
         }
         self.scopes[scope].names.insert(name.to_string(), Global::Evaluating);
         let needed = std::mem::take(&mut self.unknown);
         let (result, after) = if scope == MODULE {
+            let known = self.diagnostics.len();
             let result = self.within(scope, |c| c.constant(&value, false));
+            self.diagnostics.blame(known, used, "needed here");
             let failed = match self.unknown.first() {
                 Some(unknown) => Global::Unknown(unknown.clone()),
                 None if self.quiet > 0 => {

@@ -1,6 +1,7 @@
 //! The typed tree: what the checker hands to lowering. Every name is resolved, every type known, every generic function
 //! instantiated, every built-in either a primitive operation or a function of this module.
 
+use crate::check::facts::Facts;
 use crate::ids::IdVec;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
 use crate::source::Span;
@@ -27,6 +28,8 @@ pub struct Checked {
     pub declared: Vec<String>,
     /// The kernels without errors that cannot be compiled: they need what only Python knows.
     pub unresolved: Vec<Unresolved>,
+    /// Empty unless the options asked for them.
+    pub facts: Facts,
 }
 
 /// A kernel that was checked and cannot be compiled.

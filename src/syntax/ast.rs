@@ -58,19 +58,29 @@ pub enum RegionKind {
 }
 
 impl Parsed {
-    /// The functions of the file, also those inside host code, in order.
-    pub fn functions(&self) -> Vec<&Function> {
-        fn collect<'a>(items: &'a [Item], out: &mut Vec<&'a Function>) {
+    /// The items of the file, those of host code in the place of their regions.
+    pub fn all_items(&self) -> Vec<&Item> {
+        fn collect<'a>(items: &'a [Item], out: &mut Vec<&'a Item>) {
             for item in items {
                 match item {
-                    Item::Function(function) => out.push(function),
                     Item::Region(region) => collect(&region.items, out),
-                    _ => {}
+                    item => out.push(item),
                 }
             }
         }
         let mut found = Vec::new();
         collect(&self.items, &mut found);
+        found
+    }
+
+    /// The functions of the file, also those inside host code, in order.
+    pub fn functions(&self) -> Vec<&Function> {
+        let mut found = Vec::new();
+        for item in self.all_items() {
+            if let Item::Function(function) = item {
+                found.push(function);
+            }
+        }
         found
     }
 }
