@@ -36,11 +36,14 @@ use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
 use crate::passes;
 
 mod activity;
+mod adjoints;
 mod arrays;
 mod buffers;
 mod calls;
 mod entry;
 mod facts;
+mod finish;
+mod finite;
 pub mod floats;
 pub mod jvp;
 mod log;
@@ -85,6 +88,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         options,
         adjoints: HashMap::new(),
         generated: HashSet::new(),
+        made: Vec::new(),
         missing: HashSet::new(),
         warned: HashSet::new(),
         found: Vec::new(),
@@ -106,6 +110,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
             work.kernel(id);
         }
     }
+    finish::run(work.module, &work.made);
     work.drop_kernels_without_adjoints();
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
@@ -119,6 +124,8 @@ struct Work<'a> {
     adjoints: HashMap<FuncId, Option<FuncId>>,
     /// The adjoint functions that were made here, which may be differentiated again.
     generated: HashSet<FuncId>,
+    /// All that was made, callees before callers.
+    made: Vec<FuncId>,
     /// Those that could not be made although forward code calls them.
     missing: HashSet<FuncId>,
     /// The functions that were looked through for lost gradients.
@@ -157,7 +164,10 @@ impl Work<'_> {
         let span = function.span;
         let before = self.module.functions.len();
         let id = self.module.functions.push(function);
-        let Err(faults) = verify_function(self.module, id) else { return Some(id) };
+        let Err(faults) = verify_function(self.module, id) else {
+            self.made.push(id);
+            return Some(id);
+        };
         self.found.push(refuse::fault(span, &faults.join("; ")));
         self.module.functions = self.module.functions.values().take(before).cloned().collect();
         None

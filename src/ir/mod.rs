@@ -106,10 +106,12 @@ pub enum ResultRole {
     ByRef(u32),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResultInfo {
     pub ty: Type,
     pub role: ResultRole,
+    /// What CUDA text calls it where it has to, if anything special; not in the text of the IR.
+    pub name: Option<String>,
 }
 
 #[derive(Clone, Debug)]
