@@ -12,14 +12,17 @@ use crate::passes::functions::effect_free;
 /// The activity of every value of one function.
 pub(super) struct Activity {
     active: IdVec<ValueId, bool>,
+    varied: IdVec<ValueId, bool>,
+    useful: IdVec<ValueId, bool>,
 }
 
 impl Activity {
-    pub fn of(module: &Module, function: &Function, writing: &HashSet<InstId>) -> Activity {
+    pub fn of(module: &Module, function: &Function) -> Activity {
+        let writing = writing_calls(module, function);
         let mut flow = Flow {
             module,
             function,
-            writing,
+            writing: &writing,
             varied: function.values.ids().map(|_| false).collect(),
             useful: function.values.ids().map(|_| false).collect(),
             changed: true,
@@ -37,11 +40,21 @@ impl Activity {
             flow.backward(function.entry);
         }
         let active = function.values.ids().map(|v| flow.varied[v] && flow.useful[v]).collect();
-        Activity { active }
+        Activity { active, varied: flow.varied, useful: flow.useful }
     }
 
     pub fn is_active(&self, value: ValueId) -> bool {
         self.active.get(value) == Some(&true)
+    }
+
+    /// Whether the value varies with a float that may have a gradient.
+    pub fn varies(&self, value: ValueId) -> bool {
+        self.varied.get(value) == Some(&true)
+    }
+
+    /// Whether a float that the function gives depends on the value, as far as derivatives tell.
+    pub fn is_useful(&self, value: ValueId) -> bool {
+        self.useful.get(value) == Some(&true)
     }
 
     /// Whether any result of the instruction has an adjoint.

@@ -2,9 +2,10 @@
 //!
 //! Different array parameters (and different array fields of struct parameters) are taken to be different memory.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
-use crate::ir::{Derivative, Function, InstId, Module, Op, Step, ValueDef, ValueId};
+use crate::ir::{Function, Module, Op, Step, ValueDef, ValueId};
+use crate::passes::functions::effect_free;
 use crate::types::Type;
 
 /// Where an array comes from.
@@ -46,53 +47,35 @@ pub(super) fn root(function: &Function, array: ValueId) -> Root {
 }
 
 /// The arrays that the function writes.
-pub(super) struct Written {
-    roots: BTreeSet<Root>,
-    /// The calls that read arrays which are written, and have no replay function.
-    pub stale_calls: HashSet<InstId>,
-}
+pub(super) struct Written(BTreeSet<Root>);
 
 impl Written {
-    /// `writing` are the calls that write to their arrays.
-    pub fn of(module: &Module, function: &Function, writing: &HashSet<InstId>) -> Written {
-        let structs = &module.structs;
+    pub fn of(module: &Module, function: &Function) -> Written {
         let mut roots = BTreeSet::new();
-        function.walk(function.entry, &mut |id, inst| {
-            if let Op::Call(_, args) = &inst.op
-                && writing.contains(&id)
-            {
-                for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(structs)) {
-                    let known = !matches!(function.ty(arg), Type::Struct(_));
-                    roots.insert(if known { root(function, arg) } else { Root::Unknown });
-                }
-            }
-            if let Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } = &inst.op {
+        let mut pure = None;
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
                 roots.insert(root(function, *array));
             }
-        });
-        let mut written = Written { roots, stale_calls: HashSet::new() };
-        let mut stale = HashSet::new();
-        function.walk(function.entry, &mut |id, inst| {
-            if let Op::Call(callee, args) = &inst.op
-                && !matches!(module.functions[*callee].derivative, Derivative::Rule { replay: Some(_), .. })
-            {
-                let bears = |&&arg: &&ValueId| function.ty(arg).bears_array(structs);
-                if args.iter().filter(bears).any(|&arg| written.overwrites_any(function, arg)) {
-                    stale.insert(id);
+            // What a function with effects does to its arrays is not looked into.
+            Op::Call(callee, args) if !pure.get_or_insert_with(|| effect_free(module))[*callee] => {
+                for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(&module.structs)) {
+                    let whole = matches!(function.ty(arg), Type::Array(_) | Type::Local(_));
+                    roots.insert(if whole { root(function, arg) } else { Root::Unknown });
                 }
             }
+            _ => {}
         });
-        written.stale_calls = stale;
-        written
+        Written(roots)
     }
 
     /// Whether a load from this array may give another value after the launch than in it.
     pub fn overwrites(&self, function: &Function, array: ValueId) -> bool {
         // A local array too: what fills it is not computed again.
         match root(function, array) {
-            local @ Root::Local(_) => self.roots.contains(&local),
-            Root::Unknown => !self.roots.is_empty(),
-            known => self.roots.contains(&known) || self.roots.contains(&Root::Unknown),
+            local @ Root::Local(_) => self.0.contains(&local),
+            Root::Unknown => !self.0.is_empty(),
+            known => self.0.contains(&known) || self.0.contains(&Root::Unknown),
         }
     }
 
@@ -101,9 +84,9 @@ impl Written {
         match root(function, value) {
             Root::Param(n, fields) => {
                 let inside = |r: &Root| matches!(r, Root::Param(m, path) if *m == n && path.starts_with(&fields));
-                self.roots.iter().any(|r| inside(r) || *r == Root::Unknown)
+                self.0.iter().any(|r| inside(r) || *r == Root::Unknown)
             }
-            _ => !self.roots.is_empty(),
+            _ => !self.0.is_empty(),
         }
     }
 }

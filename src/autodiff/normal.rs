@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use super::activity::writing_calls;
 use super::arrays::Written;
 use crate::diag::Diagnostic;
 use crate::ir::facts::effects;
@@ -93,7 +92,7 @@ fn calls_to_inline(
     pure: &crate::ids::IdVec<FuncId, bool>,
     generated: &HashSet<FuncId>,
 ) -> Vec<FuncId> {
-    let written = Written::of(module, function, &writing_calls(module, function));
+    let written = Written::of(module, function);
     let mut found = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
         let Op::Call(callee, args) = &inst.op else { return };
