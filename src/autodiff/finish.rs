@@ -8,7 +8,7 @@ use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::facts::{numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
-use crate::passes::{functions, inline};
+use crate::passes::{functions, inline, sink};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
@@ -45,6 +45,9 @@ pub(super) fn run(module: &mut Module, made: &[FuncId]) {
             edit(module, id, &pure, |_| ());
         }
         wanted.count(&module.functions[id]);
+    }
+    for &id in made {
+        sink::into_branches(&mut module.functions[id], &pure);
     }
 }
 

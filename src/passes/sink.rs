@@ -20,6 +20,14 @@ pub fn run(function: &mut Function, pure: &IdVec<FuncId, bool>) -> bool {
     pass.changed
 }
 
+/// Moves what only one branch of an `if` reads into that branch, under the same conditions; says whether there was any.
+pub fn into_branches(function: &mut Function, pure: &IdVec<FuncId, bool>) -> bool {
+    let mut pass = Sink { users: users(function), pure, changed: false };
+    let entry = function.entry;
+    pass.fill_branches(function, entry);
+    pass.changed
+}
+
 /// The instructions that read each value: of those nested in another, the one that stands in the value's own block.
 fn users(function: &Function) -> HashMap<ValueId, HashSet<InstId>> {
     fn visit(
@@ -69,6 +77,64 @@ impl Sink<'_> {
                 self.block(function, nested);
             }
         }
+    }
+
+    fn fill_branches(&mut self, function: &mut Function, block: BlockId) {
+        let mut at = function.blocks[block].insts.len();
+        while at > 0 {
+            at -= 1;
+            let id = function.blocks[block].insts[at];
+            if let Op::If { condition, then, otherwise } = function.insts[id].op {
+                for (branch, other) in [(then, otherwise), (otherwise, then)] {
+                    let moved = self.only_in(function, block, at, other, condition);
+                    at -= moved.len();
+                    self.changed |= !moved.is_empty();
+                    function.blocks[block].insts.retain(|inst| !moved.contains(inst));
+                    function.blocks[branch].insts.splice(0..0, moved);
+                }
+            }
+            for nested in function.insts[id].op.blocks() {
+                self.fill_branches(function, nested);
+            }
+        }
+    }
+
+    /// The instructions before position `at`, in order, that only one block of the `if` there needs: not `other`.
+    fn only_in(
+        &self,
+        function: &Function,
+        block: BlockId,
+        at: usize,
+        other: BlockId,
+        condition: ValueId,
+    ) -> Vec<InstId> {
+        let insts = &function.blocks[block].insts;
+        let elsewhere: HashSet<InstId> = function.blocks[other].insts.iter().copied().collect();
+        let here: HashSet<InstId> = insts.iter().copied().collect();
+        let mut found: Vec<InstId> = Vec::new();
+        let mut written = false;
+        for &id in insts[..at].iter().rev() {
+            let inst = &function.insts[id];
+            let (reads_memory, effect) = self.memory(function, inst);
+            let only_here = inst.results.iter().all(|r| {
+                let users = self.users.get(r).into_iter().flatten();
+                let mut users = users.filter(|user| here.contains(user) || elsewhere.contains(user)).peekable();
+                *r != condition
+                    && users.peek().is_some()
+                    && users.all(|user| found.contains(user) || *user == insts[at])
+            });
+            let stays = effect
+                || inst.results.is_empty()
+                || reads_memory && written
+                || !inst.op.blocks().is_empty()
+                || matches!(inst.op, Op::Const(_) | Op::Zero | Op::ThreadIndex(_) | Op::IsSet(_));
+            if !stays && only_here {
+                found.push(id);
+            }
+            written |= effect;
+        }
+        found.reverse();
+        found
     }
 
     /// The instructions before position `at` that only this side of the choice there needs, in order.
