@@ -89,6 +89,7 @@ impl Sink<'_> {
                     let moved = self.only_in(function, block, at, other, condition);
                     at -= moved.len();
                     self.changed |= !moved.is_empty();
+                    self.now_inside(function, id, &moved);
                     function.blocks[block].insts.retain(|inst| !moved.contains(inst));
                     function.blocks[branch].insts.splice(0..0, moved);
                 }
@@ -163,6 +164,20 @@ impl Sink<'_> {
         found
     }
 
+    /// What these instructions read is from now on read inside the instruction `around`.
+    fn now_inside(&mut self, function: &Function, around: InstId, moved: &[InstId]) {
+        for &id in moved {
+            let mut read = |inst: &Inst| {
+                inst.op.for_each_operand(|v| {
+                    self.users.entry(v).or_default().insert(around);
+                });
+            };
+            let inst = &function.insts[id];
+            read(inst);
+            inst.op.blocks().into_iter().for_each(|nested| function.walk(nested, &mut |_, inst| read(inst)));
+        }
+    }
+
     /// Whether an instruction reads memory, and whether it has effects.
     fn memory(&self, function: &Function, inst: &Inst) -> (bool, bool) {
         let mut found = match &inst.op {
@@ -205,6 +220,7 @@ impl Sink<'_> {
             // It now reads the value in the place of the choice.
             self.users.entry(values[n]).or_default().insert(give);
         }
+        sides.iter().for_each(|side| self.now_inside(function, id, side));
         function.blocks[block].insts.retain(|inst| !sides.iter().any(|side| side.contains(inst)));
         function.insts[id].op = Op::If { condition, then: blocks[0], otherwise: blocks[1] };
         self.changed = true;
