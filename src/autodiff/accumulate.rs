@@ -65,7 +65,7 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
         }
     };
     let is_load = |id: &InstId| function.insts[*id].results.first() == Some(&load);
-    let start = insts[..at].iter().position(|id| is_load(id))?;
+    let start = insts[..at].iter().position(is_load)?;
     // The element may not change on the way.
     let untouched = insts[start + 1..at].iter().all(|&id| {
         let mut fine = true;

@@ -42,10 +42,10 @@ pub(super) fn run(module: &mut Module, made: &[FuncId]) {
     let others: Vec<FuncId> = module.functions.ids().filter(|id| !made.contains(id)).collect();
     others.iter().for_each(|&id| wanted.count(&module.functions[id]));
     for &id in made.iter().rev() {
-        if !named.contains(&id) && module.functions[id].phase == Phase::Forward && !module.functions[id].is_kernel() {
-            if drop_results(module, id, wanted.0.get(&id)) {
-                tidy(module, id, &pure);
-            }
+        let function = &module.functions[id];
+        let is_free = !named.contains(&id) && function.phase == Phase::Forward && !function.is_kernel();
+        if is_free && drop_results(module, id, wanted.0.get(&id)) {
+            tidy(module, id, &pure);
         }
         wanted.count(&module.functions[id]);
     }
