@@ -21,12 +21,14 @@
 //! | [`codegen`] | how does IR become PTX, CUDA text, host code, headers? |
 //! | [`run`] | how is a kernel executed? |
 //! | [`driver`] | in what order do the stages run? |
+//! | [`dataset`] | how are verified kernels made in bulk? |
 //! | [`cli`] | what can the user ask for? |
 
 pub mod autodiff;
 pub mod check;
 pub mod cli;
 pub mod codegen;
+pub mod dataset;
 pub mod diag;
 pub mod driver;
 pub mod ids;

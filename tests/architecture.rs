@@ -29,7 +29,28 @@ const ARROWS: &[(&str, &[&str])] = &[
             "codegen",
         ],
     ),
-    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver", "library"]),
+    (
+        "dataset",
+        &[
+            "ids",
+            "source",
+            "diag",
+            "types",
+            "ir",
+            "passes",
+            "syntax",
+            "library",
+            "autodiff",
+            "codegen",
+            "codegen::abi",
+            "run",
+            "driver",
+        ],
+    ),
+    (
+        "cli",
+        &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi", "run", "driver", "library", "dataset"],
+    ),
     // The two roots.
     ("lib", &[]),
     ("main", &["cli"]),
@@ -217,7 +238,7 @@ fn the_core_is_pure() {
             }
         }
         for word in WORLD.iter().filter(|word| file.code.contains(**word)) {
-            if !["cli", "driver", "run", "main"].contains(&module) {
+            if !["cli", "driver", "run", "dataset", "main"].contains(&module) {
                 faults.push(format!("{path}: the core touches no files, clock or environment ({word})"));
             }
         }

@@ -4,6 +4,7 @@
 
 mod check;
 mod compile;
+mod dataset;
 mod devices;
 mod doc;
 mod explain;
@@ -45,6 +46,7 @@ enum Verb {
     Run(run::Args),
     Devices(devices::Args),
     Gradcheck(gradcheck::Args),
+    Dataset(dataset::Args),
 }
 
 /// How a command ended.
@@ -95,6 +97,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
+        Verb::Dataset(args) => dataset::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
