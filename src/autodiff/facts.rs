@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::Options;
 use super::activity::{Activity, smooth_operands, yields};
 use super::arrays::Written;
+use super::log::{Log, stale};
 use super::needed::{bounds, closure, holders};
 use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
@@ -28,24 +29,35 @@ pub(super) struct Facts {
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers.
     pub ranges: IdVec<ValueId, Option<Range>>,
+    /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
+    pub guards: bool,
+    pub log: Log,
+    /// The instructions whose results can't be computed again, with what finding them in the log takes.
+    pub leaves: HashMap<InstId, Option<ValueId>>,
 }
 
 impl Facts {
-    pub fn of(world: &World<'_>, function: &Function, options: &Options) -> Facts {
+    pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool, log: Log) -> Facts {
         let activity = Activity::of(world.module, function);
+        let written = Written::of(function);
+        let leaves =
+            stale(function, &written).into_iter().map(|id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
         let mut facts = Facts {
             reversed: reversed(world, function, &activity),
-            written: Written::of(function),
+            written,
+            log,
+            leaves,
             chosen: chosen(function),
             needed: Rc::default(),
             plans: HashMap::new(),
             holders: holders(function),
             ranges: ranges(function),
+            guards,
             activity,
         };
         let reads = reads(world, function, &facts);
         let all = reads.values().flatten().copied();
-        facts.needed = Rc::new(closure(function, &facts.holders, all, &HashSet::new()));
+        facts.needed = Rc::new(closure(function, &facts.holders, all, &HashSet::new(), &facts.leaves));
         let mut plans = HashMap::new();
         function.walk(function.entry, &mut |id, inst| {
             if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {
@@ -54,6 +66,12 @@ impl Facts {
         });
         facts.plans = plans;
         facts
+    }
+
+    /// The instructions whose results are needed, can't be computed again and are not logged.
+    pub fn lost(&self, function: &Function) -> Vec<InstId> {
+        let needed = |id: &InstId| function.insts[*id].results.iter().any(|r| self.needed.contains(r));
+        self.leaves.keys().copied().filter(|id| needed(id) && !self.log.at.contains_key(id)).collect()
     }
 
     /// Whether the instruction holds stores or atomics with something to do in reverse.

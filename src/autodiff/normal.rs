@@ -1,11 +1,13 @@
 //! The form that can be reversed: one exit per region, local arrays as values, and calls only of functions that keep an
 //! adjoint of their own.
 
+use std::collections::HashSet;
+
 use super::arrays::Written;
 use crate::diag::Diagnostic;
 use crate::ir::facts::effects;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
-use crate::passes::{dce, forward_loads, functions, inline, local_arrays, rewrite, single_exit};
+use crate::passes::{dce, forward_loads, functions, inline, local_arrays, rewrite, single_exit, unroll};
 
 /// A local array with more scalars than this stays in memory.
 const MAX_LOCAL_SCALARS: u64 = 256;
@@ -13,13 +15,16 @@ const MAX_LOCAL_SCALARS: u64 = 256;
 /// Calls nest no deeper than this (each round inlines one level of those that only then turn out to need it).
 const MAX_ROUNDS: usize = 64;
 
-/// A copy of a function in normal form.
-pub(super) fn normal_form(module: &Module, id: FuncId) -> Result<Function, Diagnostic> {
+/// The most instructions that a loop is unrolled to.
+const MAX_UNROLLED: u64 = 1 << 14;
+
+/// A copy of a function in normal form. Calls of functions that differentiation made stay.
+pub(super) fn normal_form(module: &Module, id: FuncId, generated: &HashSet<FuncId>) -> Result<Function, Diagnostic> {
     let mut copy = module.functions[id].clone();
     let pure = functions::effect_free(module);
     for _ in 0..MAX_ROUNDS {
         replace_by_replay(module, &mut copy);
-        let calls = calls_to_inline(module, &copy, &pure);
+        let calls = calls_to_inline(module, &copy, &pure, generated);
         let wanted = |callee: FuncId| calls.contains(&callee);
         match inline::run(&mut copy, module, &wanted) {
             Ok(true) => {}
@@ -38,6 +43,19 @@ pub(super) fn normal_form(module: &Module, id: FuncId) -> Result<Function, Diagn
         clean(module, &mut copy, &pure);
     }
     Ok(copy)
+}
+
+/// Copies of the bodies of loops with a constant number of turns, if they are not too many.
+pub(super) fn unroll_loops(module: &Module, function: &mut Function) {
+    let pure = functions::effect_free(module);
+    // Bounds may become constant only through unrolling.
+    for _ in 0..MAX_ROUNDS {
+        let wanted = |turns: u64, size: usize| turns.saturating_mul(size as u64) <= MAX_UNROLLED;
+        if !unroll::run(function, &wanted) {
+            break;
+        }
+        clean(module, function, &pure);
+    }
 }
 
 /// Removes what a transformation left unused.
@@ -64,13 +82,18 @@ fn replace_by_replay(module: &Module, function: &mut Function) {
 
 /// Functions with effects, and those given an array that this function writes: an adjoint function could not tell whether what
 /// they read is still there.
-fn calls_to_inline(module: &Module, function: &Function, pure: &crate::ids::IdVec<FuncId, bool>) -> Vec<FuncId> {
+fn calls_to_inline(
+    module: &Module,
+    function: &Function,
+    pure: &crate::ids::IdVec<FuncId, bool>,
+    generated: &HashSet<FuncId>,
+) -> Vec<FuncId> {
     let written = Written::of(function);
     let mut found = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
         let Op::Call(callee, args) = &inst.op else { return };
         let body = matches!(module.functions[*callee].derivative, Derivative::Body | Derivative::Replay(_));
-        if !body || found.contains(callee) {
+        if !body || generated.contains(callee) || found.contains(callee) {
             return;
         }
         let shared = args.iter().any(|&arg| {

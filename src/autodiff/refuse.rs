@@ -12,12 +12,13 @@ use crate::types::Type;
 /// The findings about one function in normal form.
 pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let lost = facts.lost(function);
     let structs = &world.module.structs;
     let name = &function.source_name;
     if !is_single_exit(function) {
         found.push(limit(function.span, format!("`{name}` leaves a region in the middle")));
     }
-    function.walk(function.entry, &mut |_, inst| {
+    function.walk(function.entry, &mut |id, inst| {
         let active_result = facts.activity.any_result(inst);
         match &inst.op {
             Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
@@ -29,10 +30,10 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
                 found.push(order(inst.span, "the value returned by a float atomic"));
             }
-            Op::Atomic { .. } | Op::AtomicCas { .. } if needs(facts, &inst.results) => {
+            Op::Atomic { .. } | Op::AtomicCas { .. } if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that this atomic returned"));
             }
-            Op::Load { array, .. } if needs(facts, &inst.results) && facts.written.overwrites(function, *array) => {
+            Op::Load { .. } if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that was read here"));
             }
             Op::Load { array, .. } | Op::Store { array, .. } if matches!(function.ty(*array), Type::Local(_)) => {
@@ -45,6 +46,13 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                 }
             }
             Op::Load { array, .. } if active_result => unknown_array(function, *array, inst.span, &mut found),
+            Op::Call(callee, args)
+                if world.generated.contains(callee)
+                    && args.iter().any(|&arg| function.ty(arg).bears_array(structs)) =>
+            {
+                let name = &world.module.functions[*callee].source_name;
+                found.push(no_gradient(name, "it writes to gradients of arrays", inst.span));
+            }
             Op::Call(callee, _) if active_result => {
                 let callee = &world.module.functions[*callee];
                 if let Derivative::None(reason) = &callee.derivative {
@@ -55,10 +63,6 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
         }
     });
     found
-}
-
-fn needs(facts: &Facts, results: &[ValueId]) -> bool {
-    results.iter().any(|r| facts.needed.contains(r))
 }
 
 /// An array whose adjoints can't be found.

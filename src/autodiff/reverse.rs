@@ -8,9 +8,11 @@ use smallvec::SmallVec;
 
 use super::activity::yields;
 use super::arrays::Root;
+use super::buffers::Buffers;
 use super::facts::Facts;
 use super::loops::Sweep;
 use super::memory::Shadow;
+use super::stores::Tape;
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::{BinaryOp, BlockId, FuncId, Function, Inst, InstId, Module, Op, Path, Step, ValueId};
@@ -21,6 +23,8 @@ pub(super) struct World<'a> {
     pub module: &'a Module,
     /// The adjoint function of each differentiated device function that is called.
     pub adjoints: &'a HashMap<FuncId, FuncId>,
+    /// Functions that were made by differentiation.
+    pub generated: &'a HashSet<FuncId>,
 }
 
 /// A reverse function under construction.
@@ -41,6 +45,10 @@ pub(super) struct Reverse<'a> {
     pub scope: Rc<HashSet<ValueId>>,
     /// What the forward sweeps of the loops of the blocks around the cursor have kept.
     pub sweeps: HashMap<InstId, Sweep>,
+    /// What the forward entry logged.
+    pub log: Option<Buffers>,
+    /// Where loops keep state on a tape.
+    pub tape: Option<Tape>,
     /// Instead of building something of use: the old values that were read.
     pub reads: Option<Vec<ValueId>>,
     /// Faults of kc found while building.
@@ -59,6 +67,8 @@ impl<'a> Reverse<'a> {
             shadows: BTreeMap::new(),
             scope: facts.needed.clone(),
             sweeps: HashMap::new(),
+            log: None,
+            tape: None,
             reads: None,
             faults: Vec::new(),
         }
@@ -159,11 +169,16 @@ impl<'a> Reverse<'a> {
 
     /// Computes a block again and then reverses it. `seed` gives the adjoints of what the block yields.
     pub fn block(&mut self, block: BlockId, seed: impl FnOnce(&mut Self)) {
+        let top = self.tape.as_ref().map(|tape| tape.top);
         self.replay(block, true);
         seed(self);
         let old = self.old;
         for &id in old.blocks[block].insts.iter().rev() {
             self.inst(id);
+        }
+        // What the loops of this block kept has served.
+        if let (Some(tape), Some(top)) = (&mut self.tape, top) {
+            tape.top = top;
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 all went well; 1 errors in the input; 2 the command line is wrong; 70 a fault of kc itself.
 
+mod bench;
 mod check;
 mod compile;
 mod dataset;
@@ -47,6 +48,7 @@ enum Verb {
     Devices(devices::Args),
     Gradcheck(gradcheck::Args),
     Dataset(dataset::Args),
+    Bench(bench::Args),
 }
 
 /// How a command ended.
@@ -98,6 +100,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Devices(args) => devices::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
         Verb::Dataset(args) => dataset::run(&args),
+        Verb::Bench(args) => bench::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }
