@@ -59,6 +59,9 @@ pub(super) struct Args {
     /// Make only the shards I, I + N, ... of the set: N machines make it together, `kc dataset merge` joins their parts.
     #[arg(long, value_name = "I/N")]
     shard: Option<String>,
+    /// Rows of a shard.
+    #[arg(long, value_name = "N", default_value_t = crate::dataset::SHARD_ROWS)]
+    shard_rows: u64,
     /// Go on with a set that was interrupted.
     #[arg(long, alias = "checkpoint")]
     resume: bool,
@@ -145,6 +148,9 @@ fn options(args: &Args) -> Result<Options> {
     if args.count == 0 || args.count > MAX_ROWS {
         return Err(fail(Code::E1404, format!("a set has 1 to {MAX_ROWS} rows, not {}", args.count)));
     }
+    if args.shard_rows == 0 || args.shard_rows > 1 << 20 {
+        return Err(fail(Code::E1404, format!("a shard has 1 to {} rows, not {}", 1 << 20, args.shard_rows)));
+    }
     let has = |device: DeviceArg| args.device.contains(&device);
     let wants = |text: EmitArg| args.emit.is_empty() || args.emit.contains(&text);
     let emit = Emit {
@@ -161,6 +167,7 @@ fn options(args: &Args) -> Result<Options> {
     categories.dedup();
     let options = Options {
         rows: args.count,
+        shard_rows: args.shard_rows,
         seed: args.seed,
         categories,
         emit,
@@ -324,8 +331,9 @@ fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
 
 fn show(dir: &Path, id: &str, column: Option<&str>) -> Result<()> {
     let mut found = None;
+    let index: Option<u64> = id.parse().ok();
     open(dir)?.each_row(|_, row| {
-        if found.is_none() && (row["id"] == id || row["index"].to_string() == id) {
+        if found.is_none() && (row["id"] == id || (index.is_some() && row["index"].as_u64() == index)) {
             found = Some(row);
         }
         Ok(())

@@ -63,6 +63,7 @@ impl Emit {
 #[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     pub rows: u64,
+    pub shard_rows: u64,
     pub seed: u64,
     /// Names of categories, all of [`Category::ALL`] by default.
     pub categories: Vec<String>,
@@ -74,7 +75,7 @@ pub struct Options {
     pub version: String,
 }
 
-/// Rows of a full shard.
+/// Rows of a full shard, where nothing else is asked for.
 pub const SHARD_ROWS: u64 = 4096;
 
 /// More rows than anyone has room for.
@@ -83,12 +84,12 @@ pub const MAX_ROWS: u64 = 100_000_000;
 impl Options {
     /// The shards of the whole set.
     pub fn shards(&self) -> u64 {
-        self.rows.div_ceil(SHARD_ROWS)
+        self.rows.div_ceil(self.shard_rows.max(1))
     }
 
     /// The rows of shard number `shard`.
     pub fn rows_of(&self, shard: u64) -> u64 {
-        self.rows.saturating_sub(shard * SHARD_ROWS).min(SHARD_ROWS)
+        self.rows.saturating_sub(shard * self.shard_rows).min(self.shard_rows)
     }
 
     /// The categories; the error names one that does not exist.

@@ -113,7 +113,7 @@ pub fn shard(
             match made {
                 None => tally.duplicates += 1,
                 Some(Ok(mut row)) => {
-                    let index = shard * super::SHARD_ROWS + rows.len() as u64;
+                    let index = shard * options.shard_rows + rows.len() as u64;
                     row["id"] = Value::String(format!("kc1-{:x}-{index}", options.seed));
                     row["index"] = index.into();
                     rows.push(row);

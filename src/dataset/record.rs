@@ -91,7 +91,7 @@ pub fn make(
 ) -> Result<Value, Rejection> {
     let program = &sample.program;
     let compiled = artefacts::compile(text, &program.kernel.name, options.backward, options.emit.verify)?;
-    let seed = Random::new(options.seed, candidate).next();
+    let seed = Random::new(options.seed, candidate).word();
     let (verdict, example) = match options.emit.verify {
         true => {
             let (verdict, example) = verify::verify(program, &compiled, seed)?;

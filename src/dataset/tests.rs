@@ -4,6 +4,7 @@ use super::{Emit, Options, diversity, identity, produce, store::Store, validate}
 fn options(rows: u64) -> Options {
     Options {
         rows,
+        shard_rows: 4096,
         seed: 7,
         categories: Category::ALL.iter().map(|c| c.name().to_string()).collect(),
         emit: Emit { ptx: false, llvm: false, host: false, ..Emit::ALL },

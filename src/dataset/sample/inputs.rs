@@ -152,7 +152,7 @@ pub fn array(
 
 /// An element in a variable, or in place where it is used.
 fn load(writer: &mut Writer, body: &mut Vec<Stmt>, at: &str, kind: Kind) {
-    if writer.random.chance(45) {
+    if writer.random.chance(65) {
         writer.declare(at, kind, true);
         return;
     }

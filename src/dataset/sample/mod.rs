@@ -75,8 +75,8 @@ pub fn sample(seed: u64, index: u64, categories: &[Category]) -> Sample {
 
 /// The statements that a kernel is to have: about as people's kernels are distributed.
 fn size(random: &mut Random, category: Category) -> usize {
-    let lines = (1.02 + 1.2 * random.normal()).exp();
-    (lines as usize).clamp(category.size(), 90)
+    let lines = (0.6 + 1.45 * random.normal()).exp();
+    (lines as usize).clamp(category.size(), 100)
 }
 
 fn kernel(writer: &mut Writer, category: Category) -> Program {
@@ -119,6 +119,12 @@ fn kernel(writer: &mut Writer, category: Category) -> Program {
     let guarded = guard(writer, &grid, &mut params, &mut body);
     read(writer, category, &grid, size, &mut params, &mut body);
     compute(writer, category, depth, size, &mut body);
+    // A function that nobody calls is no part of a program.
+    for n in 0..writer.callees.len() {
+        if writer.callees[n].calls == 0 {
+            body.push(writer.assign_call(n));
+        }
+    }
     write(writer, category, &grid, &mut params, &mut body);
     if !guarded && writer.random.chance(20) {
         params.sort_by_key(|p| !matches!(p.given, Given::Array { .. }));
@@ -176,7 +182,7 @@ fn read(
     body: &mut Vec<Stmt>,
 ) {
     let kinds = category.kinds();
-    let count = 1 + writer.random.below(if size > 12 { 4 } else { 3 });
+    let count = 1 + writer.random.below(if size > 12 { 4 } else { 2 });
     let scalars = match category {
         Category::ScalarParam => 2 + writer.random.below(3),
         _ => [0, 0, 1, 1, 2, 3][writer.random.below(6)],

@@ -11,14 +11,15 @@ impl Random {
         Random(mix(mix(seed ^ 0x6b63_2d64_6174_6173) ^ index.wrapping_mul(0xd134_2543_de82_ef95)))
     }
 
-    pub fn next(&mut self) -> u64 {
+    /// 64 random bits.
+    pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
     /// Uniform in 0..n; 0 for n = 0.
     pub fn below(&mut self, n: usize) -> usize {
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
+        ((u128::from(self.word()) * n as u128) >> 64) as usize
     }
 
     /// Uniform in `low..=high`.
@@ -28,7 +29,7 @@ impl Random {
 
     /// Uniform in [0, 1).
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        (self.word() >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// True in `percent` of 100 cases.

@@ -185,14 +185,22 @@ impl Writer<'_> {
         if !self.random.chance(likely) {
             return None;
         }
+        Some(self.call_of(at, depth.min(2) - 1))
+    }
+
+    fn call_of(&mut self, at: usize, depth: u32) -> Expr {
         self.callees[at].calls += 1;
         let callee = self.callees[at].clone();
-        let args: Vec<String> = callee.params.iter().map(|&p| self.expr(p, depth.min(2) - 1).text).collect();
-        Some(Expr {
-            text: format!("{}({})", callee.name, args.join(", ")),
-            binding: Binding::Atom,
-            kind: callee.result,
-        })
+        let args: Vec<String> = callee.params.iter().map(|&p| self.expr(p, depth).text).collect();
+        Expr { text: format!("{}({})", callee.name, args.join(", ")), binding: Binding::Atom, kind: callee.result }
+    }
+
+    /// `name = function(...)`.
+    pub fn assign_call(&mut self, at: usize) -> Stmt {
+        let expr = self.call_of(at, 1);
+        let name = self.name(locals(self.domain, expr.kind));
+        self.declare(&name, expr.kind, true);
+        Stmt::Line(format!("{name} = {}", expr.text))
     }
 
     /// Fills the holes of an expression template.
