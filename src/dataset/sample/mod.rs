@@ -82,7 +82,7 @@ fn size(random: &mut Random, category: Category) -> usize {
 fn kernel(writer: &mut Writer, category: Category) -> Program {
     let size = size(writer.random, category);
     // The nesting of control flow, as in libraries of kernels.
-    let wanted = writer.random.weighted(&[41, 33, 15, 11]) as u32;
+    let wanted = writer.random.weighted(&[56, 24, 11, 9]) as u32;
     let depth = wanted.max(category.depth());
     let size = size.max([0, 3, 6, 9][depth.min(3) as usize]);
     let rank = match category {
