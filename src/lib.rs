@@ -22,6 +22,8 @@
 //! | [`run`] | how is a kernel executed? |
 //! | [`driver`] | in what order do the stages run? |
 //! | [`dataset`] | how are verified kernels made in bulk? |
+//! | [`ide`] | what does an editor want to know about a place in a file? |
+//! | [`lsp`] | how is that said in the Language Server Protocol? |
 //! | [`cli`] | what can the user ask for? |
 
 pub mod autodiff;
@@ -31,10 +33,12 @@ pub mod codegen;
 pub mod dataset;
 pub mod diag;
 pub mod driver;
+pub mod ide;
 pub mod ids;
 pub mod ir;
 pub mod library;
 pub mod lower;
+pub mod lsp;
 pub mod passes;
 pub mod run;
 pub mod source;

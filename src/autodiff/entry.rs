@@ -9,6 +9,7 @@ use super::buffers::{Buffers, Slots, Wanted, slots_of};
 use super::facts::Facts;
 use super::memory::Shadow;
 use super::plan::body_of;
+use super::report::kept;
 use super::reverse::{Reverse, World};
 use super::stores::Tape;
 use crate::ir::build::Builder;
@@ -172,6 +173,9 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
     builder.function.source_name = old.source_name.clone();
     builder.function.phase = Phase::Backward;
     builder.function.library = old.library;
+    old.walk(old.entry, &mut |id, inst| {
+        builder.function.kept.extend(facts.plans.get(&id).and_then(|plan| kept(world, old, plan, inst)));
+    });
     let mut reverse = Reverse::new(world, old, facts, builder);
     reverse.bind_parameters();
     let adjoints: Vec<ValueId> = reverse.b.function.params()[own.len()..].to_vec();
@@ -190,7 +194,7 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
 }
 
 /// The parameters and results of an adjoint function: see [`Derivative::Rule`].
-fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, Vec<Type>) {
+fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, Vec<ResultInfo>) {
     let own = parameters(old);
     let mut all = own.clone();
     all.extend(
@@ -201,7 +205,11 @@ fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, V
         let name = if single { "adj_ret".to_string() } else { format!("adj_ret_{n}") };
         (name, result.ty)
     }));
-    let additions = own.iter().map(|&(_, ty)| ty).filter(|&ty| ty.holds_floats(&module.structs)).collect();
+    let additions = own
+        .iter()
+        .filter(|(_, ty)| ty.holds_floats(&module.structs))
+        .map(|(name, ty)| ResultInfo { ty: *ty, role: ResultRole::Return, name: Some(format!("adj_{name}")) })
+        .collect();
     (all, additions)
 }
 
@@ -212,7 +220,7 @@ pub(super) fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Resul
     let mut builder = Builder::new(&name, FunctionKind::Device, &all, old.span);
     builder.function.source_name = format!("adj_{}", old.source_name);
     builder.function.library = old.library;
-    builder.function.results = additions.iter().map(|&ty| ResultInfo { ty, role: ResultRole::Return }).collect();
+    builder.function.results = additions;
     let mut reverse = Reverse::new(world, old, facts, builder);
     reverse.bind_parameters();
     let seeds_at = reverse.device_shadows(old.params().len());

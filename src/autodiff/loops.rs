@@ -241,7 +241,7 @@ impl Reverse<'_> {
             _ => None,
         };
         self.bind_linear(inst, &plan, body_params, turn);
-        let before = std::mem::take(&mut self.adjoints);
+        let before = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.parts));
         for (at, &v) in plan.outer.iter().enumerate() {
             self.name_after(params[outer_at + at], "adj_", v);
             self.adjoints.insert(v, params[outer_at + at]);
@@ -265,7 +265,7 @@ impl Reverse<'_> {
             start = self.b.select(complete, start, end);
         }
         let results = self.b.push(Op::For { start, end, step, init, body: block }, &types);
-        self.adjoints = before;
+        (self.adjoints, self.parts) = before;
         for (&v, &result) in plan.outer.iter().zip(&results[plan.active.len()..]) {
             self.name_after(result, "adj_", v);
             self.adjoints.insert(v, result);

@@ -7,7 +7,7 @@ use super::arrays::Written;
 use crate::diag::Diagnostic;
 use crate::ir::facts::effects;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
-use crate::passes::{dce, forward_loads, functions, inline, local_arrays, rewrite, single_exit, unroll};
+use crate::passes::{dce, forward_loads, functions, inline, local_arrays, rewrite, single_exit, sink, unroll};
 
 /// A local array with more scalars than this stays in memory.
 const MAX_LOCAL_SCALARS: u64 = 256;
@@ -41,6 +41,10 @@ pub(super) fn normal_form(module: &Module, id: FuncId, generated: &HashSet<FuncI
     clean(module, &mut copy, &pure);
     if forward_loads::run(&mut copy, &effects(module)) {
         clean(module, &mut copy, &pure);
+    }
+    // The choices in reverse code are guards, which have rules of their own.
+    if !generated.contains(&id) {
+        sink::run(&mut copy, &pure);
     }
     Ok(copy)
 }
@@ -88,7 +92,7 @@ fn calls_to_inline(
     pure: &crate::ids::IdVec<FuncId, bool>,
     generated: &HashSet<FuncId>,
 ) -> Vec<FuncId> {
-    let written = Written::of(function);
+    let written = Written::of(module, function);
     let mut found = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
         let Op::Call(callee, args) = &inst.op else { return };

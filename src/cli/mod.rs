@@ -11,6 +11,7 @@ mod doc;
 mod explain;
 mod fix;
 mod gradcheck;
+mod lsp;
 mod output;
 mod run;
 mod supervise;
@@ -48,6 +49,7 @@ enum Verb {
     Devices(devices::Args),
     Gradcheck(gradcheck::Args),
     Dataset(dataset::Args),
+    Lsp(lsp::Args),
     Bench(bench::Args),
 }
 
@@ -100,6 +102,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Devices(args) => devices::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
         Verb::Dataset(args) => dataset::run(&args),
+        Verb::Lsp(args) => lsp::run(&args),
         Verb::Bench(args) => bench::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()

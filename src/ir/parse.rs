@@ -64,6 +64,7 @@ fn empty_function() -> Function {
         phase: Phase::Forward,
         derivative: Derivative::Body,
         tape: Vec::new(),
+        kept: Vec::new(),
         notes: Default::default(),
         entry: BlockId(0),
         values: IdVec::new(),
@@ -289,7 +290,7 @@ impl<'t> Parser<'t> {
         if self.eat_mark('>') {
             self.function.results = self.list('(', ')', |p| {
                 let role = if p.eat_word("ref") { ResultRole::ByRef(p.number()?) } else { ResultRole::Return };
-                Ok(ResultInfo { ty: p.ty()?, role })
+                Ok(ResultInfo { ty: p.ty()?, role, name: None })
             })?;
         }
         self.function.source_name = if self.eat_word("source") { self.text()? } else { name.clone() };
