@@ -418,12 +418,14 @@ def invert(a: Mat[R, C, Int]) -> Mat[R, C, Int]:
 
 
 @func
+@domain(b=(0.5, 3.0))
 def div_approx(a: Mat[R, C, Float], b: Float) -> Mat[R, C, Float]:
     """`a / b`. Warp's approximate division on GPUs is exact here."""
     return a / b
 
 
 @func
+@domain(b=(0.5, 3.0))
 def div_approx(a: Float, b: Mat[R, C, Float]) -> Mat[R, C, Float]:
     """`a / b`. Warp's approximate division on GPUs is exact here."""
     return a / b

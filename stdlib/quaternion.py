@@ -95,12 +95,14 @@ def div(a: Float, b: Quat[Float]) -> Quat[Float]:
 
 
 @func
+@domain(b=(0.5, 3.0))
 def div_approx(a: Quat[Float], b: Float) -> Quat[Float]:
     """`a / b`. Warp's approximate division on GPUs is exact here."""
     return a / b
 
 
 @func
+@domain(b=(0.5, 3.0))
 def div_approx(a: Float, b: Quat[Float]) -> Quat[Float]:
     """`a / b`. Warp's approximate division on GPUs is exact here."""
     return a / b

@@ -28,10 +28,12 @@ pub(super) struct Facts {
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers.
     pub ranges: IdVec<ValueId, Option<Range>>,
+    /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
+    pub guards: bool,
 }
 
 impl Facts {
-    pub fn of(world: &World<'_>, function: &Function, options: &Options) -> Facts {
+    pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool) -> Facts {
         let activity = Activity::of(world.module, function);
         let mut facts = Facts {
             reversed: reversed(world, function, &activity),
@@ -41,6 +43,7 @@ impl Facts {
             plans: HashMap::new(),
             holders: holders(function),
             ranges: ranges(function),
+            guards,
             activity,
         };
         let reads = reads(world, function, &facts);

@@ -22,6 +22,8 @@ enum Backwards {
     Direct { start: ValueId, end: ValueId, step: ValueId },
     /// The same over the counter plus the step, where a bound less the step may not fit.
     Shifted { start: ValueId, end: ValueId, step: ValueId },
+    /// Forwards over the same range, where the type has no negative step; the counter is `last - (at - start)`.
+    Mirrored { start: ValueId, end: ValueId, step: ValueId, last: ValueId },
     /// By the number of the turn.
     Turns(ValueId),
 }
@@ -160,11 +162,19 @@ impl Reverse<'_> {
         let Op::For { start, .. } = op else { return self.b.int(Scalar::I32, 0) };
         let first = self.old.as_const(*start).and_then(|c| c.as_int());
         let step = self.unit_step(op).unwrap_or(1);
-        let counter = self.primal(counter);
+        let mut counter = self.primal(counter);
+        // The distance may not fit in a narrow type with a sign.
+        let narrow = self.b.ty(counter).as_scalar().is_some_and(|s| s.is_signed_int() && s.bits() < 32);
+        if narrow {
+            counter = self.b.cast(counter, Scalar::I32);
+        }
         let distance = if first == Some(0) && step == 1 {
             counter
         } else {
-            let start = self.primal(*start);
+            let mut start = self.primal(*start);
+            if narrow {
+                start = self.b.cast(start, Scalar::I32);
+            }
             let (a, b) = if step == 1 { (counter, start) } else { (start, counter) };
             self.b.binary(BinaryOp::Sub, a, b)
         };
@@ -255,11 +265,17 @@ impl Reverse<'_> {
             };
             return Backwards::Turns(turns);
         };
-        // Counting down from `end - 1` to `start` ends at `start - 1`, which must fit.
         let scalar = self.old.ty(start).as_scalar().unwrap_or(Scalar::I32);
+        if !scalar.is_signed_int() {
+            let (start, end) = (self.primal(start), self.primal(end));
+            let step = self.b.int(scalar, 1);
+            let last = self.b.binary(BinaryOp::Sub, end, step);
+            return Backwards::Mirrored { start, end, step, last };
+        }
+        // Counting down from `end - 1` to `start` ends at `start - 1`, which must fit.
         let fits = [start, end].iter().all(|&v| {
             let least = self.facts.ranges[v].map(|r| if unit > 0 { r.low } else { -r.high });
-            let limit = if scalar.is_signed_int() { -(1i128 << (scalar.bits() - 1)) } else { 0 };
+            let limit = -(1i128 << (scalar.bits() - 1));
             least.is_some_and(|least| unit > 0 && least > limit)
         });
         let (start, end) = (self.primal(start), self.primal(end));
@@ -274,46 +290,63 @@ impl Reverse<'_> {
         Backwards::Shifted { start: end, end: start, step: back }
     }
 
-    /// The number of turns of a `for` (int32), computed in 64 bits.
+    /// The number of turns of a `for` (int32), computed in 64 bits without a sign, where every distance fits.
     fn count_turns(&mut self, bounds: [ValueId; 3]) -> ValueId {
-        let step_known = self.old.as_const(bounds[2]).and_then(|c| c.as_int());
+        let signed = self.old.ty(bounds[0]).as_scalar().is_none_or(Scalar::is_signed_int);
+        let rising = self.old.as_const(bounds[2]).and_then(|c| c.as_int()).map(|step| step > 0);
         let [start, end, step] = bounds.map(|v| {
             let copy = self.primal(v);
-            self.b.cast(copy, Scalar::I64)
+            self.b.cast(copy, if signed { Scalar::I64 } else { Scalar::U64 })
         });
-        let zero = self.b.int(Scalar::I64, 0);
-        let turns = match step_known {
-            Some(1..) => self.turns_towards(start, end, step),
+        let zero = self.b.zero(self.b.ty(step));
+        let up = match rising {
+            Some(false) if signed => None,
+            _ => Some(self.turns_towards(start, end, step)),
+        };
+        let down = match rising {
+            Some(true) => None,
+            _ if !signed => None,
             _ => {
-                let up = self.turns_towards(start, end, step);
                 let size = self.b.binary(BinaryOp::Sub, zero, step);
-                let down = self.turns_towards(end, start, size);
-                let rises = self.b.compare(CompareOp::Gt, step, zero);
-                let falls = self.b.compare(CompareOp::Lt, step, zero);
-                let other = self.b.select(falls, down, zero);
-                self.b.select(rises, up, other)
+                Some(self.turns_towards(end, start, size))
             }
+        };
+        let turns = match (up, down) {
+            (Some(up), Some(down)) => {
+                let rises = self.b.compare(CompareOp::Gt, step, zero);
+                self.b.select(rises, up, down)
+            }
+            (Some(turns), None) | (None, Some(turns)) => turns,
+            (None, None) => return self.b.int(Scalar::I32, 0),
+        };
+        let turns = if rising.is_none() {
+            let stands = self.b.compare(CompareOp::Eq, step, zero);
+            let none = self.b.zero(self.b.ty(turns));
+            self.b.select(stands, none, turns)
+        } else {
+            turns
         };
         self.b.cast(turns, Scalar::I32)
     }
 
-    /// The turns from `from` up to `to` by a positive step (all int64).
+    /// The turns (uint64) from `from` up to `to` by a step that is positive, or as its bits without a sign are.
     fn turns_towards(&mut self, from: ValueId, to: ValueId, step: ValueId) -> ValueId {
-        let (zero, one) = (self.b.int(Scalar::I64, 0), self.b.int(Scalar::I64, 1));
+        let some = self.b.compare(CompareOp::Lt, from, to);
         let distance = self.b.binary(BinaryOp::Sub, to, from);
+        let (distance, step) = (self.b.cast(distance, Scalar::U64), self.b.cast(step, Scalar::U64));
+        let (zero, one) = (self.b.int(Scalar::U64, 0), self.b.int(Scalar::U64, 1));
         let less = self.b.binary(BinaryOp::Sub, distance, one);
         let whole = self.b.binary(BinaryOp::Div, less, step);
         let turns = self.b.binary(BinaryOp::Add, whole, one);
-        let some = self.b.compare(CompareOp::Gt, distance, zero);
         self.b.select(some, turns, zero)
     }
 
     /// The bounds of the reverse `for`, and the type of its counter.
     fn range(&mut self, backwards: &Backwards) -> (Type, [ValueId; 3]) {
         match *backwards {
-            Backwards::Direct { start, end, step } | Backwards::Shifted { start, end, step } => {
-                (self.b.ty(start), [start, end, step])
-            }
+            Backwards::Direct { start, end, step }
+            | Backwards::Shifted { start, end, step }
+            | Backwards::Mirrored { start, end, step, .. } => (self.b.ty(start), [start, end, step]),
             Backwards::Turns(turns) => {
                 let one = self.b.int(Scalar::I32, 1);
                 let last = self.b.binary(BinaryOp::Sub, turns, one);
@@ -336,6 +369,11 @@ impl Reverse<'_> {
             Backwards::Direct { .. } => self.bind(counter, at),
             Backwards::Shifted { step, .. } => {
                 let value = self.b.binary(BinaryOp::Add, at, *step);
+                self.bind(counter, value);
+            }
+            Backwards::Mirrored { start, last, .. } => {
+                let distance = self.b.binary(BinaryOp::Sub, at, *start);
+                let value = self.b.binary(BinaryOp::Sub, *last, distance);
                 self.bind(counter, value);
             }
             Backwards::Turns(_) => {

@@ -26,13 +26,14 @@
 //! The adjoint of a kernel's array parameter `x` is the array in the adjoint parameter `adj_x`, or when that is null the
 //! one behind `x`'s own gradient pointer; when both are null, `x` has no gradient and nothing is written for it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use self::facts::Facts;
 use self::reverse::World;
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::verify::verify_function;
-use crate::ir::{Derivative, FuncId, Function, Module, Phase};
+use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
+use crate::passes;
 
 mod activity;
 mod arrays;
@@ -74,22 +75,32 @@ impl Default for Options {
 /// where the launch overwrites what the backward entry needs. A gradient that can't be right is an error, and the kernel
 /// keeps its forward entry alone. The result is not simplified.
 pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut Diagnostics) {
-    let mut work = Work { module, options, adjoints: HashMap::new(), found: Vec::new() };
+    let mut work = Work {
+        module,
+        options,
+        adjoints: HashMap::new(),
+        generated: HashSet::new(),
+        missing: HashSet::new(),
+        found: Vec::new(),
+    };
+    // Gradients that forward code asks for come first: kernels may be differentiated through them.
+    let stubs: Vec<FuncId> = work
+        .module
+        .functions
+        .iter()
+        .filter(|(_, f)| matches!(f.derivative, Derivative::AdjointOf(_)))
+        .map(|(id, _)| id)
+        .collect();
+    for id in stubs {
+        work.fill_adjoint(id);
+    }
     if options.backward {
         let kernels: Vec<FuncId> = work.module.kernels().map(|(id, _)| id).collect();
         for id in kernels {
             work.kernel(id);
         }
     }
-    let stubs: Vec<(FuncId, FuncId)> = work
-        .module
-        .functions
-        .iter()
-        .filter_map(|(id, f)| if let Derivative::AdjointOf(of) = f.derivative { Some((id, of)) } else { None })
-        .collect();
-    for (id, of) in stubs {
-        work.fill_adjoint(id, of);
-    }
+    work.drop_kernels_without_adjoints();
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
     }
@@ -100,6 +111,10 @@ struct Work<'a> {
     options: &'a Options,
     /// The adjoint functions made so far; None: there is none, and it was said why.
     adjoints: HashMap<FuncId, Option<FuncId>>,
+    /// The adjoint functions that were made here, which may be differentiated again.
+    generated: HashSet<FuncId>,
+    /// Those that could not be made although forward code calls them.
+    missing: HashSet<FuncId>,
     found: Vec<Diagnostic>,
 }
 
@@ -115,7 +130,7 @@ impl Work<'_> {
             return;
         }
         if let Some(normal) = self.normal_form(id)
-            && let Some(backward) = self.reverse(&normal, entry::backward)
+            && let Some(backward) = self.reverse(id, &normal, entry::backward)
         {
             self.push(backward);
         }
@@ -134,18 +149,20 @@ impl Work<'_> {
 
     /// A copy of a function in the form that can be reversed. None: it was said why not.
     fn normal_form(&mut self, id: FuncId) -> Option<Function> {
-        normal::normal_form(self.module, id).map_err(|diagnostic| self.found.push(diagnostic)).ok()
+        self.fill_callees(id);
+        normal::normal_form(self.module, id, &self.generated).map_err(|diagnostic| self.found.push(diagnostic)).ok()
     }
 
-    /// Builds the reverse of a function in normal form, after those of the functions it calls. None: it was said why.
+    /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls. None: it was said why.
     fn reverse(
         &mut self,
+        id: FuncId,
         normal: &Function,
         build: impl FnOnce(&World<'_>, &Function, &Facts) -> Result<Function, Vec<String>>,
     ) -> Option<Function> {
         let none = HashMap::new();
-        let world = World { module: self.module, adjoints: &none };
-        let facts = Facts::of(&world, normal, self.options);
+        let world = World { module: self.module, adjoints: &none, generated: &self.generated };
+        let facts = Facts::of(&world, normal, self.options, self.generated.contains(&id));
         let findings = refuse::findings(&world, normal, &facts);
         let callees = entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty();
@@ -157,7 +174,7 @@ impl Work<'_> {
         for callee in callees {
             adjoints.insert(callee, self.adjoint_of(callee)?);
         }
-        let world = World { module: self.module, adjoints: &adjoints };
+        let world = World { module: self.module, adjoints: &adjoints, generated: &self.generated };
         match build(&world, normal, &facts) {
             Ok(function) => Some(function),
             Err(faults) => {
@@ -168,25 +185,75 @@ impl Work<'_> {
     }
 
     /// Writes the body of a function that is to be the adjoint of another one.
-    fn fill_adjoint(&mut self, id: FuncId, of: FuncId) {
-        let mut of = of;
+    fn fill_adjoint(&mut self, id: FuncId) {
+        let Derivative::AdjointOf(mut of) = self.module.functions[id].derivative else { return };
+        // From here on it is a function like others, with zeros as its results.
+        self.module.functions[id].derivative = Derivative::Body;
+        self.generated.insert(id);
         if let Derivative::Replay(stand_in) = self.module.functions[of].derivative {
             of = stand_in;
         }
+        let (name, span) = (self.module.functions[of].source_name.clone(), self.module.functions[id].span);
         let adjoint = match &self.module.functions[of].derivative {
             Derivative::Rule { adjoint, .. } => Some(*adjoint),
-            Derivative::Zero(_) => None,
+            Derivative::Zero(_) => return,
             Derivative::None(reason) => {
-                let (name, span) = (&self.module.functions[of].source_name, self.module.functions[id].span);
-                self.found.push(refuse::no_gradient(name, reason, span));
+                self.found.push(refuse::no_gradient(&name, reason, span));
                 None
             }
             _ => self.adjoint_of(of),
         };
-        if let Some(adjoint) = adjoint {
-            let stub = &self.module.functions[id];
-            self.module.functions[id] = entry::forward_to(stub, adjoint);
+        match adjoint {
+            Some(adjoint) => {
+                let stub = &self.module.functions[id];
+                self.module.functions[id] = entry::forward_to(stub, adjoint);
+            }
+            None => {
+                let reason = "kc cannot make it, and forward code asks for it with `wp.grad`";
+                self.found.push(refuse::no_gradient(&name, reason, span));
+                self.missing.insert(id);
+            }
         }
+    }
+
+    /// Writes the adjoints that a function asks for, itself or in what it calls, before it is differentiated.
+    fn fill_callees(&mut self, id: FuncId) {
+        let mut callees = Vec::new();
+        let function = &self.module.functions[id];
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op {
+                callees.push(callee);
+            }
+        });
+        for callee in callees {
+            self.fill_adjoint(callee);
+            self.fill_callees(callee);
+        }
+    }
+
+    /// Kernels whose forward code asks for a gradient that there is not: they would compute something else.
+    fn drop_kernels_without_adjoints(&mut self) {
+        let mut bad = std::mem::take(&mut self.missing);
+        if bad.is_empty() {
+            return;
+        }
+        loop {
+            let before = bad.len();
+            for (id, function) in self.module.functions.iter() {
+                function.walk(function.entry, &mut |_, inst| {
+                    if let Op::Call(callee, _) = inst.op
+                        && bad.contains(&callee)
+                    {
+                        bad.insert(id);
+                    }
+                });
+            }
+            if bad.len() == before {
+                break;
+            }
+        }
+        let names: HashSet<String> = bad.iter().map(|&id| self.module.functions[id].name.clone()).collect();
+        passes::select(self.module, |kernel| !names.contains(&kernel.name));
     }
 
     /// The adjoint function of a device function.
@@ -194,10 +261,12 @@ impl Work<'_> {
         if let Some(&known) = self.adjoints.get(&id) {
             return known;
         }
+        self.fill_adjoint(id);
         let normal = self.normal_form(id);
-        let adjoint = normal.and_then(|normal| self.reverse(&normal, entry::adjoint));
+        let adjoint = normal.and_then(|normal| self.reverse(id, &normal, entry::adjoint));
         let made = adjoint.and_then(|function| self.push(function));
         self.adjoints.insert(id, made);
+        self.generated.extend(made);
         made
     }
 }

@@ -1,6 +1,8 @@
 //! The form that can be reversed: one exit per region, local arrays as values, and calls only of functions that keep an
 //! adjoint of their own.
 
+use std::collections::HashSet;
+
 use super::arrays::Written;
 use crate::diag::Diagnostic;
 use crate::ir::facts::effects;
@@ -13,13 +15,13 @@ const MAX_LOCAL_SCALARS: u64 = 256;
 /// Calls nest no deeper than this (each round inlines one level of those that only then turn out to need it).
 const MAX_ROUNDS: usize = 64;
 
-/// A copy of a function in normal form.
-pub(super) fn normal_form(module: &Module, id: FuncId) -> Result<Function, Diagnostic> {
+/// A copy of a function in normal form. Calls of functions that differentiation made stay.
+pub(super) fn normal_form(module: &Module, id: FuncId, generated: &HashSet<FuncId>) -> Result<Function, Diagnostic> {
     let mut copy = module.functions[id].clone();
     let pure = functions::effect_free(module);
     for _ in 0..MAX_ROUNDS {
         replace_by_replay(module, &mut copy);
-        let calls = calls_to_inline(module, &copy, &pure);
+        let calls = calls_to_inline(module, &copy, &pure, generated);
         let wanted = |callee: FuncId| calls.contains(&callee);
         match inline::run(&mut copy, module, &wanted) {
             Ok(true) => {}
@@ -64,13 +66,18 @@ fn replace_by_replay(module: &Module, function: &mut Function) {
 
 /// Functions with effects, and those given an array that this function writes: an adjoint function could not tell whether what
 /// they read is still there.
-fn calls_to_inline(module: &Module, function: &Function, pure: &crate::ids::IdVec<FuncId, bool>) -> Vec<FuncId> {
+fn calls_to_inline(
+    module: &Module,
+    function: &Function,
+    pure: &crate::ids::IdVec<FuncId, bool>,
+    generated: &HashSet<FuncId>,
+) -> Vec<FuncId> {
     let written = Written::of(function);
     let mut found = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
         let Op::Call(callee, args) = &inst.op else { return };
         let body = matches!(module.functions[*callee].derivative, Derivative::Body | Derivative::Replay(_));
-        if !body || found.contains(callee) {
+        if !body || generated.contains(callee) || found.contains(callee) {
             return;
         }
         let shared = args.iter().any(|&arg| {

@@ -121,8 +121,7 @@ pub(super) fn plan(
     let bytes: u64 = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).map(size).sum();
     let fits = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= STACK_BYTES);
     let store = match options.store {
-        Some(Store::Tape) => Store::Tape,
-        Some(Store::Checkpoint) => Store::Checkpoint,
+        Some(Store::Tape | Store::Checkpoint) => Store::Checkpoint,
         Some(Store::Stack | Store::Unroll) if turns.is_some_and(|t| t.saturating_mul(bytes) <= 1 << 20) => Store::Stack,
         _ if fits => Store::Stack,
         _ => Store::Checkpoint,

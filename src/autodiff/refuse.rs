@@ -45,6 +45,13 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                 }
             }
             Op::Load { array, .. } if active_result => unknown_array(function, *array, inst.span, &mut found),
+            Op::Call(callee, args)
+                if world.generated.contains(callee)
+                    && args.iter().any(|&arg| function.ty(arg).bears_array(structs)) =>
+            {
+                let name = &world.module.functions[*callee].source_name;
+                found.push(no_gradient(name, "it writes to gradients of arrays", inst.span));
+            }
             Op::Call(callee, _) if active_result => {
                 let callee = &world.module.functions[*callee];
                 if let Derivative::None(reason) = &callee.derivative {

@@ -21,6 +21,8 @@ pub(super) struct World<'a> {
     pub module: &'a Module,
     /// The adjoint function of each differentiated device function that is called.
     pub adjoints: &'a HashMap<FuncId, FuncId>,
+    /// Functions that were made by differentiation.
+    pub generated: &'a HashSet<FuncId>,
 }
 
 /// A reverse function under construction.

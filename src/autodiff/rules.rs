@@ -42,7 +42,9 @@ impl Reverse<'_> {
             }
             Op::Select { condition, then, otherwise } => {
                 let (then, otherwise) = (*then, *otherwise);
-                if self.is_active(then) || self.is_active(otherwise) {
+                if self.facts.guards && self.is_guard(*condition, then) {
+                    self.add(otherwise, d);
+                } else if self.is_active(then) || self.is_active(otherwise) {
                     let condition = self.primal(*condition);
                     let zero = self.b.zero(self.b.ty(d));
                     if self.is_active(then) {
@@ -84,6 +86,23 @@ impl Reverse<'_> {
             }
             _ => {}
         }
+    }
+
+    /// Whether a choice is the guard of reverse code: there the guarded product is zero, and its derivative is not.
+    fn is_guard(&self, condition: ValueId, then: ValueId) -> bool {
+        let zero = |v: ValueId| {
+            let constant = self.old.as_const(v).and_then(Const::as_float).is_some_and(|x| x == 0.0);
+            constant || self.old.def(v).is_some_and(|inst| inst.op == Op::Zero)
+        };
+        let tested = |v: ValueId| match self.old.def(v).map(|inst| &inst.op) {
+            Some(Op::Compare(CompareOp::Eq, x, y)) => self.is_active(*x) && zero(*y),
+            _ => false,
+        };
+        let all = match self.old.def(condition).map(|inst| &inst.op) {
+            Some(Op::Binary(BinaryOp::And, a, b)) => tested(*a) && tested(*b),
+            _ => tested(condition),
+        };
+        zero(then) && all
     }
 
     fn part_ty(&self, value: ValueId) -> Type {

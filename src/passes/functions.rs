@@ -1,12 +1,17 @@
 //! Which functions have no effects?
 
 use crate::ids::IdVec;
-use crate::ir::{FuncId, Module, Op};
+use crate::ir::{Derivative, FuncId, Function, Module, Op};
 
 /// For each function: a call whose results nothing uses can go. A `while` counts as an effect, since it may not end.
 pub fn effect_free(module: &Module) -> IdVec<FuncId, bool> {
     // Everything starts as free; effects spread from callees to callers until nothing changes.
-    let mut free: IdVec<FuncId, bool> = module.functions.ids().map(|_| true).collect();
+    // An adjoint whose body is not yet written adds to the gradients of arrays.
+    let open = |f: &Function| {
+        let arrays = f.params().iter().any(|&p| f.ty(p).bears_array(&module.structs));
+        matches!(f.derivative, Derivative::AdjointOf(_)) && arrays
+    };
+    let mut free: IdVec<FuncId, bool> = module.functions.values().map(|f| !open(f)).collect();
     loop {
         let mut changed = false;
         for (id, function) in module.functions.iter() {
