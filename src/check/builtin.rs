@@ -6,14 +6,14 @@ use crate::check::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId, StmtKind, ViewIndex};
 use crate::check::value::cast_to;
 use crate::check::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{I32, LocalArrayType, MAX_DIMS, Scalar, Type};
 
 impl Body<'_, '_> {
-    /// A call of one of [`NAMES`]; None for every other name.
+    /// A call of an `@intrinsic` of the library; None for every other name.
     pub fn builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         Some(match name {
             "tid" => self.tid(given, span),
@@ -333,13 +333,7 @@ impl Body<'_, '_> {
                 )
                 .label(given.span, format!("this is `{found}`"));
                 if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
-                    let text = format!("{}({})", crate::check::value::cast_name(to), self.c.sources.text(given.span));
-                    diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
-                        "convert the value",
-                        given.span,
-                        text,
-                        crate::diag::Applicability::Machine,
-                    );
+                    diagnostic = self.suggest_cast(diagnostic, given.span, to, "it", Applicability::Machine);
                 }
                 return Err(self.report(diagnostic));
             }
