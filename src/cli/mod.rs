@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 all went well; 1 errors in the input; 2 the command line is wrong; 70 a fault of kc itself.
 
+mod bench;
 mod check;
 mod compile;
 mod devices;
@@ -45,6 +46,7 @@ enum Verb {
     Run(run::Args),
     Devices(devices::Args),
     Gradcheck(gradcheck::Args),
+    Bench(bench::Args),
 }
 
 /// How a command ended.
@@ -95,6 +97,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
+        Verb::Bench(args) => bench::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }

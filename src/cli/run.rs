@@ -61,13 +61,23 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
-enum DeviceArg {
+pub(super) enum DeviceArg {
     /// Compiled for this machine, on all cores.
     Host,
     /// The reference interpreter.
     Interp,
     /// The first NVIDIA GPU, through its driver.
     Cuda,
+}
+
+impl From<DeviceArg> for Device {
+    fn from(device: DeviceArg) -> Device {
+        match device {
+            DeviceArg::Host => Device::Host,
+            DeviceArg::Interp => Device::Interp,
+            DeviceArg::Cuda => Device::Cuda,
+        }
+    }
 }
 
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
@@ -104,11 +114,7 @@ fn attempt(args: &Args) -> Result<Exit> {
     }
     let views = views(args)?;
     let options = Options {
-        device: match args.device {
-            DeviceArg::Host => Device::Host,
-            DeviceArg::Interp => Device::Interp,
-            DeviceArg::Cuda => Device::Cuda,
-        },
+        device: args.device.into(),
         checked: !args.unchecked,
         fmad: matches!(args.fmad, Switch::On),
         threads: args.threads.into(),
@@ -259,12 +265,12 @@ fn views(args: &Args) -> Result<Vec<View>> {
     Ok(views)
 }
 
-fn report(error: &Diagnostic, sources: &SourceMap) {
+pub(super) fn report(error: &Diagnostic, sources: &SourceMap) {
     output::err(&render(error, sources, Format::Full, output::style()));
 }
 
 /// The front half of the compiler, from a file to IR.
-fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program {
+pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program {
     let request = driver::Request {
         kernels: wanted.gradient_of.iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store },

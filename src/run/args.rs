@@ -42,6 +42,15 @@ pub struct BoundArray {
     pub retain_grad: bool,
 }
 
+impl BoundArray {
+    /// The bytes of its elements.
+    pub fn bytes(&self) -> u64 {
+        let elements: u64 = self.shape.iter().map(|&n| u64::from(n)).product();
+        let innermost = self.strides.last().map_or(0, |s| s.unsigned_abs());
+        elements * innermost
+    }
+}
+
 /// The gradient array of an array: same type, shape and strides.
 #[derive(Clone, Debug)]
 pub struct Grad {

@@ -13,6 +13,7 @@
 //! | [`device`], [`gpu`] | on what does it run? |
 //! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
 //! | [`gradcheck`] | is the gradient right? |
+//! | [`bench`] | how fast is it? |
 //! | [`tape`] | where are values kept for the reverse sweep? |
 //! | [`session`] | in what order does all this happen? |
 //! | [`output`], [`show`] | what is left of it on disk, and on the screen? |
@@ -22,6 +23,7 @@
 use crate::diag::{Code, Diagnostic};
 
 pub mod args;
+pub mod bench;
 pub mod device;
 pub mod elements;
 pub mod fill;

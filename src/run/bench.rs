@@ -1,0 +1,173 @@
+//! How fast is a launch? Repeated runs on the same contents, with the time of each entry alone.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Instant;
+
+use super::args::Arguments;
+use super::device::{self, Device, Executable, Job, Report};
+use super::launch::{Direction, Launch};
+use super::session::Program;
+use super::{Result, fail, gradient};
+use crate::codegen::abi::LaunchBounds;
+use crate::diag::Code;
+use crate::ir::{FuncId, Module, Op, Phase, ValueId};
+use crate::types::Type;
+
+/// How a launch is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    pub device: Device,
+    /// Test every array index.
+    pub checked: bool,
+    /// Worker threads on the host; 0: one per core.
+    pub threads: usize,
+    /// Timed runs, after one that is not.
+    pub repeats: u32,
+}
+
+/// The times of one entry.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Row {
+    pub id: String,
+    pub phase: Phase,
+    /// Threads of the launch.
+    pub launched: u64,
+    /// Seconds of wall time, and of processor time of all cores together, of each run in turn.
+    pub wall: Vec<f64>,
+    pub cpu: Vec<f64>,
+    /// The bytes of the arrays that the entry reads plus those of the arrays that it writes: what must move at least, where
+    /// all of each array is used.
+    pub bytes: u64,
+}
+
+impl Row {
+    /// The middle and the least of some times.
+    pub fn median_and_least(times: &[f64]) -> (f64, f64) {
+        let mut sorted = times.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        (sorted.get(sorted.len() / 2).copied().unwrap_or(0.0), sorted.first().copied().unwrap_or(0.0))
+    }
+}
+
+/// Measures `launch`, one row for each entry that its direction runs.
+pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, options: &Options) -> Result<Vec<Row>> {
+    let module = &program.module;
+    let Some(bounds) = LaunchBounds::new(&launch.dim) else {
+        return Err(fail(Code::E1006, format!("{origin}: dim {:?} has too many threads", launch.dim)));
+    };
+    let mut arguments = Arguments::bind(launch, origin, &module.functions[forward], &module.structs)?;
+    let start = arguments.snapshot();
+    let memory = arguments.memory();
+    let mut ready: BTreeMap<FuncId, Rc<Executable>> = BTreeMap::new();
+    let mut times: BTreeMap<FuncId, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for repeat in 0..=options.repeats {
+        arguments.restore(&start);
+        let mut run = |entry: FuncId, args| -> Result<Report> {
+            let executable = match ready.get(&entry) {
+                Some(executable) => executable.clone(),
+                None => {
+                    let made =
+                        device::prepare_for(module, entry, options.device, options.checked, &bounds, options.threads)?;
+                    ready.entry(entry).or_insert(Rc::new(made)).clone()
+                }
+            };
+            let job = Job { bounds, args, threads: options.threads, block_dim: launch.block_dim, memory: &memory };
+            let (wall, cpu) = (Instant::now(), processor_seconds());
+            // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
+            let report = unsafe { executable.run(module, &job) }?;
+            let (wall, cpu) = (wall.elapsed().as_secs_f64(), processor_seconds() - cpu);
+            if let Some(trap) = &report.trap {
+                let message = format!("{origin}: the launch is in error in thread {}: {:?}", trap.thread, trap.kind);
+                return Err(fail(Code::E1101, message));
+            }
+            if repeat > 0 {
+                let (walls, cpus) = times.entry(entry).or_default();
+                walls.push(report.seconds.unwrap_or(wall));
+                cpus.push(cpu);
+            }
+            Ok(report)
+        };
+        match launch.direction {
+            Direction::Forward => run(forward, arguments.block())?,
+            Direction::Backward => gradient::backward(program, forward, &mut arguments, bounds.size, &mut run)?,
+            Direction::Gradient => gradient::gradient(program, forward, &mut arguments, bounds.size, &mut run)?,
+        };
+    }
+    let rows = times.into_iter().map(|(entry, (wall, cpu))| Row {
+        id: launch.id.clone(),
+        phase: module.functions[entry].phase,
+        launched: bounds.size,
+        wall,
+        cpu,
+        bytes: moved(module, entry, &arguments),
+    });
+    Ok(rows.collect())
+}
+
+/// Processor time of this process so far, in seconds.
+fn processor_seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the clock exists on every Linux; the structure is ours.
+    if unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) } != 0 {
+        return 0.0;
+    }
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// What a function does with the array behind a value.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    read: bool,
+    written: bool,
+}
+
+fn moved(module: &Module, entry: FuncId, arguments: &Arguments) -> u64 {
+    let function = &module.functions[entry];
+    let mut bytes = 0;
+    let mut primal = Vec::new();
+    for (n, &param) in function.params().iter().enumerate() {
+        let Type::Array(_) = function.ty(param) else { continue };
+        let name = function.values[param].name.clone().unwrap_or_default();
+        let array = arguments.arrays.iter().find(|a| a.key == name);
+        // The adjoints follow the parameters in the same order.
+        let size = match array {
+            Some(array) => {
+                primal.push((n, array.bytes()));
+                array.bytes()
+            }
+            None => {
+                let shift = function.params().len().saturating_sub(function.tape.len()) / 2;
+                primal.iter().find(|(k, _)| k + shift == n).map_or(0, |(_, bytes)| *bytes)
+            }
+        };
+        let uses = uses(module, entry, param);
+        bytes += size * (u64::from(uses.read) + u64::from(uses.written));
+    }
+    bytes
+}
+
+fn uses(module: &Module, id: FuncId, array: ValueId) -> Uses {
+    let function = &module.functions[id];
+    let mut found = Uses::default();
+    let mut aliases = vec![array];
+    function.walk(function.entry, &mut |_, inst| match &inst.op {
+        Op::Load { array, .. } if aliases.contains(array) => found.read = true,
+        Op::Store { array, .. } if aliases.contains(array) => found.written = true,
+        Op::Atomic { array, .. } | Op::AtomicCas { array, .. } if aliases.contains(array) => {
+            found = Uses { read: true, written: true };
+        }
+        Op::View(of, _) | Op::Gradient(of) if aliases.contains(of) => aliases.extend(inst.results.iter().copied()),
+        Op::Call(callee, args) => {
+            for (&arg, &param) in args.iter().zip(module.functions[*callee].params()) {
+                if aliases.contains(&arg) {
+                    let inner = uses(module, *callee, param);
+                    found.read |= inner.read;
+                    found.written |= inner.written;
+                }
+            }
+        }
+        _ => {}
+    });
+    found
+}
