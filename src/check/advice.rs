@@ -32,7 +32,14 @@ impl Body<'_, '_> {
     }
 
     /// The help and the fix that make the scalar at `at` one of type `to`; `what` names it: "it".
-    pub fn suggest_cast(&self, diagnostic: Diagnostic, at: Span, to: Scalar, what: &str, sure: Applicability) -> Diagnostic {
+    pub fn suggest_cast(
+        &self,
+        diagnostic: Diagnostic,
+        at: Span,
+        to: Scalar,
+        what: &str,
+        sure: Applicability,
+    ) -> Diagnostic {
         let text = self.c.sources.text(at);
         let literal = text.parse::<i64>().is_ok() && to == Scalar::F32;
         let repaired = if literal { format!("{text}.0") } else { format!("{}({text})", cast_name(to)) };
@@ -43,12 +50,10 @@ impl Body<'_, '_> {
     pub fn operand_advice(&self, op: BinaryOp, l: Type, r: Type) -> Option<String> {
         let int = |ty: Type| ty.as_scalar().is_some_and(Scalar::is_int);
         Some(match (op, l, r) {
-            (BinaryOp::Pow, l, _) if int(l) => {
-                "integers have no power: multiply, or write `float(x) ** 2.0`".into()
+            (BinaryOp::Pow, l, _) if int(l) => "integers have no power: multiply, or write `float(x) ** 2.0`".into(),
+            (BinaryOp::Mul | BinaryOp::MatMul, Type::Mat(rows, columns, _), Type::Vec(n, _)) => {
+                format!("a {rows}x{columns} matrix multiplies vectors of {columns} components, and this one has {n}")
             }
-            (BinaryOp::Mul | BinaryOp::MatMul, Type::Mat(rows, columns, _), Type::Vec(n, _)) => format!(
-                "a {rows}x{columns} matrix multiplies vectors of {columns} components, and this one has {n}"
-            ),
             (BinaryOp::Mul | BinaryOp::MatMul, Type::Mat(a, b, _), Type::Mat(c, d, _)) if b != c => {
                 format!("a {a}x{b} matrix multiplies matrices of {b} rows, and this is {c}x{d}")
             }
@@ -104,11 +109,9 @@ impl Body<'_, '_> {
         let text = self.c.sources.text(base.span).to_string();
         let diagnostic = match expr.ty {
             Type::Vec(..) | Type::Quat(_) => match swizzle(&name.text, &known) {
-                Some(letters) if letters.len() == 1 => instead(
-                    diagnostic.help(format!("components are {listed}")),
-                    name.span,
-                    letters.concat(),
-                ),
+                Some(letters) if letters.len() == 1 => {
+                    instead(diagnostic.help(format!("components are {listed}")), name.span, letters.concat())
+                }
                 Some(letters) => {
                     let scalar = expr.ty.scalar_part().unwrap_or(Scalar::F32);
                     let ty = self.show(Type::Vec(letters.len() as u16, scalar));

@@ -320,9 +320,15 @@ impl Body<'_, '_> {
         if parts.len() != count {
             let shown = self.show(ty);
             let forms = match ty {
-                Type::Vec(n, _) => format!("{n} numbers, or shorter vectors that make {n}; one number for all; another vector; nothing, for zeros"),
-                Type::Mat(r, c, _) => format!("{count} numbers row by row, or {c} columns of {r}; one number for all; another matrix; nothing"),
-                Type::Quat(_) => "4 numbers, or the vector part and a number; another quaternion; nothing, for zeros".into(),
+                Type::Vec(n, _) => format!(
+                    "{n} numbers, or shorter vectors that make {n}; one number for all; another vector; nothing, for zeros"
+                ),
+                Type::Mat(r, c, _) => format!(
+                    "{count} numbers row by row, or {c} columns of {r}; one number for all; another matrix; nothing"
+                ),
+                Type::Quat(_) => {
+                    "4 numbers, or the vector part and a number; another quaternion; nothing, for zeros".into()
+                }
                 _ => "a vector and a quaternion, or 7 numbers; another transform; nothing, for zeros".into(),
             };
             return Err(self.report(

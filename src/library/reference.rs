@@ -254,6 +254,10 @@ mod tests {
         if std::env::var_os("KC_BLESS").is_some_and(|value| value == "1") {
             std::fs::write(path, index()).expect("docs/ can be written");
         }
-        assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), index(), "KC_BLESS=1 writes docs/builtins.md anew");
+        assert_eq!(
+            std::fs::read_to_string(path).unwrap_or_default(),
+            index(),
+            "KC_BLESS=1 writes docs/builtins.md anew"
+        );
     }
 }
