@@ -99,7 +99,7 @@ def static(expression: Any) -> Any:
 
 
 @intrinsic
-@no_grad("there are no second derivatives")
+@compiler_grad("that of the gradient code: a second derivative")
 def grad(function: Function) -> Function:
     """A function that gives the derivatives of the sum of what `function` returns, one for each argument.
 

@@ -37,6 +37,14 @@ pub struct Overload {
     pub doc: String,
     /// What the gradient is, in words or as the rule's text.
     pub gradient: String,
+    /// The name of the library file it stands in, without ending: the subject.
+    pub subject: String,
+    /// The parameters as the signature writes them: `a: Float`.
+    pub params: Vec<String>,
+    /// The library file it stands in, as [`Library::text`] knows it.
+    pub path: String,
+    /// Where its name stands in that file, in bytes.
+    pub name: std::ops::Range<u32>,
 }
 
 /// All overloads of a name that users can call.
@@ -56,16 +64,9 @@ pub fn builtins() -> Vec<Builtin> {
     let mut all: Vec<Builtin> = names
         .chain(statements)
         .map(|(name, key)| {
-            let rules = library.rules(&key, &mut sources);
-            let entries = library.entries(&key, &mut sources);
-            let mut subject = SUBJECTS.len();
-            let overloads = entries.iter().map(|entry| {
-                let path = sources.path(entry.function.span.file);
-                let file = path.file_stem().unwrap_or_default().to_string_lossy();
-                subject = subject.min(SUBJECTS.iter().position(|(stem, _)| *stem == file).unwrap_or(SUBJECTS.len()));
-                overload(name, entry, &rules, &sources)
-            });
-            let overloads = overloads.collect();
+            let overloads = overloads(&key, &mut library, &mut sources);
+            let place = |overload: &Overload| SUBJECTS.iter().position(|(stem, _)| *stem == overload.subject);
+            let subject = overloads.iter().filter_map(place).min().unwrap_or(SUBJECTS.len());
             Builtin { name, subject, overloads }
         })
         .filter(|builtin| !builtin.overloads.is_empty())
@@ -74,37 +75,53 @@ pub fn builtins() -> Vec<Builtin> {
     all
 }
 
-fn overload(name: &str, entry: &Entry, rules: &[Rc<Entry>], sources: &SourceMap) -> Overload {
-    let function = &entry.function;
-    let params: Vec<&str> = function.params.iter().map(|param| sources.text(param.span)).collect();
-    let mut signature = format!("{name}({})", params.join(", "));
-    if let Some(returns) = &function.returns {
-        let _ = write!(signature, " -> {}", sources.text(returns.span));
-    }
-    if let Some(form) = &entry.form {
-        signature = form.clone();
-    }
-    let gradient = match &entry.decision {
-        Decision::Rule => {
-            let own = rules.iter().find(|rule| super::belongs(&rule.function, function));
-            let body = own.map(|rule| rule.function.body.iter().map(|stmt| sources.text(stmt.span)));
-            body.map(|lines| lines.collect::<Vec<_>>().join("\n")).unwrap_or_default()
-        }
-        Decision::Body => "that of its definition".to_string(),
-        Decision::Zero(reason) => format!("zero: {reason}"),
-        Decision::None(reason) => format!("none: {reason}"),
-        Decision::Compiler(words) => words.clone(),
-        Decision::Missing => String::new(),
-    };
-    Overload { signature, doc: dedent(function.doc.as_deref().unwrap_or_default()), gradient }
-}
-
 /// The built-ins of each subject that has any.
 fn by_subject(all: &[Builtin]) -> impl Iterator<Item = (&'static str, &[Builtin])> {
     all.chunk_by(|a, b| a.subject == b.subject).map(|group| {
         let subject = group.first().and_then(|builtin| SUBJECTS.get(builtin.subject));
         (subject.map_or("Others", |(_, title)| title), group)
     })
+}
+
+/// The overloads of one built-in; none when there is no such name.
+pub fn builtin(name: &str) -> Vec<Overload> {
+    overloads(name, &mut Library::default(), &mut SourceMap::default())
+}
+
+fn overloads(key: &str, library: &mut Library, sources: &mut SourceMap) -> Vec<Overload> {
+    let rules = library.rules(key, sources);
+    let entries = library.entries(key, sources);
+    let overload = |entry: &Rc<Entry>| {
+        let function = &entry.function;
+        let param = |param: &crate::syntax::ast::Param| sources.text(param.span).to_string();
+        let params: Vec<String> = function.params.iter().map(param).collect();
+        let mut signature = format!("{}({})", function.name.text, params.join(", "));
+        if let Some(returns) = &function.returns {
+            let _ = write!(signature, " -> {}", sources.text(returns.span));
+        }
+        if let Some(form) = &entry.form {
+            signature = form.clone();
+        }
+        let gradient = match &entry.decision {
+            Decision::Rule => {
+                let own = rules.iter().find(|rule| super::belongs(&rule.function, function));
+                let body = own.map(|rule| rule.function.body.iter().map(|stmt| sources.text(stmt.span)));
+                body.map(|lines| lines.collect::<Vec<_>>().join("\n").replace("\n    ", "\n")).unwrap_or_default()
+            }
+            Decision::Body => "that of its definition".to_string(),
+            Decision::Zero(reason) => format!("zero: {reason}"),
+            Decision::None(reason) => format!("none: {reason}"),
+            Decision::Compiler(words) => words.clone(),
+            Decision::Missing => String::new(),
+        };
+        let path = sources.path(function.span.file);
+        let subject = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let path = path.to_string_lossy().into_owned();
+        let doc = dedent(function.doc.as_deref().unwrap_or_default());
+        let name = function.name.span.start..function.name.span.end;
+        Overload { signature, doc, gradient, subject, params, path, name }
+    };
+    entries.iter().map(overload).collect()
 }
 
 /// A doc without the indentation of its later lines.
@@ -143,7 +160,7 @@ pub fn markdown() -> String {
         let _ = write!(page, "\n# {title}\n");
         for builtin in group {
             let _ = write!(page, "\n## {}\n", builtin.name);
-            for Overload { signature, doc, gradient } in &builtin.overloads {
+            for Overload { signature, doc, gradient, .. } in &builtin.overloads {
                 let _ = write!(page, "\n```python\n{signature}\n```\n\n{doc}\n\n");
                 let _ = match gradient.contains("adjoint[") {
                     true => writeln!(page, "Gradient:\n\n```python\n{gradient}\n```"),
@@ -165,7 +182,7 @@ pub fn html() -> String {
         let _ = writeln!(body, "<div class=\"subject\"><h1 id=\"subject-{n}\">{title}</h1>");
         for builtin in group {
             let _ = writeln!(body, "<section id=\"{0}\"><h2><a href=\"#{0}\">{0}</a></h2>", builtin.name);
-            for Overload { signature, doc, gradient } in &builtin.overloads {
+            for Overload { signature, doc, gradient, .. } in &builtin.overloads {
                 let _ = write!(
                     body,
                     "<article><pre class=\"signature\">{}</pre>\n{}<p class=\"gradient\">Gradient:</p>\n<pre>{}</pre></article>\n",
