@@ -101,9 +101,13 @@ codes! {
 
     // 06 gradients
     E0601 "order-dependent-gradient" "a value with a gradient that depends on the order of the threads";
+    W0602 "gradient-race" "a gradient of what another thread of the launch may have written";
     W0603 "overwritten-value" "no backward entry: it needs a value that the launch overwrites";
+    W0604 "gradient-lost" "a gradient that ends in a conversion to integer or a step function";
     E0605 "no-gradient" "a gradient that would pass through something without one";
+    W0606 "scattered-store" "a gradient that takes it that no two threads store to one element";
     W0607 "gradient-limit" "no backward entry: a construct that kc cannot reverse";
+    I0608 "kept-for-gradient" "what the gradient of a kernel keeps, and where";
     W0620 "custom-gradient-misses-argument" "a custom gradient that never writes an argument's adjoint";
     E0621 "custom-gradient-target" "a custom gradient of something that is no kernel function";
     E0622 "custom-gradient-signature" "a custom gradient whose parameters do not fit its function";
