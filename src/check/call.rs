@@ -254,8 +254,16 @@ impl Body<'_, '_> {
     }
 
     /// The expression of a library entry that is an IR operation; None for functions.
-    fn operation(&mut self, bound: &Bound, values: Vec<Expr>, span: Span) -> Option<Res<Expr>> {
+    fn operation(&mut self, bound: &Bound, mut values: Vec<Expr>, span: Span) -> Option<Res<Expr>> {
         let op = bound.definition.entry.as_ref()?.op.clone()?;
+        if op == "select"
+            && let Some(condition) = values.first_mut()
+        {
+            match self.truth(Operand::Value(condition.clone()), condition.span) {
+                Ok(truth) => *condition = truth,
+                Err(Reported) => return Some(Err(Reported)),
+            }
+        }
         let ty = match &bound.signature.returns {
             Some(pattern) => pattern.resolve(&bound.bindings),
             None => values.first().map(|v| v.ty),
@@ -527,11 +535,7 @@ fn primitive(op: &str, args: Vec<Expr>, ty: Type, span: Span) -> Option<Expr> {
         },
         (Some(a), Some(b), Some(c)) => match op {
             "fma" => ExprKind::Fma(a, b, c),
-            "select" => {
-                // The condition may be any number.
-                let condition = crate::check::value::cast_to(*a, Scalar::Bool);
-                ExprKind::Select { condition: Box::new(condition), then: b, otherwise: c }
-            }
+            "select" => ExprKind::Select { condition: a, then: b, otherwise: c },
             _ => return None,
         },
         _ => return None,
