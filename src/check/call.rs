@@ -53,9 +53,7 @@ impl Checker<'_> {
         let entries = self.library.entries(name, self.sources);
         // What the compiler does itself is not called like a function.
         let called = entries.iter().filter(|entry| !entry.intrinsic);
-        let definitions: Vec<Rc<Definition>> = called
-            .map(|entry| Rc::new(Definition { ast: entry.function.clone(), entry: Some(entry.clone()), kernel: false }))
-            .collect();
+        let definitions: Vec<Rc<Definition>> = called.map(|entry| Rc::new(Definition::of_entry(entry))).collect();
         self.builtins.insert(name.to_string(), definitions.clone());
         definitions
     }
@@ -63,6 +61,9 @@ impl Checker<'_> {
 
 impl Body<'_, '_> {
     pub fn call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Res<Operand> {
+        if let Some(result) = self.call_host_function(callee, args, span) {
+            return result;
+        }
         let callee_operand = self.expr(callee);
         // `wp.static(...)` holds host Python: its argument follows other rules.
         if let Ok(Operand::Function(FunctionName::Builtin(name))) = &callee_operand
@@ -150,6 +151,13 @@ impl Body<'_, '_> {
                 broken = true;
                 continue;
             };
+            if !signature.unknown.is_empty() {
+                signature.unknown.iter().for_each(|unknown| {
+                    self.c.need_unknown(unknown);
+                });
+                broken = true;
+                continue;
+            }
             let fit = self.fit(&definition, &signature, given);
             if let Some(fit) = fit
                 && best.as_ref().is_none_or(|b| fit.cost < b.cost)
@@ -328,7 +336,7 @@ impl Body<'_, '_> {
                 None => {
                     let Some(default) = &param.default else { return Err(Reported) };
                     let library = definition.entry.is_some();
-                    let operand = self.c.constant(default, library)?;
+                    let operand = self.c.within(definition.scope, |c| c.constant(default, library))?;
                     (operand, default.span)
                 }
             };
