@@ -12,6 +12,7 @@ use super::affine::{Facts, Guards};
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::flatten::{self, Leaf, LeafKind};
+use super::lanes::Lanes;
 use super::ops::Ops;
 use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
@@ -219,6 +220,8 @@ pub struct Lower<'s, 'a> {
     pub loop_depth: u32,
     /// Where the prints of the function build their texts, one after the other.
     pub print_buffer: Option<Val>,
+    /// Several threads at once.
+    pub lanes: Option<Lanes>,
     call_large: bool,
 }
 
@@ -292,6 +295,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             guards: None,
             loop_depth: 0,
             print_buffer: None,
+            lanes: None,
             call_large: inside_callee,
         }
     }
