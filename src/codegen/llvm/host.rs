@@ -23,6 +23,9 @@ use crate::types::{MAX_DIMS, Scalar, Type};
 /// A kernel larger than this (in IR instructions) has one loop only, to save compile time.
 const FAST_LOOP_LIMIT: u64 = 4_000;
 
+/// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
+const TAIL_LIMIT: usize = 800;
+
 /// With a kernel larger than this, the costly passes take seconds.
 const FULL_LIMIT: u64 = 8_000;
 
@@ -313,16 +316,30 @@ impl KernelEntry {
             let row_end = ll.current_block();
             ll.position_at_end(head);
             let j = ll.phi(i64);
-            ll.position_at_end(body);
-            let first = ll.trunc(j, ll.i32());
             // Lanes are threads side by side.
             let width = lane_body.as_ref().map_or(1, |body| body.count);
-            let inner = if width == 1 { first } else { ll.add(first, ll.sequence(ll.i32(), width)) };
+            let has_tail = lane_body.as_ref().is_some_and(|body| body.plan.insts <= TAIL_LIMIT);
+            let inner = ll.trunc(j, ll.i32());
+            let inner = if width == 1 { inner } else { ll.add(inner, ll.sequence(ll.i32(), width)) };
             lower.thread.coordinates[last] = inner;
             lower.thread.linear = ll.add(base, j);
             self.follow(&mut lower, &arguments, inner, j);
             let kernel = lane_body.as_ref().map_or(self.kernel, |body| body.function);
             lower.lanes = lane_body.map(|body| Lanes { count: body.count, mask: None, plan: body.plan });
+
+            // The threads that are left at the end of a row fill some lanes.
+            let tail = has_tail.then(|| {
+                let (part, some) = (ll.block(made, "part"), ll.block(made, "lanes"));
+                ll.position_at_end(some);
+                let limit = ll.phi(i64);
+                let left = ll.trunc(ll.sub(limit, j), ll.i32());
+                let mask = ll.icmp(IntCompare::SignedLt, ll.sequence(ll.i32(), width), left);
+                lower.with_mask(Some(mask), |lower| lower.kernel(kernel, arguments.clone()));
+                let end = ll.current_block();
+                ll.br(after);
+                (part, some, limit, end)
+            });
+            ll.position_at_end(body);
             lower.kernel(kernel, arguments);
             let next = ll.add_nsw(j, ll.const_i64(width.into()));
             let latch = ll.current_block();
@@ -338,10 +355,21 @@ impl KernelEntry {
             ll.add_incoming(j, next, latch);
             ll.position_at_end(head);
             let full = ll.add_nsw(j, ll.const_i64(i64::from(width) - 1));
-            ll.cond_br(ll.icmp(IntCompare::SignedLt, full, end_of_fast), body, after);
+            let more = ll.icmp(IntCompare::SignedLt, full, end_of_fast);
+            ll.cond_br(more, body, tail.map_or(after, |(part, ..)| part));
             ll.position_at_end(after);
-            let rest = ll.icmp(IntCompare::SignedLt, j, high);
-            self.when(ll, made, rest, || call_rows(j, high));
+            let mut done_to = j;
+            if let Some((part, some, limit, end)) = tail {
+                done_to = ll.phi(i64);
+                ll.add_incoming(done_to, j, part);
+                ll.add_incoming(done_to, end_of_fast, end);
+                ll.position_at_end(part);
+                ll.cond_br(ll.icmp(IntCompare::SignedLt, j, end_of_fast), some, after);
+                ll.add_incoming(limit, end_of_fast, part);
+                ll.position_at_end(after);
+            }
+            let rest = ll.icmp(IntCompare::SignedLt, done_to, high);
+            self.when(ll, made, rest, || call_rows(done_to, high));
         } else {
             call_rows(low, high);
         }

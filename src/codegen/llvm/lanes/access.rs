@@ -42,6 +42,11 @@ enum LaneStep {
 }
 
 impl LaneAccess {
+    /// No two lanes name one element.
+    pub fn is_spread(&self) -> bool {
+        self.offsets.is_none() && matches!(self.step, LaneStep::Constant(step) if step != 0)
+    }
+
     /// All lanes name one element.
     pub fn is_uniform(&self) -> bool {
         self.offsets.is_none() && matches!(self.step, LaneStep::Constant(0))

@@ -74,7 +74,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Runs `body` with another mask.
-    fn with_mask<R>(&mut self, mask: Option<Val>, body: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn with_mask<R>(&mut self, mask: Option<Val>, body: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.mask();
         let set = |lower: &mut Self, mask| {
             if let Some(lanes) = &mut lower.lanes {

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
 use crate::ids::Id;
+use crate::ir::facts::{Private, Root, Sharing, private, root};
 use crate::ir::{
     AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Step, UnaryOp, ValueId, ViewIndex,
 };
-use crate::ir::facts::{Private, Root, Sharing, private, root};
 use crate::passes::{dce, functions, inline, rewrite, single_exit};
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
 
@@ -28,6 +28,8 @@ pub struct Plan {
     /// By value: something reads it.
     used: Vec<bool>,
     private: Private,
+    /// The number of instructions.
+    pub insts: usize,
 }
 
 impl Plan {
@@ -89,8 +91,8 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
     if cost.lanes * 1.2 > cost.threads {
         return None;
     }
-    let Survey { varying, used, .. } = survey;
-    Some((function, Plan { varying, used, private }, count))
+    let Survey { varying, used, insts, .. } = survey;
+    Some((function, Plan { varying, used, private, insts }, count))
 }
 
 struct Survey<'a> {

@@ -58,7 +58,9 @@ impl<'a> Lower<'_, 'a> {
             });
             return operands.iter().map(|_| ll.zero(self.ops.ty(s))).collect();
         }
-        if self.lanes.as_ref().is_some_and(|lanes| lanes.plan.is_private(frame.function, array)) {
+        let own = self.lanes.as_ref().is_some_and(|lanes| lanes.plan.is_private(frame.function, array));
+        // Nobody else is there, and no two lanes are at one place.
+        if own || local && access.is_spread() {
             let old = self.read_lanes(&access, mask);
             let new = old.iter().zip(&operands).map(|(old, own)| self.combine(op, s, *old, *own)).collect();
             self.write_lanes(&access, mask, &new);
