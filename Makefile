@@ -1,6 +1,7 @@
 # make demo      what kc does, on the examples: PTX, CUDA C++, and a picture rendered on this machine
 # make test      every check; what .ci/run calls
 # make release   target/release/kc, linked statically
+# make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
 # make bench     start-up and compile latency
 # make clean     removes build products, but not what was installed
 #
@@ -10,7 +11,7 @@ SHELL := /bin/bash
 STATIC := --release --no-default-features --features llvm-static
 KC := target/release/kc
 
-.PHONY: demo test release bench clean
+.PHONY: demo test release bench vsix clean
 
 release:
 	@scripts/setup.sh build
@@ -28,6 +29,9 @@ test:
 bench: release
 	@scripts/setup.sh test
 	.env-test/bin/python benches/latency.py --kc $(KC)
+
+vsix:
+	cd editors/vscode && npm ci --no-audit --no-fund && npm run vsix
 
 clean:
 	cargo clean

@@ -1,5 +1,6 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
+mod analyse;
 mod emit;
 pub mod fix;
 mod guard;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
+pub use analyse::{Analysis, Memory, Pending};
 pub use guard::{Fault, catch, guard};
 pub use input::{MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, Artefact, Cpu, Opt, Options, Request};
@@ -103,7 +105,7 @@ impl Compilation {
                 passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
             }
         } else {
-            let checked = self.front(file, &check::Options { backward: request.gradients.backward });
+            let checked = self.front(file, &check::Options { backward: request.gradients.backward, facts: false });
             self.module = self.timings.time("lower", || lower::lower(&checked));
             self.select(&request.kernels);
             self.timings.time("simplify", || passes::simplify(&mut self.module));

@@ -21,6 +21,8 @@
 //! | [`codegen`] | how does IR become PTX, CUDA text, host code, headers? |
 //! | [`run`] | how is a kernel executed? |
 //! | [`driver`] | in what order do the stages run? |
+//! | [`ide`] | what does an editor want to know about a place in a file? |
+//! | [`lsp`] | how is that said in the Language Server Protocol? |
 //! | [`cli`] | what can the user ask for? |
 
 pub mod autodiff;
@@ -29,10 +31,12 @@ pub mod cli;
 pub mod codegen;
 pub mod diag;
 pub mod driver;
+pub mod ide;
 pub mod ids;
 pub mod ir;
 pub mod library;
 pub mod lower;
+pub mod lsp;
 pub mod passes;
 pub mod run;
 pub mod source;

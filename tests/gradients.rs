@@ -1,6 +1,8 @@
 //! Gradients as a user gets them: `kc run` with the directions `gradient` and `backward`, and `kc gradcheck`. The entries
 //! are IR text written by hand, so that only the running and checking is tested here.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -186,5 +188,78 @@ fn gradcheck_tells_right_from_wrong() {
         let output = Folder::new(&source, kernel, "gradient", arrays).kc(&["gradcheck", "--json"]);
         assert_eq!(output.status.code(), Some(1), "{}", text(&output));
         assert!(text(&output).contains("\"right\":false"), "{}", text(&output));
+    }
+}
+
+/// Kernels in the source language whose launch overwrites what the gradient needs, against forward mode.
+#[test]
+fn kernels_that_overwrite_what_they_read() {
+    let bodies = [
+        "    x[i] *= y[i]\n",
+        "    x[i] /= y[i] * x[i] + 3.0\n",
+        "    for j in range(3 + i):\n        x[i] = x[i] * x[i] * 0.25 + y[i]\n",
+        "    while x[i] > 0.5:\n        x[i] *= 0.5 * y[i]\n",
+        "    for j in range(4):\n        if x[i] > 1.0:\n            break\n        x[i] = x[i] * y[i] + 1.0\n        y[i] *= x[i]\n",
+    ];
+    for body in bodies {
+        let folder = loop_folder(body);
+        let output = folder.kc(&["gradcheck"]);
+        assert_eq!(output.status.code(), Some(0), "{body}{}", text(&output));
+    }
+}
+
+/// Loops that keep state, for each store.
+const LOOPS: [&str; 4] = [
+    "    s = x[i]\n    while wp.abs(s * s - y[i]) > 1.0e-4:\n        s = 0.5 * (s + y[i] / s)\n    x[i] = s * x[i]\n",
+    "    p = float(1.0)\n    for k in range(5):\n        p *= x[i] + p\n    y[i] = p\n",
+    "    v = wp.vec3(x[i], y[i], 1.0)\n    n = int(0)\n    for k in range(i + 2):\n        v = wp.cross(v, wp.vec3(v[1], x[i], v[0])) * 0.25\n        for j in range(n):\n            v = v * (v[j % 3] * 0.1 + 0.5)\n        n = (n * 3 + k) % 4\n    y[i] = v[0] + v[1] * v[2]\n",
+    "    for k in range(i + 3):\n        if x[i] > 2.0:\n            break\n        x[i] = x[i] * x[i] + y[i] * y[i]\n",
+];
+
+fn loop_folder(body: &str) -> Folder {
+    let folder = Folder::new("", "k", "gradient", &[("x", &X, None), ("y", &[0.5, 0.75, 0.25], None)]);
+    let launch = std::fs::read_to_string(folder.path("case.json")).expect("a launch");
+    std::fs::write(folder.path("case.json"), launch.replace("kernel.ir", "kernel.py")).expect("a launch");
+    let head = "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n";
+    std::fs::write(folder.path("kernel.py"), format!("{head}{body}")).expect("a source");
+    folder
+}
+
+#[test]
+fn all_stores_give_the_same_bits() {
+    for body in LOOPS {
+        let folder = loop_folder(body);
+        let mut first: Option<Vec<u32>> = None;
+        for store in ["unroll", "stack", "tape", "checkpoint"] {
+            for device in ["host", "interp"] {
+                let out = folder.path("out");
+                let out_dir = out.to_str().expect("UTF-8");
+                let output = folder.kc(&["run", "--store", store, "--device", device, "--out-dir", out_dir]);
+                assert!(output.status.success(), "{store} {device}\n{body}{}", text(&output));
+                let names = ["x", "x.grad", "y.grad"];
+                let bits = names.iter().flat_map(|name| read(&out.join("case.npz"), name)).map(f32::to_bits).collect();
+                assert_eq!(*first.get_or_insert_with(|| Vec::clone(&bits)), bits, "{store} {device}\n{body}");
+            }
+            let output = folder.kc(&["gradcheck", "--store", store]);
+            assert_eq!(output.status.code(), Some(0), "{store}\n{body}{}", text(&output));
+        }
+    }
+}
+
+#[test]
+fn cuda_tools_take_every_store() {
+    for body in LOOPS {
+        let folder = loop_folder(body);
+        for store in ["unroll", "stack", "tape", "checkpoint"] {
+            let out = folder.path("text");
+            let output = Command::new(env!("CARGO_BIN_EXE_kc"))
+                .args(["compile", "--emit", "ptx,cuda", "--arch", "sm_75", "--store", store, "-o"])
+                .args([&out, &folder.path("kernel.py")])
+                .output()
+                .expect("kc runs");
+            assert!(output.status.success(), "{}", text(&output));
+            common::assert_ptx(&std::fs::read_to_string(out.join("kernel.ptx")).expect("PTX"), "sm_75");
+            common::assert_cuda(&std::fs::read_to_string(out.join("kernel.cu")).expect("CUDA text"), "sm_75");
+        }
     }
 }

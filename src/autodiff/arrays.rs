@@ -60,9 +60,9 @@ impl Written {
 
     /// Whether a load from this array may give another value after the launch than in it.
     pub fn overwrites(&self, function: &Function, array: ValueId) -> bool {
-        // A local array is filled anew wherever its function is computed again.
+        // A local array too: what fills it is not computed again.
         match root(function, array) {
-            Root::Local(_) => false,
+            local @ Root::Local(_) => self.0.contains(&local),
             Root::Unknown => !self.0.is_empty(),
             known => self.0.contains(&known) || self.0.contains(&Root::Unknown),
         }

@@ -3,6 +3,7 @@
 use smallvec::SmallVec;
 
 use super::arrays::{Root, root};
+use super::finite::is_tame;
 use super::reverse::Reverse;
 use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
@@ -42,8 +43,9 @@ impl Reverse<'_> {
             args.iter().copied().filter(|&arg| self.old.ty(arg).holds_floats(structs)).collect();
         let types: Vec<Type> = receivers.iter().map(|&arg| self.old.ty(arg)).collect();
         let additions = self.b.push(Op::Call(adjoint, values), &types);
-        // A rule may divide by what is zero where the call's result was not chosen.
-        let silent = self.all_zero(&seeds);
+        let silent = if self.needs_guard(inst, callee, adjoint) { self.all_zero(&seeds) } else { None };
+        // What comes twice to one argument is added up first.
+        let mut sums: Vec<(ValueId, ValueId)> = Vec::new();
         for (&arg, addition) in receivers.iter().zip(additions) {
             if !self.is_active(arg) {
                 continue;
@@ -55,8 +57,21 @@ impl Reverse<'_> {
                 }
                 None => addition,
             };
-            self.add(arg, addition);
+            match sums.iter().position(|(known, _)| *known == arg) {
+                Some(at) => sums[at].1 = self.sum_of(sums[at].1, addition),
+                None => sums.push((arg, addition)),
+            }
         }
+        sums.into_iter().for_each(|(arg, sum)| self.add(arg, sum));
+    }
+
+    /// Whether zero adjoints of a call's results may give more than zero. An adjoint function that kc made has its own guards
+    /// against what is infinite by its arguments.
+    fn needs_guard(&self, inst: &Inst, callee: FuncId, adjoint: FuncId) -> bool {
+        let module = self.world.module;
+        let chosen = inst.results.iter().any(|&r| self.facts.finite.is_chosen(r));
+        let own = matches!(module.functions[callee].derivative, Derivative::Rule { .. });
+        own && !is_tame(module, adjoint) || chosen && inst.results.iter().any(|&r| self.facts.finite.is_wild(r))
     }
 
     /// Whether all floats in the values are zero; None if there are none.

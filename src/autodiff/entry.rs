@@ -2,14 +2,20 @@
 
 use smallvec::SmallVec;
 
+use super::Store;
 use super::activity::yields;
 use super::arrays::Root;
+use super::buffers::{Buffers, Slots, Wanted, slots_of};
 use super::facts::Facts;
 use super::memory::Shadow;
+use super::plan::body_of;
 use super::reverse::{Reverse, World};
+use super::stores::Tape;
 use crate::ir::build::Builder;
-use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, ValueId};
-use crate::types::{BOOL, Type};
+use crate::ir::{
+    Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, TapeRole, ValueId,
+};
+use crate::types::{BOOL, Scalar, Type};
 
 /// A name that no function of the module has.
 pub(super) fn unique_name(module: &Module, wanted: &str) -> String {
@@ -111,6 +117,46 @@ impl Reverse<'_> {
         }
     }
 
+    /// The tape for the loops that keep their state there.
+    fn make_tape(&mut self, world: &World<'_>, facts: &Facts) {
+        let mut all = Slots::new();
+        let mut reasons = Vec::new();
+        self.old.walk(self.old.entry, &mut |id, inst| {
+            let Some(plan) = facts.plans.get(&id).filter(|plan| plan.store == Store::Tape && plan.keeps()) else {
+                return;
+            };
+            let Some((body, first)) = body_of(&inst.op) else { return };
+            for n in plan.kept() {
+                let param = self.old.blocks[body].params[first + n];
+                all.extend(slots_of(self.old.ty(param), &world.module.structs).unwrap_or_default());
+                let name = self.old.values[param].name.clone().unwrap_or_else(|| "a value".to_string());
+                let reason = format!("`{name}` at the start of each turn of its loop");
+                if !reasons.contains(&reason) {
+                    reasons.push(reason);
+                }
+            }
+        });
+        let scalars: Vec<Scalar> = all.into_keys().collect();
+        let reason = reasons.join(", ");
+        let wanted = Wanted { scalars: &scalars, role: TapeRole::State, slots: None, counted: true, reason: &reason };
+        if let Some(buffers) = Buffers::new(&mut self.b, &wanted) {
+            let top = self.b.int(Scalar::I32, 0);
+            self.tape = Some(Tape { buffers, top });
+        }
+    }
+
+    /// Where the log is too small for what a thread needs, the backward entry does nothing.
+    fn leave_unless_room(&mut self, buffers: &Buffers, slots: u32) {
+        let room = buffers.has_room(&mut self.b, None, slots.saturating_sub(1));
+        let (then, otherwise) = (self.b.new_block(&[]), self.b.new_block(&[]));
+        let outside = self.b.switch_to(then);
+        self.b.yield_(&[]);
+        self.b.switch_to(otherwise);
+        self.b.effect(Op::Return(SmallVec::new()));
+        self.b.switch_to(outside);
+        self.b.push(Op::If { condition: room, then, otherwise }, &[]);
+    }
+
     fn finish(self) -> Result<Function, Vec<String>> {
         if self.faults.is_empty() { Ok(self.b.finish()) } else { Err(self.faults) }
     }
@@ -129,6 +175,14 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
     let mut reverse = Reverse::new(world, old, facts, builder);
     reverse.bind_parameters();
     let adjoints: Vec<ValueId> = reverse.b.function.params()[own.len()..].to_vec();
+    let log = &facts.log;
+    let wanted =
+        Wanted { scalars: &log.scalars, role: TapeRole::Log, slots: log.slots, counted: false, reason: &log.reason };
+    reverse.log = Buffers::new(&mut reverse.b, &wanted);
+    if let (Some(buffers), Some(slots)) = (reverse.log.clone(), log.slots) {
+        reverse.leave_unless_room(&buffers, slots);
+    }
+    reverse.make_tape(world, facts);
     reverse.kernel_shadows(&adjoints);
     reverse.block(old.entry, |_| ());
     reverse.b.effect(Op::Return(SmallVec::new()));
@@ -136,7 +190,7 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
 }
 
 /// The parameters and results of an adjoint function: see [`Derivative::Rule`].
-fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, Vec<Type>) {
+fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, Vec<ResultInfo>) {
     let own = parameters(old);
     let mut all = own.clone();
     all.extend(
@@ -147,7 +201,11 @@ fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, V
         let name = if single { "adj_ret".to_string() } else { format!("adj_ret_{n}") };
         (name, result.ty)
     }));
-    let additions = own.iter().map(|&(_, ty)| ty).filter(|&ty| ty.holds_floats(&module.structs)).collect();
+    let additions = own
+        .iter()
+        .filter(|(_, ty)| ty.holds_floats(&module.structs))
+        .map(|(name, ty)| ResultInfo { ty: *ty, role: ResultRole::Return, name: Some(format!("adj_{name}")) })
+        .collect();
     (all, additions)
 }
 
@@ -158,7 +216,7 @@ pub(super) fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Resul
     let mut builder = Builder::new(&name, FunctionKind::Device, &all, old.span);
     builder.function.source_name = format!("adj_{}", old.source_name);
     builder.function.library = old.library;
-    builder.function.results = additions.iter().map(|&ty| ResultInfo { ty, role: ResultRole::Return }).collect();
+    builder.function.results = additions;
     let mut reverse = Reverse::new(world, old, facts, builder);
     reverse.bind_parameters();
     let seeds_at = reverse.device_shadows(old.params().len());

@@ -4,15 +4,17 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::Options;
-use super::activity::{Activity, smooth_operands, yields};
+use super::activity::Activity;
 use super::arrays::Written;
+use super::finite::Finite;
+use super::log::{Log, stale};
 use super::needed::{bounds, closure, holders};
 use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::facts::{Range, ranges};
-use crate::ir::{BinaryOp, Function, FunctionKind, Inst, InstId, Op, ValueId};
+use crate::ir::{Function, FunctionKind, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 pub(super) struct Facts {
@@ -20,8 +22,8 @@ pub(super) struct Facts {
     pub written: Written,
     /// The instructions with something to do in reverse.
     pub reversed: HashSet<InstId>,
-    /// Values that may be the side of a choice that is not taken: their adjoint can be zero where they are not finite.
-    pub chosen: HashSet<ValueId>,
+    /// Where guards are needed.
+    pub finite: Finite,
     /// The values that reverse code computes again, in whatever scope.
     pub needed: Rc<HashSet<ValueId>>,
     pub plans: HashMap<InstId, Plan>,
@@ -30,15 +32,23 @@ pub(super) struct Facts {
     pub ranges: IdVec<ValueId, Option<Range>>,
     /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
     pub guards: bool,
+    pub log: Log,
+    /// The instructions whose results can't be computed again, with what finding them in the log takes.
+    pub leaves: HashMap<InstId, Option<ValueId>>,
 }
 
 impl Facts {
-    pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool) -> Facts {
+    pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool, log: Log) -> Facts {
         let activity = Activity::of(world.module, function);
+        let written = Written::of(function);
+        let leaves =
+            stale(function, &written).into_iter().map(|id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
         let mut facts = Facts {
             reversed: reversed(world, function, &activity),
-            written: Written::of(function),
-            chosen: chosen(function),
+            written,
+            log,
+            leaves,
+            finite: Finite::of(world.module, function),
             needed: Rc::default(),
             plans: HashMap::new(),
             holders: holders(function),
@@ -48,7 +58,7 @@ impl Facts {
         };
         let reads = reads(world, function, &facts);
         let all = reads.values().flatten().copied();
-        facts.needed = Rc::new(closure(function, &facts.holders, all, &HashSet::new()));
+        facts.needed = Rc::new(closure(function, &facts.holders, all, &HashSet::new(), &facts.leaves));
         let mut plans = HashMap::new();
         function.walk(function.entry, &mut |id, inst| {
             if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {
@@ -57,6 +67,12 @@ impl Facts {
         });
         facts.plans = plans;
         facts
+    }
+
+    /// The instructions whose results are needed, can't be computed again and are not logged.
+    pub fn lost(&self, function: &Function) -> Vec<InstId> {
+        let needed = |id: &InstId| function.insts[*id].results.iter().any(|r| self.needed.contains(r));
+        self.leaves.keys().copied().filter(|id| needed(id) && !self.log.at.contains_key(id)).collect()
     }
 
     /// Whether the instruction holds stores or atomics with something to do in reverse.
@@ -107,44 +123,6 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity) -> Hash
     found
 }
 
-/// Values that flow into `select`, `min`, `max` or a result.
-fn chosen(function: &Function) -> HashSet<ValueId> {
-    let mut found = HashSet::new();
-    loop {
-        let before = found.len();
-        function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Select { then, otherwise, .. } => found.extend([*then, *otherwise]),
-            Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => found.extend([*a, *b]),
-            Op::Return(values) => found.extend(values.iter().copied()),
-            Op::If { then, otherwise, .. } => {
-                for block in [then, otherwise] {
-                    let given = inst.results.iter().zip(yields(function, *block));
-                    let flowing: Vec<ValueId> = given.filter(|(r, _)| found.contains(*r)).map(|(_, &v)| v).collect();
-                    found.extend(flowing);
-                }
-            }
-            Op::For { init, body, .. } | Op::While { init, body, .. } => {
-                let first = usize::from(matches!(inst.op, Op::For { .. }));
-                for (n, &start) in init.iter().enumerate() {
-                    let param = function.blocks[*body].params[first + n];
-                    if found.contains(&inst.results[n]) || found.contains(&param) {
-                        found.insert(start);
-                        found.extend(yields(function, *body).get(n));
-                    }
-                }
-            }
-            op => {
-                if inst.results.iter().any(|r| found.contains(r)) {
-                    found.extend(smooth_operands(op));
-                }
-            }
-        });
-        if found.len() == before {
-            return found;
-        }
-    }
-}
-
 /// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on a scratch function.
 fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> HashMap<InstId, BTreeSet<ValueId>> {
     let scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
@@ -168,6 +146,7 @@ fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> HashMap<InstI
                 reverse.inst(id);
                 read = reverse.reads.take().unwrap_or_default();
                 reverse.adjoints.clear();
+                reverse.parts.clear();
             }
         }
         found.insert(id, read.into_iter().collect());

@@ -69,7 +69,7 @@ impl Pass<'_> {
         new.function.source_name = format!("jvp_{}", old.source_name);
         new.function.results.clone_from(&old.results);
         for result in old.results.iter().filter(|r| has_tangent(r.ty, &structs)) {
-            new.function.results.push(ResultInfo { ty: result.ty, role: ResultRole::Return });
+            new.function.results.push(ResultInfo { ty: result.ty, role: ResultRole::Return, name: None });
         }
         new.function.tape.clone_from(&old.tape);
         let count = old.values.len();

@@ -14,6 +14,8 @@ pub(super) struct Sweep {
     /// The number of turns, where the sweep counted them (int32).
     pub turns: Option<ValueId>,
     pub kept: Option<Kept>,
+    /// Whether all turns were kept; None: always.
+    pub complete: Option<ValueId>,
 }
 
 /// The counter of a `for` and how it goes backwards.
@@ -44,10 +46,21 @@ impl Reverse<'_> {
             return;
         }
         let live: Vec<usize> = (0..inst.results.len())
-            .filter(|&n| self.scope.contains(&inst.results[n]) || self.scope.contains(&params[first + n]))
+            .filter(|&n| {
+                // A `while` may read in its condition what its body does not.
+                let tested = if let Op::While { condition, .. } = inst.op {
+                    Some(old.blocks[condition].params[n])
+                } else {
+                    None
+                };
+                [Some(inst.results[n]), Some(params[first + n]), tested]
+                    .into_iter()
+                    .flatten()
+                    .any(|v| self.scope.contains(&v))
+            })
             .collect();
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
-        let numbered = counts || (keeps && !self.turn_from_counter(&inst.op));
+        let numbered = counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.turn_from_counter(&inst.op)));
         let mut types: Vec<Type> = live.iter().map(|&n| old.ty(inst.results[n])).collect();
         types.extend(numbered.then_some(I32));
         let starts = match &inst.op {
@@ -81,7 +94,11 @@ impl Reverse<'_> {
             if let Some(turns) = turns {
                 self.b.name(turns, "turns");
             }
-            self.sweeps.insert(id, Sweep { turns, kept });
+            let complete = match (&kept, turns) {
+                (Some(Kept::Tape(taped)), Some(turns)) => Some(self.close_tape(taped, turns)),
+                _ => None,
+            };
+            self.sweeps.insert(id, Sweep { turns, kept, complete });
         }
     }
 
@@ -224,7 +241,7 @@ impl Reverse<'_> {
             _ => None,
         };
         self.bind_linear(inst, &plan, body_params, turn);
-        let before = std::mem::take(&mut self.adjoints);
+        let before = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.parts));
         for (at, &v) in plan.outer.iter().enumerate() {
             self.name_after(params[outer_at + at], "adj_", v);
             self.adjoints.insert(v, params[outer_at + at]);
@@ -242,9 +259,13 @@ impl Reverse<'_> {
         self.scope = scope;
         self.b.yield_(&next);
         self.b.switch_to(outside);
-        let [start, end, step] = range;
+        let [mut start, end, step] = range;
+        if let Some(complete) = sweep.complete {
+            // Too small a tape: the run fails, and nothing is read that is not there.
+            start = self.b.select(complete, start, end);
+        }
         let results = self.b.push(Op::For { start, end, step, init, body: block }, &types);
-        self.adjoints = before;
+        (self.adjoints, self.parts) = before;
         for (&v, &result) in plan.outer.iter().zip(&results[plan.active.len()..]) {
             self.name_after(result, "adj_", v);
             self.adjoints.insert(v, result);

@@ -93,7 +93,7 @@ impl Reverse<'_> {
     }
 
     /// `if condition { body }`; the value that the body gives, else zero.
-    fn guarded(
+    pub(super) fn guarded(
         &mut self,
         condition: ValueId,
         ty: Option<Type>,

@@ -36,12 +36,17 @@ use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
 use crate::passes;
 
 mod activity;
+mod adjoints;
 mod arrays;
+mod buffers;
 mod calls;
 mod entry;
 mod facts;
+mod finish;
+mod finite;
 pub mod floats;
 pub mod jvp;
+mod log;
 mod loops;
 mod memory;
 mod needed;
@@ -80,6 +85,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         options,
         adjoints: HashMap::new(),
         generated: HashSet::new(),
+        made: Vec::new(),
         missing: HashSet::new(),
         found: Vec::new(),
     };
@@ -100,6 +106,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
             work.kernel(id);
         }
     }
+    finish::run(work.module, &work.made);
     work.drop_kernels_without_adjoints();
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
@@ -113,6 +120,8 @@ struct Work<'a> {
     adjoints: HashMap<FuncId, Option<FuncId>>,
     /// The adjoint functions that were made here, which may be differentiated again.
     generated: HashSet<FuncId>,
+    /// All that was made, callees before callers.
+    made: Vec<FuncId>,
     /// Those that could not be made although forward code calls them.
     missing: HashSet<FuncId>,
     found: Vec<Diagnostic>,
@@ -129,9 +138,16 @@ impl Work<'_> {
         if self.module.functions.values().any(done) {
             return;
         }
-        if let Some(normal) = self.normal_form(id)
-            && let Some(backward) = self.reverse(id, &normal, entry::backward)
-        {
+        let Some(normal) = self.normal_form(id) else { return };
+        let mut forward = None;
+        let backward = self.reverse(id, &normal, |world, function, facts| {
+            if !facts.log.at.is_empty() {
+                forward = Some(log::augmented(world.module, function, &facts.log));
+            }
+            entry::backward(world, function, facts)
+        });
+        let Some(backward) = backward else { return };
+        if forward.is_none_or(|forward| self.push(forward).is_some()) {
             self.push(backward);
         }
     }
@@ -141,7 +157,10 @@ impl Work<'_> {
         let span = function.span;
         let before = self.module.functions.len();
         let id = self.module.functions.push(function);
-        let Err(faults) = verify_function(self.module, id) else { return Some(id) };
+        let Err(faults) = verify_function(self.module, id) else {
+            self.made.push(id);
+            return Some(id);
+        };
         self.found.push(refuse::fault(span, &faults.join("; ")));
         self.module.functions = self.module.functions.values().take(before).cloned().collect();
         None
@@ -150,7 +169,12 @@ impl Work<'_> {
     /// A copy of a function in the form that can be reversed. None: it was said why not.
     fn normal_form(&mut self, id: FuncId) -> Option<Function> {
         self.fill_callees(id);
-        normal::normal_form(self.module, id, &self.generated).map_err(|diagnostic| self.found.push(diagnostic)).ok()
+        let normal = normal::normal_form(self.module, id, &self.generated);
+        let mut function = normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()?;
+        if self.options.store == Some(Store::Unroll) {
+            normal::unroll_loops(self.module, &mut function);
+        }
+        Some(function)
     }
 
     /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls. None: it was said why.
@@ -162,7 +186,25 @@ impl Work<'_> {
     ) -> Option<Function> {
         let none = HashMap::new();
         let world = World { module: self.module, adjoints: &none, generated: &self.generated };
-        let facts = Facts::of(&world, normal, self.options, self.generated.contains(&id));
+        // What the log takes in turn may be needed too.
+        let mut logged = HashSet::new();
+        let (normal, facts) = loop {
+            let mut function = normal.clone();
+            let log = match log::thread(&mut function, &self.module.structs, &logged) {
+                Ok(log) => log,
+                Err(no) => {
+                    self.found.push(refuse::limit(no.span, no.why));
+                    return None;
+                }
+            };
+            let facts = Facts::of(&world, &function, self.options, self.generated.contains(&id), log);
+            let lost = facts.lost(&function);
+            if lost.is_empty() || !function.is_kernel() {
+                break (function, facts);
+            }
+            logged.extend(lost);
+        };
+        let normal = &normal;
         let findings = refuse::findings(&world, normal, &facts);
         let callees = entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty();

@@ -1,7 +1,7 @@
 //! Which values of the forward program does reverse code read? The adjoint rules name the first ones; the rest is what
 //! it takes to compute those again.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::activity::yields;
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
@@ -17,12 +17,14 @@ pub(super) fn holders(function: &Function) -> Vec<Option<InstId>> {
     holders
 }
 
-/// All values that computing `roots` takes, themselves included, on the way not looking behind those in `given`.
+/// All values that computing `roots` takes, themselves included, on the way not looking behind those in `given`. The results
+/// of `leaves` are not computed again: they take only the value given there, if any.
 pub(super) fn closure(
     function: &Function,
     holders: &[Option<InstId>],
     roots: impl IntoIterator<Item = ValueId>,
     given: &HashSet<ValueId>,
+    leaves: &HashMap<InstId, Option<ValueId>>,
 ) -> HashSet<ValueId> {
     let mut found = HashSet::new();
     let mut work: Vec<ValueId> = roots.into_iter().collect();
@@ -31,6 +33,7 @@ pub(super) fn closure(
             continue;
         }
         match function.values[value].def {
+            ValueDef::Result(inst, _) if leaves.contains_key(&inst) => work.extend(leaves[&inst]),
             ValueDef::Result(inst, n) => match &function.insts[inst].op {
                 Op::If { condition, then, otherwise } => {
                     work.push(*condition);

@@ -7,13 +7,16 @@ use super::arrays::Written;
 use crate::diag::Diagnostic;
 use crate::ir::facts::effects;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
-use crate::passes::{dce, forward_loads, functions, inline, local_arrays, rewrite, single_exit};
+use crate::passes::{dce, forward_loads, functions, inline, local_arrays, rewrite, single_exit, sink, unroll};
 
 /// A local array with more scalars than this stays in memory.
 const MAX_LOCAL_SCALARS: u64 = 256;
 
 /// Calls nest no deeper than this (each round inlines one level of those that only then turn out to need it).
 const MAX_ROUNDS: usize = 64;
+
+/// The most instructions that a loop is unrolled to.
+const MAX_UNROLLED: u64 = 1 << 14;
 
 /// A copy of a function in normal form. Calls of functions that differentiation made stay.
 pub(super) fn normal_form(module: &Module, id: FuncId, generated: &HashSet<FuncId>) -> Result<Function, Diagnostic> {
@@ -39,7 +42,24 @@ pub(super) fn normal_form(module: &Module, id: FuncId, generated: &HashSet<FuncI
     if forward_loads::run(&mut copy, &effects(module)) {
         clean(module, &mut copy, &pure);
     }
+    // The choices in reverse code are guards, which have rules of their own.
+    if !generated.contains(&id) {
+        sink::run(&mut copy, &pure);
+    }
     Ok(copy)
+}
+
+/// Copies of the bodies of loops with a constant number of turns, if they are not too many.
+pub(super) fn unroll_loops(module: &Module, function: &mut Function) {
+    let pure = functions::effect_free(module);
+    // Bounds may become constant only through unrolling.
+    for _ in 0..MAX_ROUNDS {
+        let wanted = |turns: u64, size: usize| turns.saturating_mul(size as u64) <= MAX_UNROLLED;
+        if !unroll::run(function, &wanted) {
+            break;
+        }
+        clean(module, function, &pure);
+    }
 }
 
 /// Removes what a transformation left unused.

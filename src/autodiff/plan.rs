@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::activity::yields;
+use super::buffers::slots_of;
 use super::facts::Facts;
 use super::needed::{closure, defined_in};
 use super::reverse::World;
@@ -14,6 +15,9 @@ use crate::types::Layout;
 
 /// The bytes per thread that a loop may keep in local memory.
 const STACK_BYTES: u64 = 2048;
+
+/// The same where local memory is asked for.
+const MOST_STACK_BYTES: u64 = 1 << 18;
 
 /// Where one carried value of a loop is at the start of turn k of the reverse sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +53,11 @@ pub(super) struct Plan {
 impl Plan {
     pub fn keeps(&self) -> bool {
         self.slots.contains(&Slot::Kept)
+    }
+
+    /// The numbers of the slots that a store keeps.
+    pub fn kept(&self) -> Vec<usize> {
+        (0..self.slots.len()).filter(|&n| self.slots[n] == Slot::Kept).collect()
     }
 }
 
@@ -86,7 +95,7 @@ pub(super) fn plan(
         .into_iter()
         .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
         .collect();
-    let needs = closure(function, &facts.holders, roots, &given);
+    let needs = closure(function, &facts.holders, roots, &given, &facts.leaves);
     let next = yields(function, body);
     let slots: Vec<Slot> = params
         .iter()
@@ -103,7 +112,7 @@ pub(super) fn plan(
     // Going on from a snapshot computes the next kept values, which takes others in turn.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
-        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given);
+        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given, &facts.leaves);
         let before = snapshot.len();
         snapshot.extend((0..slots.len()).filter(|&n| {
             steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()
@@ -120,9 +129,14 @@ pub(super) fn plan(
     let size = |n: usize| u64::from(Layout::of(function.ty(params[n]), &world.module.structs).size);
     let bytes: u64 = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).map(size).sum();
     let fits = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= STACK_BYTES);
+    let small = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= MOST_STACK_BYTES);
+    // Only kernels are given buffers.
+    let can_tape = function.is_kernel()
+        && (0..slots.len()).all(|n| slots_of(function.ty(params[n]), &world.module.structs).is_some());
     let store = match options.store {
-        Some(Store::Tape | Store::Checkpoint) => Store::Checkpoint,
-        Some(Store::Stack | Store::Unroll) if turns.is_some_and(|t| t.saturating_mul(bytes) <= 1 << 20) => Store::Stack,
+        Some(Store::Checkpoint) => Store::Checkpoint,
+        Some(Store::Stack | Store::Unroll) if small => Store::Stack,
+        Some(Store::Tape | Store::Stack | Store::Unroll) if can_tape => Store::Tape,
         _ if fits => Store::Stack,
         _ => Store::Checkpoint,
     };

@@ -12,12 +12,13 @@ use crate::types::Type;
 /// The findings about one function in normal form.
 pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    let lost = facts.lost(function);
     let structs = &world.module.structs;
     let name = &function.source_name;
     if !is_single_exit(function) {
         found.push(limit(function.span, format!("`{name}` leaves a region in the middle")));
     }
-    function.walk(function.entry, &mut |_, inst| {
+    function.walk(function.entry, &mut |id, inst| {
         let active_result = facts.activity.any_result(inst);
         match &inst.op {
             Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
@@ -29,10 +30,10 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
                 found.push(order(inst.span, "the value returned by a float atomic"));
             }
-            Op::Atomic { .. } | Op::AtomicCas { .. } if needs(facts, &inst.results) => {
+            Op::Atomic { .. } | Op::AtomicCas { .. } if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that this atomic returned"));
             }
-            Op::Load { array, .. } if needs(facts, &inst.results) && facts.written.overwrites(function, *array) => {
+            Op::Load { .. } if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that was read here"));
             }
             Op::Load { array, .. } | Op::Store { array, .. } if matches!(function.ty(*array), Type::Local(_)) => {
@@ -62,10 +63,6 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
         }
     });
     found
-}
-
-fn needs(facts: &Facts, results: &[ValueId]) -> bool {
-    results.iter().any(|r| facts.needed.contains(r))
 }
 
 /// An array whose adjoints can't be found.

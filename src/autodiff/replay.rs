@@ -2,6 +2,7 @@
 //! only those that [`super::facts::Facts`] found to be needed.
 
 use super::activity::yields;
+use super::log::{Logged, is_stale, last_slot};
 use super::reverse::Reverse;
 use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId};
 use crate::types::Type;
@@ -30,22 +31,20 @@ impl Reverse<'_> {
             }
             _ if !needed => {}
             Op::If { condition, then, otherwise } => self.replay_if(inst, *condition, [*then, *otherwise]),
-            op => self.copy(inst, op),
+            op => self.copy(id, inst, op),
         }
         self.b.span = span;
     }
 
     /// One instruction without blocks.
-    fn copy(&mut self, inst: &Inst, op: &Op) {
+    fn copy(&mut self, id: InstId, inst: &Inst, op: &Op) {
         if op.is_terminator() || matches!(op, Op::Store { .. } | Op::Print { .. } | Op::Assert { .. }) {
             return;
         }
-        let stale = match op {
-            Op::Load { array, .. } => self.facts.written.overwrites(self.old, *array),
-            Op::Atomic { .. } | Op::AtomicCas { .. } => true,
-            _ => false,
-        };
-        if stale {
+        if let Some(logged) = self.facts.log.at.get(&id) {
+            return self.read_log(inst, logged);
+        }
+        if is_stale(self.old, &self.facts.written, inst) {
             self.faults.push(format!("a value that the launch overwrites is read again in @{}", self.old.name));
             return;
         }
@@ -60,6 +59,28 @@ impl Reverse<'_> {
         let results = self.b.push(op, &types);
         for (&old, new) in inst.results.iter().zip(results) {
             self.bind(old, new);
+        }
+    }
+
+    /// The results of an instruction as the forward entry logged them; zero where the log had no room for them.
+    fn read_log(&mut self, inst: &Inst, logged: &Logged) {
+        let structs = &self.world.module.structs;
+        for &result in &inst.results {
+            let ty = self.old.ty(result);
+            let base = logged.base.map(|base| self.primal(base));
+            let Some(buffers) = self.log.clone() else {
+                self.faults.push(format!("@{} has no log", self.old.name));
+                return;
+            };
+            let value = if self.facts.log.slots.is_some() {
+                buffers.get(&mut self.b, structs, ty, base, &logged.offset)
+            } else {
+                let room = buffers.has_room(&mut self.b, base, last_slot(ty, structs, &logged.offset));
+                let value = self
+                    .guarded(room, Some(ty), |this| Some(buffers.get(&mut this.b, structs, ty, base, &logged.offset)));
+                value.unwrap_or_else(|| self.b.zero(ty))
+            };
+            self.bind(result, value);
         }
     }
 

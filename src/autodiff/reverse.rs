@@ -7,13 +7,16 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::activity::yields;
+use super::adjoints::Parts;
 use super::arrays::Root;
+use super::buffers::Buffers;
 use super::facts::Facts;
 use super::loops::Sweep;
 use super::memory::Shadow;
+use super::stores::Tape;
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
-use crate::ir::{BinaryOp, BlockId, FuncId, Function, Inst, InstId, Module, Op, Path, Step, ValueId};
+use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Module, Op, ValueId};
 use crate::types::Type;
 
 /// What the reverse of one function needs to know of the module.
@@ -38,11 +41,17 @@ pub(super) struct Reverse<'a> {
     pub primals: IdVec<ValueId, Option<ValueId>>,
     /// The adjoint of each old value so far; none is zero.
     pub adjoints: BTreeMap<ValueId, ValueId>,
+    /// What has come to parts of values besides.
+    pub parts: BTreeMap<ValueId, Parts>,
     pub shadows: BTreeMap<Root, Shadow>,
     /// The old values that code at the cursor computes again: those needed in the innermost loop that is being reversed.
     pub scope: Rc<HashSet<ValueId>>,
     /// What the forward sweeps of the loops of the blocks around the cursor have kept.
     pub sweeps: HashMap<InstId, Sweep>,
+    /// What the forward entry logged.
+    pub log: Option<Buffers>,
+    /// Where loops keep state on a tape.
+    pub tape: Option<Tape>,
     /// Instead of building something of use: the old values that were read.
     pub reads: Option<Vec<ValueId>>,
     /// Faults of kc found while building.
@@ -58,9 +67,12 @@ impl<'a> Reverse<'a> {
             b,
             primals: old.values.ids().map(|_| None).collect(),
             adjoints: BTreeMap::new(),
+            parts: BTreeMap::new(),
             shadows: BTreeMap::new(),
             scope: facts.needed.clone(),
             sweeps: HashMap::new(),
+            log: None,
+            tape: None,
             reads: None,
             faults: Vec::new(),
         }
@@ -100,72 +112,18 @@ impl<'a> Reverse<'a> {
         }
     }
 
-    /// Adds to the adjoint of an old value.
-    pub fn add(&mut self, value: ValueId, contribution: ValueId) {
-        if !self.is_active(value) {
-            return;
-        }
-        let sum = match self.adjoints.get(&value) {
-            Some(&sum) => self.sum_of(sum, contribution),
-            None => contribution,
-        };
-        // A contribution may be the adjoint of another value, with a name of its own.
-        self.name_after(sum, "adj_", value);
-        self.adjoints.insert(value, sum);
-    }
-
-    /// a + b of two adjoints; structs field by field.
-    pub fn sum_of(&mut self, a: ValueId, b: ValueId) -> ValueId {
-        let Type::Struct(id) = self.b.ty(a) else { return self.b.binary(BinaryOp::Add, a, b) };
-        let structs = &self.world.module.structs;
-        let mut sum = a;
-        for (n, field) in structs[id].fields.iter().enumerate() {
-            if field.ty.holds_floats(structs) {
-                let parts = [a, b].map(|v| self.b.extract_at(v, n as u32, field.ty));
-                let part = self.sum_of(parts[0], parts[1]);
-                sum = self
-                    .b
-                    .one(Op::Insert(sum, SmallVec::from_slice(&[Step::At(n as u32)]), part), field_owner(a, self));
-            }
-        }
-        sum
-    }
-
-    /// Adds to the adjoint of a part of an old value; the path holds new values.
-    pub fn add_part(&mut self, whole: ValueId, path: Path, contribution: ValueId) {
-        if !self.is_active(whole) {
-            return;
-        }
-        let ty = self.old.ty(whole);
-        let (before, part) = match self.adjoints.get(&whole) {
-            Some(&before) => {
-                let part = self.b.one(Op::Extract(before, path.clone()), self.b.ty(contribution));
-                (before, self.sum_of(part, contribution))
-            }
-            None => (self.b.zero(ty), contribution),
-        };
-        let sum = self.b.one(Op::Insert(before, path, part), ty);
-        self.name_after(sum, "adj_", whole);
-        self.adjoints.insert(whole, sum);
-    }
-
-    /// Takes the adjoint of a value whose uses have all been reversed.
-    pub fn take(&mut self, value: ValueId) -> Option<ValueId> {
-        self.adjoints.remove(&value)
-    }
-
-    pub fn take_or_zero(&mut self, value: ValueId) -> ValueId {
-        let ty = self.old.ty(value);
-        self.take(value).unwrap_or_else(|| self.b.zero(ty))
-    }
-
     /// Computes a block again and then reverses it. `seed` gives the adjoints of what the block yields.
     pub fn block(&mut self, block: BlockId, seed: impl FnOnce(&mut Self)) {
+        let top = self.tape.as_ref().map(|tape| tape.top);
         self.replay(block, true);
         seed(self);
         let old = self.old;
         for &id in old.blocks[block].insts.iter().rev() {
             self.inst(id);
+        }
+        // What the loops of this block kept has served.
+        if let (Some(tape), Some(top)) = (&mut self.tape, top) {
+            tape.top = top;
         }
     }
 
@@ -207,6 +165,7 @@ impl<'a> Reverse<'a> {
         }
         let condition = self.primal(condition);
         let before = self.adjoints.clone();
+        let parts = std::mem::take(&mut self.parts);
         let mut ends = Vec::new();
         for block in blocks {
             self.adjoints = before.clone();
@@ -220,6 +179,7 @@ impl<'a> Reverse<'a> {
                     }
                 }
             });
+            self.flush_all();
             self.b.switch_to(outside);
             ends.push((new, std::mem::take(&mut self.adjoints)));
         }
@@ -246,13 +206,10 @@ impl<'a> Reverse<'a> {
         let op = Op::If { condition, then: ends[0].0, otherwise: ends[1].0 };
         let results = self.b.push(op, &types);
         self.adjoints = before;
+        self.parts = parts;
         for (&value, result) in changed.iter().zip(results) {
             self.name_after(result, "adj_", value);
             self.adjoints.insert(value, result);
         }
     }
-}
-
-fn field_owner(value: ValueId, reverse: &Reverse<'_>) -> Type {
-    reverse.b.ty(value)
 }

@@ -4,7 +4,7 @@
 //! are looked for (`Reverse::reads`), it runs on a scratch function and only what it reads counts. So the two can't differ.
 //!
 //! Conventions: `min` and `max` give all to the left operand when both are equal; the derivative of `abs` at 0 is 0; a
-//! zero adjoint stays zero through operations whose derivative may be infinite or NaN.
+//! zero adjoint stays zero through operations whose derivative may be infinite or NaN (see [`super::finite`]).
 
 use smallvec::smallvec;
 
@@ -21,13 +21,11 @@ impl Reverse<'_> {
             Op::Binary(op, a, b) => self.binary_rule(*op, *a, *b, result, d),
             Op::Fma(a, b, c) => {
                 if self.is_active(*a) {
-                    let pb = self.primal(*b);
-                    let to_a = self.product(result, d, pb);
+                    let to_a = self.product(result, d, *b);
                     self.add(*a, to_a);
                 }
                 if self.is_active(*b) {
-                    let pa = self.primal(*a);
-                    let to_b = self.product(result, d, pa);
+                    let to_b = self.product(result, d, *a);
                     self.add(*b, to_b);
                 }
                 self.add(*c, d);
@@ -155,10 +153,14 @@ impl Reverse<'_> {
                     self.add(b, minus);
                 }
             }
+            BinaryOp::Mul if a == b && self.is_active(a) => {
+                let product = self.product(result, d, a);
+                let twice = self.b.binary(BinaryOp::Add, product, product);
+                self.add(a, twice);
+            }
             BinaryOp::Mul => {
                 for (this, other) in [(a, b), (b, a)] {
                     if self.is_active(this) {
-                        let other = self.primal(other);
                         let product = self.product(result, d, other);
                         // A scalar factor of a composite gets the sum over the components.
                         let product = if self.old.ty(this).is_composite() { product } else { self.sum(product) };
@@ -206,23 +208,27 @@ impl Reverse<'_> {
             return;
         }
         let pb = self.primal(b);
+        let chosen = self.facts.finite.is_chosen(result) && self.old.as_const(b).is_none();
         let quotient = self.b.binary(BinaryOp::Div, d, pb);
-        let quotient = self.unless_zero(d, quotient);
-        self.add(a, quotient);
+        if self.is_active(a) {
+            let to_a = if chosen { self.unless_zero(d, quotient) } else { quotient };
+            self.add(a, to_a);
+        }
         if self.is_active(b) {
             let pr = self.primal(result);
             let product = self.b.binary(BinaryOp::Mul, quotient, pr);
-            let product = self.unless_zero(d, product);
+            let product = if chosen { self.unless_zero(d, product) } else { product };
             let product = if self.old.ty(b).is_composite() { product } else { self.sum(product) };
             let minus = self.b.unary(UnaryOp::Neg, product);
             self.add(b, minus);
         }
     }
 
-    /// d * factor; 0 where d is 0, if the result of the operation may be one side of a choice that was not taken.
+    /// d * factor for an old factor of the old result.
     fn product(&mut self, result: ValueId, d: ValueId, factor: ValueId) -> ValueId {
-        let product = self.b.binary(BinaryOp::Mul, d, factor);
-        if self.facts.chosen.contains(&result) {
+        let copy = self.primal(factor);
+        let product = self.b.binary(BinaryOp::Mul, d, copy);
+        if self.facts.finite.is_chosen(result) && self.facts.finite.is_wild(factor) {
             // By the adjoint that comes in: the product may have more components than it.
             return self.unless_zero(d, product);
         }

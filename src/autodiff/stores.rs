@@ -1,9 +1,11 @@
-//! Where the state of a loop waits: a local array with a slot per turn, and snapshots.
+//! Where the state of a loop waits: a local array or a tape with slots for each turn, and snapshots.
 
 use smallvec::smallvec;
 
+use super::Store;
 use super::activity::yields;
-use super::plan::{Plan, Slot, body_of};
+use super::buffers::{Buffers, Slots, add, height, slots_of};
+use super::plan::{Plan, body_of};
 use super::reverse::Reverse;
 use crate::ir::{BinaryOp, CompareOp, Inst, Op, Path, ValueId, Values};
 use crate::types::{BOOL, I32, LocalArrayType, Scalar, Type};
@@ -11,10 +13,30 @@ use crate::types::{BOOL, I32, LocalArrayType, Scalar, Type};
 /// The snapshots that a checkpointed loop has room for.
 pub(super) const SNAPSHOTS: u32 = 12;
 
-/// State that a forward sweep kept: per kept slot, its number and its array.
+/// State that a forward sweep kept.
 #[derive(Clone, Debug)]
-pub(super) struct Kept {
-    pub slots: Vec<(usize, ValueId)>,
+pub(super) enum Kept {
+    /// Per kept slot, its number and its array.
+    Local(Vec<(usize, ValueId)>),
+    Tape(Taped),
+}
+
+/// State on the tape: turn k has the slots from `base + k * width` on.
+#[derive(Clone, Debug)]
+pub(super) struct Taped {
+    /// Per kept slot of the loop, its number and where it stands in those of a turn.
+    slots: Vec<(usize, Slots)>,
+    base: ValueId,
+    width: u32,
+    /// The turns that there is room for.
+    room: ValueId,
+}
+
+/// The tape of a backward entry, like a stack: the first free slot moves up with each loop that keeps state.
+#[derive(Clone, Debug)]
+pub(super) struct Tape {
+    pub buffers: Buffers,
+    pub top: ValueId,
 }
 
 /// Room for snapshots of a loop's state.
@@ -62,25 +84,115 @@ impl Reverse<'_> {
     }
 
     pub(super) fn make_store(&mut self, plan: &Plan, inst: &Inst) -> Option<Kept> {
-        let kept: Vec<usize> = (0..plan.slots.len()).filter(|&n| plan.slots[n] == Slot::Kept).collect();
+        if plan.store == Store::Tape {
+            return self.make_room(plan, inst).map(Kept::Tape);
+        }
         let turns = u32::try_from(plan.turns?).ok()?;
-        Some(Kept { slots: self.arrays_for(inst, &kept, turns) })
+        Some(Kept::Local(self.arrays_for(inst, &plan.kept(), turns)))
+    }
+
+    /// Looks how much room the tape has for a loop.
+    fn make_room(&mut self, plan: &Plan, inst: &Inst) -> Option<Taped> {
+        let old = self.old;
+        let (body, first) = body_of(&inst.op)?;
+        let Tape { buffers, top } = self.tape.clone()?;
+        let mut next = Slots::new();
+        let mut slots = Vec::new();
+        for n in plan.kept() {
+            slots.push((n, next.clone()));
+            let ty = old.ty(old.blocks[body].params[first + n]);
+            add(&mut next, &slots_of(ty, &self.world.module.structs)?);
+        }
+        let width = height(&next).max(1);
+        let free = self.b.binary(BinaryOp::Sub, buffers.extent, top);
+        let each = self.b.int(Scalar::I32, i128::from(width));
+        let room = self.b.binary(BinaryOp::Div, free, each);
+        self.b.name(room, "room");
+        Some(Taped { slots, base: top, width, room })
+    }
+
+    /// Moves the top of the tape behind a loop that turned `turns` times, and reports what was missing. bool: all turns had
+    /// room.
+    pub(super) fn close_tape(&mut self, taped: &Taped, turns: ValueId) -> ValueId {
+        let starts = self.b.function.as_const(taped.base).and_then(|c| c.as_int());
+        let end = match (starts, taped.width) {
+            (Some(0), 1) => turns,
+            _ => self.tape_end(taped, turns),
+        };
+        if let Some(tape) = &mut self.tape {
+            tape.top = end;
+            tape.buffers.report(&mut self.b, end);
+        }
+        let fits = self.b.compare(CompareOp::Le, turns, taped.room);
+        self.b.name(fits, "all_kept");
+        fits
+    }
+
+    /// The first slot behind those of all turns, or the greatest number there is.
+    fn tape_end(&mut self, taped: &Taped, turns: ValueId) -> ValueId {
+        let [base, count] = [taped.base, turns].map(|v| self.b.cast(v, Scalar::I64));
+        let width = self.b.int(Scalar::I64, i128::from(taped.width));
+        let size = self.b.binary(BinaryOp::Mul, count, width);
+        let end = self.b.binary(BinaryOp::Add, base, size);
+        let most = self.b.int(Scalar::I64, i128::from(i32::MAX));
+        let end = self.b.binary(BinaryOp::Min, end, most);
+        let end = self.b.cast(end, Scalar::I32);
+        self.b.name(end, "top");
+        end
+    }
+
+    /// The first slot of a turn.
+    fn turn_slot(&mut self, taped: &Taped, turn: ValueId) -> ValueId {
+        let width = self.b.int(Scalar::I32, i128::from(taped.width));
+        let distance = if taped.width == 1 { turn } else { self.b.binary(BinaryOp::Mul, turn, width) };
+        self.b.binary(BinaryOp::Add, taped.base, distance)
     }
 
     /// Keeps the state at the start of a turn; `params` are the old carried values.
     pub(super) fn save(&mut self, kept: &Kept, turn: ValueId, params: &[ValueId]) {
-        for &(n, array) in &kept.slots {
-            let value = self.primal(params[n]);
-            self.b.effect(Op::Store { array, index: smallvec![turn], path: Path::new(), value });
+        match kept {
+            Kept::Local(slots) => {
+                for &(n, array) in slots {
+                    let value = self.primal(params[n]);
+                    self.b.effect(Op::Store { array, index: smallvec![turn], path: Path::new(), value });
+                }
+            }
+            Kept::Tape(taped) => {
+                let Some(Tape { buffers, .. }) = self.tape.clone() else { return };
+                let structs = &self.world.module.structs;
+                let room = self.b.compare(CompareOp::Lt, turn, taped.room);
+                self.guarded(room, None, |this| {
+                    let slot = this.turn_slot(taped, turn);
+                    for (n, offset) in &taped.slots {
+                        let value = this.primal(params[*n]);
+                        buffers.put(&mut this.b, structs, value, Some(slot), offset);
+                    }
+                    None
+                });
+            }
         }
     }
 
     /// Sets the old carried values to the state at the start of a turn.
     pub(super) fn restore(&mut self, kept: &Kept, turn: ValueId, params: &[ValueId]) {
-        for &(n, array) in &kept.slots {
-            let ty = self.old.ty(params[n]);
-            let value = self.b.one(Op::Load { array, index: smallvec![turn], path: Path::new() }, ty);
-            self.bind(params[n], value);
+        match kept {
+            Kept::Local(slots) => {
+                for &(n, array) in slots {
+                    let ty = self.old.ty(params[n]);
+                    let value = self.b.one(Op::Load { array, index: smallvec![turn], path: Path::new() }, ty);
+                    self.bind(params[n], value);
+                }
+            }
+            Kept::Tape(taped) => {
+                let Some(Tape { buffers, .. }) = self.tape.clone() else { return };
+                let structs = &self.world.module.structs;
+                let slot = self.turn_slot(taped, turn);
+                for (n, offset) in &taped.slots {
+                    let ty = self.old.ty(params[*n]);
+                    let value = buffers.get(&mut self.b, structs, ty, Some(slot), offset);
+                    self.bind(params[*n], value);
+                }
+            }
         }
     }
 

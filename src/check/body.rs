@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::check::facts::Variable;
 use crate::check::gradient::Rule;
 use crate::check::known::Known;
 use crate::check::pattern::{Bindings, Pattern};
@@ -162,6 +163,12 @@ impl<'c, 'a> Body<'c, 'a> {
         let out = body.out;
         let param_count = body.locals.len() as u32;
         let statements = body.block(&definition.ast.body);
+        if let Some(facts) = &mut body.c.facts {
+            for local in body.locals.values() {
+                let Local { name, ty, span } = local.clone();
+                facts.variable_of(Variable { function: definition.ast.span, name, ty, span });
+            }
+        }
         if body.failed {
             return Err(Reported);
         }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use crate::check::body::Body;
+use crate::check::facts::Callee;
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
@@ -214,6 +215,13 @@ impl Body<'_, '_> {
     }
 
     fn apply(&mut self, fit: Fit, given: &[Given], span: Span) -> Res<Operand> {
+        if let Some(facts) = &mut self.c.facts {
+            facts.call(span, || Callee {
+                name: fit.definition.ast.name.span,
+                params: fit.signature.params.iter().map(|param| param.name.clone()).collect(),
+                slots: (0..given.len()).filter_map(|k| fit.slots.iter().position(|slot| *slot == Some(k))).collect(),
+            });
+        }
         let bound = self.bind(fit, given)?;
         if let Some(result) = self.operation(&bound, bound.values.clone(), span) {
             return result.map(Operand::Value);

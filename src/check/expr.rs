@@ -9,6 +9,14 @@ use crate::types::{BOOL, Type};
 
 impl Body<'_, '_> {
     pub fn expr(&mut self, expr: &ast::Expr) -> Res<Operand> {
+        let result = self.meaning(expr);
+        if let (Some(facts), Ok(operand)) = (&mut self.c.facts, &result) {
+            facts.expression(expr.span, operand);
+        }
+        result
+    }
+
+    fn meaning(&mut self, expr: &ast::Expr) -> Res<Operand> {
         let span = expr.span;
         let untyped = |number| Ok(Operand::Const(Constant::untyped(number)));
         match &expr.kind {

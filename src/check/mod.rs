@@ -14,6 +14,7 @@ mod builtin;
 mod call;
 mod construct;
 mod expr;
+pub mod facts;
 mod grad_call;
 mod gradient;
 mod habits;
@@ -32,7 +33,7 @@ mod suggest;
 pub mod tree;
 pub mod value;
 pub mod visit;
-mod words;
+pub(crate) mod words;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -52,6 +53,8 @@ use value::{FunctionName, Operand, Reported, Res};
 /// What is wanted of [`check()`].
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// Also keep what the editor asks for: [`Checked::facts`].
+    pub facts: bool,
     /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
     /// gradients are checked in any case.
     pub backward: bool,
@@ -59,7 +62,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true }
+        Options { backward: true, facts: false }
     }
 }
 
@@ -87,6 +90,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         needs_rules: false,
         overloads: Vec::new(),
         backward_off: false,
+        facts: options.facts.then(facts::Facts::default),
     };
     checker.collect(parsed);
     checker.check_gradient_targets();
@@ -122,7 +126,17 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     lints::run(&checker.functions, &checker.structs, &written, &modules, checker.sources, checker.diagnostics);
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
-    Checked { structs: checker.structs, functions: checker.functions, kernels }
+    let mut facts = checker.facts.unwrap_or_default();
+    if options.facts {
+        facts.structs.clone_from(&checker.structs);
+        for &id in &kernels {
+            let kernel = &checker.functions[id];
+            for (name, differs) in lints::per_thread(kernel) {
+                facts.per_thread.insert((kernel.span, name), differs);
+            }
+        }
+    }
+    Checked { structs: checker.structs, functions: checker.functions, kernels, facts }
 }
 
 /// A function as written, of the user's file or of the library.
@@ -207,6 +221,8 @@ pub(crate) struct Checker<'a> {
     overloads: Vec<overload::Overload>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     backward_off: bool,
+    /// What an editor asks for.
+    pub facts: Option<facts::Facts>,
 }
 
 impl Checker<'_> {

@@ -221,7 +221,9 @@ impl Checker<'_> {
             }
             Global::Constant(value) => {
                 self.globals.insert(name.to_string(), Global::Evaluating);
+                let known = self.diagnostics.len();
                 let result = self.constant(&value, false);
+                self.diagnostics.blame(known, span, "needed here");
                 let after = match &result {
                     Ok(operand) => Global::Value(operand.clone()),
                     Err(Reported) => Global::Broken,

@@ -1,6 +1,7 @@
 //! The typed tree: what the checker hands to lowering. Every name is resolved, every type known, every generic function
 //! instantiated, every built-in either a primitive operation or a function of this module.
 
+use crate::check::facts::Facts;
 use crate::ids::IdVec;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
 use crate::source::Span;
@@ -23,6 +24,8 @@ pub struct Checked {
     pub functions: IdVec<FnId, Function>,
     /// The launchable entries of `functions`, in source order.
     pub kernels: Vec<FnId>,
+    /// Empty unless the options asked for them.
+    pub facts: Facts,
 }
 
 #[derive(Clone, Debug)]

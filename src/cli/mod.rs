@@ -10,6 +10,7 @@ mod doc;
 mod explain;
 mod fix;
 mod gradcheck;
+mod lsp;
 mod output;
 mod run;
 mod supervise;
@@ -46,6 +47,7 @@ enum Verb {
     Run(run::Args),
     Devices(devices::Args),
     Gradcheck(gradcheck::Args),
+    Lsp(lsp::Args),
     Bench(bench::Args),
 }
 
@@ -97,6 +99,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
+        Verb::Lsp(args) => lsp::run(&args),
         Verb::Bench(args) => bench::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()

@@ -142,6 +142,13 @@ impl Diagnostics {
         self.list.retain_mut(change);
     }
 
+    /// Adds a label to every finding after the first `known` ones: the place that led to them.
+    pub fn blame(&mut self, known: usize, span: Span, message: &str) {
+        for diagnostic in self.list.iter_mut().skip(known) {
+            diagnostic.labels.push(Label { span, message: message.to_string() });
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.list.len()
     }

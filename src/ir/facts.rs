@@ -291,6 +291,7 @@ impl Analysis<'_> {
             },
             Op::Select { then, otherwise, .. } => Range::union(at(*then), at(*otherwise))?,
             Op::ThreadIndex(n) if usize::from(*n) < MAX_DIMS => Range { low: 0, high: max - 1 },
+            Op::ThreadNumber => Range { low: 0, high: max },
             Op::BlockDim => Range { low: 1, high: max },
             Op::Extent(array, dim) => match self.function.ty(*array) {
                 Type::Local(local) => Range::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),

@@ -106,10 +106,12 @@ pub enum ResultRole {
     ByRef(u32),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResultInfo {
     pub ty: Type,
     pub role: ResultRole,
+    /// What CUDA text calls it where it has to, if anything special; not in the text of the IR.
+    pub name: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -204,8 +206,8 @@ pub enum TapeRole {
     Log,
     /// State of loops: scratch of the backward entry alone.
     State,
-    /// Receives (by atomic max) the slots that the thread with the most needs. More than there are: the run has failed, and
-    /// what it wrote to gradients means nothing.
+    /// Receives (by atomic max) the slots that the thread with the most needs, from threads for which there were not enough. Not
+    /// zero: the run has failed, and what it wrote to gradients means nothing.
     Needed,
 }
 
@@ -326,6 +328,8 @@ pub enum Op {
     /// int32 coordinate `n` of the thread: the launch's row-major coordinates, last one fastest. A kernel of rank 1
     /// launched with more dimensions sees the first coordinate.
     ThreadIndex(u8),
+    /// int32: the row-major number of the thread in the launch, over all its coordinates.
+    ThreadNumber,
     /// int32: threads in a block (1 on the host).
     BlockDim,
 
@@ -594,7 +598,7 @@ impl Op {
             }
         }
         match self {
-            Op::Const(_) | Op::Zero | Op::ThreadIndex(_) | Op::BlockDim | Op::LocalArray => {}
+            Op::Const(_) | Op::Zero | Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::LocalArray => {}
             Op::Unary(_, a)
             | Op::Cast(a)
             | Op::Bitcast(a)

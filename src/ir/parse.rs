@@ -289,7 +289,7 @@ impl<'t> Parser<'t> {
         if self.eat_mark('>') {
             self.function.results = self.list('(', ')', |p| {
                 let role = if p.eat_word("ref") { ResultRole::ByRef(p.number()?) } else { ResultRole::Return };
-                Ok(ResultInfo { ty: p.ty()?, role })
+                Ok(ResultInfo { ty: p.ty()?, role, name: None })
             })?;
         }
         self.function.source_name = if self.eat_word("source") { self.text()? } else { name.clone() };

@@ -297,6 +297,7 @@ impl<'a> Printer<'a> {
                 format!("call @{name}({})", names(args))
             }
             Op::ThreadIndex(n) => format!("thread_index {n}"),
+            Op::ThreadNumber => "thread_number".to_string(),
             Op::BlockDim => "block_dim".to_string(),
             Op::Extent(a, dim) => format!("extent {}, {dim}", v(a)),
             Op::IsSet(a) => format!("is_set {}", v(a)),

@@ -95,6 +95,16 @@ impl Library {
         })
     }
 
+    /// The text of a library file, such as `stdlib/scalar.py`.
+    pub fn text(path: &str) -> Option<&'static str> {
+        index::FILES.iter().find(|(known, _)| *known == path).map(|(_, text)| *text)
+    }
+
+    /// The library's files: names and texts.
+    pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+        index::FILES.iter().copied()
+    }
+
     /// All overloads of a name, in the order of the files; empty when there are none.
     pub fn entries(&mut self, name: &str, sources: &mut SourceMap) -> Rc<[Rc<Entry>]> {
         if let Some(entries) = self.entries.get(name) {

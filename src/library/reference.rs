@@ -16,6 +16,12 @@ pub struct Overload {
     pub gradient: String,
     /// The name of the library file it stands in, without ending: the subject.
     pub subject: String,
+    /// The parameters as the signature writes them: `a: Float`.
+    pub params: Vec<String>,
+    /// The library file it stands in, as [`Library::text`] knows it.
+    pub path: String,
+    /// Where its name stands in that file, in bytes.
+    pub name: std::ops::Range<u32>,
 }
 
 /// All overloads of a name that users can call.
@@ -29,37 +35,47 @@ pub struct Builtin {
 pub fn builtins() -> Vec<Builtin> {
     let (mut library, mut sources) = (Library::default(), SourceMap::default());
     Library::public_names()
-        .map(|name| {
-            let rules = library.rules(name, &mut sources);
-            let entries = library.entries(name, &mut sources);
-            let overloads = entries.iter().map(|entry| {
-                let function = &entry.function;
-                let param = |param: &crate::syntax::ast::Param| sources.text(param.span).to_string();
-                let params: Vec<String> = function.params.iter().map(param).collect();
-                let mut signature = format!("{name}({})", params.join(", "));
-                if let Some(returns) = &function.returns {
-                    let _ = write!(signature, " -> {}", sources.text(returns.span));
-                }
-                let gradient = match &entry.decision {
-                    Decision::Rule => {
-                        let own = rules.iter().find(|rule| super::belongs(&rule.function, function));
-                        let body = own.map(|rule| rule.function.body.iter().map(|stmt| sources.text(stmt.span)));
-                        body.map(|lines| lines.collect::<Vec<_>>().join("\n")).unwrap_or_default()
-                    }
-                    Decision::Body => "that of its definition".to_string(),
-                    Decision::Zero(reason) => format!("zero: {reason}"),
-                    Decision::None(reason) => format!("none: {reason}"),
-                    Decision::Compiler(words) => words.clone(),
-                    Decision::Missing => String::new(),
-                };
-                let path = sources.path(function.span.file);
-                let subject = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                Overload { signature, doc: dedent(function.doc.as_deref().unwrap_or_default()), gradient, subject }
-            });
-            Builtin { name, overloads: overloads.collect() }
-        })
+        .map(|name| Builtin { name, overloads: overloads(name, &mut library, &mut sources) })
         .filter(|builtin| !builtin.overloads.is_empty())
         .collect()
+}
+
+/// The overloads of one built-in; none when there is no such name.
+pub fn builtin(name: &str) -> Vec<Overload> {
+    overloads(name, &mut Library::default(), &mut SourceMap::default())
+}
+
+fn overloads(name: &str, library: &mut Library, sources: &mut SourceMap) -> Vec<Overload> {
+    let rules = library.rules(name, sources);
+    let entries = library.entries(name, sources);
+    let overload = |entry: &std::rc::Rc<super::Entry>| {
+        let function = &entry.function;
+        let param = |param: &crate::syntax::ast::Param| sources.text(param.span).to_string();
+        let params: Vec<String> = function.params.iter().map(param).collect();
+        let mut signature = format!("{name}({})", params.join(", "));
+        if let Some(returns) = &function.returns {
+            let _ = write!(signature, " -> {}", sources.text(returns.span));
+        }
+        let gradient = match &entry.decision {
+            Decision::Rule => {
+                let own = rules.iter().find(|rule| super::belongs(&rule.function, function));
+                let body = own.map(|rule| rule.function.body.iter().map(|stmt| sources.text(stmt.span)));
+                body.map(|lines| lines.collect::<Vec<_>>().join("\n").replace("\n    ", "\n")).unwrap_or_default()
+            }
+            Decision::Body => "that of its definition".to_string(),
+            Decision::Zero(reason) => format!("zero: {reason}"),
+            Decision::None(reason) => format!("none: {reason}"),
+            Decision::Compiler(words) => words.clone(),
+            Decision::Missing => String::new(),
+        };
+        let path = sources.path(function.span.file);
+        let subject = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let path = path.to_string_lossy().into_owned();
+        let doc = dedent(function.doc.as_deref().unwrap_or_default());
+        let name = function.name.span.start..function.name.span.end;
+        Overload { signature, doc, gradient, subject, params, path, name }
+    };
+    entries.iter().map(overload).collect()
 }
 
 /// A doc without the indentation of its later lines.
@@ -79,7 +95,7 @@ pub fn markdown() -> String {
     for builtin in builtins() {
         let _ = write!(page, "\n## {}\n", builtin.name);
         for overload in &builtin.overloads {
-            let Overload { signature, doc, gradient, subject } = overload;
+            let Overload { signature, doc, gradient, subject, .. } = overload;
             let _ = write!(page, "\n```python\n{signature}\n```\n\n{doc}\n\n");
             let _ = match gradient.contains("adjoint[") {
                 true => writeln!(page, "Gradient ({subject}):\n\n```python\n{gradient}\n```"),
@@ -96,7 +112,7 @@ pub fn html() -> String {
     let mut body = String::new();
     for builtin in builtins() {
         let _ = writeln!(body, "<section id=\"{0}\"><h2><a href=\"#{0}\">{0}</a></h2>", builtin.name);
-        for Overload { signature, doc, gradient, subject } in &builtin.overloads {
+        for Overload { signature, doc, gradient, subject, .. } in &builtin.overloads {
             let _ = write!(
                 body,
                 "<article><pre class=\"signature\">{}</pre>\n{}<p class=\"gradient\">Gradient ({}):</p>\n<pre>{}</pre></article>\n",

@@ -139,12 +139,16 @@ impl<'a> Lowering<'a> {
 
 fn result_infos(function: &tree::Function) -> Vec<ResultInfo> {
     let accumulated = function.accumulators.iter().map(|&local| function.locals[local].ty);
-    let returned =
-        function.results.iter().copied().chain(accumulated).map(|ty| ResultInfo { ty, role: ResultRole::Return });
-    let by_ref = function
-        .by_ref
-        .iter()
-        .map(|&local| ResultInfo { ty: function.locals[local].ty, role: ResultRole::ByRef(local.index() as u32) });
+    let returned = function.results.iter().copied().chain(accumulated).map(|ty| ResultInfo {
+        ty,
+        role: ResultRole::Return,
+        name: None,
+    });
+    let by_ref = function.by_ref.iter().map(|&local| ResultInfo {
+        ty: function.locals[local].ty,
+        role: ResultRole::ByRef(local.index() as u32),
+        name: None,
+    });
     returned.chain(by_ref).collect()
 }
 

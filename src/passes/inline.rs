@@ -49,6 +49,10 @@ impl Inliner<'_> {
         for &callee in &calls {
             if !self.callees.contains_key(&callee) {
                 let mut copy = self.module.functions[callee].clone();
+                // What the library calls things means nothing in the user's code.
+                if copy.library {
+                    copy.values.values_mut().for_each(|value| value.name = None);
+                }
                 self.function(&mut copy)?;
                 single_exit::run(&mut copy);
                 self.callees.insert(callee, copy);

@@ -15,7 +15,7 @@
 //! The others bring a function into a form that another transformation needs; they run on copies that it makes:
 //! [`single_exit`] removes `break`, `continue` and early `return`; [`inline`] replaces calls by the code they run;
 //! [`unroll`] makes straight code of short loops; [`local_arrays`] makes values of arrays that only this thread sees;
-//! [`forward_loads`] reads no element again that this thread has just written. [`mod@copy`] is what repeats code, for these and for others.
+//! [`sink`] makes branches of choices between values that may not exist; [`forward_loads`] reads no element again that this thread has just written. [`mod@copy`] is what repeats code, for these and for others.
 
 pub mod algebra;
 pub mod copy;
@@ -32,6 +32,7 @@ mod select;
 #[cfg(test)]
 mod select_tests;
 pub mod single_exit;
+pub mod sink;
 #[cfg(test)]
 mod tests;
 pub mod unroll;

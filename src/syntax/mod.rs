@@ -50,6 +50,13 @@ pub fn comments(text: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
+/// The names of a text, without keywords and what stands in strings and comments.
+pub fn names(text: &str) -> Vec<std::ops::Range<usize>> {
+    let tokens = token::lex(text).tokens;
+    let names = tokens.iter().filter(|token| token.kind == token::Tok::Name);
+    names.map(|token| token.start as usize..token.end as usize).collect()
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

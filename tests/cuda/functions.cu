@@ -102,11 +102,9 @@ static __device__ int find(array1<int> a, int wanted) {
     return -1;
 }
 
-static __device__ void min_max(float a, float b, float &low_out, float &high_out) {
-    float low = fminf(a, b);
-    float high = fmaxf(a, b);
-    low_out = low;
-    high_out = high;
+static __device__ void min_max(float a, float b, float &low, float &high) {
+    low = fminf(a, b);
+    high = fmaxf(a, b);
 }
 
 extern "C" __global__ void calls_cuda_kernel_forward(

@@ -137,6 +137,7 @@ impl Copy<'_, '_, '_> {
             | Op::Compare(..)
             | Op::Bitcast(_)
             | Op::ThreadIndex(_)
+            | Op::ThreadNumber
             | Op::BlockDim
             | Op::Extent(..)
             | Op::IsSet(_)

@@ -51,6 +51,18 @@ struct Written<'a> {
     sources: &'a SourceMap,
 }
 
+/// The named variables of a kernel, each with whether its value can differ between threads. A kernel that never asks
+/// which thread it is has none that does.
+pub(super) fn per_thread(function: &Function) -> Vec<(String, bool)> {
+    if function.kernel_rank.is_none() {
+        return Vec::new();
+    }
+    let threads = threads::Threads::of(function);
+    let differs = |id| threads.as_ref().is_some_and(|threads| threads.of_local(id) != 0);
+    let named = function.locals.iter().filter(|(_, local)| !local.name.is_empty());
+    named.map(|(id, local)| (local.name.clone(), differs(id))).collect()
+}
+
 /// Runs every lint: on the checked `functions`, which have no errors, and on those `written` functions that have none.
 pub(super) fn run(
     functions: &IdVec<FnId, Function>,

@@ -45,6 +45,11 @@ impl Threads {
         }
     }
 
+    /// What the values of a variable depend on.
+    pub fn of_local(&self, local: LocalId) -> u8 {
+        self.locals.get(local).copied().unwrap_or(ANY)
+    }
+
     /// What the value of an expression depends on.
     pub fn mask(&self, expr: &Expr) -> u8 {
         match &expr.kind {

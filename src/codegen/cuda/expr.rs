@@ -128,6 +128,10 @@ impl Translator<'_> {
                 self.part(base, of, path)?
             }
             Op::Call(callee, args) => self.call(*callee, args)?,
+            Op::ThreadNumber => {
+                let (task, _) = self.thread.ok_or_else(|| self.fault(inst, "`tid()` in a function"))?;
+                Expr::cast("int", Expr::Var(task))
+            }
             Op::ThreadIndex(n) => self.thread_index(*n).ok_or_else(|| self.fault(inst, "`tid()` in a function"))?,
             Op::BlockDim => Expr::cast("int", Expr::atom("blockDim.x")),
             Op::Extent(array, dim) => match self.function.ty(*array) {

@@ -8,7 +8,7 @@ use super::tree::{Expr, Infix, Stmt, Var};
 use super::types::type_name;
 use super::vars::Variables;
 use super::{Shared, names};
-use crate::ir::{BlockId, Function, Inst, InstId, Op, ResultRole, ValueId};
+use crate::ir::{BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -123,8 +123,7 @@ impl<'a> Translator<'a> {
             match result.role {
                 ResultRole::Return if plain == 1 => returns = Some(result.ty),
                 ResultRole::Return => {
-                    let hint = self.out_hint(self.outs.len());
-                    let out = self.new_variable(result.ty, &hint);
+                    let out = self.out(self.outs.len(), result);
                     self.vars[out.0 as usize].by_reference = true;
                     self.outs.push(out);
                 }
@@ -153,6 +152,33 @@ impl<'a> Translator<'a> {
             stmts,
             returns_in_loop: self.returns_in_loop,
         })
+    }
+
+    /// The variable that takes result `n` out: the returned one itself, if it is the one to return.
+    fn out(&mut self, n: usize, result: &ResultInfo) -> Var {
+        let function = self.function;
+        let mut returns = Vec::new();
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Return(values) = &inst.op {
+                returns.push(values.clone());
+            }
+        });
+        if let [values] = returns.as_slice()
+            && let Some(&value) = values.get(n)
+            && self.plan.form(value) == Form::Variable
+        {
+            let var = self.variables.of(value);
+            let shared = values.iter().filter(|&&v| self.variables.of(v) == var).count() > 1;
+            let is_param = function.params().iter().any(|&p| self.variables.of(p) == var);
+            if !shared && !is_param {
+                if let Some(name) = &result.name {
+                    self.vars[var.0 as usize].hint = name.clone();
+                }
+                return var;
+            }
+        }
+        let hint = result.name.clone().unwrap_or_else(|| self.out_hint(n));
+        self.new_variable(result.ty, &hint)
     }
 
     /// The source name of what the function's last `return` gives as result `n`.

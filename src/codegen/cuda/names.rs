@@ -9,7 +9,7 @@ use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, is_reserved, type_name};
 use super::vars::Variables;
-use crate::ir::{BinaryOp, Function, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{BinaryOp, FuncId, Function, Op, UnaryOp, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The name that a variable should have.
@@ -42,10 +42,10 @@ fn copied_name(function: &Function, value: ValueId) -> Option<String> {
 /// A word for what an unnamed value is.
 fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables, value: ValueId) -> Option<String> {
     let _ = variables;
-    let inst = match function.values[value].def {
+    let (inst, n) = match function.values[value].def {
         ValueDef::Param(block, 0) if is_loop_index(function, block) => return Some("k".to_string()),
         ValueDef::Param(..) => return None,
-        ValueDef::Result(inst, _) => &function.insts[inst],
+        ValueDef::Result(inst, n) => (&function.insts[inst], n as usize),
     };
     let named = |v: &ValueId| name_of(function, *v);
     let word = match &inst.op {
@@ -61,6 +61,7 @@ fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables,
         }
         Op::Load { array, path, .. } => part_name(function, shared, named(array).unwrap_or("element"), path),
         Op::Extract(base, path) => part_name(function, shared, named(base).unwrap_or("part"), path),
+        Op::Call(callee, _) if result_name(shared, *callee, n).is_some() => result_name(shared, *callee, n)?,
         Op::Call(callee, args) => {
             let name = &shared.module.functions[*callee].source_name;
             match args.first().and_then(named) {
@@ -111,6 +112,12 @@ fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables,
         },
     };
     Some(word)
+}
+
+/// What a function calls the result that it gives through a reference.
+fn result_name(shared: &Shared<'_>, callee: FuncId, n: usize) -> Option<String> {
+    let results = &shared.module.functions[callee].results;
+    results.get(n).filter(|_| results.len() > 1)?.name.clone()
 }
 
 fn short(ty: Type, structs: &StructTable) -> String {

@@ -55,7 +55,7 @@ impl<'a> Ranges<'a> {
             }),
             ValueDef::Param(..) => false,
             ValueDef::Result(inst, n) => match &self.function.insts[inst].op {
-                Op::ThreadIndex(_) | Op::Extent(..) => bound == 0,
+                Op::ThreadIndex(_) | Op::ThreadNumber | Op::Extent(..) => bound == 0,
                 Op::BlockDim => true,
                 Op::Binary(BinaryOp::Add, a, b) => is(*a, 0) && is(*b, 0) && (bound == 0 || is(*a, 1) || is(*b, 1)),
                 Op::Binary(BinaryOp::Mul | BinaryOp::Min, a, b) => is(*a, bound) && is(*b, bound),

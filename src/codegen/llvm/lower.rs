@@ -467,6 +467,11 @@ impl<'s, 'a> Lower<'s, 'a> {
                 self.facts.set_non_negative(coordinate);
                 smallvec![coordinate]
             }
+            Op::ThreadNumber => {
+                let number = self.ll.trunc(self.thread.linear, self.ll.i32());
+                self.facts.set_non_negative(number);
+                smallvec![number]
+            }
             Op::BlockDim => smallvec![self.thread.block_dim],
             Op::Extent(array, dim) => {
                 let extent = self.array(frame, *array).extents[usize::from(*dim)];

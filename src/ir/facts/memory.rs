@@ -173,7 +173,7 @@ fn find(module: &Module, id: FuncId, all: &mut IdVec<FuncId, Effects>, done: &mu
         Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => add(&mut found.atomics, root(function, *array)),
         Op::Print { .. } | Op::Assert { .. } => found.reports = true,
         Op::While { .. } => found.may_hang = true,
-        Op::ThreadIndex(_) | Op::BlockDim => found.knows_thread = true,
+        Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => found.knows_thread = true,
         Op::Call(callee, args) => {
             let inner = &all[*callee];
             for (to, from) in [

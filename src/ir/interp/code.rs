@@ -197,6 +197,9 @@ pub(super) enum Code {
         to: u32,
         n: u8,
     },
+    ThreadNumber {
+        to: u32,
+    },
     Extent {
         to: u32,
         array: u32,

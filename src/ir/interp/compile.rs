@@ -279,6 +279,7 @@ impl<'m, 't> Compiler<'m, 't> {
                 Code::Call { callee, arguments, results }
             }
             Op::ThreadIndex(n) => Code::ThreadIndex { to, n: *n },
+            Op::ThreadNumber => Code::ThreadNumber { to },
             Op::BlockDim => Code::Set { to, bits: 1 },
             Op::Extent(array, dim) => match function.ty(*array) {
                 Type::Local(local) => {

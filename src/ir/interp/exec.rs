@@ -366,6 +366,7 @@ impl<'p> Machine<'p, '_, '_> {
                     copy_slots(frame, *part, to + slot, *count);
                 }
             }
+            Code::ThreadNumber { to } => frame[*to as usize] = self.thread as i32 as u64,
             Code::ThreadIndex { to, n } => frame[*to as usize] = self.coordinates[usize::from(*n)] as i32 as u64,
             Code::Extent { to, array, dim } => {
                 frame[*to as usize] = descriptor_word(frame, *array, EXTENT + u32::from(*dim)) as u64;

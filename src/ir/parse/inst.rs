@@ -112,6 +112,7 @@ impl<'t> Parser<'t> {
                 Op::Insert(whole, path, self.comma_value()?)
             }
             "thread_index" => Op::ThreadIndex(self.number()?),
+            "thread_number" => Op::ThreadNumber,
             "block_dim" => Op::BlockDim,
             "extent" => {
                 let array = self.value()?;

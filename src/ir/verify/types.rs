@@ -155,6 +155,10 @@ impl Typing<'_> {
                 check(*n < rank, "the thread has fewer coordinates")?;
                 one(I32)
             }
+            Op::ThreadNumber => {
+                check(self.function.is_kernel(), "only kernels know the number of the thread")?;
+                one(I32)
+            }
             Op::BlockDim => one(I32),
             Op::Extent(a, dim) => {
                 let (_, ndim) = self.array(*a)?;

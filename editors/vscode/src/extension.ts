@@ -1,0 +1,70 @@
+// Starts `kc lsp` and shows the documents that it makes. Everything else is the server's work.
+
+import * as vscode from 'vscode';
+import { LanguageClient, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
+
+let client: LanguageClient | undefined;
+
+const settings = () => {
+    const all = vscode.workspace.getConfiguration('kc');
+    return { warn: all.get('warn', []), deny: all.get('deny', []), allow: all.get('allow', []) };
+};
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+    await start();
+    context.subscriptions.push(
+        vscode.commands.registerCommand('kc.restart', async () => {
+            await client?.stop();
+            await start();
+        }),
+        vscode.commands.registerCommand('kc.showHere', showHere),
+        vscode.workspace.onDidChangeConfiguration(async event => {
+            if (event.affectsConfiguration('kc.path')) {
+                await vscode.commands.executeCommand('kc.restart');
+            } else if (event.affectsConfiguration('kc')) {
+                await client?.sendNotification('workspace/didChangeConfiguration', { settings: { kc: settings() } });
+            }
+        }),
+    );
+}
+
+export async function deactivate(): Promise<void> {
+    await client?.stop();
+}
+
+async function start(): Promise<void> {
+    const command = vscode.workspace.getConfiguration('kc').get('path', 'kc');
+    const server: ServerOptions = { command, args: ['lsp', '--stdio'] };
+    const options: LanguageClientOptions = {
+        documentSelector: [{ language: 'python' }],
+        initializationOptions: settings(),
+    };
+    client = new LanguageClient('kc', 'kc', server, options);
+    try {
+        await client.start();
+    } catch (error) {
+        const choice = await vscode.window.showErrorMessage(`kc could not start \`${command}\`: ${error}`, 'Settings');
+        if (choice === 'Settings') {
+            await vscode.commands.executeCommand('workbench.action.openSettings', 'kc.path');
+        }
+    }
+}
+
+/** Asks which view of the kernel around the cursor is wanted, and shows it. */
+async function showHere(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    if (!editor || !client) {
+        return;
+    }
+    const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
+        'vscode.executeCodeLensProvider', editor.document.uri, 1000);
+    const line = editor.selection.active.line;
+    const ours = lenses.filter(lens => lens.command?.command === 'kc.show' && lens.range.start.line <= line);
+    const nearest = Math.max(...ours.map(lens => lens.range.start.line));
+    const here = ours.filter(lens => lens.range.start.line === nearest);
+    const choice = await vscode.window.showQuickPick(here.map(lens => lens.command?.title ?? ''));
+    const command = here.find(lens => lens.command?.title === choice)?.command;
+    if (command) {
+        await vscode.commands.executeCommand(command.command, ...(command.arguments ?? []));
+    }
+}

@@ -1,0 +1,171 @@
+//! The last touches on what was made: small adjoints of built-ins take the place of their calls, sums are written as
+//! a person would, and what nobody asked for is not computed.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::normal::clean;
+use crate::ids::IdVec;
+use crate::ir::build::Builder;
+use crate::ir::facts::{numbering, uses};
+use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
+use crate::passes::{functions, inline};
+
+/// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
+const MAX_INLINED: usize = 8;
+
+/// Finishes the functions that differentiation has made, callees first in `made`.
+pub(super) fn run(module: &mut Module, made: &[FuncId]) {
+    let rules: HashSet<FuncId> = module
+        .functions
+        .values()
+        .filter_map(|f| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None })
+        .collect();
+    let named: HashSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
+    let pure = functions::effect_free(module);
+    for &rule in &rules {
+        edit(module, rule, &pure, start_without_zero);
+    }
+    for &id in made {
+        edit(module, id, &pure, |_| ());
+        let small: HashSet<FuncId> =
+            callees(&module.functions[id]).into_iter().filter(|&f| is_small(&module.functions[f])).collect();
+        let mut function = module.functions[id].clone();
+        // The limit on the size is met by definition: each call is replaced by a few instructions.
+        if !small.is_empty() && inline::run(&mut function, module, &|callee| small.contains(&callee)).is_ok() {
+            module.functions[id] = function;
+        }
+        edit(module, id, &pure, double);
+    }
+    let mut wanted = Wanted::default();
+    let others: Vec<FuncId> = module.functions.ids().filter(|id| !made.contains(id)).collect();
+    others.iter().for_each(|&id| wanted.count(&module.functions[id]));
+    for &id in made.iter().rev() {
+        if !named.contains(&id) && module.functions[id].phase == Phase::Forward && !module.functions[id].is_kernel() {
+            drop_results(module, id, wanted.0.get(&id));
+            edit(module, id, &pure, |_| ());
+        }
+        wanted.count(&module.functions[id]);
+    }
+}
+
+/// Changes a function, and removes what that leaves unused.
+fn edit(module: &mut Module, id: FuncId, pure: &IdVec<FuncId, bool>, change: impl FnOnce(&mut Function)) {
+    let mut function = module.functions[id].clone();
+    change(&mut function);
+    clean(module, &mut function, pure);
+    module.functions[id] = function;
+}
+
+fn callees(function: &Function) -> Vec<FuncId> {
+    let mut found = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Call(callee, _) = inst.op {
+            found.push(callee);
+        }
+    });
+    found
+}
+
+/// An adjoint of the library that is a few operations on values.
+fn is_small(function: &Function) -> bool {
+    let insts = &function.blocks[function.entry].insts;
+    let work = insts.iter().filter(|&&id| !matches!(function.insts[id].op, Op::Const(_) | Op::Zero));
+    // The terminator is none of them.
+    function.library
+        && function.source_name.starts_with("adj_")
+        && work.count() <= MAX_INLINED + 1
+        && insts.iter().all(|&id| function.insts[id].op.blocks().is_empty())
+}
+
+/// `0 + x` is x: a sum of adjoints starts with its first part. (The sign of a zero adjoint means nothing.)
+fn start_without_zero(function: &mut Function) {
+    let mut same: HashMap<ValueId, ValueId> = HashMap::new();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Binary(BinaryOp::Add, zero, x) = inst.op
+            && matches!(function.def(zero), Some(Inst { op: Op::Zero, .. }))
+            && function.ty(x).scalar_part().is_some_and(|s| s.is_float())
+            && function.ty(zero) == function.ty(x)
+        {
+            let x = same.get(&x).copied().unwrap_or(x);
+            same.insert(inst.results[0], x);
+        }
+    });
+    for inst in function.insts.values_mut() {
+        inst.op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
+    }
+    for (old, new) in same {
+        let name = function.values[old].name.clone();
+        let into = &mut function.values[new].name;
+        *into = into.take().or(name);
+    }
+}
+
+/// `x + x` is `x * 2`: what a square passes on comes twice.
+fn double(function: &mut Function) {
+    let first = numbering(function);
+    let mut found: Vec<(BlockId, InstId, ValueId)> = Vec::new();
+    for block in function.blocks.ids() {
+        for &id in &function.blocks[block].insts {
+            if let Op::Binary(BinaryOp::Add, a, b) = function.insts[id].op
+                && first[a] == first[b]
+                && function.ty(a).scalar_part().is_some_and(|s| s.is_float())
+            {
+                found.push((block, id, a));
+            }
+        }
+    }
+    for (block, id, value) in found {
+        let Some(scalar) = function.ty(value).scalar_part() else { continue };
+        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
+        let mut b = Builder::resume(std::mem::replace(function, placeholder), block);
+        let two = b.constant(Const::float(scalar, 2.0));
+        *function = b.finish();
+        let insts = &mut function.blocks[block].insts;
+        if let (Some(made), Some(at)) = (insts.pop(), insts.iter().position(|&inst| inst == id)) {
+            insts.insert(at, made);
+            function.insts[id].op = Op::Binary(BinaryOp::Mul, value, two);
+        }
+    }
+}
+
+/// Which results of each function the calls of it use.
+#[derive(Default)]
+struct Wanted(BTreeMap<FuncId, Vec<bool>>);
+
+impl Wanted {
+    fn count(&mut self, caller: &Function) {
+        let uses = uses(caller);
+        caller.walk(caller.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op {
+                let list = self.0.entry(callee).or_insert_with(|| vec![false; inst.results.len()]);
+                list.iter_mut().zip(&inst.results).for_each(|(used, &r)| *used |= uses[r] > 0);
+            }
+        });
+    }
+}
+
+/// Takes the results that nobody uses from a function and from all calls of it.
+fn drop_results(module: &mut Module, id: FuncId, wanted: Option<&Vec<bool>>) {
+    let Some(wanted) = wanted.filter(|wanted| wanted.contains(&false)) else { return };
+    fn keep<T>(list: impl IntoIterator<Item = T>, wanted: &[bool]) -> impl Iterator<Item = T> {
+        list.into_iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(item, _)| item)
+    }
+    let function = &mut module.functions[id];
+    function.results = keep(std::mem::take(&mut function.results), wanted).collect();
+    let last = function.blocks[function.entry].insts.last().copied();
+    if let Some(Op::Return(values)) = last.map(|inst| &mut function.insts[inst].op) {
+        *values = keep(std::mem::take(values), wanted).collect();
+    }
+    for caller in module.functions.values_mut() {
+        for inst in caller.insts.ids() {
+            if matches!(caller.insts[inst].op, Op::Call(callee, _) if callee == id) {
+                let results = std::mem::take(&mut caller.insts[inst].results);
+                let kept: Vec<ValueId> = keep(results, wanted).collect();
+                for (n, &value) in kept.iter().enumerate() {
+                    caller.values[value].def = crate::ir::ValueDef::Result(inst, n as u32);
+                }
+                caller.insts[inst].results = kept.into_iter().collect();
+            }
+        }
+    }
+}

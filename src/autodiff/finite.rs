@@ -1,0 +1,224 @@
+//! Where could a zero adjoint meet a derivative that is not finite, and 0 * inf become NaN?
+//!
+//! A value that was not taken has the adjoint 0, and 0 is what must come to its operands, whatever their derivatives are.
+//! Guards (`adj == 0 ? 0 : ...`) see to that, and they stand only where they are needed:
+//!
+//! 1. What only one side of a choice needs is computed under a branch ([`crate::passes::sink`]), and reversed under it: no
+//!    guard at all.
+//! 2. `sqrt` is guarded always: its derivative is infinite at 0, where its value is fine, and a zero adjoint may come from
+//!    the caller.
+//! 3. A custom rule is guarded unless it is *tame*: of finite arguments it computes nothing that can be infinite.
+//! 4. Products, quotients and calls are guarded where their result is still *chosen*: flows into `min`, `max` or a
+//!    choice that could not become a branch, and where what they multiply by is *wild*.
+//!
+//! *Wild* is what can be infinite or NaN though the arguments are finite: quotients, roots, calls of wild functions, and
+//! what is computed from these. Overflow is not considered, nor are inputs that are infinite or NaN themselves: outside
+//! of 1, their gradients are what IEEE arithmetic makes of the chain rule.
+
+use std::collections::{HashMap, HashSet};
+
+use super::activity::{smooth_operands, yields};
+use crate::ids::IdVec;
+use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
+
+/// Which values may meet a zero adjoint, and which are no factors for one.
+pub(super) struct Finite {
+    chosen: HashSet<ValueId>,
+    wild: IdVec<ValueId, bool>,
+}
+
+impl Finite {
+    pub fn of(module: &Module, function: &Function) -> Finite {
+        Finite { chosen: chosen(function), wild: wild(module, function, &mut HashMap::new()) }
+    }
+
+    /// Whether the adjoint of this value can be zero where its operands or itself are not finite.
+    pub fn is_chosen(&self, value: ValueId) -> bool {
+        self.chosen.contains(&value)
+    }
+
+    pub fn is_wild(&self, value: ValueId) -> bool {
+        self.wild[value]
+    }
+}
+
+/// Whether a function of finite arguments computes finite values only.
+pub(super) fn is_tame(module: &Module, id: FuncId) -> bool {
+    tame(module, id, &mut HashMap::new())
+}
+
+/// Library functions that are finite wherever their arguments are, although a look at their code does not tell.
+const FINITE: [&str; 8] = ["sin", "cos", "tanh", "atan", "atan2", "erf", "erfc", "asinh"];
+
+fn tame(module: &Module, id: FuncId, known: &mut HashMap<FuncId, bool>) -> bool {
+    if let Some(&known) = known.get(&id) {
+        return known;
+    }
+    let function = &module.functions[id];
+    let tame = function.library && FINITE.contains(&function.source_name.as_str())
+        || !wild(module, function, known).values().any(|&wild| wild);
+    known.insert(id, tame);
+    tame
+}
+
+/// Values that flow into `select`, `min` or `max`.
+fn chosen(function: &Function) -> HashSet<ValueId> {
+    let mut found = HashSet::new();
+    loop {
+        let before = found.len();
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            Op::Select { then, otherwise, .. } => found.extend([*then, *otherwise]),
+            Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => found.extend([*a, *b]),
+            Op::If { then, otherwise, .. } => {
+                for block in [then, otherwise] {
+                    let given = inst.results.iter().zip(yields(function, *block));
+                    let flowing: Vec<ValueId> = given.filter(|(r, _)| found.contains(*r)).map(|(_, &v)| v).collect();
+                    found.extend(flowing);
+                }
+            }
+            Op::For { init, body, .. } | Op::While { init, body, .. } => {
+                let first = usize::from(matches!(inst.op, Op::For { .. }));
+                for (n, &start) in init.iter().enumerate() {
+                    let param = function.blocks[*body].params[first + n];
+                    if found.contains(&inst.results[n]) || found.contains(&param) {
+                        found.insert(start);
+                        found.extend(yields(function, *body).get(n));
+                    }
+                }
+            }
+            op => {
+                if inst.results.iter().any(|r| found.contains(r)) {
+                    found.extend(smooth_operands(op));
+                }
+            }
+        });
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// The wild values of a function.
+fn wild(module: &Module, function: &Function, known: &mut HashMap<FuncId, bool>) -> IdVec<ValueId, bool> {
+    let mut search = Search {
+        module,
+        function,
+        known,
+        wild: function.values.ids().map(|_| false).collect(),
+        nonzero: Vec::new(),
+        changed: true,
+    };
+    while std::mem::take(&mut search.changed) {
+        search.block(function.entry);
+    }
+    search.wild
+}
+
+struct Search<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    known: &'a mut HashMap<FuncId, bool>,
+    wild: IdVec<ValueId, bool>,
+    /// Values that branches around have found not to be zero.
+    nonzero: Vec<ValueId>,
+    changed: bool,
+}
+
+impl Search<'_> {
+    fn mark(&mut self, value: ValueId, wild: bool) {
+        if wild && !self.wild[value] && self.function.ty(value).scalar_part().is_none_or(|s| s.is_float()) {
+            self.wild[value] = true;
+            self.changed = true;
+        }
+    }
+
+    fn block(&mut self, block: BlockId) {
+        let function = self.function;
+        for &id in &function.blocks[block].insts {
+            self.inst(&function.insts[id]);
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        let function = self.function;
+        let constant = |v: ValueId| function.as_const(v).and_then(|c| c.as_float());
+        match &inst.op {
+            Op::If { condition, then, otherwise } => {
+                for (block, holds) in [(*then, true), (*otherwise, false)] {
+                    let nonzero = self.nonzero_if(*condition, holds);
+                    let before = self.nonzero.len();
+                    self.nonzero.extend(nonzero);
+                    self.block(block);
+                    self.nonzero.truncate(before);
+                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                        self.mark(result, self.wild[value]);
+                    }
+                }
+            }
+            Op::For { init, body, .. } | Op::While { init, body, .. } => {
+                let first = usize::from(matches!(inst.op, Op::For { .. }));
+                for (n, &start) in init.iter().enumerate() {
+                    let next = yields(function, *body).get(n).is_some_and(|&v| self.wild[v]);
+                    let wild = self.wild[start] || next;
+                    self.mark(function.blocks[*body].params[first + n], wild);
+                    self.mark(inst.results[n], wild);
+                }
+                if let Op::While { condition, .. } = inst.op {
+                    for (n, &start) in init.iter().enumerate() {
+                        self.mark(function.blocks[condition].params[n], self.wild[start] || self.wild[inst.results[n]]);
+                    }
+                    self.block(condition);
+                }
+                self.block(*body);
+            }
+            Op::Load { .. } => {}
+            op => {
+                let own = match op {
+                    Op::Const(_) => inst.results.iter().any(|&r| constant(r).is_some_and(|c| !c.is_finite())),
+                    Op::Unary(UnaryOp::Sqrt, _) => true,
+                    Op::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv, _, b) => {
+                        !(self.nonzero.contains(b) || constant(*b).is_some_and(|c| c != 0.0))
+                    }
+                    Op::Bitcast(_) => true,
+                    Op::Call(callee, _) => !tame(self.module, *callee, self.known),
+                    _ => false,
+                };
+                let mut wild = own;
+                op.for_each_operand(|v| wild |= self.wild[v]);
+                for &result in &inst.results {
+                    self.mark(result, wild);
+                }
+            }
+        }
+    }
+
+    /// The value that is not zero where a condition holds, or where it does not.
+    fn nonzero_if(&self, condition: ValueId, holds: bool) -> Option<ValueId> {
+        let constant = |v: ValueId| self.function.as_const(v).and_then(|c| c.as_float());
+        let Op::Compare(op, a, b) = self.function.def(condition)?.op else { return None };
+        let (value, bound, op) = match (constant(a), constant(b)) {
+            (None, Some(bound)) => (a, bound, op),
+            (Some(bound), None) => {
+                let turned = match op {
+                    CompareOp::Lt => CompareOp::Gt,
+                    CompareOp::Gt => CompareOp::Lt,
+                    CompareOp::Le => CompareOp::Ge,
+                    CompareOp::Ge => CompareOp::Le,
+                    other => other,
+                };
+                (b, bound, turned)
+            }
+            _ => return None,
+        };
+        // A NaN is not zero either, and wild by itself.
+        let nonzero = match (op, holds) {
+            (CompareOp::Gt, true) | (CompareOp::Le, false) => bound >= 0.0,
+            (CompareOp::Ge, true) | (CompareOp::Lt, false) => bound > 0.0,
+            (CompareOp::Lt, true) | (CompareOp::Ge, false) => bound <= 0.0,
+            (CompareOp::Le, true) | (CompareOp::Gt, false) => bound < 0.0,
+            (CompareOp::Ne, true) | (CompareOp::Eq, false) => bound == 0.0,
+            _ => false,
+        };
+        nonzero.then_some(value)
+    }
+}

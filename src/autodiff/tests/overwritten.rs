@@ -1,0 +1,148 @@
+//! Kernels whose backward entry needs what the launch overwrites.
+
+use super::{check_with, differentiated, numbers};
+use crate::ir::Phase;
+
+const CONSTANTS: &str = "%zero: int32 = const 0
+    %c1: int32 = const 1
+    %c2: int32 = const 2
+    %c3: int32 = const 3
+    %none: float64 = const 0
+    %one: float64 = const 1
+    %half: float64 = const 0.5
+    %i: int32 = thread_index 0";
+
+fn kernel(params: &str, body: &str) -> String {
+    let params: Vec<String> = params.split(' ').map(|p| format!("%{p}: array(dtype=float64)")).collect();
+    format!("kernel @k({}) rank 1 {{\n{CONSTANTS}\n{body}\nreturn\n}}", params.join(", "))
+}
+
+/// Checks the gradient, and that there is an augmented entry whose log takes `slots` slots per thread (None: unknown).
+fn check(params: &str, body: &str, slots: Option<u32>) {
+    let text = kernel(params, body);
+    let (module, found) = differentiated(&text, None);
+    let entry = module.entry("k", Phase::Augmented).unwrap_or_else(|| panic!("no augmented entry: {found:?}"));
+    assert_eq!(module.functions[entry].tape[0].slots, slots, "{:?}", module.functions[entry].tape);
+    let arrays: Vec<Vec<f64>> = params.split(' ').enumerate().map(|(n, _)| numbers(6, n)).collect();
+    check_with(&text, &[3], &arrays);
+}
+
+#[test]
+fn in_place_products() {
+    check(
+        "x y",
+        "%a: float64 = load %x[%i]
+         %b: float64 = load %y[%i]
+         %p: float64 = mul %a, %b
+         store %x[%i], %p",
+        Some(1),
+    );
+}
+
+#[test]
+fn read_overwrite_read() {
+    check(
+        "x y",
+        "%a: float64 = load %x[%i]
+         %s: float64 = mul %a, %a
+         store %x[%i], %s
+         %b: float64 = load %x[%i]
+         %c: float64 = mul %b, %a
+         %d: float64 = load %y[%i]
+         %e: float64 = mul %c, %d
+         store %y[%i], %e",
+        Some(2),
+    );
+}
+
+#[test]
+fn branches_share_their_slots() {
+    check(
+        "x y",
+        "%a: float64 = load %x[%i]
+         %far: bool = gt %a, %one
+         %r: float64 = if %far {
+           %b: float64 = load %y[%i]
+           %p: float64 = mul %a, %b
+           store %y[%i], %p
+           yield %p
+         } else {
+           %b1: float64 = load %y[%i]
+           %b2: float64 = mul %b1, %b1
+           store %y[%i], %b2
+           yield %a
+         }
+         %q: float64 = mul %r, %a
+         store %x[%i], %q",
+        Some(2),
+    );
+}
+
+#[test]
+fn loops_carry_the_next_slot() {
+    // A constant number of turns, one that is read from memory, and one that depends on what the turns overwrite.
+    let turns = "%a: float64 = load %x[%k]
+           %b: float64 = mul %a, %a
+           store %x[%k], %b";
+    let known = format!("for %k: int32 = %zero to %c3 step %c1 {{\n{turns}\n yield\n}}");
+    let known = known.replace("[%k]", "[%i]");
+    check("x y", &known, Some(3));
+    let read = format!(
+        "%f: float64 = load %n[%zero]
+         %four: float64 = const 4
+         %g: float64 = mul %f, %four
+         %end: int32 = cast %g
+         for %k: int32 = %zero to %end step %c1 {{\n{turns}\n yield\n}}"
+    )
+    .replace("[%k]", "[%i]");
+    check("x n", &read, None);
+    let data = "while {
+           %at: float64 = load %x[%i]
+           %more: bool = gt %at, %half
+           yield %more
+         } do {
+           %a: float64 = load %x[%i]
+           %b: float64 = load %y[%i]
+           %c: float64 = mul %a, %b
+           %d: float64 = mul %c, %half
+           store %x[%i], %d
+           yield
+         }";
+    check("x y", data, None);
+}
+
+#[test]
+fn nested_loops_log() {
+    check(
+        "x y",
+        "for %k: int32 = %zero to %c3 step %c1 {
+           %n: int32 = add %k, %i
+           for %j: int32 = %zero to %n step %c1 {
+             %a: float64 = load %x[%i]
+             %b: float64 = load %y[%i]
+             %c: float64 = mul %a, %b
+             store %x[%i], %c
+             yield
+           }
+           %u: float64 = load %y[%i]
+           %v: float64 = mul %u, %u
+           store %y[%i], %v
+           yield
+         }",
+        None,
+    );
+}
+
+#[test]
+fn results_of_atomics_are_logged() {
+    // The order of the threads gives each its place.
+    check(
+        "x y count",
+        "%old: float64 = atomic add %count[%c1], %one
+         %at: int32 = cast %old
+         %a: float64 = load %x[%i]
+         %b: float64 = mul %a, %a
+         store %y[%at], %b",
+        Some(1),
+    );
+}

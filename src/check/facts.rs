@@ -1,0 +1,117 @@
+//! What did the checker learn about the expressions and variables of the user's text? Kept when an editor asks, also for
+//! functions with errors, which are not in the typed tree.
+
+use std::collections::HashMap;
+
+use crate::check::value::{FunctionName, Number, Operand, TypeWord};
+use crate::source::{FileId, Span};
+use crate::types::{StructTable, Type};
+
+/// What an expression denotes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Meaning {
+    /// A run-time value.
+    Value(Type),
+    /// A number known at compile time, as text, and the type that it has or takes.
+    Constant(String, Type),
+    Type(Type),
+    /// A function of the file.
+    Function(String),
+    /// A function of the library.
+    Builtin(String),
+    Module(String),
+    Enum(String),
+    Text,
+    /// `a.shape`, and calls with several results: the types of the parts.
+    Many(Vec<Type>),
+}
+
+/// A variable of a function, parameters included.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Variable {
+    /// The whole function as written.
+    pub function: Span,
+    pub name: String,
+    pub ty: Type,
+    /// Where it is declared or first assigned.
+    pub span: Span,
+}
+
+/// The overload that a call means.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Callee {
+    /// The name in its definition, in the user's file or the library's.
+    pub name: Span,
+    /// The names of the parameters.
+    pub params: Vec<String>,
+    /// The parameter that each argument fills, in the order of the call.
+    pub slots: Vec<usize>,
+}
+
+/// What is known about the user's file. Of a generic function, the first instance speaks.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// By the place of the expression.
+    pub expressions: HashMap<Span, Meaning>,
+    /// By the place of the whole call.
+    pub calls: HashMap<Span, Callee>,
+    pub variables: Vec<Variable>,
+    /// For each variable of a good kernel, by the kernel's place and its name: whether its value can differ between the
+    /// threads of a launch.
+    pub per_thread: HashMap<(Span, String), bool>,
+    /// The structs, also when no kernel is good.
+    pub structs: StructTable,
+}
+
+impl Facts {
+    /// The variable of this name in the function at `function`.
+    pub fn variable(&self, function: Span, name: &str) -> Option<&Variable> {
+        self.variables.iter().find(|v| v.function == function && v.name == name)
+    }
+
+    pub(super) fn expression(&mut self, span: Span, operand: &Operand) {
+        if span.file == FileId(0)
+            && let Some(meaning) = meaning(operand)
+        {
+            self.expressions.entry(span).or_insert(meaning);
+        }
+    }
+
+    pub(super) fn call(&mut self, span: Span, callee: impl FnOnce() -> Callee) {
+        if span.file == FileId(0) {
+            self.calls.entry(span).or_insert_with(callee);
+        }
+    }
+
+    pub(super) fn variable_of(&mut self, variable: Variable) {
+        let known = |v: &Variable| v.function == variable.function && v.name == variable.name;
+        if !variable.name.is_empty() && variable.span.file == FileId(0) && !self.variables.iter().rev().any(known) {
+            self.variables.push(variable);
+        }
+    }
+}
+
+fn meaning(operand: &Operand) -> Option<Meaning> {
+    Some(match operand {
+        Operand::Value(expr) => Meaning::Value(expr.ty),
+        Operand::Const(constant) => {
+            let text = match constant.number {
+                Number::Int(value) => value.to_string(),
+                Number::Float(value) => format!("{value:?}"),
+                Number::Bool(value) => if value { "True" } else { "False" }.to_string(),
+            };
+            Meaning::Constant(text, Type::Scalar(constant.scalar()))
+        }
+        Operand::Str(_) => Meaning::Text,
+        Operand::Type(TypeWord::Type(ty)) => Meaning::Type(*ty),
+        Operand::Function(FunctionName::User(name)) => Meaning::Function(name.clone()),
+        Operand::Function(FunctionName::Builtin(name)) => Meaning::Builtin(name.clone()),
+        Operand::Module(path) => Meaning::Module(path.clone()),
+        Operand::Results(_, types) => Meaning::Many(types.clone()),
+        Operand::LocalResult(_, ty) => Meaning::Value(*ty),
+        Operand::Enum(name) => Meaning::Enum(name.clone()),
+        Operand::Tuple(_) | Operand::Shape(_) | Operand::Adjoint | Operand::Gradient(_) | Operand::Type(_) => {
+            return None;
+        }
+    })
+}

@@ -1,0 +1,165 @@
+//! What does an editor need to know about a text? Everything the stages found, kept apart from any artefact.
+//!
+//! It comes in two steps, because gradients take longest: [`Analysis::new`] parses and checks, [`Pending::finish`] adds what
+//! differentiation finds. That is remembered per kernel, so an edit inside one costs the gradient of that one.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+
+use crate::check::facts::Facts;
+use crate::check::lints::Allows;
+use crate::check::{self, Checked};
+use crate::diag::{Diagnostic, Diagnostics};
+use crate::source::{FileId, SourceFile, SourceMap, Span};
+use crate::syntax::{self, ast};
+use crate::{autodiff, lower, passes};
+
+/// A text with all that was found in it. The text is file 0 of `sources`; the others are library files.
+#[derive(Debug)]
+pub struct Analysis {
+    pub sources: SourceMap,
+    pub parsed: ast::Parsed,
+    pub facts: Facts,
+    pub diagnostics: Diagnostics,
+}
+
+/// What is left to do after a check.
+#[derive(Debug)]
+pub struct Pending {
+    checked: Checked,
+    allows: Allows,
+}
+
+/// The findings about the gradients of the kernels of one document, by their texts and what they use.
+#[derive(Debug, Default)]
+pub struct Memory {
+    known: HashMap<u64, Vec<Diagnostic>>,
+}
+
+impl Analysis {
+    /// The file that is analysed.
+    pub const FILE: FileId = FileId(0);
+
+    /// Parses and checks a text as if it stood in a file at `path`.
+    pub fn new(path: &Path, text: String) -> (Analysis, Pending) {
+        let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::new());
+        let file = sources.add(SourceFile::new(path, text));
+        let parsed = syntax::parse(file, &sources.file(file).text, &mut diagnostics);
+        let options = check::Options { facts: true, ..check::Options::default() };
+        let mut checked = check::check(&parsed, &options, &mut sources, &mut diagnostics);
+        let facts = std::mem::take(&mut checked.facts);
+        let mut allows = Allows::read(&parsed, &sources.file(file).text);
+        allows.apply(file, &mut diagnostics);
+        (Analysis { sources, parsed, facts, diagnostics }, Pending { checked, allows })
+    }
+
+    /// The text that is analysed.
+    pub fn text(&self) -> &str {
+        &self.sources.file(Self::FILE).text
+    }
+
+    /// For each good kernel its place and the key of what its gradient depends on: its own text, and that of everything
+    /// but kernels.
+    fn keys(&self, checked: &Checked) -> HashMap<Span, u64> {
+        let kernels: Vec<Span> = checked.kernels.iter().map(|&id| checked.functions[id].span).collect();
+        let mut rest = DefaultHasher::new();
+        for item in &self.parsed.items {
+            let span = match item {
+                ast::Item::Import(import) => import.span,
+                ast::Item::Function(function) if kernels.contains(&function.span) => continue,
+                ast::Item::Function(function) => function.span,
+                ast::Item::Class(class) => class.span,
+                ast::Item::Constant(constant) => constant.span,
+                ast::Item::Call(call) => call.span,
+            };
+            self.sources.text(span).hash(&mut rest);
+        }
+        let key = |span: Span| {
+            let mut hasher = rest.clone();
+            self.sources.text(span).hash(&mut hasher);
+            (span, hasher.finish())
+        };
+        kernels.into_iter().map(key).collect()
+    }
+}
+
+impl Pending {
+    /// The number of kernels whose gradients are not remembered.
+    pub fn open(&self, analysis: &Analysis, memory: &Memory) -> usize {
+        analysis.keys(&self.checked).values().filter(|key| !memory.known.contains_key(key)).count()
+    }
+
+    /// Looks for what gradients are missing. `stop` is asked between the steps; when it says yes, the rest is left out, and
+    /// the result is false.
+    pub fn finish(mut self, analysis: &mut Analysis, memory: &mut Memory, stop: &dyn Fn() -> bool) -> bool {
+        let keys = analysis.keys(&self.checked);
+        let functions = &self.checked.functions;
+        let name = |span: &Span| {
+            let kernel = self.checked.kernels.iter().map(|&id| &functions[id]).find(|f| f.span == *span);
+            kernel.map(|kernel| kernel.source_name.clone())
+        };
+        // The instances of a generic kernel have one place, and names of their own.
+        let known = |name: &str| {
+            let of = self.checked.kernels.iter().map(|&id| &functions[id]).filter(|f| f.source_name == *name);
+            of.map(|f| keys.get(&f.span)).any(|key| key.is_some_and(|key| memory.known.contains_key(key)))
+        };
+        let mut found = Diagnostics::new();
+        if keys.keys().filter_map(name).any(|name| !known(&name)) {
+            let mut module = lower::lower(&self.checked);
+            passes::select(&mut module, |entry| !known(&entry.source_name));
+            if stop() {
+                return false;
+            }
+            passes::simplify(&mut module);
+            if stop() {
+                return false;
+            }
+            autodiff::differentiate(&mut module, &autodiff::Options::default(), &mut found);
+        }
+        let mut now = Memory::default();
+        let attributed = found.iter().all(|finding| keys.keys().any(|kernel| inside(finding, *kernel)));
+        for (span, key) in &keys {
+            match memory.known.get(key) {
+                Some(findings) => {
+                    let here = findings.iter().map(|finding| moved(finding, i64::from(span.start)));
+                    here.for_each(|finding| found.push(finding));
+                    now.known.insert(*key, findings.clone());
+                }
+                None if attributed => {
+                    let own = found.iter().filter(|finding| inside(finding, *span));
+                    now.known.insert(*key, own.map(|finding| moved(finding, -i64::from(span.start))).collect());
+                }
+                None => {}
+            }
+        }
+        *memory = now;
+        self.allows.apply(Analysis::FILE, &mut found);
+        found.iter().for_each(|finding| analysis.diagnostics.push(finding.clone()));
+        self.allows.report_unused(&mut analysis.diagnostics);
+        true
+    }
+}
+
+/// The places of a finding.
+fn places(finding: &mut Diagnostic) -> impl Iterator<Item = &mut Span> {
+    let fixes = finding.fix.iter_mut().flat_map(|fix| fix.edits.iter_mut().map(|(span, _)| span));
+    finding.labels.iter_mut().map(|label| &mut label.span).chain(fixes)
+}
+
+/// Whether a finding speaks of this kernel alone.
+fn inside(finding: &Diagnostic, kernel: Span) -> bool {
+    let mut copy = finding.clone();
+    let within = |span: &mut Span| span.file != Analysis::FILE || kernel.start <= span.start && span.end <= kernel.end;
+    finding.span().is_some_and(|span| span.file == Analysis::FILE) && places(&mut copy).all(within)
+}
+
+/// The finding at places this far along.
+fn moved(finding: &Diagnostic, by: i64) -> Diagnostic {
+    let mut copy = finding.clone();
+    for span in places(&mut copy).filter(|span| span.file == Analysis::FILE) {
+        let shift = |at: u32| u32::try_from(i64::from(at) + by).unwrap_or(0);
+        (span.start, span.end) = (shift(span.start), shift(span.end));
+    }
+    copy
+}

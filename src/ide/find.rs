@@ -1,0 +1,82 @@
+//! What stands at an offset? The parts of the syntax tree around it.
+
+use super::File;
+use super::names::{each_statement, expressions};
+use crate::source::Span;
+use crate::syntax::ast::{self, Expr, ExprKind, Item};
+
+fn touches(span: Span, offset: u32) -> bool {
+    span.start <= offset && offset <= span.end
+}
+
+impl File {
+    /// The decorated function around an offset.
+    pub fn function_at(&self, offset: u32) -> Option<&ast::Function> {
+        let span = self.enclosing(offset)?;
+        self.functions().find(|function| function.span == span)
+    }
+
+    /// The decorated functions of the file.
+    pub fn functions(&self) -> impl Iterator<Item = &ast::Function> {
+        self.analysis.parsed.items.iter().filter_map(|item| match item {
+            Item::Function(function) if !function.decorators.is_empty() => Some(function),
+            _ => None,
+        })
+    }
+
+    /// The structs and enumerations of the file.
+    pub fn classes(&self) -> impl Iterator<Item = &ast::Class> {
+        self.analysis.parsed.items.iter().filter_map(|item| match item {
+            Item::Class(class) => Some(class),
+            _ => None,
+        })
+    }
+
+    /// The expressions around an offset, outermost first.
+    pub fn expressions_at(&self, offset: u32) -> Vec<&Expr> {
+        let Some(function) = self.function_at(offset) else { return Vec::new() };
+        let mut found = Vec::new();
+        let look = |expr: &'_ Expr| -> bool { touches(expr.span, offset) };
+        let mut roots: Vec<&Expr> = Vec::new();
+        for param in &function.params {
+            roots.extend(param.annotation.iter().chain(&param.default).filter(|expr| look(expr)));
+        }
+        roots.extend(function.decorators.iter().map(|d| &d.expr).filter(|expr| look(expr)));
+        each_statement(&function.body, &mut |stmt| {
+            if touches(stmt.span, offset) {
+                expressions(stmt, &mut |expr| {
+                    if look(expr) {
+                        roots.push(expr);
+                    }
+                });
+            }
+        });
+        let mut next = roots.pop();
+        while let Some(expr) = next {
+            found.push(expr);
+            next = None;
+            expr.each_child(&mut |child| {
+                if touches(child.span, offset) {
+                    next = Some(child);
+                }
+            });
+        }
+        found
+    }
+}
+
+/// Whether a function is a kernel: `@wp.kernel`, `@kernel`, with or without arguments.
+pub fn is_kernel(function: &ast::Function) -> bool {
+    decorator(function).is_some_and(|word| word == "kernel")
+}
+
+/// The last word of a function's first decorator: `kernel`, `func`, `func_grad`.
+pub fn decorator(function: &ast::Function) -> Option<&str> {
+    let first = &function.decorators.first()?.expr;
+    let path = if let ExprKind::Call { callee, .. } = &first.kind { callee } else { first };
+    match &path.kind {
+        ExprKind::Attribute { name, .. } => Some(&name.text),
+        ExprKind::Name(name) => Some(name),
+        _ => None,
+    }
+}

@@ -1,0 +1,77 @@
+//! What is in the file? Kernels, functions, structs and constants with their places, for outlines.
+
+use super::File;
+use super::find::{decorator, is_kernel};
+use super::hover::header;
+use crate::source::Span;
+use crate::syntax::ast::Item;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Kernel,
+    Function,
+    Struct,
+    Enum,
+    Field,
+    Constant,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    pub name: String,
+    pub detail: String,
+    pub kind: Kind,
+    pub whole: Span,
+    pub name_span: Span,
+    pub children: Vec<Entry>,
+}
+
+/// The outline, in the order of the text. Constants count when kernels use them.
+pub fn outline(file: &File) -> Vec<Entry> {
+    let mut list = Vec::new();
+    for item in &file.analysis.parsed.items {
+        match item {
+            Item::Function(function) if decorator(function).is_some() => list.push(Entry {
+                name: function.name.text.clone(),
+                detail: header(file, function).replace("\n    ", "").replace('\n', ""),
+                kind: if is_kernel(function) { Kind::Kernel } else { Kind::Function },
+                whole: function.span,
+                name_span: function.name.span,
+                children: Vec::new(),
+            }),
+            Item::Class(class) if !class.decorators.is_empty() => {
+                let field = |member: &crate::syntax::ast::Member| Entry {
+                    name: member.name.text.clone(),
+                    detail: member.annotation.as_ref().map(|a| file.slice(a.span).to_string()).unwrap_or_default(),
+                    kind: Kind::Field,
+                    whole: member.annotation.as_ref().map_or(member.name.span, |a| member.name.span.to(a.span)),
+                    name_span: member.name.span,
+                    children: Vec::new(),
+                };
+                list.push(Entry {
+                    name: class.name.text.clone(),
+                    detail: "struct".to_string(),
+                    kind: Kind::Struct,
+                    whole: class.span,
+                    name_span: class.name.span,
+                    children: class.members.iter().map(field).collect(),
+                });
+            }
+            Item::Constant(constant) => {
+                let symbol = super::names::Symbol::Item(constant.name.text.clone());
+                if file.names.all(&symbol).any(|o| !o.host) {
+                    list.push(Entry {
+                        name: constant.name.text.clone(),
+                        detail: file.slice(constant.value.span).chars().take(60).collect(),
+                        kind: Kind::Constant,
+                        whole: constant.span.to(constant.name.span),
+                        name_span: constant.name.span,
+                        children: Vec::new(),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    list
+}

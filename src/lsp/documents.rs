@@ -1,0 +1,133 @@
+//! Which texts are open, and what do they say? Kept as the client edits them.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use gen_lsp_types::{Range, TextDocumentContentChangeEvent};
+
+use super::position::Encoding;
+use crate::source::SourceFile;
+
+/// Larger texts are kept in step but not looked at, in bytes: nobody writes them, and a check would take seconds.
+const MAX_TEXT: usize = 2 << 20;
+
+/// A text at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub uri: String,
+    pub version: i32,
+    pub source: Arc<SourceFile>,
+}
+
+impl Snapshot {
+    /// Whether there can be anything of ours in it: kernels name Warp.
+    pub fn concerns_us(&self) -> bool {
+        self.source.text.len() <= MAX_TEXT && self.source.text.contains("warp")
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Documents {
+    open: HashMap<String, Snapshot>,
+}
+
+impl Documents {
+    pub fn open(&mut self, uri: String, version: i32, text: String) -> Snapshot {
+        let source = Arc::new(SourceFile::new(path(&uri), text));
+        let snapshot = Snapshot { uri: uri.clone(), version, source };
+        self.open.insert(uri, snapshot.clone());
+        snapshot
+    }
+
+    pub fn get(&self, uri: &str) -> Option<&Snapshot> {
+        self.open.get(uri)
+    }
+
+    /// Every open document.
+    pub fn all(&self) -> impl Iterator<Item = &Snapshot> {
+        self.open.values()
+    }
+
+    pub fn close(&mut self, uri: &str) -> bool {
+        self.open.remove(uri).is_some()
+    }
+
+    /// Applies edits, each to the result of the one before. None when the document is not open.
+    pub fn change(
+        &mut self,
+        uri: &str,
+        version: i32,
+        edits: Vec<TextDocumentContentChangeEvent>,
+        encoding: Encoding,
+    ) -> Option<Snapshot> {
+        let snapshot = self.open.get_mut(uri)?;
+        for edit in edits {
+            let source = &snapshot.source;
+            let (range, new) = match edit {
+                TextDocumentContentChangeEvent::TextDocumentContentChangePartial(edit) => (Some(edit.range), edit.text),
+                TextDocumentContentChangeEvent::TextDocumentContentChangeWholeDocument(edit) => (None, edit.text),
+            };
+            let text = match range {
+                Some(Range { start, end }) => {
+                    let start = encoding.offset(source, start) as usize;
+                    let end = (encoding.offset(source, end) as usize).max(start);
+                    let (before, after) = (source.text.get(..start)?, source.text.get(end..)?);
+                    [before, &new, after].concat()
+                }
+                None => new,
+            };
+            snapshot.source = Arc::new(SourceFile::new(source.path.clone(), text));
+        }
+        snapshot.version = version;
+        Some(snapshot.clone())
+    }
+}
+
+/// The file behind an address; other schemes keep their text.
+pub fn path(uri: &str) -> PathBuf {
+    let Some(rest) = uri.strip_prefix("file://") else { return PathBuf::from(uri) };
+    // After an authority, which local files leave empty.
+    let rest = rest.find('/').map_or(rest, |at| &rest[at..]);
+    let mut bytes = Vec::with_capacity(rest.len());
+    let mut left = rest.bytes();
+    while let Some(byte) = left.next() {
+        let mut ahead = left.clone();
+        let hex = |byte: Option<u8>| byte.and_then(|byte| (byte as char).to_digit(16));
+        match (byte, hex(ahead.next()), hex(ahead.next())) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                left = ahead;
+            }
+            _ => bytes.push(byte),
+        }
+    }
+    PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The address of a file.
+pub fn uri_of(path: &std::path::Path) -> String {
+    let mut uri = "file://".to_string();
+    for byte in path.to_string_lossy().bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            uri.push(byte as char);
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for name in ["/tmp/a b/ü.py", "/x/100%.py"] {
+            assert_eq!(path(&uri_of(std::path::Path::new(name))), PathBuf::from(name));
+        }
+        assert_eq!(path("untitled:1"), PathBuf::from("untitled:1"));
+        assert_eq!(path("file:///a%2"), PathBuf::from("/a%2"));
+    }
+}

@@ -1,0 +1,99 @@
+//! Where do the views of kernels come from? From `kc compile` in a process of its own: what goes wrong in a back end, and
+//! the memory it takes, stay there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::documents::Snapshot;
+use crate::ide::view::View;
+use crate::library::Library;
+
+/// What a view is of.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Request {
+    pub kernel: String,
+    pub view: View,
+}
+
+/// The text of a view.
+///
+/// # Errors
+/// Why there is none, for the user.
+pub fn text(snapshot: &Snapshot, request: &Request) -> Result<String, String> {
+    let kc = std::env::current_exe().map_err(|fault| format!("kc does not find itself: {fault}"))?;
+    let folder = tempfile::tempdir().map_err(|fault| format!("there is no room for temporary files: {fault}"))?;
+    let name = snapshot.source.path.file_name().unwrap_or_else(|| "kernels.py".as_ref());
+    let file = folder.path().join(name).with_extension("py");
+    std::fs::write(&file, &snapshot.source.text).map_err(|fault| fault.to_string())?;
+    let mut command = Command::new(kc);
+    command.arg("compile").arg(&file).args(["-k", &request.kernel, "-o", "-", "--format", "short", "--emit"]);
+    match request.view {
+        View::Ptx => command.args(["ptx", "--no-backward"]),
+        View::Cuda => command.args(["cuda", "--no-backward"]),
+        View::Ir => command.arg("ir"),
+        View::Adjoint => command.arg("cuda"),
+    };
+    let output = command.stdin(std::process::Stdio::null()).output().map_err(|fault| fault.to_string())?;
+    let said = String::from_utf8_lossy(&output.stderr).replace(&format!("{}/", folder.path().display()), "");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if text.is_empty() {
+        let said = said.trim();
+        return Err(if said.is_empty() {
+            format!("`{}` has no {}", request.kernel, request.view.title())
+        } else {
+            said.to_string()
+        });
+    }
+    match request.view {
+        View::Adjoint => backward(&text, &request.kernel).ok_or_else(|| match said.trim() {
+            "" => format!("`{}` has no backward kernel", request.kernel),
+            said => said.to_string(),
+        }),
+        _ => Ok(text),
+    }
+}
+
+/// The text without the forward kernel.
+fn backward(text: &str, kernel: &str) -> Option<String> {
+    let entry = format!("void {kernel}_cuda_kernel_backward(");
+    text.contains(&entry).then(|| {
+        let forward = format!("extern \"C\" __global__ void {kernel}_cuda_kernel_forward(");
+        match text.split_once(&forward) {
+            Some((before, after)) => {
+                let rest = after.split_once("\n}\n").map_or("", |(_, rest)| rest.trim_start_matches('\n'));
+                format!("{before}{rest}")
+            }
+            None => text.to_string(),
+        }
+    })
+}
+
+/// A folder for files that editors open: it lasts as long as the user's session.
+fn folder() -> Option<PathBuf> {
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))
+        .unwrap_or_else(std::env::temp_dir);
+    let folder = base.join(concat!("kc-", env!("CARGO_PKG_VERSION")));
+    std::fs::create_dir_all(&folder).ok()?;
+    Some(folder)
+}
+
+/// A library file as a file that can be opened. None when it cannot be written.
+pub fn copy_of_library(path: &str) -> Option<PathBuf> {
+    let text = Library::text(path)?;
+    let file = folder()?.join(path);
+    if std::fs::read_to_string(&file).ok().as_deref() != Some(text) {
+        std::fs::create_dir_all(file.parent()?).ok()?;
+        std::fs::write(&file, text).ok()?;
+    }
+    Some(file)
+}
+
+/// A view as a file that can be opened. None when it cannot be written.
+pub fn file_of_view(request: &Request, text: &str) -> Option<PathBuf> {
+    let extension = request.view.extension();
+    let file = folder()?.join(format!("{}.{}.{extension}", request.kernel, request.view.name()));
+    std::fs::write(&file, text).ok()?;
+    Some(file)
+}
