@@ -11,6 +11,7 @@
 //! | [`args`] | what does the kernel receive? |
 //! | [`flags`] | how do the flags of the command line describe a launch? |
 //! | [`device`], [`gpu`] | on what does it run? |
+//! | `copies` | how do workers add to one array? |
 //! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
 //! | [`gradcheck`] | is the gradient right? |
 //! | [`bench`] | how fast is it? |
@@ -24,6 +25,7 @@ use crate::diag::{Code, Diagnostic};
 
 pub mod args;
 pub mod bench;
+mod copies;
 pub mod device;
 pub mod elements;
 pub mod fill;

@@ -313,6 +313,7 @@ impl KernelEntry {
         if has_fast_loop {
             let (head, body, after) = (ll.block(made, "threads"), ll.block(made, "thread"), ll.block(made, "rest"));
             lower.thread.coordinates = self.coordinates(ll, [outer(0), outer(1), outer(2)], zero);
+            let row_number = ll.trunc(base, ll.i32());
             let row_end = ll.current_block();
             ll.position_at_end(head);
             let j = ll.phi(i64);
@@ -324,6 +325,8 @@ impl KernelEntry {
             lower.thread.coordinates[last] = inner;
             lower.thread.linear = ll.add(base, j);
             self.follow(&mut lower, &arguments, inner, j);
+            lower.row = Some((row_number, inner));
+            lower.facts.set_invariant(row_number, true);
             let kernel = lane_body.as_ref().map_or(self.kernel, |body| body.function);
             lower.lanes = lane_body.map(|body| Lanes { count: body.count, mask: None, plan: body.plan });
 

@@ -61,8 +61,9 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
         }
     }
     let FunctionKind::Kernel { rank } = function.kind else { return None };
-    let private = private(&function, &module.structs, Sharing::Never);
-    if depends_on_order(&function, &private) || local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
+    let alone = private(&function, &module.structs, Sharing::Never);
+    let private = private(&function, &module.structs, Sharing::SameType);
+    if depends_on_order(&function, &alone) || local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
         return None;
     }
     let mut survey = Survey {
@@ -163,6 +164,10 @@ impl Survey<'_> {
                     _ => false,
                 });
                 self.possible &= numbers;
+            }
+            Op::ThreadNumber => {
+                self.set_all(&inst.results);
+                inst.results.iter().for_each(|r| self.unit[r.index()] = true);
             }
             Op::ThreadIndex(n) if *n == self.last => {
                 self.set_all(&inst.results);
@@ -278,10 +283,12 @@ impl Survey<'_> {
         let result = inst.results.first().copied();
         let count = result.map_or(1.0, width);
         let (vector, scalar) = match &inst.op {
-            Op::Const(_) | Op::Zero | Op::Construct(_) | Op::Extract(..) | Op::Insert(..) | Op::ThreadIndex(_) => {
+            Op::Const(_) | Op::Zero | Op::Construct(_) | Op::Extract(..) | Op::Insert(..) => {
                 return Cost::default();
             }
-            Op::Yield(_) | Op::Return(_) | Op::Extent(..) | Op::BlockDim => return Cost::default(),
+            Op::Yield(_) | Op::Return(_) | Op::Extent(..) | Op::BlockDim | Op::ThreadIndex(_) | Op::ThreadNumber => {
+                return Cost::default();
+            }
             Op::Load { array, index, .. } => self.memory_cost(*array, index, count, lanes),
             Op::Store { array, index, value, .. } => self.memory_cost(*array, index, width(*value), lanes),
             Op::Atomic { array, index, .. } if self.private.contains(function, *array) => {
