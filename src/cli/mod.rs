@@ -14,6 +14,7 @@ mod lsp;
 mod output;
 mod run;
 mod supervise;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ enum Verb {
     Gradcheck(gradcheck::Args),
     Lsp(lsp::Args),
     Bench(bench::Args),
+    Verify(verify::Args),
 }
 
 /// How a command ended.
@@ -101,6 +103,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Gradcheck(args) => gradcheck::run(&args),
         Verb::Lsp(args) => lsp::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Verify(args) => verify::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }

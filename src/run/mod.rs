@@ -15,6 +15,7 @@
 //! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
 //! | [`gradcheck`] | is the gradient right? |
 //! | [`bench`] | how fast is it? |
+//! | [`verify`] | do devices agree? |
 //! | [`tape`] | where are values kept for the reverse sweep? |
 //! | [`session`] | in what order does all this happen? |
 //! | [`output`], [`show`] | what is left of it on disk, and on the screen? |
@@ -42,6 +43,7 @@ pub mod output;
 pub mod session;
 pub mod show;
 pub mod tape;
+pub mod verify;
 
 /// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of this folder.
 pub type Fail = Box<Diagnostic>;
