@@ -2,6 +2,7 @@
 
 use super::arrays::{Root, root};
 use super::facts::Facts;
+use super::floats::has_tangent;
 use super::reverse::World;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{AtomicOp, Derivative, Function, Op, ValueId};
@@ -26,11 +27,15 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
                 found.push(order(inst.span, "an atomic exchange of values with gradients"));
             }
-            Op::AtomicCas { new, .. } if facts.activity.is_active(*new) => {
-                found.push(order(inst.span, "an atomic compare-and-swap of values with gradients"));
+            // Whether it replaces a content with an adjoint is not known afterwards, whatever the value.
+            Op::AtomicCas { new, .. } if function.ty(*new).holds_floats(structs) => {
+                found.push(order(inst.span, "an atomic compare-and-swap of floats"));
             }
             Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
                 found.push(order(inst.span, "the value returned by a float atomic"));
+            }
+            Op::Call(..) if lost.contains(&id) => {
+                found.push(overwrite(inst.span, "the result of this call"));
             }
             Op::Atomic { .. } | Op::AtomicCas { .. } if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that this atomic returned"));
@@ -66,7 +71,14 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                 let name = &world.module.functions[*callee].source_name;
                 found.push(no_gradient(name, "it writes to gradients of arrays", inst.span));
             }
-            Op::Call(callee, _) if active_result => {
+            Op::Call(callee, args) if active_result || facts.writing.contains(&id) => {
+                let floats = |&arg: &ValueId| match function.ty(arg) {
+                    Type::Array(_) | Type::Struct(_) => has_tangent(function.ty(arg), structs),
+                    _ => facts.activity.is_active(arg),
+                };
+                if !active_result && !args.iter().any(floats) {
+                    return;
+                }
                 let callee = &world.module.functions[*callee];
                 if let Derivative::None(reason) = &callee.derivative {
                     found.push(no_gradient(&callee.source_name, reason, inst.span));
