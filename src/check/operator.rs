@@ -137,6 +137,10 @@ impl Body<'_, '_> {
         if at_left == at_right {
             diagnostic.labels.truncate(1);
         }
+        if let ("*", Type::Vec(..), true) = (symbol, l.ty, l.ty == r.ty) {
+            diagnostic =
+                diagnostic.help("`wp.cw_mul(a, b)` multiplies the components, `wp.dot(a, b)` adds the products");
+        }
         for (expr, at) in [(l, at_left), (r, at_right)] {
             if let ExprKind::Local(id) = expr.kind {
                 let local = &self.locals[id];

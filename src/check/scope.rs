@@ -231,12 +231,16 @@ impl Checker<'_> {
                 self.globals.insert(name.to_string(), after);
                 result
             }
-            Global::Host(place) => Err(self.report(
-                Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel function"))
-                    .label(span, "used inside a kernel")
-                    .label(place, "this is plain Python")
-                    .help("decorate it with `@wp.func` to call it from kernels"),
-            )),
+            Global::Host(place) => {
+                // Once is enough.
+                self.globals.insert(name.to_string(), Global::Broken);
+                Err(self.report(
+                    Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel function"))
+                        .label(span, "used inside a kernel")
+                        .label(place, "this is plain Python")
+                        .help("decorate it with `@wp.func` to call it from kernels"),
+                ))
+            }
         })
     }
 

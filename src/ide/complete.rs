@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::File;
-use super::find::decorator;
+use super::find::{decorator, is_kernel};
 use super::hover::header;
 use super::names::bound;
 use super::words::{self, WORDS};
@@ -136,12 +136,30 @@ fn after_dot(
     let line_end = replace.end as usize + rest_of_line.find('\n').unwrap_or(rest_of_line.len());
     let line = text.get(line_start..line_end)?;
     let indent = &line[..line.len() - line.trim_start().len()];
-    let head = text.get(..line_start)?;
-    let tail = text.get(line_end..)?;
-    let at = (line_start + indent.len()) as u32;
+    let (head, tail) = neighbourhood(file, line_start, line_end);
+    let at = (head.len() + indent.len()) as u32;
     let probe = File::quick(path, format!("{head}{indent}{base}{tail}"));
     let place = Span::new(replace.file, at, at + base.len() as u32);
     members(&probe, probe.analysis.facts.expressions.get(&place)?)
+}
+
+/// The text before and after a line, without the kernels that it does not stand in: nothing depends on them.
+fn neighbourhood(file: &File, start: usize, end: usize) -> (String, String) {
+    let text = file.text();
+    let own = file.enclosing(start as u32);
+    let others = file.functions().filter(|function| is_kernel(function) && Some(function.span) != own);
+    let (mut head, mut tail) = (String::new(), String::new());
+    let mut keep = |from: usize, to: usize| {
+        head += text.get(from..to.min(start)).unwrap_or_default();
+        tail += text.get(from.max(end)..to).unwrap_or_default();
+    };
+    let mut at = 0;
+    for other in others {
+        keep(at, other.span.start as usize);
+        at = other.span.end as usize;
+    }
+    keep(at, text.len());
+    (head, tail)
 }
 
 /// The module that a name of the file stands for.
