@@ -19,12 +19,13 @@ pub use options::{Arch, Artefact, Cpu, Opt, Options, Request};
 pub use timings::Timings;
 
 use crate::check::lints::Allows;
+use crate::check::tree::Unresolved;
 use crate::check::{self, Checked};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
 use crate::source::{FileId, SourceFile, SourceMap, Span};
-use crate::syntax::{self, ast};
+use crate::syntax;
 use crate::{autodiff, lower, passes};
 
 /// One source file on its way: what was found in it, and the IR of what is good.
@@ -40,6 +41,8 @@ pub struct Compilation {
     name: String,
     /// The names of the file's decorated functions, good or not.
     declared: Vec<String>,
+    /// The kernels without errors that cannot be compiled, because they need what only Python knows.
+    pub unresolved: Vec<Unresolved>,
     /// The findings that comments of the file allow.
     allows: Allows,
     pub timings: Timings,
@@ -88,7 +91,7 @@ impl Compilation {
     }
 
     fn expect_kernels(&mut self, file: FileId) {
-        if self.kernels.is_empty() && !self.diagnostics.has_errors() {
+        if self.kernels.is_empty() && self.unresolved.is_empty() && !self.diagnostics.has_errors() {
             let message = format!("`{}` has no kernels", self.sources.path(file).display());
             self.diagnostics
                 .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
@@ -150,9 +153,10 @@ impl Compilation {
     fn front(&mut self, file: FileId, options: &check::Options) -> Checked {
         let Compilation { sources, diagnostics, timings, .. } = self;
         let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
-        self.declared = declared(&parsed);
         let checked = timings.time("check", || check::check(&parsed, options, sources, diagnostics));
         self.allows = Allows::read(&parsed, &sources.file(file).text);
+        self.declared.clone_from(&checked.declared);
+        self.unresolved.clone_from(&checked.unresolved);
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();
         checked
     }
@@ -192,7 +196,16 @@ impl Compilation {
         let mut complete = true;
         for name in names.iter().filter(|name| !self.kernels.contains(name)) {
             complete = false;
-            if !self.declared.contains(name) {
+            if let Some(kernel) = self.unresolved.iter().find(|kernel| kernel.name == *name) {
+                // A warning for the file is an error for who wants this kernel.
+                let why = [Code::W0504, Code::W0505];
+                self.diagnostics.update(|diagnostic| {
+                    if why.contains(&diagnostic.code) && diagnostic.span() == Some(kernel.span) {
+                        diagnostic.level = Level::Error;
+                    }
+                    true
+                });
+            } else if !self.declared.contains(name) {
                 self.diagnostics.push(self.unknown_kernel(name));
             }
         }
@@ -219,14 +232,6 @@ impl Compilation {
 
 fn is_ir(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "ir")
-}
-
-fn declared(parsed: &ast::Parsed) -> Vec<String> {
-    let name = |item: &ast::Item| match item {
-        ast::Item::Function(function) if !function.decorators.is_empty() => Some(function.name.text.clone()),
-        _ => None,
-    };
-    parsed.items.iter().filter_map(name).collect()
 }
 
 /// `a`, `b` and 3 more

@@ -9,6 +9,8 @@ use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, O
 /// The activity of every value of one function.
 pub(super) struct Activity {
     active: IdVec<ValueId, bool>,
+    varied: IdVec<ValueId, bool>,
+    useful: IdVec<ValueId, bool>,
 }
 
 impl Activity {
@@ -33,11 +35,21 @@ impl Activity {
             flow.backward(function.entry);
         }
         let active = function.values.ids().map(|v| flow.varied[v] && flow.useful[v]).collect();
-        Activity { active }
+        Activity { active, varied: flow.varied, useful: flow.useful }
     }
 
     pub fn is_active(&self, value: ValueId) -> bool {
         self.active.get(value) == Some(&true)
+    }
+
+    /// Whether the value varies with a float that may have a gradient.
+    pub fn varies(&self, value: ValueId) -> bool {
+        self.varied.get(value) == Some(&true)
+    }
+
+    /// Whether a float that the function gives depends on the value, as far as derivatives tell.
+    pub fn is_useful(&self, value: ValueId) -> bool {
+        self.useful.get(value) == Some(&true)
     }
 
     /// Whether any result of the instruction has an adjoint.

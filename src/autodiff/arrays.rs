@@ -4,7 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::{Function, Op, Step, ValueDef, ValueId};
+use crate::ir::{Function, Module, Op, Step, ValueDef, ValueId};
+use crate::passes::functions::effect_free;
+use crate::types::Type;
 
 /// Where an array comes from.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -48,12 +50,21 @@ pub(super) fn root(function: &Function, array: ValueId) -> Root {
 pub(super) struct Written(BTreeSet<Root>);
 
 impl Written {
-    pub fn of(function: &Function) -> Written {
+    pub fn of(module: &Module, function: &Function) -> Written {
         let mut roots = BTreeSet::new();
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } = &inst.op {
+        let mut pure = None;
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
                 roots.insert(root(function, *array));
             }
+            // What a function with effects does to its arrays is not looked into.
+            Op::Call(callee, args) if !pure.get_or_insert_with(|| effect_free(module))[*callee] => {
+                for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(&module.structs)) {
+                    let whole = matches!(function.ty(arg), Type::Array(_) | Type::Local(_));
+                    roots.insert(if whole { root(function, arg) } else { Root::Unknown });
+                }
+            }
+            _ => {}
         });
         Written(roots)
     }

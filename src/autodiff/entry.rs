@@ -9,6 +9,7 @@ use super::buffers::{Buffers, Slots, Wanted, slots_of};
 use super::facts::Facts;
 use super::memory::Shadow;
 use super::plan::body_of;
+use super::report::kept;
 use super::reverse::{Reverse, World};
 use super::stores::Tape;
 use crate::ir::build::Builder;
@@ -172,6 +173,9 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
     builder.function.source_name = old.source_name.clone();
     builder.function.phase = Phase::Backward;
     builder.function.library = old.library;
+    old.walk(old.entry, &mut |id, inst| {
+        builder.function.kept.extend(facts.plans.get(&id).and_then(|plan| kept(world, old, plan, inst)));
+    });
     let mut reverse = Reverse::new(world, old, facts, builder);
     reverse.bind_parameters();
     let adjoints: Vec<ValueId> = reverse.b.function.params()[own.len()..].to_vec();

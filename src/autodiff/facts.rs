@@ -40,9 +40,11 @@ pub(super) struct Facts {
 impl Facts {
     pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool, log: Log) -> Facts {
         let activity = Activity::of(world.module, function);
-        let written = Written::of(function);
-        let leaves =
-            stale(function, &written).into_iter().map(|id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
+        let written = Written::of(world.module, function);
+        let leaves = stale(world.module, function, &written)
+            .into_iter()
+            .map(|id| (id, log.at.get(&id).and_then(|at| at.base)))
+            .collect();
         let mut facts = Facts {
             reversed: reversed(world, function, &activity),
             written,

@@ -11,7 +11,7 @@ use super::arrays::Written;
 use super::buffers::{Buffers, Slots, Wanted, add, height, slots_of};
 use super::entry::unique_name;
 use crate::ir::build::Builder;
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, TapeRole, ValueId};
+use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, Phase, TapeRole, ValueId};
 use crate::passes::loops::trips;
 use crate::source::Span;
 use crate::types::{I32, Scalar, StructTable};
@@ -39,8 +39,15 @@ pub(super) struct Log {
 }
 
 /// Whether an instruction's result can't be computed again after the launch.
-pub(super) fn is_stale(function: &Function, written: &Written, inst: &Inst) -> bool {
+pub(super) fn is_stale(module: &Module, function: &Function, written: &Written, inst: &Inst) -> bool {
     match &inst.op {
+        Op::Call(callee, args) => {
+            let reads =
+                |&arg: &ValueId| function.ty(arg).bears_array(&module.structs) && written.overwrites_any(function, arg);
+            // A replay function says itself where it finds the results.
+            !matches!(module.functions[*callee].derivative, Derivative::Rule { replay: Some(_), .. })
+                && args.iter().any(reads)
+        }
         Op::Load { array, .. } => written.overwrites(function, *array),
         Op::Atomic { .. } | Op::AtomicCas { .. } => true,
         _ => false,
@@ -48,10 +55,10 @@ pub(super) fn is_stale(function: &Function, written: &Written, inst: &Inst) -> b
 }
 
 /// The stale instructions of a function.
-pub(super) fn stale(function: &Function, written: &Written) -> HashSet<InstId> {
+pub(super) fn stale(module: &Module, function: &Function, written: &Written) -> HashSet<InstId> {
     let mut found = HashSet::new();
     function.walk(function.entry, &mut |id, inst| {
-        if is_stale(function, written, inst) {
+        if is_stale(module, function, written, inst) {
             found.insert(id);
         }
     });
@@ -136,7 +143,7 @@ fn what(function: &Function, inst: &Inst) -> String {
         Op::Load { array, .. } => format!("what was read from `{}`", name(*array)),
         Op::Atomic { op, array, .. } => format!("the result of atomic {} on `{}`", op.name(), name(*array)),
         Op::AtomicCas { array, .. } => format!("the result of compare-and-swap on `{}`", name(*array)),
-        _ => "a value".to_string(),
+        _ => "the result of a call".to_string(),
     }
 }
 

@@ -30,7 +30,7 @@ use std::collections::{HashMap, HashSet};
 
 use self::facts::Facts;
 use self::reverse::World;
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
 use crate::passes;
@@ -48,14 +48,17 @@ pub mod floats;
 pub mod jvp;
 mod log;
 mod loops;
+mod lossy;
 mod memory;
 mod needed;
 mod normal;
 mod plan;
 mod refuse;
 mod replay;
+mod report;
 mod reverse;
 mod rules;
+mod sharing;
 mod stores;
 #[cfg(test)]
 mod tests;
@@ -87,6 +90,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         generated: HashSet::new(),
         made: Vec::new(),
         missing: HashSet::new(),
+        warned: HashSet::new(),
         found: Vec::new(),
     };
     // Gradients that forward code asks for come first: kernels may be differentiated through them.
@@ -124,6 +128,8 @@ struct Work<'a> {
     made: Vec<FuncId>,
     /// Those that could not be made although forward code calls them.
     missing: HashSet<FuncId>,
+    /// The functions that were looked through for lost gradients.
+    warned: HashSet<FuncId>,
     found: Vec<Diagnostic>,
 }
 
@@ -139,6 +145,7 @@ impl Work<'_> {
             return;
         }
         let Some(normal) = self.normal_form(id) else { return };
+        self.warn_of_losses(id);
         let mut forward = None;
         let backward = self.reverse(id, &normal, |world, function, facts| {
             if !facts.log.at.is_empty() {
@@ -202,13 +209,20 @@ impl Work<'_> {
             if lost.is_empty() || !function.is_kernel() {
                 break (function, facts);
             }
+            if let Some(replay) = self.replay_function(id) {
+                let what =
+                    format!("`{replay}` has a replay function, and the kernel overwrites what its gradient needs");
+                self.found.push(refuse::limit(normal.span, what));
+                return None;
+            }
             logged.extend(lost);
         };
         let normal = &normal;
         let findings = refuse::findings(&world, normal, &facts);
+        let shared = sharing::findings(&world, normal, &facts);
         let callees = entry::active_callees(self.module, normal, &facts);
-        let refused = !findings.is_empty();
-        self.found.extend(findings);
+        let refused = !findings.is_empty() || shared.iter().any(|finding| finding.level == Level::Error);
+        self.found.extend(findings.into_iter().chain(shared));
         if refused {
             return None;
         }
@@ -218,12 +232,52 @@ impl Work<'_> {
         }
         let world = World { module: self.module, adjoints: &adjoints, generated: &self.generated };
         match build(&world, normal, &facts) {
-            Ok(function) => Some(function),
+            Ok(function) => {
+                if !normal.library {
+                    self.found.extend(report::remarks(&world, normal, &facts));
+                }
+                Some(function)
+            }
             Err(faults) => {
                 self.found.extend(faults.iter().map(|fault| refuse::fault(normal.span, fault)));
                 None
             }
         }
+    }
+
+    /// A function that reverse code replaces by another one, among those that a function calls. The normal form holds that other
+    /// one, so it is no forward code.
+    fn replay_function(&self, id: FuncId) -> Option<String> {
+        let function = &self.module.functions[id];
+        let mut found = None;
+        function.walk(function.entry, &mut |_, inst| {
+            if let (Op::Call(callee, _), None) = (&inst.op, &found) {
+                let callee_function = &self.module.functions[*callee];
+                found = match callee_function.derivative {
+                    Derivative::Replay(_) => Some(callee_function.source_name.clone()),
+                    _ => self.replay_function(*callee),
+                };
+            }
+        });
+        found
+    }
+
+    /// Warns of gradients that get lost in a function and the functions that it calls, once each.
+    fn warn_of_losses(&mut self, id: FuncId) {
+        if !self.warned.insert(id) || self.generated.contains(&id) {
+            return;
+        }
+        let function = &self.module.functions[id];
+        self.found.extend(lossy::warnings(self.module, function));
+        let mut callees = Vec::new();
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op
+                && self.module.functions[callee].derivative == Derivative::Body
+            {
+                callees.push(callee);
+            }
+        });
+        callees.into_iter().for_each(|callee| self.warn_of_losses(callee));
     }
 
     /// Writes the body of a function that is to be the adjoint of another one.

@@ -92,7 +92,7 @@ fn calls_to_inline(
     pure: &crate::ids::IdVec<FuncId, bool>,
     generated: &HashSet<FuncId>,
 ) -> Vec<FuncId> {
-    let written = Written::of(function);
+    let written = Written::of(module, function);
     let mut found = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
         let Op::Call(callee, args) = &inst.op else { return };

@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::reverse::World;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{AtomicOp, Derivative, Function, Op, ValueId};
+use crate::passes::functions::effect_free;
 use crate::passes::single_exit::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
@@ -13,6 +14,7 @@ use crate::types::Type;
 pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let lost = facts.lost(function);
+    let mut pure = None;
     let structs = &world.module.structs;
     let name = &function.source_name;
     if !is_single_exit(function) {
@@ -33,8 +35,19 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { .. } | Op::AtomicCas { .. } if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that this atomic returned"));
             }
-            Op::Load { .. } if lost.contains(&id) => {
+            Op::Load { .. } | Op::Call(..) if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that was read here"));
+            }
+            Op::Call(callee, args)
+                if active_result
+                    && matches!(world.module.functions[*callee].derivative, Derivative::Rule { replay: None, .. })
+                    && pure.get_or_insert_with(|| effect_free(world.module))[*callee]
+                    && args.iter().any(|&arg| {
+                        function.ty(arg).bears_array(structs) && facts.written.overwrites_any(function, arg)
+                    }) =>
+            {
+                let callee = &world.module.functions[*callee].source_name;
+                found.push(overwrite(inst.span, &format!("what the custom gradient of `{callee}` reads")));
             }
             Op::Load { array, .. } | Op::Store { array, .. } if matches!(function.ty(*array), Type::Local(_)) => {
                 let floats = match &inst.op {

@@ -44,7 +44,7 @@ impl Reverse<'_> {
         if let Some(logged) = self.facts.log.at.get(&id) {
             return self.read_log(inst, logged);
         }
-        if is_stale(self.old, &self.facts.written, inst) {
+        if is_stale(self.world.module, self.old, &self.facts.written, inst) {
             self.faults.push(format!("a value that the launch overwrites is read again in @{}", self.old.name));
             return;
         }

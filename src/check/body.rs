@@ -150,6 +150,11 @@ impl<'c, 'a> Body<'c, 'a> {
                     Binding::Local(id)
                 }
                 InstanceArg::Function(name) => Binding::Alias(Operand::Function(name.clone())),
+                InstanceArg::Unknown => {
+                    // No instance comes out, only what its body says about other things.
+                    body.failed = true;
+                    Binding::Broken
+                }
             };
             if body.scope.insert(param.name.clone(), binding).is_some() {
                 body.report(
@@ -175,7 +180,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let results = body.results.map(|(types, _)| types).unwrap_or_default();
         let (locals, by_ref, rank) = (body.locals, body.by_ref, body.rank);
         let returned = if out.is_none() { body.returned } else { None };
-        let source_name = definition.ast.name.text.clone();
+        let source_name = c.entry_name(definition);
         let name = source_name.clone();
         let derivative = if definition.kernel { c.kernel_derivative(definition) } else { Derivative::Body };
         let scalar = results.first().and_then(|ty| ty.scalar_part());
@@ -295,8 +300,12 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let mut diagnostic =
             Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
+<<<<<<< HEAD
         let known = self.scope.iter().filter(|(_, binding)| !matches!(binding, Binding::Broken)).map(|(name, _)| name);
         let names: Vec<String> = known.chain(self.c.globals.keys()).cloned().collect();
+=======
+        let names: Vec<String> = self.scope.keys().chain(self.c.visible_names()).cloned().collect();
+>>>>>>> main
         if self.c.knows_builtin(name) || crate::check::value::type_of_name(name).is_some() {
             let text = self.c.qualified(name);
             diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
@@ -409,10 +418,10 @@ impl<'c, 'a> Body<'c, 'a> {
                 "kernels have no string values",
                 "strings stand only in `print`, `printf`, `assert`",
             ),
-            Operand::Enum(name) => self.error(
+            Operand::Enum(class) => self.error(
                 Code::E0304,
                 span,
-                format!("enumeration `{name}` is used as a value"),
+                format!("enumeration `{}` is used as a value", class.name),
                 "name one of its members",
             ),
         }

@@ -50,10 +50,8 @@ impl Checker<'_> {
             return known.clone();
         }
         let entries = self.library.entries(name, self.sources);
-        let definitions: Vec<Rc<Definition>> = entries
-            .iter()
-            .map(|entry| Rc::new(Definition { ast: entry.function.clone(), entry: Some(entry.clone()), kernel: false }))
-            .collect();
+        let definitions: Vec<Rc<Definition>> =
+            entries.iter().map(|entry| Rc::new(Definition::of_entry(entry))).collect();
         self.builtins.insert(name.to_string(), definitions.clone());
         definitions
     }
@@ -61,6 +59,9 @@ impl Checker<'_> {
 
 impl Body<'_, '_> {
     pub fn call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Res<Operand> {
+        if let Some(result) = self.call_host_function(callee, args, span) {
+            return result;
+        }
         let callee_operand = self.expr(callee);
         // `wp.static(...)` holds host Python: its argument follows other rules.
         if let Ok(Operand::Function(FunctionName::Builtin(name))) = &callee_operand
@@ -148,6 +149,13 @@ impl Body<'_, '_> {
                 broken = true;
                 continue;
             };
+            if !signature.unknown.is_empty() {
+                signature.unknown.iter().for_each(|unknown| {
+                    self.c.need_unknown(unknown);
+                });
+                broken = true;
+                continue;
+            }
             let fit = self.fit(&definition, &signature, given);
             if let Some(fit) = fit
                 && best.as_ref().is_none_or(|b| fit.cost < b.cost)
@@ -318,7 +326,7 @@ impl Body<'_, '_> {
                 None => {
                     let Some(default) = &param.default else { return Err(Reported) };
                     let library = definition.entry.is_some();
-                    let operand = self.c.constant(default, library)?;
+                    let operand = self.c.within(definition.scope, |c| c.constant(default, library))?;
                     (operand, default.span)
                 }
             };

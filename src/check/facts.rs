@@ -104,12 +104,12 @@ fn meaning(operand: &Operand) -> Option<Meaning> {
         }
         Operand::Str(_) => Meaning::Text,
         Operand::Type(TypeWord::Type(ty)) => Meaning::Type(*ty),
-        Operand::Function(FunctionName::User(name)) => Meaning::Function(name.clone()),
+        Operand::Function(FunctionName::User { name, .. }) => Meaning::Function(name.clone()),
         Operand::Function(FunctionName::Builtin(name)) => Meaning::Builtin(name.clone()),
         Operand::Module(path) => Meaning::Module(path.clone()),
         Operand::Results(_, types) => Meaning::Many(types.clone()),
         Operand::LocalResult(_, ty) => Meaning::Value(*ty),
-        Operand::Enum(name) => Meaning::Enum(name.clone()),
+        Operand::Enum(class) => Meaning::Enum(class.name.clone()),
         Operand::Tuple(_) | Operand::Shape(_) | Operand::Adjoint | Operand::Gradient(_) | Operand::Type(_) => {
             return None;
         }

@@ -36,6 +36,20 @@ pub(crate) struct Custom {
     pub replays: Vec<Rc<Definition>>,
 }
 
+/// A `@wp.func_grad(target)` or `@wp.func_replay(target)` as it stands in the file.
+#[derive(Debug)]
+pub(crate) struct CustomWritten {
+    target: String,
+    definition: Rc<Definition>,
+    replay: bool,
+}
+
+impl CustomWritten {
+    pub fn definition(&self) -> &Rc<Definition> {
+        &self.definition
+    }
+}
+
 /// The adjoints that the body of a rule can name.
 #[derive(Debug, Default)]
 pub(crate) struct Rule {
@@ -68,23 +82,26 @@ impl Checker<'_> {
                 [ast::Arg { value: ast::Expr { kind: Ast::Name(name), .. }, .. }] => name,
                 _ => continue,
             };
-            let definition = Rc::new(Definition { ast: function.clone(), entry: None, kernel: false });
-            let custom = self.custom.entry(target.clone()).or_default();
-            if replay { custom.replays.push(definition) } else { custom.gradients.push(definition) }
+            let definition =
+                Rc::new(Definition { ast: function.clone(), entry: None, kernel: false, scope: self.scope });
+            self.custom_written.push(CustomWritten { target: target.clone(), definition, replay });
         }
     }
 
-    /// Reports custom gradients of things that are no functions.
+    /// Finds the functions of the custom gradients; reports gradients of things that are no functions.
     pub fn check_gradient_targets(&mut self) {
-        let mut stray = Vec::new();
-        for (name, custom) in &self.custom {
-            if !matches!(self.globals.get(name), Some(crate::check::scope::Global::Functions(_))) {
-                let all = custom.gradients.iter().chain(&custom.replays);
-                stray.extend(all.map(|definition| (name.clone(), definition.clone())));
+        let mut written = std::mem::take(&mut self.custom_written);
+        written.sort_by_key(|custom| custom.definition.ast.span);
+        for CustomWritten { target: name, definition, replay } in written {
+            if let Some(function) = self.within(definition.scope, |c| c.user_function(&name)) {
+                let custom = self.custom.entry(function).or_default();
+                if replay {
+                    custom.replays.push(definition)
+                } else {
+                    custom.gradients.push(definition)
+                }
+                continue;
             }
-        }
-        stray.sort_by_key(|(_, definition)| definition.ast.span);
-        for (name, definition) in stray {
             let at = definition.ast.decorators.first().map_or(definition.ast.name.span, |d| d.expr.span);
             self.report(
                 Diagnostic::new(Code::E0621, format!("AD-CUSTOM: `{name}` is no `@wp.func` of this file"))
@@ -117,9 +134,7 @@ impl Checker<'_> {
             Some(known) => known.clone(),
             None => {
                 let entries = self.library.rules(name, self.sources);
-                let definition = |entry: &Rc<crate::library::Entry>| {
-                    Rc::new(Definition { ast: entry.function.clone(), entry: Some(entry.clone()), kernel: false })
-                };
+                let definition = |entry: &Rc<crate::library::Entry>| Rc::new(Definition::of_entry(entry));
                 let rules: Vec<Rc<Definition>> = entries.iter().map(definition).collect();
                 self.library_rules.insert(name.clone(), rules.clone());
                 rules
@@ -141,7 +156,8 @@ impl Checker<'_> {
 
     fn user_derivative(&mut self, of: &Underived) -> Derivative {
         let name = of.definition.ast.name.text.clone();
-        let Some(custom) = self.custom.get(&name) else { return Derivative::Body };
+        let function = FunctionName::User { scope: of.definition.scope, name: name.clone() };
+        let Some(custom) = self.custom.get(&function) else { return Derivative::Body };
         let (gradients, replays) = (custom.gradients.clone(), custom.replays.clone());
         let replay = match self.replay(&replays, of) {
             Ok(replay) => replay,
@@ -162,7 +178,7 @@ impl Checker<'_> {
             };
         }
         if let [rule] = gradients.as_slice()
-            && self.candidates(&FunctionName::User(name.clone())).len() == 1
+            && self.candidates(&function).len() == 1
         {
             let place = of.definition.ast.name.span;
             self.report(
@@ -255,7 +271,8 @@ impl Checker<'_> {
     /// The function that a rule is for one instance.
     fn rule(&mut self, rule: &Rc<Definition>, of: &Underived, bindings: Bindings) -> Res<FnId> {
         let errors = self.diagnostics.error_count();
-        let function = Body::check_rule(self, rule, of, bindings);
+        let scope = self.body_scope(rule);
+        let function = self.within(scope, |c| Body::check_rule(c, rule, of, bindings));
         self.accept(rule, errors, function)
     }
 
@@ -316,6 +333,7 @@ impl<'a> Body<'_, 'a> {
                     Binding::Local(id)
                 }
                 InstanceArg::Function(name) => Binding::Alias(Operand::Function(name.clone())),
+                InstanceArg::Unknown => Binding::Broken,
             };
             body.scope.insert(param.name.clone(), binding);
         }
@@ -514,11 +532,12 @@ impl Checker<'_> {
             _ => None,
         });
         let wanted = keyword.map(|arg| arg.value.clone());
-        let off = match wanted.map(|value| self.constant(&value, false)) {
-            Some(Ok(Operand::Const(constant))) => !constant.number.is_true(),
-            Some(_) => false,
-            None => self.backward_off,
-        };
+        let off =
+            match wanted.map(|value| self.within(definition.scope, |c| c.quietly(|c| c.constant(&value, false)).0)) {
+                Some(Ok(Operand::Const(constant))) => !constant.number.is_true(),
+                Some(_) => false,
+                None => self.backward_off,
+            };
         if off { Derivative::None("its kernel has `enable_backward=False`".into()) } else { Derivative::Body }
     }
 }

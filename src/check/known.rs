@@ -95,6 +95,13 @@ pub(crate) fn assigns(statements: &[ast::Stmt], name: &str) -> bool {
     names.contains(name)
 }
 
+/// The names that statements may assign.
+pub(crate) fn assigned(statements: &[ast::Stmt]) -> HashSet<&str> {
+    let mut names = HashSet::new();
+    assigned_names(statements, &mut names);
+    names
+}
+
 /// The names that statements may assign. A call may change any variable it is given, so its arguments count too.
 fn assigned_names<'a>(statements: &'a [ast::Stmt], names: &mut HashSet<&'a str>) {
     for statement in statements {

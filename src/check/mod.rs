@@ -1,6 +1,7 @@
 //! Meaning: names, types, overloads, constants. [`Parsed`] in, [`Checked`] out.
 //!
 //! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
+//! - [`nest`]: kernels inside host code, and what they capture there.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
 //! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
 //! - [`gradient`]: how functions are differentiated; [`grad_call`]: `wp.grad(f)`.
@@ -23,6 +24,7 @@ mod known;
 pub mod lints;
 mod local_array;
 mod loops;
+mod nest;
 mod operator;
 mod overload;
 mod pattern;
@@ -47,7 +49,7 @@ use crate::syntax::ast::{self, Parsed};
 use crate::types::{StructTable, Type};
 use body::Body;
 use pattern::{Bindings, Pattern};
-use scope::Global;
+use scope::{Global, Scope, ScopeId};
 pub use tree::Checked;
 use value::{FunctionName, Operand, Reported, Res};
 
@@ -77,7 +79,21 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         sources,
         diagnostics,
         library: Library::default(),
-        globals: HashMap::new(),
+        scopes: IdVec::new(),
+        scope: ScopeId(0),
+        conditional: false,
+        calls: Vec::new(),
+        makers: Vec::new(),
+        limit: None,
+        call_depth: 0,
+        definitions: Vec::new(),
+        entries: HashMap::new(),
+        unknown: Vec::new(),
+        failures: HashMap::new(),
+        unresolved: Vec::new(),
+        quiet: 0,
+        quiet_failures: HashSet::new(),
+        custom_written: Vec::new(),
         structs: IdVec::new(),
         functions: IdVec::new(),
         instances: HashMap::new(),
@@ -94,41 +110,29 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         facts: options.facts.then(facts::Facts::default),
     };
     checker.collect(parsed);
+    let mut written: Vec<Rc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
     checker.check_gradient_targets();
     let mut kernels = Vec::new();
-    for item in &parsed.items {
-        let ast::Item::Function(function) = item else { continue };
-        match checker.role(function) {
-            Some(scope::Role::Kernel) => {
-                if let Some(definition) = checker.definition(&function.name.text, function.span) {
-                    kernels.extend(checker.kernels(&definition));
-                }
-            }
-            Some(scope::Role::Function) => {
-                // Also those that no kernel calls: their errors are worth knowing.
-                if let Some(definition) = checker.definition(&function.name.text, function.span) {
-                    checker.check_uncalled(&definition);
-                }
-            }
-            _ => {}
+    for definition in checker.definitions.clone() {
+        if definition.kernel {
+            kernels.extend(checker.kernels(&definition));
+        } else {
+            // Also those that no kernel calls: their errors are worth knowing.
+            checker.check_uncalled(&definition);
         }
+        written.push(definition);
     }
-    let written: Vec<&ast::Function> = parsed
-        .items
-        .iter()
-        .filter_map(|item| match item {
-            ast::Item::Function(function) => Some(function),
-            _ => None,
-        })
-        .filter(|function| checker.role(function).is_some_and(|role| role != scope::Role::Native))
-        .collect();
+    // Variants of one function have one text.
+    written.sort_by_key(|definition| definition.ast.span);
+    written.dedup_by_key(|definition| definition.ast.span);
+    let written: Vec<&ast::Function> = written.iter().map(|definition| &definition.ast).collect();
     let modules = checker.module_names();
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
     lints::run(&checker.functions, &checker.structs, &written, &modules, checker.sources, checker.diagnostics);
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
     cascade::quiet(parsed, checker.sources, checker.diagnostics);
-    let mut facts = checker.facts.unwrap_or_default();
+    let mut facts = checker.facts.take().unwrap_or_default();
     if options.facts {
         facts.structs.clone_from(&checker.structs);
         for &id in &kernels {
@@ -138,7 +142,9 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
             }
         }
     }
-    Checked { structs: checker.structs, functions: checker.functions, kernels, facts }
+    let declared = checker.declared();
+    let Checker { structs, functions, unresolved, .. } = checker;
+    Checked { structs, functions, kernels, declared, unresolved, facts }
 }
 
 /// A function as written, of the user's file or of the library.
@@ -148,9 +154,15 @@ pub(crate) struct Definition {
     /// The library's entry, for built-ins.
     pub entry: Option<Rc<crate::library::Entry>>,
     pub kernel: bool,
+    /// Where it stands.
+    pub scope: ScopeId,
 }
 
 impl Definition {
+    fn of_entry(entry: &Rc<crate::library::Entry>) -> Definition {
+        Definition { ast: entry.function.clone(), entry: Some(entry.clone()), kernel: false, scope: ScopeId(0) }
+    }
+
     fn library(&self) -> bool {
         self.entry.is_some()
     }
@@ -161,6 +173,8 @@ impl Definition {
 pub(crate) struct Signature {
     pub params: Vec<ParamInfo>,
     pub returns: Option<Pattern>,
+    /// What stands in the annotations without a known value; such parameters are [`Pattern::Unknown`].
+    pub unknown: Vec<nest::Unknown>,
 }
 
 #[derive(Debug)]
@@ -182,6 +196,8 @@ struct InstanceKey {
 pub(crate) enum InstanceArg {
     Type(Type),
     Function(FunctionName),
+    /// Of a type that is not known: the body is checked without it, and nothing comes out.
+    Unknown,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -201,7 +217,35 @@ pub(crate) struct Checker<'a> {
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
     pub library: Library,
-    pub globals: HashMap<String, Global>,
+    /// What names mean. The first scope is the module.
+    scopes: IdVec<ScopeId, Scope>,
+    /// Where names are looked up.
+    scope: ScopeId,
+    /// Entering a block of host code that may not run.
+    conditional: bool,
+    /// Calls of host functions, and where they stand.
+    calls: Vec<(ScopeId, ast::Expr)>,
+    /// The host functions that make kernels, with the scopes made so far by their arguments.
+    makers: Vec<(Rc<nest::Maker>, Vec<(String, ScopeId)>)>,
+    /// A host function with more variants than are looked at.
+    limit: Option<Span>,
+    /// The calls of host functions around the value that is computed.
+    call_depth: u32,
+    /// The kernels and functions of the file, in its order.
+    definitions: Vec<Rc<Definition>>,
+    /// The names of the kernels' entries.
+    entries: HashMap<*const Definition, String>,
+    /// Names without known values that the current kernel needs.
+    unknown: Vec<nest::Unknown>,
+    /// Why instances failed without an error.
+    failures: HashMap<InstanceKey, Vec<nest::Unknown>>,
+    /// The kernels that need unknown names.
+    unresolved: Vec<tree::Unresolved>,
+    /// How many quiet evaluations are around the current one.
+    quiet: u32,
+    /// Module constants that failed in quiet evaluations.
+    quiet_failures: HashSet<String>,
+    custom_written: Vec<gradient::CustomWritten>,
     pub structs: StructTable,
     pub functions: IdVec<tree::FnId, tree::Function>,
     instances: HashMap<InstanceKey, Instance>,
@@ -210,8 +254,8 @@ pub(crate) struct Checker<'a> {
     signatures: HashMap<*const Definition, Option<Rc<Signature>>>,
     /// Definitions made from library entries.
     builtins: HashMap<String, Vec<Rc<Definition>>>,
-    /// Custom gradients by the name of their function.
-    custom: HashMap<String, gradient::Custom>,
+    /// Custom gradients by their function.
+    custom: HashMap<FunctionName, gradient::Custom>,
     /// The library's gradient rules by the name of their entry.
     library_rules: HashMap<String, Vec<Rc<Definition>>>,
     underived: Vec<gradient::Underived>,
@@ -248,23 +292,16 @@ impl Checker<'_> {
         for param in &signature.params {
             match param.pattern {
                 Pattern::Exact(ty) => args.push(InstanceArg::Type(ty)),
+                Pattern::Unknown => args.push(InstanceArg::Unknown),
                 _ => {
-                    return Err(self.report(
-                        Diagnostic::new(
-                            Code::E0315,
-                            format!(
-                                "kernel `{}` is generic: `{}` has no concrete type",
-                                definition.ast.name.text, param.name
-                            ),
-                        )
-                        .label(param.span, format!("this is `{}`", param.pattern.display(&self.structs)))
-                        .help(format!(
-                            "say in the file which types are wanted: `wp.overload({}, [...])` with a type for each parameter",
-                            definition.ast.name.text
-                        )),
-                    ));
+                    let why = nest::Why::Generic(param.pattern.display(&self.structs));
+                    self.need_unknown(&nest::Unknown { name: param.name.clone(), place: param.span, why });
+                    args.push(InstanceArg::Unknown);
                 }
             }
+        }
+        for unknown in &signature.unknown {
+            self.need_unknown(unknown);
         }
         self.instance(definition, args, Bindings::default(), definition.ast.name.span)
     }
@@ -293,7 +330,12 @@ impl Checker<'_> {
         let key = InstanceKey { definition: Rc::as_ptr(definition), args };
         match self.instances.get(&key) {
             Some(Instance::Done(id)) => return Ok(*id),
-            Some(Instance::Failed) => return Err(Reported),
+            Some(Instance::Failed) => {
+                for unknown in self.failures.get(&key).cloned().unwrap_or_default() {
+                    self.need_unknown(&unknown);
+                }
+                return Err(Reported);
+            }
             Some(Instance::Open) => {
                 let name = &definition.ast.name;
                 return Err(self.report(
@@ -307,13 +349,31 @@ impl Checker<'_> {
         }
         self.instances.insert(key.clone(), Instance::Open);
         let errors = self.diagnostics.error_count();
-        let function = Body::check(self, definition, &key.args, bindings);
+        let outer = std::mem::take(&mut self.unknown);
+        let scope = self.body_scope(definition);
+        let function = self.within(scope, |c| Body::check(c, definition, &key.args, bindings));
+        let unknown = std::mem::replace(&mut self.unknown, outer);
+        for unknown in &unknown {
+            self.need_unknown(unknown);
+        }
         let result = self.accept(definition, errors, function);
         if let (Ok(id), false) = (result, definition.kernel) {
             let (definition, args) = (definition.clone(), key.args.clone());
             self.underived.push(gradient::Underived { id, definition, args });
         }
-        self.instances.insert(key, result.map_or(Instance::Failed, Instance::Done));
+        match result {
+            Ok(id) => {
+                self.instances.insert(key, Instance::Done(id));
+            }
+            // What it found is not shown: it must be found again.
+            Err(Reported) if self.quiet > 0 => {
+                self.instances.remove(&key);
+            }
+            Err(Reported) => {
+                self.failures.insert(key.clone(), unknown);
+                self.instances.insert(key, Instance::Failed);
+            }
+        }
         result
     }
 
@@ -327,16 +387,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the parser found an error in this place.
-    fn is_repaired(&self, whole: Span) -> bool {
-        self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end)
-    }
-
-    /// Keeps a name of the output for a kernel or struct.
-    fn reserve_name(&mut self, name: &str) {
-        self.names.insert(name.to_string());
-    }
-
+    cascade::quiet(parsed, checker.sources, checker.diagnostics);
+    let mut facts = checker.facts.take().unwrap_or_default();
     /// A name for an instance that is a C identifier and free: `dot`, `dot_2`. Kernels keep their source names.
     pub fn unique_name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_string();
@@ -353,14 +405,17 @@ impl Checker<'_> {
         if let Some(known) = self.signatures.get(&Rc::as_ptr(definition)) {
             return known.clone().ok_or(Reported);
         }
-        let result = self.resolve_signature(definition);
-        self.signatures.insert(Rc::as_ptr(definition), result.as_ref().ok().cloned());
+        let result = self.within(definition.scope, |c| c.resolve_signature(definition));
+        if result.is_ok() || self.quiet == 0 {
+            self.signatures.insert(Rc::as_ptr(definition), result.as_ref().ok().cloned());
+        }
         result
     }
 
     fn resolve_signature(&mut self, definition: &Definition) -> Res<Rc<Signature>> {
         let mut params = Vec::new();
         let mut failed = false;
+        let outer = std::mem::take(&mut self.unknown);
         for param in &definition.ast.params {
             if param.star != ast::Star::None {
                 self.report(
@@ -382,16 +437,21 @@ impl Checker<'_> {
                 failed = true;
                 continue;
             };
-            match self.annotation(annotation, definition.library()) {
-                Ok(pattern) => params.push(ParamInfo {
-                    name: param.name.text.clone(),
-                    pattern,
-                    default: param.default.clone(),
-                    span: param.span,
-                }),
-                Err(Reported) => failed = true,
-            }
+            let errors = self.diagnostics.error_count();
+            let pattern = match self.annotation(annotation, definition.library()) {
+                Ok(pattern) => pattern,
+                Err(Reported) if self.diagnostics.error_count() == errors => Pattern::Unknown,
+                Err(Reported) => {
+                    failed = true;
+                    continue;
+                }
+            };
+            let (name, default) = (param.name.text.clone(), param.default.clone());
+            params.push(ParamInfo { name, pattern, default, span: param.span });
         }
+        let unknown = std::mem::replace(&mut self.unknown, outer);
+        // Without an error and without a reason, the error is one that was reported before.
+        failed |= unknown.is_empty() && params.iter().any(|param| param.pattern == Pattern::Unknown);
         let returns = match &definition.ast.returns {
             // `tuple[A, B]` is for readers: several results have no one type.
             Some(ast::Expr { kind: ast::ExprKind::Subscript { base, .. }, .. }) if matches!(&base.kind, ast::ExprKind::Name(name) if name == "tuple") => {
@@ -400,13 +460,13 @@ impl Checker<'_> {
             Some(annotation) if definition.library() => self.annotation(annotation, true).ok(),
             _ => None,
         };
-        if failed { Err(Reported) } else { Ok(Rc::new(Signature { params, returns })) }
+        if failed { Err(Reported) } else { Ok(Rc::new(Signature { params, returns, unknown })) }
     }
 
     /// All definitions that a function name stands for.
     pub fn candidates(&mut self, name: &FunctionName) -> Vec<Rc<Definition>> {
         match name {
-            FunctionName::User(name) => match self.globals.get(name) {
+            FunctionName::User { scope, name } => match self.scopes[*scope].names.get(name) {
                 Some(Global::Functions(definitions)) => definitions.clone(),
                 _ => Vec::new(),
             },

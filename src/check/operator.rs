@@ -103,17 +103,17 @@ impl Body<'_, '_> {
 
     /// Whether the file has functions named like the operator.
     pub fn has_user_operator(&self, op: BinaryOp) -> bool {
-        !self.is_library()
-            && matches!(self.c.globals.get(function_name(op)), Some(crate::check::scope::Global::Functions(_)))
+        !self.is_library() && self.c.user_function(function_name(op)).is_some()
     }
 
     /// A `@wp.func` named like the operator, if the file has one that takes these operands.
     fn user_operator(&mut self, name: &str, operands: &[&Expr], span: Span) -> Option<Res<Operand>> {
-        if self.is_library() || !matches!(self.c.globals.get(name), Some(crate::check::scope::Global::Functions(_))) {
+        if self.is_library() {
             return None;
         }
+        let function = self.c.user_function(name)?;
         let args: Vec<(Expr, Span)> = operands.iter().map(|e| ((*e).clone(), e.span)).collect();
-        self.call_if_matches(&FunctionName::User(name.to_string()), &args, span)
+        self.call_if_matches(&function, &args, span)
     }
 
     fn operand_mismatch(

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use crate::check::pattern::{Bindings, Pattern};
-use crate::check::tree::FnId;
+use crate::check::scope::{Global, ScopeId};
+use crate::check::tree::{FnId, Unresolved};
 use crate::check::value::{Operand, Reported, Res};
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Code, Diagnostic};
@@ -14,6 +15,8 @@ use crate::types::Type;
 #[derive(Clone, Debug)]
 pub(crate) struct Overload {
     kernel: String,
+    /// Where the call stands.
+    scope: ScopeId,
     /// A list with a type per parameter, or a dict from parameter names to types.
     types: ast::Expr,
 }
@@ -29,7 +32,7 @@ impl Checker<'_> {
         };
         match (word, args.as_slice()) {
             ("overload", [ast::Arg { value: ast::Expr { kind: ExprKind::Name(kernel), .. }, .. }, types]) => {
-                self.overloads.push(Overload { kernel: kernel.clone(), types: types.value.clone() });
+                self.overloads.push(Overload { kernel: kernel.clone(), scope: self.scope, types: types.value.clone() });
             }
             ("set_module_options", [ast::Arg { value: ast::Expr { kind: ExprKind::Dict(pairs), .. }, .. }, ..]) => {
                 for (key, value) in pairs {
@@ -47,25 +50,50 @@ impl Checker<'_> {
     /// The kernels that a definition is: one, or for a generic one those that `wp.overload` asks for. What has errors is
     /// reported and left out.
     pub fn kernels(&mut self, definition: &Rc<Definition>) -> Vec<FnId> {
-        let name = &definition.ast.name.text;
-        let wanted: Vec<Overload> =
-            self.overloads.iter().filter(|overload| overload.kernel == *name).cloned().collect();
-        let generic = match self.signature(definition) {
-            Ok(signature) => !signature.params.iter().all(|param| param.pattern.is_exact()),
-            Err(Reported) => return Vec::new(),
-        };
-        if !generic || wanted.is_empty() {
-            return self.kernel(definition).into_iter().collect();
+        let signature = self.signature(definition);
+        self.unknown.clear();
+        let Ok(signature) = signature else { return Vec::new() };
+        let generic = !signature.params.iter().all(|param| param.pattern.is_exact());
+        let wanted = if generic { self.overloads_of(definition) } else { Vec::new() };
+        if wanted.is_empty() {
+            return self.resolved(definition, |c| c.kernel(definition)).into_iter().collect();
         }
         let mut found: Vec<FnId> = Vec::new();
         for overload in &wanted {
-            if let Ok(id) = self.kernel_for(definition, overload)
+            if let Some(id) = self.resolved(definition, |c| c.kernel_for(definition, overload))
                 && !found.contains(&id)
             {
                 found.push(id);
             }
         }
         found
+    }
+
+    /// What `check` makes of a kernel. One that needs unknown names is reported as unresolved.
+    fn resolved(&mut self, definition: &Rc<Definition>, check: impl FnOnce(&mut Self) -> Res<FnId>) -> Option<FnId> {
+        self.unknown.clear();
+        let result = check(self);
+        let unknown = std::mem::take(&mut self.unknown);
+        if result.is_err() && !unknown.is_empty() {
+            self.report_unresolved(definition, &unknown);
+            let unresolved = Unresolved { name: self.entry_name(definition), span: definition.ast.name.span };
+            if !self.unresolved.contains(&unresolved) {
+                self.unresolved.push(unresolved);
+            }
+        }
+        result.ok()
+    }
+
+    fn overloads_of(&mut self, definition: &Rc<Definition>) -> Vec<Overload> {
+        let all = self.overloads.clone();
+        let of = |overload: &Overload| {
+            self.within(overload.scope, |c| match c.lookup(&overload.kernel) {
+                Some((_, Global::Kernel(kernel))) => Rc::ptr_eq(kernel, definition),
+                _ => false,
+            })
+        };
+        let mut of = of;
+        all.into_iter().filter(|overload| of(overload)).collect()
     }
 
     fn kernel_for(&mut self, definition: &Rc<Definition>, overload: &Overload) -> Res<FnId> {
@@ -89,7 +117,7 @@ impl Checker<'_> {
                 None => *at == n,
             });
             let ty = match (given, &param.pattern) {
-                (Some((_, (_, expr))), _) => self.overload_type(expr)?,
+                (Some((_, (_, expr))), _) => self.within(overload.scope, |c| c.overload_type(expr))?,
                 (None, Pattern::Exact(ty)) => *ty,
                 (None, _) => {
                     return self.error(
@@ -130,7 +158,7 @@ impl Checker<'_> {
     /// `scale_float32`: a name for one overload of a generic kernel, from the types of its generic parameters.
     pub fn overload_name(&mut self, definition: &Rc<Definition>, args: &[InstanceArg]) -> Option<String> {
         let signature = self.signature(definition).ok()?;
-        let mut name = definition.ast.name.text.clone();
+        let mut name = self.entry_name(definition);
         let mut seen: Vec<Type> = Vec::new();
         for (param, arg) in signature.params.iter().zip(args) {
             let InstanceArg::Type(ty) = arg else { continue };

@@ -25,6 +25,8 @@ pub enum Pattern {
     Ref(Box<Pattern>),
     /// A function, bound at compile time.
     Function,
+    /// Not known: its annotation needs a value that only Python knows. Nothing fits.
+    Unknown,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -124,7 +126,7 @@ impl Pattern {
         };
         Some(match self {
             Pattern::Exact(ty) => *ty,
-            Pattern::Any | Pattern::Function => return None,
+            Pattern::Any | Pattern::Function | Pattern::Unknown => return None,
             Pattern::Class(class) => bindings.ty(class.name())?,
             Pattern::Var(name) => bindings.ty(name)?,
             Pattern::Vec(n, p) => Type::Vec(length(n)?, part(p)?),
@@ -175,6 +177,7 @@ impl Pattern {
             }
             Pattern::Ref(inner) => format!("ref[{}]", inner.display(structs)),
             Pattern::Function => "Function".into(),
+            Pattern::Unknown => "?".into(),
         }
     }
 }

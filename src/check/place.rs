@@ -1,6 +1,7 @@
 //! Parts of values, array elements, and what can be assigned.
 
 use crate::check::body::Body;
+use crate::check::scope::EnumClass;
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
 use crate::check::value::{Constant, Number, Operand, Res, TypeWord};
 use crate::diag::{Code, Diagnostic};
@@ -284,14 +285,13 @@ impl Body<'_, '_> {
         }
     }
 
-    fn enum_member(&mut self, class: &str, name: &ast::Name, span: Span) -> Res<Operand> {
-        let value = match self.c.globals.get(class) {
-            Some(crate::check::scope::Global::Enum(members)) => members.get(&name.text).cloned(),
-            _ => None,
-        };
-        match value {
-            Some(expr) => self.c.constant(&expr, false),
-            None => self.error(Code::E0202, span, format!("`{class}` has no member `{}`", name.text), "not a member"),
+    fn enum_member(&mut self, class: &EnumClass, name: &ast::Name, span: Span) -> Res<Operand> {
+        match class.members.get(&name.text) {
+            Some(expr) => self.c.within(class.scope, |c| c.constant(expr, false)),
+            None => {
+                let message = format!("`{}` has no member `{}`", class.name, name.text);
+                self.error(Code::E0202, span, message, "not a member")
+            }
         }
     }
 

@@ -1,9 +1,10 @@
-//! What the module-level names of a file mean.
+//! What the names of a file mean, at module level and in host code around kernels.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::check::habits::{self, Habit};
+use crate::check::nest::{MAX_SCOPES, Maker, Unknown, Why};
 use crate::check::suggest::nearest;
 use crate::check::value::{
     Constant, Family, FunctionName, Number, Operand, Reported, Res, ScalarClass, TypeWord, type_of_name,
@@ -15,7 +16,36 @@ use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind, Item, Parsed};
 use crate::types::{Field, StructDef, StructId};
 
-/// A module-level name.
+crate::define_id!(
+    /// A Python scope: the module (always the first), a class, or the variables of a host function or loop for one set
+    /// of values.
+    ScopeId, "scope"
+);
+
+/// The names of one scope.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub parent: Option<ScopeId>,
+    /// The host function or class.
+    pub name: Option<String>,
+    /// Of a class: functions inside do not see its names.
+    is_class: bool,
+    pub names: HashMap<String, Global>,
+    /// For which values it was made, as the end of a name: `_float32`.
+    pub tag: String,
+    /// What the host function returns: nothing, one expression, or one of several (None).
+    pub returned: Option<Option<ast::Expr>>,
+}
+
+/// An enumeration.
+#[derive(Debug)]
+pub struct EnumClass {
+    pub name: String,
+    pub members: HashMap<String, ast::Expr>,
+    pub(crate) scope: ScopeId,
+}
+
+/// A name outside kernels.
 #[derive(Clone, Debug)]
 pub(crate) enum Global {
     /// `import warp as wp`, `import numpy as np`.
@@ -36,9 +66,13 @@ pub(crate) enum Global {
     /// Under evaluation: using it is a circle.
     Evaluating,
     Value(Operand),
-    Enum(HashMap<String, ast::Expr>),
+    Enum(Rc<EnumClass>),
     /// A plain Python function or class.
     Host(Span),
+    /// A plain Python function that makes kernels.
+    Maker(Rc<Maker>),
+    /// Bound to what kc cannot know.
+    Unknown(Unknown),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,28 +86,157 @@ pub(crate) enum Role {
     Native,
 }
 
+const MODULE: ScopeId = ScopeId(0);
+
+impl Scope {
+    fn new(parent: Option<ScopeId>, name: Option<&str>, is_class: bool) -> Scope {
+        let name = name.map(str::to_string);
+        Scope { parent, name, is_class, names: HashMap::new(), tag: String::new(), returned: None }
+    }
+}
+
 impl Checker<'_> {
-    /// Enters every module-level name of the file.
+    /// Enters every name of the file.
     pub fn collect(&mut self, parsed: &Parsed) {
+        let module = self.scopes.push(Scope::new(None, None, false));
+        self.within(module, |c| c.collect_scope(&parsed.items));
+        self.expand_makers();
+        if let Some(place) = self.limit {
+            let message =
+                format!("this file makes more than {MAX_SCOPES} variants of its kernels; the rest is not looked at");
+            self.report(Diagnostic::new(Code::W0504, message).label(place, "of this function, for one"));
+        }
+        self.definitions.sort_by_key(|definition| definition.ast.span.start);
+        self.name_kernels();
+    }
+
+    /// A scope without names.
+    pub fn new_scope(&mut self, parent: ScopeId, name: Option<&str>, is_class: bool) -> ScopeId {
+        self.scopes.push(Scope::new(Some(parent), name, is_class))
+    }
+
+    /// Enters what stands in the current scope.
+    pub fn collect_scope(&mut self, items: &[Item]) {
         // Imports first: decorators are known by the names that modules have here.
-        for item in &parsed.items {
-            if let Item::Import(import) = item {
-                self.collect_import(import);
+        self.collect_imports(items);
+        self.collect_items(items);
+    }
+
+    fn collect_imports(&mut self, items: &[Item]) {
+        for item in items {
+            match item {
+                Item::Import(import) => self.collect_import(import),
+                Item::Region(ast::Region { kind: ast::RegionKind::Block { .. }, items, .. }) => {
+                    self.collect_imports(items);
+                }
+                _ => {}
             }
         }
-        for item in &parsed.items {
+    }
+
+    pub fn collect_items(&mut self, items: &[Item]) {
+        for item in items {
             match item {
                 Item::Import(_) => {}
-                Item::Call(call) => self.collect_call(call),
+                Item::Call(call) => {
+                    self.collect_call(call);
+                    self.calls.push((self.scope, call.clone()));
+                }
                 Item::Constant(constant) => {
                     // `k_float = wp.overload(k, [...])`
                     self.collect_call(&constant.value);
-                    self.globals.insert(constant.name.text.clone(), Global::Constant(constant.value.clone()));
+                    self.bind(&constant.name.text, Global::Constant(constant.value.clone()));
                 }
                 Item::Class(class) => self.collect_class(class),
                 Item::Function(function) => self.collect_function(function),
+                Item::Region(region) => self.collect_region(region),
+                Item::Return(value) => {
+                    let returned = &mut self.scopes[self.scope].returned;
+                    *returned = Some(if returned.is_none() { Some(value.clone()) } else { None });
+                }
             }
         }
+    }
+
+    /// The names of the current scope.
+    pub fn names(&self) -> &HashMap<String, Global> {
+        &self.scopes[self.scope].names
+    }
+
+    /// Binds a name in the current scope. At module level the last binding holds. In host functions and blocks, where
+    /// the order of events is not known, a name with several values has none that is known.
+    pub fn bind(&mut self, name: &str, global: Global) {
+        use Global::{Constant, Host, Member, Module, Value};
+        let certain = self.scope == MODULE && !self.conditional;
+        let global = match (self.names().get(name), global) {
+            // `except ImportError: np = None`
+            (Some(old @ (Module(_) | Member { .. })), Constant(_)) if self.conditional => old.clone(),
+            (Some(Constant(old)), Constant(new)) if self.sources.text(old.span) == self.sources.text(new.span) => {
+                Constant(new)
+            }
+            (Some(Constant(_) | Value(_) | Global::Unknown(_)), Constant(value)) if !certain => {
+                Global::Unknown(Unknown { name: name.to_string(), place: value.span, why: Why::Rebound })
+            }
+            (Some(Global::Functions(_) | Global::Struct(_)), Host(place)) if self.conditional => {
+                Global::Unknown(Unknown { name: name.to_string(), place, why: Why::Rebound })
+            }
+            (_, new) => new,
+        };
+        self.scopes[self.scope].names.insert(name.to_string(), global);
+    }
+
+    /// What a name means in the current scope, and which scope binds it.
+    pub fn lookup(&self, name: &str) -> Option<(ScopeId, &Global)> {
+        let mut at = Some(self.scope);
+        while let Some(id) = at {
+            let scope = &self.scopes[id];
+            if let Some(global) = scope.names.get(name)
+                && (!scope.is_class || id == self.scope)
+            {
+                return Some((id, global));
+            }
+            at = scope.parent;
+        }
+        None
+    }
+
+    /// The `@wp.func` functions of a name.
+    pub fn user_function(&self, name: &str) -> Option<FunctionName> {
+        match self.lookup(name)? {
+            (scope, Global::Functions(_)) => Some(FunctionName::User { scope, name: name.to_string() }),
+            _ => None,
+        }
+    }
+
+    /// Where the names in the body of a definition are looked up.
+    pub fn body_scope(&self, definition: &Definition) -> ScopeId {
+        let mut scope = definition.scope;
+        while let Scope { is_class: true, parent: Some(parent), .. } = &self.scopes[scope] {
+            scope = *parent;
+        }
+        scope
+    }
+
+    /// The names that can be used in the current scope.
+    pub fn visible_names(&self) -> Vec<&String> {
+        let mut found = Vec::new();
+        let mut at = Some(self.scope);
+        while let Some(id) = at {
+            found.extend(self.scopes[id].names.keys());
+            at = self.scopes[id].parent;
+        }
+        found
+    }
+
+    /// The names of all functions and kernels of the file.
+    pub fn declared(&self) -> Vec<String> {
+        self.definitions.iter().map(|definition| self.entry_name(definition)).collect()
+    }
+
+    /// What a kernel is called in the output; the source name of a function.
+    pub fn entry_name(&self, definition: &Definition) -> String {
+        let entry = self.entries.get(&std::ptr::from_ref(definition));
+        entry.unwrap_or(&definition.ast.name.text).clone()
     }
 
     fn collect_import(&mut self, import: &ast::Import) {
@@ -85,39 +248,48 @@ impl Checker<'_> {
                     (first.clone(), first)
                 }
             };
-            self.globals.insert(name, Global::Module(path));
+            self.bind(&name, Global::Module(path));
             return;
         }
         for imported in &import.names {
             if imported.name == "*" {
                 self.star_import |= is_warp(&import.module);
+                // Another file's names come with it, most often those of its own imports.
+                for (name, module) in [("wp", "warp"), ("np", "numpy")] {
+                    if !is_warp(&import.module) && self.lookup(name).is_none() {
+                        self.bind(name, Global::Module(module.into()));
+                    }
+                }
                 continue;
             }
             let name = imported.alias.clone().unwrap_or_else(|| imported.name.clone());
             let global = Global::Member { module: import.module.clone(), name: imported.name.clone() };
-            self.globals.insert(name, global);
+            self.bind(&name, global);
         }
     }
 
     fn collect_function(&mut self, function: &ast::Function) {
         let name = function.name.text.clone();
-        let definition = |kernel| Rc::new(Definition { ast: function.clone(), entry: None, kernel });
-        match self.role(function) {
+        let role = self.role(function);
+        let kernel = role == Some(Role::Kernel);
+        let definition = || Rc::new(Definition { ast: function.clone(), entry: None, kernel, scope: self.scope });
+        match role {
             Some(Role::Kernel) => {
-                self.reserve_name(&name);
-                self.globals.insert(name, Global::Kernel(definition(true)));
+                let definition = definition();
+                self.definitions.push(definition.clone());
+                self.bind(&name, Global::Kernel(definition));
             }
-            Some(Role::Function) => match self.globals.get_mut(&name) {
-                Some(Global::Functions(overloads)) => overloads.push(definition(false)),
-                _ => {
-                    self.globals.insert(name, Global::Functions(vec![definition(false)]));
+            Some(Role::Function) => {
+                let definition = definition();
+                self.definitions.push(definition.clone());
+                match self.scopes[self.scope].names.get_mut(&name) {
+                    Some(Global::Functions(overloads)) => overloads.push(definition),
+                    _ => self.bind(&name, Global::Functions(vec![definition])),
                 }
-            },
+            }
             Some(Role::Gradient) => self.collect_gradient(function),
             Some(Role::Struct) => {}
-            Some(Role::Native) | None => {
-                self.globals.insert(name, Global::Host(function.name.span));
-            }
+            Some(Role::Native) | None => self.bind(&name, Global::Host(function.name.span)),
         }
     }
 
@@ -131,12 +303,13 @@ impl Checker<'_> {
                 }
                 Err(Reported) => Global::Broken,
             };
-            self.globals.insert(name, global);
+            self.bind(&name, global);
         } else if !class.bases.is_empty() {
             let members = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?))).collect();
-            self.globals.insert(name, Global::Enum(members));
+            let class = EnumClass { name: name.clone(), members, scope: self.scope };
+            self.bind(&name, Global::Enum(Rc::new(class)));
         } else {
-            self.globals.insert(name, Global::Host(class.name.span));
+            self.bind(&name, Global::Host(class.name.span));
         }
     }
 
@@ -153,15 +326,6 @@ impl Checker<'_> {
         if failed { Err(Reported) } else { Ok(fields) }
     }
 
-    /// The definition that stands at a place in the file.
-    pub fn definition(&self, name: &str, span: Span) -> Option<Rc<Definition>> {
-        match self.globals.get(name)? {
-            Global::Kernel(definition) if definition.ast.span == span => Some(definition.clone()),
-            Global::Functions(all) => all.iter().find(|d| d.ast.span == span).cloned(),
-            _ => None,
-        }
-    }
-
     pub fn role(&self, function: &ast::Function) -> Option<Role> {
         function.decorators.iter().find_map(|d| self.decorator_role(d))
     }
@@ -174,14 +338,14 @@ impl Checker<'_> {
         };
         let word = match &path.kind {
             ExprKind::Attribute { base, name } => match &base.kind {
-                ExprKind::Name(module) => match self.globals.get(module) {
-                    Some(Global::Module(path)) if is_warp(path) => name.text.as_str(),
+                ExprKind::Name(module) => match self.lookup(module) {
+                    Some((_, Global::Module(path))) if is_warp(path) => name.text.as_str(),
                     _ => return None,
                 },
                 _ => return None,
             },
-            ExprKind::Name(name) => match self.globals.get(name) {
-                Some(Global::Member { module, name }) if is_warp(module) => name.as_str(),
+            ExprKind::Name(name) => match self.lookup(name) {
+                Some((_, Global::Member { module, name })) if is_warp(module) => name.as_str(),
                 _ => return None,
             },
             _ => return None,
@@ -196,13 +360,14 @@ impl Checker<'_> {
         })
     }
 
-    /// What a module-level name means; None when there is no such name.
+    /// What a name outside the function means; None when there is no such name.
     pub fn global(&mut self, name: &str, span: Span) -> Option<Res<Operand>> {
-        let global = self.globals.get(name)?.clone();
+        let (scope, global) = self.lookup(name)?;
+        let global = global.clone();
         Some(match global {
             Global::Module(path) => Ok(Operand::Module(path)),
             Global::Member { module, name } => self.member(&module, &name, span),
-            Global::Functions(_) => Ok(Operand::Function(FunctionName::User(name.to_string()))),
+            Global::Functions(_) => Ok(Operand::Function(FunctionName::User { scope, name: name.to_string() })),
             Global::Kernel(definition) => {
                 let place = definition.ast.name.span;
                 Err(self.report(
@@ -215,10 +380,12 @@ impl Checker<'_> {
             Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(crate::types::Type::Struct(id)))),
             Global::Broken => Err(Reported),
             Global::Value(operand) => Ok(operand),
-            Global::Enum(_) => Ok(Operand::Enum(name.to_string())),
+            Global::Enum(class) => Ok(Operand::Enum(class)),
+            Global::Unknown(unknown) => Err(self.need_unknown(&unknown)),
             Global::Evaluating => {
                 self.error(Code::E0501, span, format!("constant `{name}` depends on itself"), "used here")
             }
+<<<<<<< HEAD
             Global::Constant(value) => {
                 self.globals.insert(name.to_string(), Global::Evaluating);
                 let known = self.diagnostics.len();
@@ -241,7 +408,60 @@ impl Checker<'_> {
                         .help("decorate it with `@wp.func` to call it from kernels"),
                 ))
             }
+=======
+            Global::Constant(value) => self.global_constant(scope, name, value, span),
+            Global::Host(place) => Err(self.host_function(name, span, place)),
+            Global::Maker(maker) => Err(self.host_function(name, span, maker.name.span)),
+>>>>>>> main
         })
+    }
+
+    fn host_function(&mut self, name: &str, span: Span, place: Span) -> Reported {
+        self.report(
+            Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel function"))
+                .label(span, "used inside a kernel")
+                .label(place, "this is plain Python")
+                .help("decorate it with `@wp.func` to call it from kernels"),
+        )
+    }
+
+    /// The value of a constant, computed on its first use.
+    fn global_constant(&mut self, scope: ScopeId, name: &str, value: ast::Expr, used: Span) -> Res<Operand> {
+        if self.quiet > 0 && scope == MODULE && self.quiet_failures.contains(name) {
+            return Err(Reported);
+        }
+        self.scopes[scope].names.insert(name.to_string(), Global::Evaluating);
+        let needed = std::mem::take(&mut self.unknown);
+        let (result, after) = if scope == MODULE {
+            let known = self.diagnostics.len();
+            let result = self.within(scope, |c| c.constant(&value, false));
+            self.diagnostics.blame(known, used, "needed here");
+            let failed = match self.unknown.first() {
+                Some(unknown) => Global::Unknown(unknown.clone()),
+                None if self.quiet > 0 => {
+                    if result.is_err() {
+                        self.quiet_failures.insert(name.to_string());
+                    }
+                    Global::Constant(value)
+                }
+                None => Global::Broken,
+            };
+            (result, failed)
+        } else {
+            // Host code computes what it likes: a value that is none of ours is no mistake.
+            let (result, quiet) = self.quietly(|c| c.within(scope, |c| c.constant(&value, false)));
+            (result, Global::Unknown(quiet.cause(name, value.span)))
+        };
+        self.unknown = needed;
+        let after = match &result {
+            Ok(operand) => Global::Value(operand.clone()),
+            Err(Reported) => after,
+        };
+        if let Global::Unknown(unknown) = &after {
+            self.need_unknown(unknown);
+        }
+        self.scopes[scope].names.insert(name.to_string(), after);
+        result
     }
 
     /// `module.name`
@@ -315,7 +535,7 @@ impl Checker<'_> {
 
     /// The names this file has for modules.
     pub fn module_names(&self) -> Vec<String> {
-        let modules = self.globals.iter().filter(|(_, global)| matches!(global, Global::Module(_)));
+        let modules = self.scopes[MODULE].names.iter().filter(|(_, global)| matches!(global, Global::Module(_)));
         modules.map(|(name, _)| name.clone()).collect()
     }
 
@@ -324,8 +544,8 @@ impl Checker<'_> {
         if self.star_import {
             return name.to_string();
         }
-        let mut aliases: Vec<&String> = self
-            .globals
+        let mut aliases: Vec<&String> = self.scopes[MODULE]
+            .names
             .iter()
             .filter(|(_, global)| matches!(global, Global::Module(path) if path == "warp"))
             .map(|(alias, _)| alias)

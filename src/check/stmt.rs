@@ -1,6 +1,7 @@
 //! Statements.
 
 use crate::check::body::{Binding, Body};
+use crate::check::known::assigned;
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::value::cast_name;
 use crate::check::value::{FunctionName, Operand, Reported, Res};
@@ -19,6 +20,21 @@ impl Body<'_, '_> {
             }
         }
         out
+    }
+
+    /// Looks at the branches of a condition that is not known: perhaps only one of them is ever compiled, so what they
+    /// assign and return says nothing about the code behind them.
+    fn either(&mut self, then: &[ast::Stmt], otherwise: &[ast::Stmt]) {
+        let (scope, results) = (self.scope.clone(), self.results.clone());
+        let names: Vec<String> = assigned(then).union(&assigned(otherwise)).map(|name| (*name).to_string()).collect();
+        for branch in [then, otherwise] {
+            self.block(branch);
+            self.scope.clone_from(&scope);
+            self.results.clone_from(&results);
+        }
+        for name in names {
+            self.scope.insert(name, Binding::Broken);
+        }
     }
 
     fn statement(&mut self, statement: &ast::Stmt, out: &mut Vec<Stmt>) -> Res<()> {
@@ -83,8 +99,7 @@ impl Body<'_, '_> {
                         push(StmtKind::If { condition: condition?, then, otherwise });
                     }
                     Err(Reported) => {
-                        self.block(then);
-                        self.block(otherwise);
+                        self.either(then, otherwise);
                         return Err(Reported);
                     }
                 }

@@ -24,8 +24,21 @@ pub struct Checked {
     pub functions: IdVec<FnId, Function>,
     /// The launchable entries of `functions`, in source order.
     pub kernels: Vec<FnId>,
+    /// The names of all kernels and functions of the file, good or not.
+    pub declared: Vec<String>,
+    /// The kernels without errors that cannot be compiled: they need what only Python knows.
+    pub unresolved: Vec<Unresolved>,
     /// Empty unless the options asked for them.
     pub facts: Facts,
+}
+
+/// A kernel that was checked and cannot be compiled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unresolved {
+    /// Of its entry.
+    pub name: String,
+    /// Where the warning that says why stands.
+    pub span: Span,
 }
 
 #[derive(Clone, Debug)]

@@ -1,5 +1,8 @@
 //! What an expression can denote while it is checked: a run-time value, or something known at compile time.
 
+use std::rc::Rc;
+
+use crate::check::scope::{EnumClass, ScopeId};
 use crate::check::tree::{Call, Expr, ExprKind};
 use crate::ir::Const;
 use crate::source::Span;
@@ -28,7 +31,7 @@ pub enum Operand {
     /// `a.shape`
     Shape(Expr),
     /// `a.grad` and the like: named so that the use can be explained.
-    Enum(String),
+    Enum(Rc<EnumClass>),
     /// `wp.adjoint`
     Adjoint,
     /// `wp.grad(f)`
@@ -105,8 +108,8 @@ impl ScalarClass {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum FunctionName {
-    /// Functions of the user's file under this name.
-    User(String),
+    /// Functions of the user's file under this name, in the scope that binds it.
+    User { scope: ScopeId, name: String },
     /// Entries of the library under this name.
     Builtin(String),
 }
@@ -114,7 +117,7 @@ pub enum FunctionName {
 impl FunctionName {
     pub fn text(&self) -> &str {
         match self {
-            FunctionName::User(name) | FunctionName::Builtin(name) => name,
+            FunctionName::User { name, .. } | FunctionName::Builtin(name) => name,
         }
     }
 }

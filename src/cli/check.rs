@@ -34,6 +34,7 @@ pub(super) fn run(args: &Args) -> Exit {
         let mut compilation = Compilation::check(path, &request);
         policy.apply(&mut compilation.diagnostics);
         let kernels = compilation.kernels.clone();
+        let unresolved = compilation.unresolved.len();
         if compilation.diagnostics.has_errors() {
             exit = Exit::Errors;
         }
@@ -46,10 +47,14 @@ pub(super) fn run(args: &Args) -> Exit {
         }
         if matches!(args.report.format, FormatArg::Full) {
             let found = count(&findings);
-            let summary = match kernels.len() {
-                0 => found,
-                1 => format!("1 kernel ok, {found}"),
-                n => format!("{n} kernels ok, {found}"),
+            let ok = match kernels.len() {
+                0 => String::new(),
+                1 => "1 kernel ok, ".to_string(),
+                n => format!("{n} kernels ok, "),
+            };
+            let summary = match unresolved {
+                0 => format!("{ok}{found}"),
+                n => format!("{ok}{n} unresolved, {found}"),
             };
             output::err(&format!("{}: {summary}\n", path.display()));
         }

@@ -56,6 +56,9 @@ struct Entry {
     params: Vec<Param>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tape: Vec<Buffer>,
+    /// What the loops of the reverse keep per thread, and where.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kept: Vec<KeptState>,
     /// Of all tape buffers together; null where compilation can't tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     tape_bytes_per_thread: Option<Option<u64>>,
@@ -84,6 +87,22 @@ struct Buffer {
     /// The slots that a thread needs at most; null where compilation can't tell.
     slots: Option<u32>,
     reason: String,
+}
+
+/// What one loop keeps for its reverse.
+#[derive(Serialize)]
+struct KeptState {
+    /// `stack`: local memory, a slot per turn. `tape`: the buffers with the role `state`. `checkpoint`: snapshots in local memory,
+    /// between which turns are computed again.
+    store: &'static str,
+    /// The variables.
+    what: String,
+    /// Per turn or snapshot.
+    bytes: u32,
+    /// Turns or snapshots; null where the host decides.
+    slots: Option<u64>,
+    /// Why this store.
+    why: String,
 }
 
 #[derive(Serialize)]
@@ -182,6 +201,17 @@ fn entry(function: &Function, structs: &StructTable, used: &mut BTreeMap<String,
         args_size: layout.size,
         args_align: layout.align,
         params,
+        kept: function
+            .kept
+            .iter()
+            .map(|k| KeptState {
+                store: k.store,
+                what: k.what.clone(),
+                bytes: k.bytes,
+                slots: k.slots,
+                why: k.why.clone(),
+            })
+            .collect(),
         tape_bytes_per_thread: (!tape.is_empty()).then(|| {
             let buffers = tape.iter().filter(|buffer| buffer.role != TapeRole::Needed.name());
             buffers.map(|b| Some(u64::from(b.slots?) * u64::from(b.bytes_per_slot))).sum()

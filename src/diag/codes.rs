@@ -81,7 +81,7 @@ codes! {
     E0312 "kernel-returns" "a kernel that returns a value";
     E0313 "value-count" "the wrong number of values";
     E0314 "not-assignable" "something that cannot be assigned";
-    E0315 "generic-kernel" "a kernel whose parameters have no concrete type";
+    E0315 "overload-types" "an overload that does not fit its generic kernel";
     E0316 "local-array-return" "a local array that leaves its function";
 
     // 04 calls
@@ -98,12 +98,18 @@ codes! {
     E0501 "not-constant" "a value that is not known at compile time";
     E0502 "host-value" "a Python object used inside a kernel";
     E0503 "literal-range" "a number that does not fit its type";
+    W0504 "unresolved-kernel" "a kernel that needs a value only Python knows: checked, not compiled";
+    W0505 "generic-kernel-types" "a generic kernel for which the file names no types: checked, not compiled";
 
     // 06 gradients
     E0601 "order-dependent-gradient" "a value with a gradient that depends on the order of the threads";
+    W0602 "gradient-race" "a gradient of what another thread of the launch may have written";
     W0603 "overwritten-value" "no backward entry: it needs a value that the launch overwrites";
+    W0604 "gradient-lost" "a gradient that ends in a conversion to integer or a step function";
     E0605 "no-gradient" "a gradient that would pass through something without one";
+    W0606 "scattered-store" "a gradient that takes it that no two threads store to one element";
     W0607 "gradient-limit" "no backward entry: a construct that kc cannot reverse";
+    I0608 "kept-for-gradient" "what the gradient of a kernel keeps, and where";
     W0620 "custom-gradient-misses-argument" "a custom gradient that never writes an argument's adjoint";
     E0621 "custom-gradient-target" "a custom gradient of something that is no kernel function";
     E0622 "custom-gradient-signature" "a custom gradient whose parameters do not fit its function";

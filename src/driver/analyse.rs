@@ -71,7 +71,8 @@ impl Analysis {
                 ast::Item::Function(function) => function.span,
                 ast::Item::Class(class) => class.span,
                 ast::Item::Constant(constant) => constant.span,
-                ast::Item::Call(call) => call.span,
+                ast::Item::Region(region) => region.span,
+                ast::Item::Call(expr) | ast::Item::Return(expr) => expr.span,
             };
             self.sources.text(span).hash(&mut rest);
         }

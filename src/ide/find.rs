@@ -18,15 +18,12 @@ impl File {
 
     /// The decorated functions of the file.
     pub fn functions(&self) -> impl Iterator<Item = &ast::Function> {
-        self.analysis.parsed.items.iter().filter_map(|item| match item {
-            Item::Function(function) if !function.decorators.is_empty() => Some(function),
-            _ => None,
-        })
+        self.analysis.parsed.functions().into_iter().filter(|function| !function.decorators.is_empty())
     }
 
     /// The structs and enumerations of the file.
     pub fn classes(&self) -> impl Iterator<Item = &ast::Class> {
-        self.analysis.parsed.items.iter().filter_map(|item| match item {
+        self.analysis.parsed.all_items().into_iter().filter_map(|item| match item {
             Item::Class(class) => Some(class),
             _ => None,
         })

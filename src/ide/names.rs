@@ -53,7 +53,7 @@ impl Names {
         let mut walker =
             Walker { facts, items: HashSet::new(), modules: HashMap::new(), locals: None, found: Vec::new() };
         walker.declare(parsed);
-        for item in &parsed.items {
+        for item in parsed.all_items() {
             match item {
                 Item::Function(function) if !function.decorators.is_empty() => walker.function(function),
                 Item::Class(class) if !class.decorators.is_empty() || !class.bases.is_empty() => walker.class(class),
@@ -102,7 +102,7 @@ pub fn decorated(parsed: &ast::Parsed) -> Vec<Span> {
         Item::Class(class) if !class.decorators.is_empty() => Some(class.span),
         _ => None,
     };
-    parsed.items.iter().filter_map(span).collect()
+    parsed.all_items().into_iter().filter_map(span).collect()
 }
 
 /// The names that a function binds.
@@ -191,7 +191,7 @@ struct Walker<'a> {
 
 impl<'a> Walker<'a> {
     fn declare(&mut self, parsed: &'a ast::Parsed) {
-        for item in &parsed.items {
+        for item in parsed.all_items() {
             match item {
                 Item::Import(import) => {
                     if import.names.is_empty() {
@@ -213,7 +213,7 @@ impl<'a> Walker<'a> {
                 Item::Constant(constant) => {
                     self.items.insert(&constant.name.text);
                 }
-                Item::Call(_) => {}
+                Item::Region(_) | Item::Call(_) | Item::Return(_) => {}
             }
         }
     }

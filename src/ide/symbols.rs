@@ -29,7 +29,7 @@ pub struct Entry {
 /// The outline, in the order of the text. Constants count when kernels use them.
 pub fn outline(file: &File) -> Vec<Entry> {
     let mut list = Vec::new();
-    for item in &file.analysis.parsed.items {
+    for item in file.analysis.parsed.all_items() {
         match item {
             Item::Function(function) if decorator(function).is_some() => list.push(Entry {
                 name: function.name.text.clone(),

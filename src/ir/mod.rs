@@ -133,6 +133,8 @@ pub struct Function {
     pub derivative: Derivative,
     /// The buffers among a kernel's last parameters that the caller provides for keeping values.
     pub tape: Vec<TapeBuffer>,
+    /// What the loops of a backward entry keep for their reverse, for people and metadata; not part of the text form.
+    pub kept: Vec<Kept>,
     /// Remarks for readers of the CUDA text, printed above the instruction.
     pub notes: BTreeMap<InstId, String>,
     pub entry: BlockId,
@@ -186,6 +188,21 @@ impl Derivative {
         .into_iter()
         .flatten()
     }
+}
+
+/// What one loop keeps for its reverse.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// The kind of store: `stack`, `tape` or `checkpoint`.
+    pub store: &'static str,
+    /// Bytes per thread and turn (or snapshot).
+    pub bytes: u32,
+    /// Turns (or snapshots) that there is room for; None: the host decides.
+    pub slots: Option<u64>,
+    /// The variables.
+    pub what: String,
+    /// Why this store.
+    pub why: String,
 }
 
 /// A buffer that keeps values from forward to reverse code: the parameter `param` of a kernel's function, a matrix

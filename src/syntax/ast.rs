@@ -27,8 +27,62 @@ pub enum Item {
     /// `NAME = value` (or `NAME: T = value`) at module level: a constant, an alias, or host data. When the value is
     /// outside our grammar it is an [`ExprKind::Opaque`].
     Constant(Constant),
-    /// `wp.overload(...)` or `wp.set_module_options(...)` as a statement.
+    /// A call by host code that says for what kernels are compiled: `wp.overload(...)`, `wp.set_module_options(...)`, or
+    /// one of a host function that makes kernels.
     Call(Expr),
+    /// Host code around definitions of ours.
+    Region(Region),
+    /// What a host function around definitions of ours returns.
+    Return(Expr),
+}
+
+/// Host code that is read because it holds definitions of ours, or calls a function that does: what it binds and
+/// calls, in order. Names bound to what only Python can know are constants with [`ExprKind::Opaque`].
+#[derive(Clone, Debug)]
+pub struct Region {
+    pub kind: RegionKind,
+    pub items: Vec<Item>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum RegionKind {
+    /// The body of a plain `def`.
+    Function { name: Name, params: Vec<Param> },
+    /// The body of a plain class.
+    Class(Name),
+    /// The body of a `for`; the iterable is [`ExprKind::Opaque`] when the grammar does not cover it.
+    Loop { target: Expr, iter: Expr },
+    /// A block that opens no scope: of `if`, `while`, `with`, `try` and their clauses. Those of `with` and `try` always run.
+    Block { conditional: bool },
+}
+
+impl Parsed {
+    /// The items of the file, those of host code in the place of their regions.
+    pub fn all_items(&self) -> Vec<&Item> {
+        fn collect<'a>(items: &'a [Item], out: &mut Vec<&'a Item>) {
+            for item in items {
+                match item {
+                    Item::Region(region) => collect(&region.items, out),
+                    item => out.push(item),
+                }
+            }
+        }
+        let mut found = Vec::new();
+        collect(&self.items, &mut found);
+        found
+    }
+
+    /// The functions of the file, also those inside host code, in order.
+    pub fn functions(&self) -> Vec<&Function> {
+        let mut found = Vec::new();
+        for item in self.all_items() {
+            if let Item::Function(function) = item {
+                found.push(function);
+            }
+        }
+        found
+    }
 }
 
 /// `import a.b as c` is `{ module: "a.b", names: [] , alias: Some(c) }`; `from a import b as c` has one name each.

@@ -1,12 +1,15 @@
 //! Which parts of a file concern kc? Finds them among the lines at module level; all else is host code, an opaque
 //! island that is skipped whatever it holds.
 
+use std::ops::Range;
+
 use super::ast::*;
 use super::block::Blocks;
 use super::builder::{Line, Small};
 use super::fault::FaultKind;
 use super::line::LineReader;
 use super::literal;
+use super::region::Nested;
 use super::token::{Tok, Token};
 use crate::source::Span;
 
@@ -41,13 +44,25 @@ pub fn items(mut lines: LineReader<'_>) -> Vec<Item> {
         lines.report(fault);
     }
     let count = lines.layout.lines.len();
-    let mut at = 0;
-    while at < count {
-        let end = island_end(&lines, at);
-        Island { lines: &mut lines, first: at, end }.read(&mut out);
+    let nested = Nested::find(&lines);
+    islands(&mut lines, &nested, 0..count, 0, &mut out);
+    out
+}
+
+/// Reads a range of lines as statements of one block, `depth` blocks deep in the file.
+pub(super) fn islands(
+    lines: &mut LineReader<'_>,
+    nested: &Nested,
+    range: Range<usize>,
+    depth: usize,
+    out: &mut Vec<Item>,
+) {
+    let mut at = range.start;
+    while at < range.end {
+        let end = island_end(lines, at).min(range.end);
+        Island { lines, nested, first: at, end, depth }.read(out);
         at = end;
     }
-    out
 }
 
 /// The line behind the one at `at`, its decorated definition, and all deeper lines.
@@ -65,19 +80,22 @@ fn island_end(lines: &LineReader<'_>, mut at: usize) -> usize {
     at
 }
 
-/// The lines of one statement at module level.
-struct Island<'r, 't> {
-    lines: &'r mut LineReader<'t>,
-    first: usize,
-    end: usize,
+/// The lines of one statement of host code.
+pub(super) struct Island<'r, 't> {
+    pub lines: &'r mut LineReader<'t>,
+    pub nested: &'r Nested,
+    pub first: usize,
+    pub end: usize,
+    /// How many blocks are around it.
+    pub depth: usize,
 }
 
 impl<'t> Island<'_, 't> {
-    fn tokens(&self, index: usize) -> &'t [Token] {
+    pub fn tokens(&self, index: usize) -> &'t [Token] {
         self.lines.layout.lines.get(index).map_or(&[], |line| self.lines.tokens(line))
     }
 
-    fn text(&self, token: Token) -> &'t str {
+    pub fn text(&self, token: Token) -> &'t str {
         self.lines.text.get(token.start as usize..token.end as usize).unwrap_or("")
     }
 
@@ -86,26 +104,34 @@ impl<'t> Island<'_, 't> {
         while header < self.end && self.tokens(header).first().is_some_and(|token| token.kind == Tok::At) {
             header += 1;
         }
-        let kind = |index: usize| self.tokens(header).get(index).map(|token| token.kind);
+        let tokens = self.tokens(header);
+        let kind = |index: usize| tokens.get(index).map(|token| token.kind);
         let is_ours = |index: usize| self.decorator(index).is_some_and(|name| FUNCTION_DECORATORS.contains(&name));
         let ours = (self.first..header).any(is_ours);
         let is_struct = (self.first..header).any(|index| self.decorator(index) == Some("struct"));
+        self.maker_calls(header, out);
         match (kind(0), kind(1)) {
             (Some(Tok::Def), _) if ours => out.extend(self.function(header)),
+            (Some(Tok::Def | Tok::Async), _) if self.nested.holds(header) => self.function_region(header, out),
             (Some(Tok::Def), _) => out.extend(self.plain_function(header)),
             (Some(Tok::Class), _) if is_struct || self.is_enum(header) => out.extend(self.class(header)),
+            (Some(Tok::Class), _) if self.nested.holds(header) => self.class_region(header, out),
             (Some(Tok::Import | Tok::From), _) => self.imports(header, out),
             (Some(Tok::Name), Some(Tok::Assign | Tok::Colon)) if header == self.first => self.constants(header, out),
             (Some(Tok::Name), Some(second)) if header == self.first && is_augmented(second) => {
                 self.changed_constant(header, out);
             }
             (Some(Tok::Name), Some(Tok::Dot | Tok::LeftParen)) if header == self.first => self.module_call(header, out),
-            (Some(Tok::Async | Tok::Class), _) => {}
+            (Some(Tok::Name), Some(Tok::Comma)) if header == self.first => self.constants(header, out),
+            (Some(Tok::Return), _) => self.returned(header, out),
+            (Some(Tok::Async), Some(Tok::Def)) | (Some(Tok::Class), _) => {}
             _ if ours || is_struct => {
                 if let Some(&token) = self.tokens(self.first).first() {
                     self.lines.report_at(FaultKind::DecoratorAlone, token);
                 }
             }
+            (Some(Tok::For), _) => self.loop_region(header, out),
+            (Some(first), _) if header + 1 < self.end || first.opens_block() => self.block_region(header, out),
             _ => {}
         }
     }
@@ -139,7 +165,7 @@ impl<'t> Island<'_, 't> {
     }
 
     /// The span of lines, from the first to the last token.
-    fn span(&mut self, from: usize, to: usize) -> Span {
+    pub fn span(&mut self, from: usize, to: usize) -> Span {
         Blocks { lines: self.lines, next: from, end: to, lost: None }.span(from, to)
     }
 
@@ -194,14 +220,19 @@ impl<'t> Island<'_, 't> {
 
     /// The name behind `def` or `class` of a header that could not be read.
     fn name(&self, header: usize) -> Option<Name> {
-        let token = *self.tokens(header).get(1)?;
+        self.name_at(header, 1)
+    }
+
+    /// The name at a place of a line.
+    pub fn name_at(&self, header: usize, at: usize) -> Option<Name> {
+        let token = *self.tokens(header).get(at)?;
         let span = Span::new(self.lines.file, token.start, token.end);
         (token.kind == Tok::Name).then(|| Name { text: self.text(token).to_owned(), span })
     }
 
     /// The parameters of a header that could not be read, so that the body does not seem to use unknown names: each
     /// name before a `:`. Annotations that can be read are kept.
-    fn salvage_params(&self, header: usize) -> Vec<Param> {
+    pub fn salvage_params(&self, header: usize) -> Vec<Param> {
         let tokens = self.tokens(header).get(2..).unwrap_or(&[]);
         let tokens = match tokens.split_last() {
             Some((last, rest)) if last.kind == Tok::Colon => rest,
@@ -380,12 +411,12 @@ impl<'t> Island<'_, 't> {
     }
 }
 
-fn opaque(span: Span) -> Expr {
+pub(super) fn opaque(span: Span) -> Expr {
     Expr { kind: ExprKind::Opaque, span }
 }
 
-/// The constants that a statement at module level makes.
-fn constant(stmt: Stmt, hide: bool, out: &mut Vec<Item>) {
+/// The constants that a statement of host code makes. With `hide` their values are not looked at.
+pub(super) fn constant(stmt: Stmt, hide: bool, out: &mut Vec<Item>) {
     let span = stmt.span;
     let (targets, value) = match stmt.kind {
         StmtKind::Assign { targets, value } => (targets, value),
@@ -394,10 +425,38 @@ fn constant(stmt: Stmt, hide: bool, out: &mut Vec<Item>) {
         _ => return,
     };
     for target in targets {
-        if let ExprKind::Name(text) = target.kind {
-            let name = Name { text, span: target.span };
-            let value = if hide { opaque(value.span) } else { value.clone() };
-            out.push(Item::Constant(Constant { name, value, span }));
+        let value = if hide { opaque(value.span) } else { value.clone() };
+        bind(target, value, span, out);
+    }
+}
+
+/// `target = value`, where the names of a tuple get their items.
+pub(super) fn bind(target: Expr, value: Expr, span: Span, out: &mut Vec<Item>) {
+    match target.kind {
+        ExprKind::Name(text) => {
+            out.push(Item::Constant(Constant { name: Name { text, span: target.span }, value, span }));
+        }
+        ExprKind::Tuple(targets) | ExprKind::List(targets) => {
+            for (n, target) in targets.into_iter().enumerate() {
+                bind(target, item_of(&value, n), span, out);
+            }
+        }
+        ExprKind::Starred(inner) => bind(*inner, opaque(value.span), span, out),
+        _ => {}
+    }
+}
+
+/// The expression `value[n]`.
+fn item_of(value: &Expr, n: usize) -> Expr {
+    match &value.kind {
+        ExprKind::Opaque => opaque(value.span),
+        ExprKind::Tuple(items) if n < items.len() && !items.iter().any(|i| matches!(i.kind, ExprKind::Starred(_))) => {
+            items[n].clone()
+        }
+        _ => {
+            let index = Expr { kind: ExprKind::Int(Some(n as u128)), span: value.span };
+            let kind = ExprKind::Subscript { base: Box::new(value.clone()), indices: vec![index] };
+            Expr { kind, span: value.span }
         }
     }
 }

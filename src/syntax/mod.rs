@@ -19,6 +19,7 @@ mod item;
 mod layout;
 mod line;
 mod literal;
+mod region;
 mod token;
 
 use crate::diag::Diagnostics;

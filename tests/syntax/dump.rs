@@ -15,7 +15,13 @@ pub fn items(parsed: &Parsed, source: &SourceFile) -> String {
             Item::Function(f) => out.function(f),
             Item::Class(class) => out.class(class),
             // Python's own tree has it among the statements that are skipped.
-            Item::Call(_) => {}
+            Item::Call(_) | Item::Return(_) => {}
+            // What host code holds is compared where it is checked; of functions the header stands for it.
+            Item::Region(Region { kind: RegionKind::Function { name, params }, .. }) => {
+                let params: Vec<_> = params.iter().map(param).collect();
+                out.line(0, &format!("def {} [{}] -> _", name.text, params.join(" ")));
+            }
+            Item::Region(_) => {}
             Item::Constant(constant) => out.line(0, &format!("const {} {}", constant.name.text, expr(&constant.value))),
         }
     }

@@ -144,8 +144,7 @@ fn covered(parsed: &ast::Parsed, text: &str, comment: &Range<usize>) -> Range<u3
     }
     let end = line_end(start);
     let line = start as u32..end as u32 + 1;
-    for item in &parsed.items {
-        let ast::Item::Function(function) = item else { continue };
+    for function in parsed.functions() {
         // From the first decorator to the end of the header's line.
         let header = function.span.start..line_end(function.name.span.end as usize) as u32 + 1;
         if header.start < line.end && line.start < header.end {

@@ -50,12 +50,23 @@ struct Access {
 
 /// Looks at all accesses of a kernel; for other functions nothing is private.
 pub fn private(function: &Function, structs: &StructTable, sharing: Sharing) -> Private {
+    private_among(function, structs, sharing, &|_| true)
+}
+
+/// The same, of accesses and calls for which `counts` holds.
+pub fn private_among(
+    function: &Function,
+    structs: &StructTable,
+    sharing: Sharing,
+    counts: &dyn Fn(&Op) -> bool,
+) -> Private {
     let FunctionKind::Kernel { rank } = function.kind else { return Private::default() };
     let mut forms = Forms { function, ranges: ranges(function), first: numbering(function), uniform: HashMap::new() };
     let mut accesses: Vec<Access> = Vec::new();
     // Element types of arrays that something unknown is done to.
     let mut unknown = HashSet::new();
     function.walk(function.entry, &mut |_, inst| match &inst.op {
+        op if !counts(op) => {}
         Op::Load { array, index, .. }
         | Op::Store { array, index, .. }
         | Op::Atomic { array, index, .. }
