@@ -10,9 +10,6 @@ use crate::syntax::ast::{Item, Parsed};
 /// Leaves out what follows from the errors of the parser.
 pub(super) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diagnostics) {
     let mut syntax: Vec<Span> = diagnostics.iter().filter(|d| is_syntax(d.code)).filter_map(Diagnostic::span).collect();
-    if syntax.is_empty() {
-        return;
-    }
     syntax.sort();
     let file = sources.file(parsed.file);
     let line = |span: Span| file.line_column(span.start).line;
@@ -23,7 +20,7 @@ pub(super) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diag
         let text = file.text.get(range.start as usize..range.end as usize).unwrap_or_default();
         lost.extend(crate::syntax::names(text).into_iter().filter_map(|range| text.get(range)));
     }
-    let items = parsed.items.iter().filter_map(|item| match item {
+    let items = parsed.all_items().into_iter().filter_map(|item| match item {
         Item::Function(function) => Some(function.span),
         Item::Class(class) => Some(class.span),
         _ => None,
@@ -37,11 +34,11 @@ pub(super) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diag
             Code::E0201 => damaged.iter().any(|item| holds(item, span)) || lost.contains(sources.text(span)),
             Code::E0202 => lost.contains(sources.text(span)) || syntax.iter().any(|other| line(*other) == line(span)),
             // A header whose brackets do not end.
-            Code::E0108 | Code::E0109 => diagnostics
-                .iter()
-                .filter(|d| d.code == Code::E0104)
-                .filter_map(Diagnostic::span)
-                .any(|other| other.start < span.start && damaged.iter().any(|item| holds(item, other) && holds(item, span))),
+            Code::E0108 | Code::E0109 => {
+                diagnostics.iter().filter(|d| d.code == Code::E0104).filter_map(Diagnostic::span).any(|other| {
+                    other.start < span.start && damaged.iter().any(|item| holds(item, other) && holds(item, span))
+                })
+            }
             // Parts of something that began on the line before, or on the same one.
             Code::E0105 | Code::E0106 | Code::E0107 | Code::E0112 => {
                 before(span).is_some_and(|other| line(span) <= line(*other) + 1)
@@ -58,7 +55,10 @@ pub(super) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diag
         let follows = follows.next().unwrap_or(false);
         // What the slip took away is missing wherever it is used.
         let again = match diagnostic.code {
-            Code::E0201 | Code::E0202 | Code::E0404 => !said.insert((diagnostic.code, diagnostic.message.clone())),
+            Code::E0203 => !said.insert((diagnostic.code, diagnostic.message.clone())),
+            Code::E0201 | Code::E0202 | Code::E0404 if !syntax.is_empty() => {
+                !said.insert((diagnostic.code, diagnostic.message.clone()))
+            }
             _ => false,
         };
         diagnostic.level < Level::Error || !follows && !again

@@ -387,8 +387,11 @@ impl Checker<'_> {
         }
     }
 
-    cascade::quiet(parsed, checker.sources, checker.diagnostics);
-    let mut facts = checker.facts.take().unwrap_or_default();
+    /// Whether the parser found an error in this place.
+    fn is_repaired(&self, whole: Span) -> bool {
+        self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end)
+    }
+
     /// A name for an instance that is a C identifier and free: `dot`, `dot_2`. Kernels keep their source names.
     pub fn unique_name(&mut self, wanted: &str) -> String {
         let mut name = wanted.to_string();

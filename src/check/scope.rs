@@ -385,34 +385,9 @@ impl Checker<'_> {
             Global::Evaluating => {
                 self.error(Code::E0501, span, format!("constant `{name}` depends on itself"), "used here")
             }
-<<<<<<< HEAD
-            Global::Constant(value) => {
-                self.globals.insert(name.to_string(), Global::Evaluating);
-                let known = self.diagnostics.len();
-                let result = self.constant(&value, false);
-                self.diagnostics.blame(known, span, "needed here");
-                let after = match &result {
-                    Ok(operand) => Global::Value(operand.clone()),
-                    Err(Reported) => Global::Broken,
-                };
-                self.globals.insert(name.to_string(), after);
-                result
-            }
-            Global::Host(place) => {
-                // Once is enough.
-                self.globals.insert(name.to_string(), Global::Broken);
-                Err(self.report(
-                    Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel function"))
-                        .label(span, "used inside a kernel")
-                        .label(place, "this is plain Python")
-                        .help("decorate it with `@wp.func` to call it from kernels"),
-                ))
-            }
-=======
             Global::Constant(value) => self.global_constant(scope, name, value, span),
             Global::Host(place) => Err(self.host_function(name, span, place)),
             Global::Maker(maker) => Err(self.host_function(name, span, maker.name.span)),
->>>>>>> main
         })
     }
 

@@ -164,7 +164,7 @@ impl Body<'_, '_> {
         let text = self.c.sources.text(span);
         for range in crate::syntax::names(text) {
             let Some(name) = text.get(range) else { continue };
-            if !self.c.globals.contains_key(name) {
+            if !self.c.visible_names().iter().any(|known| *known == name) {
                 self.scope.entry(name.to_string()).or_insert(Binding::Broken);
             }
         }

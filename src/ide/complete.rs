@@ -165,7 +165,7 @@ fn neighbourhood(file: &File, start: usize, end: usize) -> (String, String) {
 /// The module that a name of the file stands for.
 fn module(file: &File, name: &str) -> Option<String> {
     let (first, rest) = name.split_once('.').map_or((name, ""), |(first, rest)| (first, rest));
-    file.analysis.parsed.items.iter().find_map(|item| match item {
+    file.analysis.parsed.all_items().into_iter().find_map(|item| match item {
         Item::Import(import) if import.names.is_empty() => {
             let known = import.alias.as_ref().map_or(import.module.as_str(), |alias| &alias.text);
             (known == first && (rest.is_empty() || matches!(rest, "types" | "math"))).then(|| import.module.clone())
@@ -261,7 +261,7 @@ fn scope(file: &File, offset: u32) -> Vec<Proposal> {
             list.push(proposal(&name, kind, detail, 0));
         }
     }
-    for item in &file.analysis.parsed.items {
+    for item in file.analysis.parsed.all_items() {
         match item {
             Item::Function(function) => list.extend(callable(file, function)),
             Item::Class(class) => list.push(proposal(&class.name.text, Kind::Struct, "struct", 1)),
