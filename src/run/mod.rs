@@ -36,6 +36,7 @@ pub mod gradcheck;
 pub mod gradient;
 pub mod launch;
 pub mod literal;
+mod meeting;
 pub mod memory;
 pub mod npy;
 pub mod npz;
