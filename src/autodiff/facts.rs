@@ -14,13 +14,14 @@ use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
-use crate::ir::facts::{Range, ranges};
+use crate::ir::facts::{Private, Range, Sharing, private, ranges};
 use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 pub(super) struct Facts {
     pub activity: Activity,
     pub written: Written,
+    private: Private,
     /// The instructions with something to do in reverse.
     pub reversed: HashSet<InstId>,
     /// Where guards are needed.
@@ -53,6 +54,7 @@ impl Facts {
         let mut facts = Facts {
             reversed: reversed(world, function, &activity, &writing),
             written,
+            private: private(function, &world.module.structs, Sharing::SameType),
             log,
             leaves,
             finite: Finite::of(world.module, function),
@@ -89,9 +91,10 @@ impl Facts {
         holds_effect(function, inst, &self.reversed)
     }
 
-    /// Whether only this thread touches the elements of an array that it reads.
-    pub fn private(&self, _: &Function, _: ValueId) -> bool {
-        false
+    /// Whether only this thread touches the elements of an array that it touches, so that the adjoints of those are its own,
+    /// too. Takes it that the launch has no more dimensions than the kernel has coordinates.
+    pub fn private(&self, function: &Function, array: ValueId) -> bool {
+        self.private.contains(function, array)
     }
 }
 
