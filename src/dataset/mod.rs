@@ -7,7 +7,6 @@
 //! | [`identity`] | when are two programs the same? |
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
-//! | [`standalone`] | how does its kernel run by itself? |
 //! | [`record`] | what does a row hold? |
 //! | [`produce`] | in what order are rows made, and which? |
 //! | [`store`] | how do rows lie on disk? |
@@ -24,7 +23,6 @@ pub mod launch;
 pub mod produce;
 pub mod record;
 pub mod sample;
-pub mod standalone;
 pub mod store;
 pub mod validate;
 pub mod verify;

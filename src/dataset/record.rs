@@ -41,7 +41,6 @@ pub const COLUMNS: &[(&str, ColumnType)] = {
         ("python_source", Text),
         ("cuda_forward", OptionalText),
         ("cuda_backward", OptionalText),
-        ("cuda_standalone", OptionalText),
         ("adjoint_source", OptionalText),
         ("llvm_ir_host", OptionalText),
         ("llvm_ir_nvptx", OptionalText),
@@ -93,14 +92,14 @@ pub fn make(
     let program = &sample.program;
     let compiled = artefacts::compile(text, &program.kernel.name, options.backward, options.emit.verify)?;
     let seed = Random::new(options.seed, candidate).word();
-    let texts = artefacts::texts(&compiled, options.emit)?;
     let (verdict, example) = match options.emit.verify {
         true => {
-            let (verdict, example) = verify::verify(program, &compiled, seed, texts.cuda_forward.as_deref())?;
+            let (verdict, example) = verify::verify(program, &compiled, seed)?;
             (Some(verdict), example)
         }
         false => (None, Example::default()),
     };
+    let texts = artefacts::texts(&compiled, options.emit)?;
     Ok(row(sample, text, identity, candidate, options, &compiled, verdict, &example, &texts))
 }
 
@@ -149,7 +148,6 @@ fn row(
         "python_source": text,
         "cuda_forward": texts.cuda_forward,
         "cuda_backward": texts.cuda_backward,
-        "cuda_standalone": example.standalone,
         "adjoint_source": texts.adjoint,
         "llvm_ir_host": texts.llvm_host,
         "llvm_ir_nvptx": texts.llvm_nvptx,

@@ -4,7 +4,6 @@
 use super::artefacts::{Compiled, Rejection};
 use super::launch::{self, Scale, Size};
 use super::sample::tree::Program;
-use super::standalone;
 use crate::codegen::abi::LaunchBounds;
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::ir::interp;
@@ -47,23 +46,13 @@ pub struct Example {
     pub launch_dim: Vec<u32>,
     pub inputs: Vec<Tensor>,
     pub outputs: Vec<Tensor>,
-    /// A CUDA file that makes this launch and compares.
-    #[serde(skip)]
-    pub standalone: Option<String>,
 }
 
 /// Instructions that one launch of the interpreter may take: loops of generated programs are short.
 const STEPS: u64 = 20_000_000;
 
 /// Runs all checks of a program; the example is the launch at [`Scale::Few`].
-///
-/// With the CUDA text of the kernel, the example has a file that runs it.
-pub fn verify(
-    program: &Program,
-    compiled: &Compiled,
-    seed: u64,
-    cuda: Option<&str>,
-) -> Result<(Verdict, Example), Rejection> {
+pub fn verify(program: &Program, compiled: &Compiled, seed: u64) -> Result<(Verdict, Example), Rejection> {
     let module = &compiled.program.module;
     let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: true };
     let code = HostModule::compile(module, &[compiled.forward], &options)
@@ -100,10 +89,7 @@ pub fn verify(
             if !same_in_any_order(&expected, &reversed, compiled) {
                 return Err(Rejection::new("race", "the result depends on the order of the threads"));
             }
-            let start = case.bind(Direction::Forward)?;
-            let standalone = cuda.and_then(|cuda| standalone::source(compiled, cuda, &size, &start, &expected));
-            let outputs = tensors(&expected, compiled);
-            example = Example { launch_dim: size.threads.clone(), inputs, outputs, standalone };
+            example = Example { launch_dim: size.threads.clone(), inputs, outputs: tensors(&expected, compiled) };
         }
     }
     match (&compiled.backward, &compiled.no_backward) {
