@@ -3,15 +3,15 @@
 use smallvec::SmallVec;
 
 use super::arrays::{Root, root};
-use super::finite::is_tame;
 use super::reverse::Reverse;
-use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, Op, Step, ValueId, Values};
+use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
 
 impl Reverse<'_> {
-    pub(super) fn reverse_call(&mut self, inst: &Inst, callee: FuncId, args: &[ValueId]) {
+    pub(super) fn reverse_call(&mut self, id: InstId, inst: &Inst, callee: FuncId, args: &[ValueId]) {
+        let writes = self.facts.writing.contains(&id);
         let seeds: Vec<Option<ValueId>> = inst.results.iter().map(|&r| self.take(r)).collect();
-        if seeds.iter().all(Option::is_none) && self.reads.is_none() {
+        if seeds.iter().all(Option::is_none) && !writes && self.reads.is_none() {
             return;
         }
         let adjoint = match &self.world.module.functions[callee].derivative {
@@ -71,7 +71,8 @@ impl Reverse<'_> {
         let module = self.world.module;
         let chosen = inst.results.iter().any(|&r| self.facts.finite.is_chosen(r));
         let own = matches!(module.functions[callee].derivative, Derivative::Rule { .. });
-        own && !is_tame(module, adjoint) || chosen && inst.results.iter().any(|&r| self.facts.finite.is_wild(r))
+        own && !self.facts.finite.is_tame(module, adjoint)
+            || chosen && inst.results.iter().any(|&r| self.facts.finite.is_wild(r))
     }
 
     /// Whether all floats in the values are zero; None if there are none.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::arrays::{Root, root};
 use super::reverse::Reverse;
 use super::rules::scalar_path;
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
 use crate::types::{BOOL, Type};
 
 /// The array of adjoints of an array, and whether it is there.
@@ -123,6 +123,9 @@ impl Reverse<'_> {
         d: ValueId,
     ) {
         let path = self.primal_path(path);
+        if self.facts.accumulations.is_old(result) {
+            return;
+        }
         let Some(place) = self.place(array, index) else { return };
         let ty = self.old.ty(result);
         let private = self.facts.private(self.old, array);
@@ -156,8 +159,15 @@ impl Reverse<'_> {
         }
     }
 
-    /// a[i] = v: v gets what the shadow's element holds, which becomes zero.
-    pub(super) fn reverse_store(&mut self, array: ValueId, index: &[ValueId], path: &[Step], value: ValueId) {
+    /// a[i] = v: v gets what the shadow's element holds, which becomes zero; or stays, if v is a sum with the old a[i].
+    pub(super) fn reverse_store(
+        &mut self,
+        id: InstId,
+        array: ValueId,
+        index: &[ValueId],
+        path: &[Step],
+        value: ValueId,
+    ) {
         let ty = self.old.ty(value);
         if !ty.holds_floats(&self.world.module.structs) {
             return;
@@ -167,6 +177,10 @@ impl Reverse<'_> {
         let wanted = self.is_active(value).then_some(ty);
         let taken = self.guarded(place.shadow.set, wanted, |this| {
             let array = this.cut(&place);
+            if this.facts.accumulations.is_one(id) {
+                let (index, path) = (place.index.clone(), path);
+                return wanted.map(|ty| this.b.one(Op::Load { array, index, path }, ty));
+            }
             this.take_memory(array, &place.index, path, ty, wanted.is_some())
         });
         if let Some(taken) = taken {
@@ -210,12 +224,12 @@ impl Reverse<'_> {
         value: ValueId,
     ) {
         self.take(result);
-        if !self.is_active(value) {
+        let extreme = matches!(op, AtomicOp::Min | AtomicOp::Max);
+        if !(extreme || op == AtomicOp::Exchange || self.is_active(value)) {
             return;
         }
         let ty = self.old.ty(value);
         let path = self.primal_path(path);
-        let extreme = matches!(op, AtomicOp::Min | AtomicOp::Max);
         let inputs = extreme.then(|| (self.primal(array), self.primal(value)));
         let Some(place) = self.place(array, index) else { return };
         let share = self.guarded(place.shadow.set, Some(ty), |this| {
@@ -223,6 +237,12 @@ impl Reverse<'_> {
             Some(match (op, &inputs) {
                 (AtomicOp::Min | AtomicOp::Max, Some((content, v))) => {
                     this.winners_share(shadow, *content, &place.index, &path, *v)
+                }
+                // The value has no adjoint (else there is an error), and the content before is gone.
+                (AtomicOp::Exchange, _) => {
+                    let value = this.b.zero(ty);
+                    let (array, index) = (shadow, place.index.clone());
+                    this.b.one(Op::Atomic { op, array, index, path, value }, ty)
                 }
                 _ => {
                     let d = this.b.one(Op::Load { array: shadow, index: place.index.clone(), path }, ty);

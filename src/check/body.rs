@@ -300,7 +300,8 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let mut diagnostic =
             Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
-        let names: Vec<String> = self.scope.keys().chain(self.c.visible_names()).cloned().collect();
+        let known = self.scope.iter().filter(|(_, binding)| !matches!(binding, Binding::Broken)).map(|(name, _)| name);
+        let names: Vec<String> = known.chain(self.c.visible_names()).cloned().collect();
         if self.c.knows_builtin(name) || crate::check::value::type_of_name(name).is_some() {
             let text = self.c.qualified(name);
             diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
@@ -319,6 +320,8 @@ impl<'c, 'a> Body<'c, 'a> {
                 Applicability::Maybe,
             );
         }
+        // Once is enough.
+        self.scope.insert(name.to_string(), Binding::Broken);
         Err(self.report(diagnostic))
     }
 

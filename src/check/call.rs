@@ -387,6 +387,11 @@ impl Body<'_, '_> {
     fn no_match(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {
         let text = name.text().to_string();
         let candidates = self.c.candidates(name);
+        // Of a damaged definition the parameters are not known.
+        if candidates.iter().any(|candidate| self.c.is_repaired(candidate.ast.span)) {
+            self.failed = true;
+            return Err(Reported);
+        }
         // An argument that is no value at all has an explanation of its own.
         for arg in given {
             if !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_)) {

@@ -16,6 +16,18 @@ impl Body<'_, '_> {
             Operand::Value(expr) => expr,
             _ => return self.not_assignable(target.span),
         };
+        if let (ExprKind::View { array, index }, Type::Array(part)) = (&expr.kind, expr.ty)
+            && index.iter().all(|dim| matches!(dim, ViewIndex::At(_)))
+        {
+            let (whole, given) = (self.rank_of(array.ty), self.rank_of(array.ty).saturating_sub(part.ndim));
+            let shown = self.show(array.ty);
+            return Err(self.report(
+                Diagnostic::new(Code::E0314, format!("{given} of {whole} indices do not name an element"))
+                    .label(target.span, format!("a part of an array with {} dimensions", part.ndim))
+                    .label(array.span, format!("this is `{shown}`"))
+                    .help("give an index for each dimension"),
+            ));
+        }
         match self.as_place(expr) {
             Some(place) => Ok(place),
             None => self.not_assignable(target.span),

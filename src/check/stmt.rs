@@ -150,9 +150,23 @@ impl Body<'_, '_> {
             }
             ast::StmtKind::Pass => {}
             ast::StmtKind::Unsupported(what) => return self.unsupported(span, what, None),
-            ast::StmtKind::Error => return Err(Reported),
+            ast::StmtKind::Error => {
+                self.forgive(span);
+                return Err(Reported);
+            }
         }
         Ok(())
+    }
+
+    /// The names in a line that could not be read: it may have been meant to define them, so their uses are no errors.
+    fn forgive(&mut self, span: Span) {
+        let text = self.c.sources.text(span);
+        for range in crate::syntax::names(text) {
+            let Some(name) = text.get(range) else { continue };
+            if !self.c.visible_names().iter().any(|known| *known == name) {
+                self.scope.entry(name.to_string()).or_insert(Binding::Broken);
+            }
+        }
     }
 
     /// The body of a loop whose turns are not known one by one; what it assigns is forgotten already.
