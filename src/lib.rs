@@ -21,6 +21,7 @@
 //! | [`codegen`] | how does IR become PTX, CUDA text, host code, headers? |
 //! | [`run`] | how is a kernel executed? |
 //! | [`driver`] | in what order do the stages run? |
+//! | [`dataset`] | how are verified kernels made in bulk? |
 //! | [`ide`] | what does an editor want to know about a place in a file? |
 //! | [`lsp`] | how is that said in the Language Server Protocol? |
 //! | [`cli`] | what can the user ask for? |
@@ -29,6 +30,7 @@ pub mod autodiff;
 pub mod check;
 pub mod cli;
 pub mod codegen;
+pub mod dataset;
 pub mod diag;
 pub mod driver;
 pub mod ide;

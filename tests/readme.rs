@@ -26,8 +26,10 @@ fn the_example_becomes_the_text_it_shows() {
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let shown = block("cuda");
     if std::env::var_os("KC_BLESS").is_some_and(|value| value == "1") {
+        // The first kernel's functions, from the first line shown to the end of its last entry.
         let from = text.find(shown.lines().next().unwrap_or_default()).expect("the first line is the same");
-        let readme = readme().replace(&shown, text[from..].trim_end());
+        let last = text[from..].find("\n}\n").and_then(|_| text[from..].rfind("\n}\n")).expect("a last brace");
+        let readme = readme().replace(&shown, &text[from..from + last + 2]);
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"), readme).expect("a writable README");
         return;
     }

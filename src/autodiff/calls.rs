@@ -3,7 +3,6 @@
 use smallvec::SmallVec;
 
 use super::arrays::{Root, root};
-use super::finite::is_tame;
 use super::reverse::Reverse;
 use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
@@ -71,7 +70,8 @@ impl Reverse<'_> {
         let module = self.world.module;
         let chosen = inst.results.iter().any(|&r| self.facts.finite.is_chosen(r));
         let own = matches!(module.functions[callee].derivative, Derivative::Rule { .. });
-        own && !is_tame(module, adjoint) || chosen && inst.results.iter().any(|&r| self.facts.finite.is_wild(r))
+        own && !self.facts.finite.is_tame(module, adjoint)
+            || chosen && inst.results.iter().any(|&r| self.facts.finite.is_wild(r))
     }
 
     /// Whether all floats in the values are zero; None if there are none.

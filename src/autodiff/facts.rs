@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
 use super::Options;
+use super::accumulate::Accumulations;
 use super::activity::Activity;
 use super::arrays::Written;
 use super::finite::Finite;
@@ -24,6 +25,7 @@ pub(super) struct Facts {
     pub reversed: HashSet<InstId>,
     /// Where guards are needed.
     pub finite: Finite,
+    pub accumulations: Accumulations,
     /// The values that reverse code computes again, in whatever scope.
     pub needed: Rc<HashSet<ValueId>>,
     pub plans: HashMap<InstId, Plan>,
@@ -51,6 +53,7 @@ impl Facts {
             log,
             leaves,
             finite: Finite::of(world.module, function),
+            accumulations: Accumulations::of(function),
             needed: Rc::default(),
             plans: HashMap::new(),
             holders: holders(function),

@@ -8,7 +8,7 @@ use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::facts::{numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
-use crate::passes::{functions, inline};
+use crate::passes::{functions, inline, sink};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
@@ -23,10 +23,11 @@ pub(super) fn run(module: &mut Module, made: &[FuncId]) {
     let named: HashSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
     let pure = functions::effect_free(module);
     for &rule in &rules {
-        edit(module, rule, &pure, start_without_zero);
+        if start_without_zero(&mut module.functions[rule]) {
+            tidy(module, rule, &pure);
+        }
     }
     for &id in made {
-        edit(module, id, &pure, |_| ());
         let small: HashSet<FuncId> =
             callees(&module.functions[id]).into_iter().filter(|&f| is_small(&module.functions[f])).collect();
         let mut function = module.functions[id].clone();
@@ -34,24 +35,30 @@ pub(super) fn run(module: &mut Module, made: &[FuncId]) {
         if !small.is_empty() && inline::run(&mut function, module, &|callee| small.contains(&callee)).is_ok() {
             module.functions[id] = function;
         }
-        edit(module, id, &pure, double);
+        double(&mut module.functions[id]);
+        tidy(module, id, &pure);
     }
     let mut wanted = Wanted::default();
     let others: Vec<FuncId> = module.functions.ids().filter(|id| !made.contains(id)).collect();
     others.iter().for_each(|&id| wanted.count(&module.functions[id]));
     for &id in made.iter().rev() {
-        if !named.contains(&id) && module.functions[id].phase == Phase::Forward && !module.functions[id].is_kernel() {
-            drop_results(module, id, wanted.0.get(&id));
-            edit(module, id, &pure, |_| ());
+        let function = &module.functions[id];
+        let is_free = !named.contains(&id) && function.phase == Phase::Forward && !function.is_kernel();
+        if is_free && drop_results(module, id, wanted.0.get(&id)) {
+            tidy(module, id, &pure);
         }
         wanted.count(&module.functions[id]);
     }
+    for &id in made {
+        sink::into_branches(&mut module.functions[id], &pure);
+    }
 }
 
-/// Changes a function, and removes what that leaves unused.
-fn edit(module: &mut Module, id: FuncId, pure: &IdVec<FuncId, bool>, change: impl FnOnce(&mut Function)) {
-    let mut function = module.functions[id].clone();
-    change(&mut function);
+/// Removes what a change has left unused.
+fn tidy(module: &mut Module, id: FuncId, pure: &IdVec<FuncId, bool>) {
+    let old = &module.functions[id];
+    let placeholder = Builder::new("", old.kind, &[], old.span).finish();
+    let mut function = std::mem::replace(&mut module.functions[id], placeholder);
     clean(module, &mut function, pure);
     module.functions[id] = function;
 }
@@ -78,7 +85,7 @@ fn is_small(function: &Function) -> bool {
 }
 
 /// `0 + x` is x: a sum of adjoints starts with its first part. (The sign of a zero adjoint means nothing.)
-fn start_without_zero(function: &mut Function) {
+fn start_without_zero(function: &mut Function) -> bool {
     let mut same: HashMap<ValueId, ValueId> = HashMap::new();
     function.walk(function.entry, &mut |_, inst| {
         if let Op::Binary(BinaryOp::Add, zero, x) = inst.op
@@ -90,6 +97,9 @@ fn start_without_zero(function: &mut Function) {
             same.insert(inst.results[0], x);
         }
     });
+    if same.is_empty() {
+        return false;
+    }
     for inst in function.insts.values_mut() {
         inst.op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
     }
@@ -98,6 +108,7 @@ fn start_without_zero(function: &mut Function) {
         let into = &mut function.values[new].name;
         *into = into.take().or(name);
     }
+    true
 }
 
 /// `x + x` is `x * 2`: what a square passes on comes twice.
@@ -144,9 +155,9 @@ impl Wanted {
     }
 }
 
-/// Takes the results that nobody uses from a function and from all calls of it.
-fn drop_results(module: &mut Module, id: FuncId, wanted: Option<&Vec<bool>>) {
-    let Some(wanted) = wanted.filter(|wanted| wanted.contains(&false)) else { return };
+/// Takes the results that nobody uses from a function and from all calls of it; says whether there were any.
+fn drop_results(module: &mut Module, id: FuncId, wanted: Option<&Vec<bool>>) -> bool {
+    let Some(wanted) = wanted.filter(|wanted| wanted.contains(&false)) else { return false };
     fn keep<T>(list: impl IntoIterator<Item = T>, wanted: &[bool]) -> impl Iterator<Item = T> {
         list.into_iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(item, _)| item)
     }
@@ -168,4 +179,5 @@ fn drop_results(module: &mut Module, id: FuncId, wanted: Option<&Vec<bool>>) {
             }
         }
     }
+    true
 }

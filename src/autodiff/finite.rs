@@ -15,6 +15,7 @@
 //! what is computed from these. Overflow is not considered, nor are inputs that are infinite or NaN themselves: outside
 //! of 1, their gradients are what IEEE arithmetic makes of the chain rule.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use super::activity::{smooth_operands, yields};
@@ -25,11 +26,20 @@ use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op
 pub(super) struct Finite {
     chosen: HashSet<ValueId>,
     wild: IdVec<ValueId, bool>,
+    /// Whether functions are tame, as far as asked for.
+    tame: RefCell<HashMap<FuncId, bool>>,
 }
 
 impl Finite {
     pub fn of(module: &Module, function: &Function) -> Finite {
-        Finite { chosen: chosen(function), wild: wild(module, function, &mut HashMap::new()) }
+        let mut known = HashMap::new();
+        let wild = wild(module, function, &mut known);
+        Finite { chosen: chosen(function), wild, tame: RefCell::new(known) }
+    }
+
+    /// Whether a function of finite arguments computes finite values only.
+    pub fn is_tame(&self, module: &Module, id: FuncId) -> bool {
+        tame(module, id, &mut self.tame.borrow_mut())
     }
 
     /// Whether the adjoint of this value can be zero where its operands or itself are not finite.
@@ -40,11 +50,6 @@ impl Finite {
     pub fn is_wild(&self, value: ValueId) -> bool {
         self.wild[value]
     }
-}
-
-/// Whether a function of finite arguments computes finite values only.
-pub(super) fn is_tame(module: &Module, id: FuncId) -> bool {
-    tame(module, id, &mut HashMap::new())
 }
 
 /// Library functions that are finite wherever their arguments are, although a look at their code does not tell.

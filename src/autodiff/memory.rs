@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::arrays::{Root, root};
 use super::reverse::Reverse;
 use super::rules::scalar_path;
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
 use crate::types::{BOOL, Type};
 
 /// The array of adjoints of an array, and whether it is there.
@@ -123,6 +123,9 @@ impl Reverse<'_> {
         d: ValueId,
     ) {
         let path = self.primal_path(path);
+        if self.facts.accumulations.is_old(result) {
+            return;
+        }
         let Some(place) = self.place(array, index) else { return };
         let ty = self.old.ty(result);
         let private = self.facts.private(self.old, array);
@@ -156,8 +159,15 @@ impl Reverse<'_> {
         }
     }
 
-    /// a[i] = v: v gets what the shadow's element holds, which becomes zero.
-    pub(super) fn reverse_store(&mut self, array: ValueId, index: &[ValueId], path: &[Step], value: ValueId) {
+    /// a[i] = v: v gets what the shadow's element holds, which becomes zero; or stays, if v is a sum with the old a[i].
+    pub(super) fn reverse_store(
+        &mut self,
+        id: InstId,
+        array: ValueId,
+        index: &[ValueId],
+        path: &[Step],
+        value: ValueId,
+    ) {
         let ty = self.old.ty(value);
         if !ty.holds_floats(&self.world.module.structs) {
             return;
@@ -167,6 +177,10 @@ impl Reverse<'_> {
         let wanted = self.is_active(value).then_some(ty);
         let taken = self.guarded(place.shadow.set, wanted, |this| {
             let array = this.cut(&place);
+            if this.facts.accumulations.is_one(id) {
+                let (index, path) = (place.index.clone(), path);
+                return wanted.map(|ty| this.b.one(Op::Load { array, index, path }, ty));
+            }
             this.take_memory(array, &place.index, path, ty, wanted.is_some())
         });
         if let Some(taken) = taken {

@@ -35,6 +35,7 @@ use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
 use crate::passes;
 
+mod accumulate;
 mod activity;
 mod adjoints;
 mod arrays;

@@ -142,7 +142,7 @@ impl<'a> Reverse<'a> {
                     self.reverse_load(inst.results[0], *array, index, path, d);
                 }
             }
-            Op::Store { array, index, path, value } => self.reverse_store(*array, index, path, *value),
+            Op::Store { array, index, path, value } => self.reverse_store(id, *array, index, path, *value),
             Op::Atomic { op, array, index, path, value } => {
                 self.reverse_atomic(inst.results[0], *op, *array, index, path, *value);
             }

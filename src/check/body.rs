@@ -336,15 +336,13 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(class) = ScalarClass::from_name(name) {
             return Some(Ok(Operand::Type(TypeWord::Class(class))));
         }
-        if let Some(ty) = crate::check::value::type_of_name(name)
-            && !Library::has(name)
-        {
+        if let Some(ty) = crate::check::value::type_of_name(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
         }
         if let Some(value) = self.c.library.constant(name, self.c.sources) {
             return Some(self.c.constant(&value, true));
         }
-        if Library::has(name) || crate::check::words::NAMES.contains(&name) {
+        if Library::has(name) {
             return Some(Ok(Operand::Function(crate::check::value::FunctionName::Builtin(name.to_string()))));
         }
         None

@@ -9,6 +9,7 @@
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
 
+mod advice;
 mod annotation;
 mod body;
 mod builtin;

@@ -5,6 +5,7 @@
 mod bench;
 mod check;
 mod compile;
+mod dataset;
 mod devices;
 mod doc;
 mod explain;
@@ -47,6 +48,7 @@ enum Verb {
     Run(run::Args),
     Devices(devices::Args),
     Gradcheck(gradcheck::Args),
+    Dataset(dataset::Args),
     Lsp(lsp::Args),
     Bench(bench::Args),
 }
@@ -99,6 +101,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Devices(args) => devices::run(&args),
         Verb::Gradcheck(args) => gradcheck::run(&args),
+        Verb::Dataset(args) => dataset::run(&args),
         Verb::Lsp(args) => lsp::run(&args),
         Verb::Bench(args) => bench::run(&args),
     });

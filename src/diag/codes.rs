@@ -1,7 +1,7 @@
 //! The one list of diagnostic codes. A number is never reused; each code has a page `pages/CODE.md`.
 //!
 //! Families: 01 syntax, 02 names, 03 types, 04 calls, 05 constants, 06 gradients, 07 races and memory, 08 back ends,
-//! 09 kc itself, 10 launch files and arguments, 11 running, 12 numbers, 13 tidiness. `W` codes are warnings, `I` codes
+//! 09 kc itself, 10 launch files and arguments, 11 running, 12 numbers, 13 tidiness, 14 data sets. `W` codes are warnings, `I` codes
 //! remarks that are shown on request and in editors.
 
 use super::Level;
@@ -175,6 +175,13 @@ codes! {
     W1302 "unreachable-code" "code that is never reached";
     W1303 "shadowed-builtin" "a name that hides a built-in";
     W1304 "unused-allow" "a `# kc: allow` comment that allows nothing";
+
+    // 14 data sets
+    E1401 "dataset-directory" "a directory that is not free for a data set";
+    E1402 "dataset-differs" "a data set that was begun with other options";
+    E1403 "dataset-damaged" "a file or row of a data set that is not what it should be";
+    E1404 "dataset-option" "an option of `kc dataset` that cannot be";
+    E1405 "dataset-exhausted" "not enough different programs";
 }
 
 impl Code {

@@ -6,95 +6,220 @@
 //! What moves into the branch: instructions of the same block without effects whose results only this side reads; loads only
 //! if nothing is written on the way. Choices between values that are there anyway stay as they are.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BinaryHeap, HashSet};
+
+use smallvec::SmallVec;
 
 use super::functions::has_effect;
 use crate::ids::IdVec;
-use crate::ir::{Block, BlockId, FuncId, Function, Inst, InstId, Op, ValueId};
+use crate::ir::{BinaryOp, Block, BlockId, FuncId, Function, Inst, InstId, Op, UnaryOp, ValueDef, ValueId};
 
-/// Makes branches; says whether there were any. `pure`: the functions without effects.
+/// Makes branches of choices; says whether there were any. `pure`: the functions without effects.
 pub fn run(function: &mut Function, pure: &IdVec<FuncId, bool>) -> bool {
-    let mut pass = Sink { users: users(function), pure, changed: false };
-    let entry = function.entry;
-    pass.block(function, entry);
+    let mut pass = Sink::new(function, pure);
+    pass.block(function, function.entry, &Sink::branch_of_choice);
     pass.changed
 }
 
-/// The instructions that read each value: of those nested in another, the one that stands in the value's own block.
-fn users(function: &Function) -> HashMap<ValueId, HashSet<InstId>> {
-    fn visit(
-        function: &Function,
-        block: BlockId,
-        around: &mut Vec<InstId>,
-        out: &mut HashMap<ValueId, HashSet<InstId>>,
-    ) {
-        for &id in &function.blocks[block].insts {
-            around.push(id);
-            let inst = &function.insts[id];
-            // All around count: only the one in the value's block is asked for.
-            inst.op.for_each_operand(|v| out.entry(v).or_default().extend(around.iter().copied()));
-            inst.op.blocks().into_iter().for_each(|nested| visit(function, nested, around, out));
-            around.pop();
-        }
-    }
-    let mut out = HashMap::new();
-    visit(function, function.entry, &mut Vec::new(), &mut out);
-    out
+/// Moves what only one branch of an `if` reads into that branch, under the same conditions; says whether there was any.
+pub fn into_branches(function: &mut Function, pure: &IdVec<FuncId, bool>) -> bool {
+    let mut pass = Sink::new(function, pure);
+    pass.block(function, function.entry, &Sink::fill_branches);
+    pass.changed
+}
+
+/// The block at hand.
+struct Here {
+    block: BlockId,
+    /// How many of the first n instructions have effects.
+    effects: Vec<usize>,
 }
 
 struct Sink<'a> {
-    users: HashMap<ValueId, HashSet<InstId>>,
     pure: &'a IdVec<FuncId, bool>,
+    /// The instructions that read each value, and those that they are nested in.
+    users: Vec<SmallVec<[InstId; 4]>>,
+    /// The block that each instruction stands in, and its place there.
+    home: Vec<(BlockId, usize)>,
     changed: bool,
 }
 
-impl Sink<'_> {
-    fn block(&mut self, function: &mut Function, block: BlockId) {
-        // From the end, so that a choice inside a side moves with it and is looked at there.
-        let mut at = function.blocks[block].insts.len();
-        while at > 0 {
-            at -= 1;
-            let id = function.blocks[block].insts[at];
-            if let Op::Select { condition, then, otherwise } = function.insts[id].op
-                && then != otherwise
-            {
-                let sides =
-                    [then, otherwise].map(|side| self.side(function, block, at, side, [condition, then, otherwise]));
-                if sides.iter().flatten().any(|inst| can_fail(function, &function.insts[*inst])) {
-                    self.branch(function, block, id, condition, [then, otherwise], &sides);
-                    at -= sides.iter().map(Vec::len).sum::<usize>();
-                }
+impl<'a> Sink<'a> {
+    fn new(function: &Function, pure: &'a IdVec<FuncId, bool>) -> Sink<'a> {
+        let mut pass = Sink {
+            pure,
+            users: vec![SmallVec::new(); function.values.len()],
+            home: vec![(function.entry, 0); function.insts.len()],
+            changed: false,
+        };
+        pass.count(function, function.entry, &mut Vec::new());
+        pass
+    }
+
+    fn count(&mut self, function: &Function, block: BlockId, around: &mut Vec<InstId>) {
+        for (at, &id) in function.blocks[block].insts.iter().enumerate() {
+            self.home[id.0 as usize] = (block, at);
+            around.push(id);
+            let inst = &function.insts[id];
+            inst.op.for_each_operand(|v| self.users[v.0 as usize].extend(around.iter().copied()));
+            inst.op.blocks().into_iter().for_each(|nested| self.count(function, nested, around));
+            around.pop();
+        }
+    }
+
+    /// Works on a block from its end, so that what moves into a branch is looked at there again.
+    fn block(
+        &mut self,
+        function: &mut Function,
+        block: BlockId,
+        work: &dyn Fn(&mut Self, &mut Function, &Here, InstId) -> HashSet<InstId>,
+    ) {
+        let mut effects = vec![0];
+        for (at, &id) in function.blocks[block].insts.iter().enumerate() {
+            self.home[id.0 as usize] = (block, at);
+            effects.push(effects[at] + usize::from(self.memory(function, &function.insts[id]).1));
+        }
+        let here = Here { block, effects };
+        let mut moved = HashSet::new();
+        for id in function.blocks[block].insts.clone().into_iter().rev() {
+            if !moved.contains(&id) {
+                moved.extend(work(self, function, &here, id));
             }
+        }
+        if !moved.is_empty() {
+            self.changed = true;
+            function.blocks[block].insts.retain(|id| !moved.contains(id));
+        }
+        for id in function.blocks[block].insts.clone() {
             for nested in function.insts[id].op.blocks() {
-                self.block(function, nested);
+                self.block(function, nested, work);
             }
         }
     }
 
-    /// The instructions before position `at` that only this side of the choice there needs, in order.
-    fn side(&self, function: &Function, block: BlockId, at: usize, side: ValueId, reads: [ValueId; 3]) -> Vec<InstId> {
-        let insts = &function.blocks[block].insts;
-        if reads.iter().filter(|v| **v == side).count() > 1 {
-            return Vec::new();
+    /// Makes a branch of a choice with a side that can fail.
+    fn branch_of_choice(&mut self, function: &mut Function, here: &Here, id: InstId) -> HashSet<InstId> {
+        let Op::Select { condition, then, otherwise } = function.insts[id].op else { return HashSet::new() };
+        if then == otherwise {
+            return HashSet::new();
         }
-        let mut found: Vec<InstId> = Vec::new();
-        let mut written = false;
-        for &id in insts[..at].iter().rev() {
-            let inst = &function.insts[id];
-            let (reads_memory, effect) = self.memory(function, inst);
-            let stays = effect || inst.results.is_empty() || reads_memory && written;
-            let only_here = inst.results.iter().all(|r| {
-                let mut users = self.users.get(r).into_iter().flatten();
-                users.all(|user| found.contains(user) || !insts.contains(user) || (*user == insts[at] && *r == side))
+        let sides =
+            [then, otherwise].map(|side| match [condition, then, otherwise].iter().filter(|v| **v == side).count() {
+                1 => self.only_for(function, here, id, &[side], &|_| true, &|user, value| user == id && value == side),
+                _ => Vec::new(),
             });
-            let used = inst.results.iter().any(|r| self.users.get(r).is_some_and(|users| !users.is_empty()));
-            if !stays && only_here && used {
-                found.push(id);
-            }
-            written |= effect;
+        if !sides.iter().flatten().any(|&inst| can_fail(function, &function.insts[inst])) {
+            return HashSet::new();
         }
-        found.reverse();
-        found
+        let span = function.insts[id].span;
+        let blocks = [(then, &sides[0]), (otherwise, &sides[1])].map(|(value, side)| {
+            let give = function.insts.push(Inst {
+                op: Op::Yield([value].into_iter().collect()),
+                results: Default::default(),
+                span,
+            });
+            let insts: Vec<InstId> = side.iter().copied().chain([give]).collect();
+            let block = function.blocks.push(Block { params: Vec::new(), insts });
+            self.home.push((block, 0));
+            // It now reads the value in the place of the choice.
+            self.users[value.0 as usize].extend([give, id]);
+            block
+        });
+        function.insts[id].op = Op::If { condition, then: blocks[0], otherwise: blocks[1] };
+        self.changed = true;
+        for (side, block) in sides.iter().zip(blocks) {
+            self.now_inside(function, id, block, side);
+        }
+        sides.into_iter().flatten().collect()
+    }
+
+    /// Moves what an `if` alone needs into its branches.
+    fn fill_branches(&mut self, function: &mut Function, here: &Here, id: InstId) -> HashSet<InstId> {
+        let mut all = HashSet::new();
+        let Op::If { condition, then, otherwise } = function.insts[id].op else { return all };
+        for (branch, other) in [(then, otherwise), (otherwise, then)] {
+            let mut roots = Vec::new();
+            function.walk(branch, &mut |_, inst| inst.op.for_each_operand(|v| roots.push(v)));
+            let fine = |user: InstId, value: ValueId| {
+                user == id && value != condition && self.users_in(value, other).next().is_none()
+            };
+            // Whole regions stay, and what costs nothing.
+            let takes = |op: &Op| {
+                op.blocks().is_empty() && !matches!(op, Op::Const(_) | Op::Zero | Op::ThreadIndex(_) | Op::IsSet(_))
+            };
+            let found = self.only_for(function, here, id, &roots, &takes, &fine);
+            self.now_inside(function, id, branch, &found);
+            all.extend(found.iter().copied());
+            function.blocks[branch].insts.splice(0..0, found);
+        }
+        all
+    }
+
+    fn users_in(&self, value: ValueId, block: BlockId) -> impl Iterator<Item = InstId> {
+        let users = self.users[value.0 as usize].iter().copied();
+        users.filter(move |user| self.home[user.0 as usize].0 == block)
+    }
+
+    /// The instructions before `id` in its block that compute `roots` and nothing that others read, in order, as far as `takes`
+    /// allows. `fine` says
+    /// whether an instruction's reading of a value is that of the side in question.
+    fn only_for(
+        &self,
+        function: &Function,
+        here: &Here,
+        id: InstId,
+        roots: &[ValueId],
+        takes: &dyn Fn(&Op) -> bool,
+        fine: &dyn Fn(InstId, ValueId) -> bool,
+    ) -> Vec<InstId> {
+        let end = self.home[id.0 as usize].1;
+        let place = |value: ValueId| match function.values[value].def {
+            ValueDef::Result(inst, _) => {
+                let (block, at) = self.home[inst.0 as usize];
+                (block == here.block && at < end).then_some((at, inst))
+            }
+            ValueDef::Param(..) => None,
+        };
+        // From the last to the first: all that may read a value has been decided before it.
+        let mut waiting: BinaryHeap<(usize, InstId)> = roots.iter().filter_map(|&v| place(v)).collect();
+        let (mut seen, mut found) = (HashSet::new(), HashSet::new());
+        let mut order = Vec::new();
+        while let Some((at, candidate)) = waiting.pop() {
+            if !seen.insert(candidate) {
+                continue;
+            }
+            let inst = &function.insts[candidate];
+            let (reads, effect) = self.memory(function, inst);
+            let written = here.effects[end] > here.effects[at + 1];
+            let only = inst
+                .results
+                .iter()
+                .all(|&r| self.users_in(r, here.block).all(|user| found.contains(&user) || fine(user, r)));
+            if effect || reads && written || !only || !takes(&inst.op) {
+                continue;
+            }
+            found.insert(candidate);
+            order.push(candidate);
+            inst.op.for_each_operand(|v| waiting.extend(place(v)));
+            for nested in inst.op.blocks() {
+                function.walk(nested, &mut |_, inst| inst.op.for_each_operand(|v| waiting.extend(place(v))));
+            }
+        }
+        order.reverse();
+        order
+    }
+
+    /// Instructions have moved into a block inside the instruction `around`.
+    fn now_inside(&mut self, function: &Function, around: InstId, block: BlockId, moved: &[InstId]) {
+        for &id in moved {
+            self.home[id.0 as usize] = (block, 0);
+            let inst = &function.insts[id];
+            inst.op.for_each_operand(|v| self.users[v.0 as usize].push(around));
+            for nested in inst.op.blocks() {
+                function
+                    .walk(nested, &mut |_, inst| inst.op.for_each_operand(|v| self.users[v.0 as usize].push(around)));
+            }
+        }
     }
 
     /// Whether an instruction reads memory, and whether it has effects.
@@ -110,44 +235,16 @@ impl Sink<'_> {
             function.walk(block, &mut |_, inst| {
                 found.0 |= matches!(inst.op, Op::Load { .. } | Op::Call(..));
                 found.1 |= has_effect(&inst.op)
-                    || matches!(inst.op, Op::LocalArray | Op::Break(_) | Op::Continue(_) | Op::Return(_));
-                found.1 |= matches!(inst.op, Op::Call(callee, _) if !self.pure[callee]);
+                    || matches!(inst.op, Op::LocalArray | Op::Break(_) | Op::Continue(_) | Op::Return(_))
+                    || matches!(inst.op, Op::Call(callee, _) if !self.pure[callee]);
             });
         }
         found
-    }
-
-    fn branch(
-        &mut self,
-        function: &mut Function,
-        block: BlockId,
-        id: InstId,
-        condition: ValueId,
-        values: [ValueId; 2],
-        sides: &[Vec<InstId>; 2],
-    ) {
-        let span = function.insts[id].span;
-        let mut blocks = [block; 2];
-        for (n, side) in sides.iter().enumerate() {
-            let give = function.insts.push(Inst {
-                op: Op::Yield([values[n]].into_iter().collect()),
-                results: Default::default(),
-                span,
-            });
-            let insts = side.iter().copied().chain([give]).collect();
-            blocks[n] = function.blocks.push(Block { params: Vec::new(), insts });
-            // It now reads the value in the place of the choice.
-            self.users.entry(values[n]).or_default().insert(give);
-        }
-        function.blocks[block].insts.retain(|inst| !sides.iter().any(|side| side.contains(inst)));
-        function.insts[id].op = Op::If { condition, then: blocks[0], otherwise: blocks[1] };
-        self.changed = true;
     }
 }
 
 /// Whether an instruction's derivative may be infinite, or its value make a product's derivative so.
 fn can_fail(function: &Function, inst: &Inst) -> bool {
-    use crate::ir::{BinaryOp, UnaryOp};
     let float = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_float());
     let variable = |v: ValueId| function.as_const(v).is_none();
     match &inst.op {

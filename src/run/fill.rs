@@ -26,7 +26,7 @@ impl<'a> FillValues<'a> {
             Fill::Value(Literal::Many(list)) => {
                 return Err(format!("{} numbers for an element of {components} components", list.len()));
             }
-            Fill::Range | Fill::Random(_) => Vec::new(),
+            Fill::Range | Fill::Random(_) | Fill::List(_) => Vec::new(),
         };
         Ok(FillValues { fill, scalar: leaf.scalar, constant, components })
     }
@@ -38,6 +38,11 @@ impl<'a> FillValues<'a> {
             let bits = match self.fill {
                 Fill::Value(_) => self.constant[k],
                 Fill::Range => literal::bits(Number::Int(number.into()), self.scalar)?,
+                Fill::List(list) => {
+                    let at = number * self.components as u64 + k as u64;
+                    let at = at.checked_rem(list.len() as u64).ok_or("an empty list of numbers")?;
+                    literal::bits(list[at as usize], self.scalar)?
+                }
                 Fill::Random(seed) => {
                     let word = split_mix(*seed, number * self.components as u64 + k as u64);
                     let number = match self.scalar {

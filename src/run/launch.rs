@@ -105,6 +105,8 @@ pub enum Fill {
     Range,
     /// Uniform: floats in [0, 1), integers in 0..100, from this seed.
     Random(u64),
+    /// The components of all elements, row major; where they end, they begin again.
+    List(Vec<Number>),
 }
 
 #[derive(Clone, Debug, PartialEq)]

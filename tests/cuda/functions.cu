@@ -114,8 +114,7 @@ extern "C" __global__ void calls_cuda_kernel_forward(
         int task_2 = (int)task;
         float a = x[task_2];
         int c = n[task_2];
-        float low;
-        float high;
+        float low, high;
         min_max(sqrtf(square(a)), (float)(max_i(square_again(square(c)), dim) + find(n, c)), low, high);
         out[task_2] = high - low;
     }

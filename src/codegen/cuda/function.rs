@@ -1,6 +1,7 @@
 //! One function: its control flow as statements.
 
 use super::effects::FunctionEffects;
+use super::helpers::Helper;
 use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::ranges::Ranges;
@@ -8,7 +9,7 @@ use super::tree::{Expr, Infix, Stmt, Var};
 use super::types::type_name;
 use super::vars::Variables;
 use super::{Shared, names};
-use crate::ir::{BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -57,6 +58,8 @@ pub struct Translator<'a> {
     yields: Vec<ValueId>,
     loops: Vec<Loop>,
     returns_in_loop: bool,
+    /// Values that the head of a loop computes.
+    counters: Vec<ValueId>,
 }
 
 struct Loop {
@@ -87,6 +90,7 @@ pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude
         yields: Vec::new(),
         loops: Vec::new(),
         returns_in_loop: false,
+        counters: Vec::new(),
     };
     translator.body()
 }
@@ -304,6 +308,9 @@ impl<'a> Translator<'a> {
 
     /// An instruction that has an expression: assigned to its variable, or evaluated for its effect.
     fn value_statement(&mut self, inst: &Inst, out: &mut Vec<Stmt>) -> Result<(), Fault> {
+        if inst.results.first().is_some_and(|result| self.counters.contains(result)) {
+            return Ok(());
+        }
         match inst.results.first() {
             Some(&result) if self.plan.form(result) == Form::Variable => {
                 let value = self.operation(inst)?;
@@ -378,6 +385,12 @@ impl<'a> Translator<'a> {
         if then.is_empty() && otherwise.is_empty() {
             return Ok(());
         }
+        if let Some((var, place, zero)) = taken(&then, &otherwise) {
+            let take = Expr::call(self.prelude.helper(Helper::Take), [place]);
+            let value = Expr::Conditional(Box::new(condition), Box::new(take), Box::new(zero));
+            self.assign(var, value, out);
+            return Ok(());
+        }
         let is_jump = |list: &[Stmt]| list.len() == 1 && list[0].leaves();
         if then.is_empty() || is_jump(&otherwise) && !is_jump(&then) {
             condition = condition.negate();
@@ -400,12 +413,18 @@ impl<'a> Translator<'a> {
         let params = self.function.blocks[*body].params.clone();
         let Some((&index, carried)) = params.split_first() else { return Ok(()) };
         self.assign_all(carried, init, out)?;
-        let var = self.variables.of(index);
+        let mut var = self.variables.of(index);
         let start = self.value(*start)?;
         let end = self.value(*end)?;
         let known = self.function.as_const(*step).and_then(|c| c.as_int());
+        let one_less = if known == Some(-1) { self.one_less(*body, index) } else { None };
+        if let Some(counter) = one_less {
+            var = self.variables.of(counter);
+            self.counters.push(counter);
+        }
         let k = || Expr::Var(var);
         let (condition, step) = match known {
+            _ if one_less.is_some() => (Expr::infix(Infix::Gt, k(), end), Expr::atom("--")),
             Some(0) => return Ok(()),
             Some(n) if n > 0 => (Expr::infix(Infix::Lt, k(), end), Expr::atom(n.to_string())),
             Some(n) => (down_to(k(), end), Expr::atom(n.to_string())),
@@ -427,6 +446,29 @@ impl<'a> Translator<'a> {
         self.loops.pop();
         out.push(Stmt::For { var, start, condition, step, body: without_last_continue(stmts?) });
         Ok(())
+    }
+
+    /// The one value computed from the index of a loop that counts down, if that is the index less one.
+    fn one_less(&self, body: BlockId, index: ValueId) -> Option<ValueId> {
+        let function = self.function;
+        let (mut readers, mut counter) = (0, None);
+        function.walk(body, &mut |_, inst| {
+            inst.op.for_each_operand(|v| readers += usize::from(v == index));
+            if let Op::Binary(BinaryOp::Sub | BinaryOp::Add, a, b) = inst.op
+                && a == index
+            {
+                let by = if matches!(inst.op, Op::Binary(BinaryOp::Sub, ..)) { 1 } else { -1 };
+                let step = function.as_const(b).and_then(|c| c.as_int());
+                counter = inst.results.first().copied().filter(|_| step == Some(by));
+            }
+        });
+        let counter = counter.filter(|_| readers == 1)?;
+        let here = function.def(counter).is_some_and(|_| {
+            function.blocks[body].insts.iter().any(|&id| function.insts[id].results.contains(&counter))
+        });
+        let var = self.variables.of(counter);
+        let alone = self.variables.members().any(|(v, members)| v == var && members.len() == 1);
+        (here && alone && self.plan.form(counter) == Form::Variable).then_some(counter)
     }
 
     fn while_statement(&mut self, inst: &Inst, out: &mut Vec<Stmt>) -> Result<(), Fault> {
@@ -559,6 +601,17 @@ fn without_last_continue(mut stmts: Vec<Stmt>) -> Vec<Stmt> {
         stmts.pop();
     }
     stmts
+}
+
+/// `x = place; place = 0` against `x = 0`: the variable, the place and the zero.
+fn taken(then: &[Stmt], otherwise: &[Stmt]) -> Option<(Var, Expr, Expr)> {
+    match (then, otherwise) {
+        (
+            [Stmt::Assign { var, value: place, .. }, Stmt::Store { target, value: zero }],
+            [Stmt::Assign { var: same, value, .. }],
+        ) if place == target && var == same && zero == value => Some((*var, place.clone(), zero.clone())),
+        _ => None,
+    }
 }
 
 fn has_braces(e: &Expr) -> bool {

@@ -6,6 +6,7 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Helper {
     Wrap,
+    Take,
     SafeDiv,
     SafeRem,
     FloorDiv,
@@ -24,6 +25,7 @@ impl Helper {
     pub fn name(self) -> &'static str {
         match self {
             Helper::Wrap => "wrap",
+            Helper::Take => "take",
             Helper::SafeDiv => "safe_div",
             Helper::SafeRem => "safe_rem",
             Helper::FloorDiv => "floor_div",
@@ -41,6 +43,7 @@ impl Helper {
     /// Every helper's name: variables and functions of the text avoid them.
     pub const NAMES: &[&str] = &[
         "wrap",
+        "take",
         "safe_div",
         "safe_rem",
         "floor_div",
@@ -75,6 +78,16 @@ impl Helper {
                 "\
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
+"
+            }
+            Helper::Take => {
+                "\
+// What is there, leaving zero: the adjoint of an element that was overwritten.
+template <typename T> static __device__ T take(T &place) {
+    T value = place;
+    place = T{};
+    return value;
+}
 "
             }
             Helper::SafeDiv => {

@@ -9,7 +9,7 @@ use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, is_reserved, type_name};
 use super::vars::Variables;
-use crate::ir::{BinaryOp, FuncId, Function, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{BinaryOp, BlockId, FuncId, Function, Op, UnaryOp, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The name that a variable should have.
@@ -102,6 +102,9 @@ fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables,
         }
         .to_string(),
         Op::Fma(..) => "sum".to_string(),
+        Op::If { then, .. } if chosen_name(shared, function, variables, *then, n).is_some() => {
+            chosen_name(shared, function, variables, *then, n)?
+        }
         Op::Select { .. } | Op::If { .. } => "choice".to_string(),
         _ => match function.ty(value) {
             Type::Struct(_) => "record".to_string(),
@@ -112,6 +115,20 @@ fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables,
         },
     };
     Some(word)
+}
+
+/// The element that a branch gives.
+fn chosen_name(
+    shared: &Shared<'_>,
+    function: &Function,
+    variables: &Variables,
+    branch: BlockId,
+    n: usize,
+) -> Option<String> {
+    let Op::Yield(values) = &function.terminator(branch)?.op else { return None };
+    let value = *values.get(n)?;
+    let is_load = matches!(function.def(value)?.op, Op::Load { .. });
+    is_load.then(|| derived_name(shared, function, variables, value)).flatten()
 }
 
 /// What a function calls the result that it gives through a reference.

@@ -191,13 +191,25 @@ fn write_at(out: &mut String, e: &Expr, minimum: Precedence, vars: &dyn Variable
 /// Prints statements, one per line, at `level` steps of indentation.
 pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Variables) {
     let mut notes = String::new();
-    for stmt in list {
+    let mut rest = list.iter().peekable();
+    while let Some(stmt) = rest.next() {
         if let Stmt::Note(note) = stmt {
             note.lines().for_each(|text| notes.push_str(&format!("{:1$}// {text}\n", "", level * 4)));
             continue;
         }
         let mut text = String::new();
         statement(&mut text, stmt, level, vars);
+        // `float a, b;`
+        while let (Stmt::Declare(var), Some(Stmt::Declare(next))) = (stmt, rest.peek()) {
+            let (own, other) = (vars.declaration(*var), vars.declaration(*next));
+            let (Some((ty, _)), Some((other, name))) = (own.rsplit_once(' '), other.rsplit_once(' ')) else { break };
+            let longer = format!("{}, {name};\n", text.trim_end().trim_end_matches(';'));
+            if ty != other || name.contains(['[', '(']) || longer.len() > WIDTH {
+                break;
+            }
+            text = longer;
+            rest.next();
+        }
         let aside = format!("{}  {}", text.trim_end(), notes.trim());
         if notes.lines().count() == 1 && text.lines().count() == 1 && aside.len() <= WIDTH {
             out.push_str(&aside);
@@ -296,7 +308,15 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
         Stmt::For { var, start, condition, step, body } => {
             let declaration = vars.declaration(*var);
             let advance = advance(vars.name(*var), step, vars);
-            let head = format!("for ({declaration} = {}; {}; {advance})", text(start), text(condition));
+            let head = match step {
+                // Runs from one below the start down to the end.
+                Expr::Atom(step) if step == "--" => {
+                    let name = vars.name(*var);
+                    let condition = text(condition).replacen(name, &format!("{name}--"), 1);
+                    format!("for ({declaration} = {}; {condition};)", text(start))
+                }
+                _ => format!("for ({declaration} = {}; {}; {advance})", text(start), text(condition)),
+            };
             braced(out, &head, body, level, vars);
         }
         Stmt::While { condition: None, body } => braced(out, "for (;;)", body, level, vars),

@@ -1,0 +1,403 @@
+//! `kc dataset`: verified kernels in bulk.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::{Exit, output};
+use crate::dataset::sample::Category;
+use crate::dataset::store::Store;
+use crate::dataset::{Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, produce, validate};
+use crate::diag::Code;
+use crate::diag::render::{Format, render};
+use crate::source::SourceMap;
+
+/// Generates kernels, compiles them, runs them, checks their gradients, and writes what passed as Parquet and JSONL.
+#[derive(clap::Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// Rows.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000)]
+    count: u64,
+    /// Directory to write, new or empty.
+    #[arg(short, long, value_name = "DIR", default_value = "dataset")]
+    out: PathBuf,
+    /// Equal seeds give equal bytes.
+    #[arg(short, long, default_value_t = 0)]
+    seed: u64,
+    /// Worker threads; 0: one per core. The result does not depend on it.
+    #[arg(short, long, default_value_t = 0)]
+    jobs: usize,
+    /// Devices whose code rows hold.
+    #[arg(short, long, value_delimiter = ',', value_name = "DEVICE", default_value = "cuda,cpu")]
+    device: Vec<DeviceArg>,
+    /// Texts that rows hold; by default all those of the devices.
+    #[arg(long, value_delimiter = ',', value_name = "TEXT")]
+    emit: Vec<EmitArg>,
+    /// Backward code too (the default).
+    #[arg(short, long, overrides_with = "no_backward")]
+    backward: bool,
+    /// No backward code.
+    #[arg(long)]
+    no_backward: bool,
+    /// Do not run the programs: their results and gradients are not checked.
+    #[arg(long)]
+    no_verify: bool,
+    /// Categories of kernels, each as likely as the others; by default all.
+    #[arg(short, long, value_delimiter = ',', value_name = "NAME")]
+    categories: Vec<String>,
+    /// Each category as often as the others (the default).
+    #[arg(long)]
+    balance: bool,
+    /// File formats.
+    #[arg(long, value_delimiter = ',', value_name = "FORMAT", default_value = "parquet,jsonl")]
+    format: Vec<FileFormat>,
+    /// Make only the shards I, I + N, ... of the set: N machines make it together, `kc dataset merge` joins their parts.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<String>,
+    /// Rows of a shard.
+    #[arg(long, value_name = "N", default_value_t = crate::dataset::SHARD_ROWS)]
+    shard_rows: u64,
+    /// Go on with a set that was interrupted.
+    #[arg(long, alias = "checkpoint")]
+    resume: bool,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Verb {
+    /// Shows what a set holds.
+    Stats {
+        dir: PathBuf,
+        /// Measure how different its programs are.
+        #[arg(long)]
+        diversity: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Makes rows again from their programs and compares; checks files and splits. Exit code 1 if anything differs.
+    Validate {
+        dir: PathBuf,
+        /// Share of the rows that are made again.
+        #[arg(long, value_name = "P", default_value_t = 1.0)]
+        sample: f64,
+        /// Look for structures that splits share.
+        #[arg(long)]
+        leakage: bool,
+        #[arg(long)]
+        json: bool,
+    },
+    /// Shows one row.
+    Show {
+        dir: PathBuf,
+        /// Its id or its index.
+        id: String,
+        /// Only this column, as it is: `python_source`.
+        #[arg(long)]
+        column: Option<String>,
+    },
+    /// Joins the parts that `--shard` made.
+    Merge {
+        /// Directories of parts.
+        #[arg(required = true)]
+        parts: Vec<PathBuf>,
+        #[arg(short, long, value_name = "DIR")]
+        out: PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum DeviceArg {
+    Cuda,
+    Cpu,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum EmitArg {
+    Cuda,
+    Adjoint,
+    Llvm,
+    Ptx,
+    Host,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum FileFormat {
+    Parquet,
+    Jsonl,
+}
+
+pub(super) fn run(args: &Args) -> Exit {
+    let end = match &args.verb {
+        None => generate(args).map(|()| Exit::Ok),
+        Some(Verb::Stats { dir, diversity, json }) => show_stats(dir, *diversity, *json).map(|()| Exit::Ok),
+        Some(Verb::Validate { dir, sample, leakage, json }) => check(dir, *sample, *leakage, *json),
+        Some(Verb::Show { dir, id, column }) => show(dir, id, column.as_deref()).map(|()| Exit::Ok),
+        Some(Verb::Merge { parts, out }) => merge(parts, out).map(|()| Exit::Ok),
+    };
+    end.unwrap_or_else(|error| {
+        output::err(&render(&error, &SourceMap::default(), Format::Full, output::style()));
+        Exit::Errors
+    })
+}
+
+fn options(args: &Args) -> Result<Options> {
+    if args.count == 0 || args.count > MAX_ROWS {
+        return Err(fail(Code::E1404, format!("a set has 1 to {MAX_ROWS} rows, not {}", args.count)));
+    }
+    if args.shard_rows == 0 || args.shard_rows > 1 << 20 {
+        return Err(fail(Code::E1404, format!("a shard has 1 to {} rows, not {}", 1 << 20, args.shard_rows)));
+    }
+    let has = |device: DeviceArg| args.device.contains(&device);
+    let wants = |text: EmitArg| args.emit.is_empty() || args.emit.contains(&text);
+    let emit = Emit {
+        cuda: has(DeviceArg::Cuda) && wants(EmitArg::Cuda),
+        adjoint: wants(EmitArg::Adjoint),
+        host: has(DeviceArg::Cpu) && wants(EmitArg::Host),
+        llvm: has(DeviceArg::Cuda) && wants(EmitArg::Llvm),
+        ptx: has(DeviceArg::Cuda) && wants(EmitArg::Ptx),
+        verify: !args.no_verify,
+    };
+    let all = || Category::ALL.iter().map(|c| c.name().to_string()).collect();
+    let mut categories: Vec<String> = if args.categories.is_empty() { all() } else { args.categories.clone() };
+    categories.sort();
+    categories.dedup();
+    let options = Options {
+        rows: args.count,
+        shard_rows: args.shard_rows,
+        seed: args.seed,
+        categories,
+        emit,
+        backward: !args.no_backward,
+        parquet: args.format.contains(&FileFormat::Parquet),
+        // Validation and statistics read this one.
+        jsonl: true,
+        version: env!("CARGO_PKG_VERSION").to_string(),
+    };
+    options.parsed_categories()?;
+    Ok(options)
+}
+
+/// `I/N`
+fn part(text: &str) -> Result<(u64, u64)> {
+    let parsed = text.split_once('/').and_then(|(i, n)| Some((i.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
+    match parsed {
+        Some((i, n)) if i < n => Ok((i, n)),
+        _ => Err(fail(Code::E1404, format!("`--shard {text}`: expected I/N with I from 0 to N - 1"))),
+    }
+}
+
+fn generate(args: &Args) -> Result<()> {
+    let options = options(args)?;
+    let (mine, parts) = args.shard.as_deref().map_or(Ok((0, 1)), part)?;
+    let categories = options.parsed_categories()?;
+    let mut store = Store::create(&args.out, &options, args.resume)?;
+    store.keep_intact();
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.jobs)
+        // The stages recurse as deep as a program nests.
+        .stack_size(64 << 20)
+        .build()
+        .map_err(|e| fail(Code::E0999, format!("cannot start threads: {e}")))?;
+    let own = |shard: u64| shard % parts == mine;
+    let total: u64 = (0..options.shards()).filter(|&s| own(s)).map(|s| options.rows_of(s)).sum();
+    let mut progress = Progress::new(total);
+    let mut seen = produce::Seen::default();
+    let last = (0..options.shards()).rev().find(|&s| own(s) && !store.shards.contains_key(&s));
+    for shard in 0..options.shards() {
+        // What comes after the last shard that is to be made need not be known.
+        if last.is_none_or(|last| shard > last) {
+            break;
+        }
+        if !own(shard) || store.shards.contains_key(&shard) {
+            pool.install(|| produce::skip(&options, &categories, shard, &mut seen));
+            if own(shard) {
+                progress.done += options.rows_of(shard);
+            }
+            continue;
+        }
+        let (rows, tally) = pool.install(|| {
+            let mut report = |rows: u64| progress.show(rows);
+            produce::shard(&options, &categories, shard, &mut seen, &mut report)
+        })?;
+        progress.done += rows.len() as u64;
+        store.add(shard, &rows, tally)?;
+    }
+    progress.end();
+    if store.is_complete() {
+        finish(&store)?;
+        output::err(&format!("{} rows in `{}`\n", options.rows, args.out.display()));
+    } else {
+        let missing = options.shards() - store.shards.len() as u64;
+        output::err(&format!(
+            "{total} rows in `{}`; {missing} shards of the set are made elsewhere\n",
+            args.out.display()
+        ));
+    }
+    Ok(())
+}
+
+fn finish(store: &Store) -> Result<()> {
+    store.sort_journal()?;
+    store.finish(&stats(store, true)?)
+}
+
+/// Counts and, if wanted, measures of the programs.
+fn stats(store: &Store, with_diversity: bool) -> Result<Value> {
+    /// More programs than these say nothing new, and would have to be held in memory.
+    const MEASURED: usize = 2709;
+    let mut sources: Vec<String> = Vec::new();
+    let mut counts: [std::collections::BTreeMap<String, u64>; 4] = Default::default();
+    let (mut rows, mut graded) = (0u64, 0u64);
+    store.each_row(|_, row| {
+        rows += 1;
+        graded += u64::from(row["verify"]["grad_ok"] == true);
+        for (n, column) in ["category", "domain", "split"].iter().enumerate() {
+            *counts[n].entry(row[*column].as_str().unwrap_or_default().to_string()).or_default() += 1;
+        }
+        *counts[3].entry(row["difficulty"].to_string()).or_default() += 1;
+        if with_diversity && sources.len() < MEASURED {
+            sources.push(row["python_source"].as_str().unwrap_or_default().to_string());
+        }
+        Ok(())
+    })?;
+    let bytes: u64 = store.entries().map(|entry| entry.bytes).sum();
+    let [categories, domains, splits, difficulty] = counts;
+    let mut out = json!({
+        "rows": rows,
+        "bytes": bytes,
+        "gradients_checked": graded,
+        "splits": splits,
+        "categories": categories,
+        "domains": domains,
+        "difficulty": difficulty,
+        "tally": store.tally(),
+    });
+    if with_diversity {
+        out["diversity"] = diversity::measure(&sources);
+    }
+    Ok(out)
+}
+
+fn open(dir: &Path) -> Result<Store> {
+    Store::open(dir)
+}
+
+fn print(value: &Value) -> Result<()> {
+    output::out(format!("{value:#}\n").as_bytes()).map_err(Box::new)
+}
+
+fn show_stats(dir: &Path, with_diversity: bool, json: bool) -> Result<()> {
+    let stats = stats(&open(dir)?, with_diversity)?;
+    if json {
+        return print(&stats);
+    }
+    let mut text = String::new();
+    table(&stats, 0, &mut text);
+    output::out(text.as_bytes()).map_err(Box::new)
+}
+
+/// Names and values, indented as they nest.
+fn table(value: &Value, depth: usize, text: &mut String) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let indent = "  ".repeat(depth);
+        if value.is_object() {
+            *text += &format!("{indent}{name}\n");
+            table(value, depth + 1, text);
+        } else {
+            let width = 28usize.saturating_sub(2 * depth);
+            *text += &format!("{indent}{name:<width$} {value}\n");
+        }
+    }
+}
+
+fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
+    let report = validate::validate(&open(dir)?, sample, leakage)?;
+    if json {
+        print(&json!(report))?;
+    } else {
+        let mut text = String::new();
+        for fault in &report.faults {
+            text += &format!("{}: {}: {}\n", fault.file, fault.row, fault.reason);
+        }
+        text += &format!("{} rows, {} made again, {} faults\n", report.rows, report.made_again, report.faults.len());
+        output::out(text.as_bytes()).map_err(Box::new)?;
+    }
+    Ok(if report.faults.is_empty() { Exit::Ok } else { Exit::Errors })
+}
+
+fn show(dir: &Path, id: &str, column: Option<&str>) -> Result<()> {
+    let mut found = None;
+    let index: Option<u64> = id.parse().ok();
+    open(dir)?.each_row(|_, row| {
+        if found.is_none() && (row["id"] == id || (index.is_some() && row["index"].as_u64() == index)) {
+            found = Some(row);
+        }
+        Ok(())
+    })?;
+    let Some(row) = found else {
+        return Err(fail(Code::E1404, format!("`{}` has no row `{id}`", dir.display())));
+    };
+    let Some(column) = column else { return print(&row) };
+    match column.split('.').fold(&row, |value, name| &value[name]) {
+        Value::Null => Err(fail(Code::E1404, format!("row `{id}` has nothing in `{column}`"))),
+        Value::String(text) => output::out(text.as_bytes()).map_err(Box::new),
+        value => print(value),
+    }
+}
+
+fn merge(parts: &[PathBuf], out: &Path) -> Result<()> {
+    let opened: Vec<Store> = parts.iter().map(|part| Store::open(part)).collect::<Result<_>>()?;
+    let Some(first) = opened.first() else { return Err(fail(Code::E1404, "no parts are given")) };
+    let mut store = Store::create(out, &first.options, false)?;
+    for part in &opened {
+        store.adopt(part)?;
+    }
+    if !store.is_complete() {
+        let missing: Vec<String> = (0..store.options.shards())
+            .filter(|s| !store.shards.contains_key(s))
+            .take(8)
+            .map(|s| s.to_string())
+            .collect();
+        return Err(fail(Code::E1403, format!("the parts lack shards: {}", missing.join(", "))) as Fail);
+    }
+    finish(&store)
+}
+
+/// A line that is drawn again and again; nothing where nobody looks.
+struct Progress {
+    total: u64,
+    done: u64,
+    start: Instant,
+    /// When it was drawn.
+    drawn: Option<Instant>,
+    visible: bool,
+}
+
+impl Progress {
+    fn new(total: u64) -> Progress {
+        let visible = std::io::stderr().is_terminal();
+        Progress { total, done: 0, start: Instant::now(), drawn: None, visible }
+    }
+
+    /// `rows` of the current shard are there.
+    fn show(&mut self, rows: u64) {
+        if !self.visible || self.drawn.is_some_and(|at| at.elapsed().as_millis() < 200) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let rows = self.done + rows;
+        let rate = rows as f64 / self.start.elapsed().as_secs_f64().max(1e-3);
+        let left = self.total.saturating_sub(rows) as f64 / rate.max(1e-3);
+        output::err(&format!("\r{rows}/{} rows, {rate:.0}/s, {left:.0} s left\x1b[K", self.total));
+    }
+
+    fn end(&self) {
+        if self.visible {
+            output::err("\r\x1b[K");
+        }
+    }
+}

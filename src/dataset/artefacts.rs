@@ -1,0 +1,133 @@
+//! What is made of a program? Its IR and the texts of all back ends, or the cause why it is left out.
+
+use std::path::Path;
+
+use super::Emit;
+use crate::codegen::cuda::{self, CudaOptions};
+use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, HostOptions, LlvmTarget, Opt, PtxOptions};
+use crate::diag::Level;
+use crate::driver::{Compilation, Gradients, Request};
+use crate::ir::{FuncId, Module, Phase};
+use crate::run::session::Program;
+
+/// Why a candidate is no row.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Rejection {
+    /// What the counts of causes are kept by: `check E0301`, `out of bounds`.
+    pub cause: String,
+    pub detail: String,
+}
+
+impl Rejection {
+    pub fn new(cause: impl Into<String>, detail: impl Into<String>) -> Rejection {
+        Rejection { cause: cause.into(), detail: detail.into() }
+    }
+}
+
+/// A compiled program.
+pub struct Compiled {
+    pub program: Program,
+    pub forward: FuncId,
+    /// The kernel's other entries.
+    pub backward: Option<FuncId>,
+    pub augmented: Option<FuncId>,
+    /// The forward-mode kernel, for checks.
+    pub tangents: Option<FuncId>,
+    /// Why there is no backward entry.
+    pub no_backward: Option<String>,
+}
+
+/// The texts of a row; None: not asked for, or there is none.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Texts {
+    pub cuda_forward: Option<String>,
+    pub cuda_backward: Option<String>,
+    pub adjoint: Option<String>,
+    pub llvm_host: Option<String>,
+    pub llvm_nvptx: Option<String>,
+    pub ptx: Option<String>,
+}
+
+/// Compiles a program; warnings count as much as errors, for rows are to be examples.
+pub fn compile(text: &str, name: &str, backward: bool, checks: bool) -> Result<Compiled, Rejection> {
+    let request = Request { kernels: vec![], gradients: Gradients { backward, store: None } };
+    let mut compilation = Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request);
+    let mut no_backward = (!backward).then(|| "not asked for".to_string());
+    for finding in compilation.diagnostics.iter() {
+        let code = finding.code.name();
+        if code.starts_with("W06") {
+            no_backward = Some(format!("{code}: {}", finding.message));
+        } else if finding.level >= Level::Warning {
+            return Err(Rejection::new(format!("check {code}"), finding.message.clone()));
+        }
+    }
+    let tangents = match checks && backward && no_backward.is_none() {
+        true => compilation.forward_mode(Some(name)).ok(),
+        false => None,
+    };
+    let module = compilation.module;
+    let find =
+        |phase: Phase| module.kernels().find(|(_, f)| f.phase == phase && f.source_name == name).map(|(id, _)| id);
+    let Some(forward) = find(Phase::Forward) else {
+        return Err(Rejection::new("check no kernel", "the kernel did not compile"));
+    };
+    let (entry, augmented) = (find(Phase::Backward), find(Phase::Augmented));
+    if entry.is_none() && no_backward.is_none() {
+        no_backward = Some("the kernel has no floating-point result".to_string());
+    }
+    let diagnostics = compilation.diagnostics.into_sorted();
+    let program = Program { module, sources: compilation.sources, diagnostics };
+    Ok(Compiled { program, forward, backward: entry, augmented, tangents, no_backward })
+}
+
+/// The architecture of device texts: the oldest that kc knows runs them everywhere.
+fn arch() -> Option<Arch> {
+    Arch::from_name("sm_80").or_else(|| Arch::ALL.first().copied())
+}
+
+/// The texts that are asked for.
+pub fn texts(compiled: &Compiled, emit: Emit) -> Result<Texts, Rejection> {
+    let module = &compiled.program.module;
+    let refused = |what: &str, message: String| Rejection::new(format!("back end {what}"), message);
+    let backward: Vec<FuncId> = compiled.augmented.into_iter().chain(compiled.backward).collect();
+    let mut out = Texts::default();
+    if emit.cuda {
+        let print = |kernels: &[FuncId]| {
+            cuda::emit(module, kernels, &CudaOptions::default()).map_err(|e| refused("cuda", e.message.clone()))
+        };
+        out.cuda_forward = Some(print(&[compiled.forward])?);
+        if compiled.backward.is_some() {
+            out.cuda_backward = Some(print(&backward)?);
+        }
+    }
+    if emit.adjoint && compiled.backward.is_some() {
+        out.adjoint = Some(print_entries(module, &backward));
+    }
+    let mut kernels = vec![compiled.forward];
+    kernels.extend(&backward);
+    if let Some(arch) = arch().filter(|_| emit.ptx || emit.llvm) {
+        let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided };
+        if emit.ptx {
+            let ptx = llvm::emit_ptx(module, &kernels, &options).map_err(|e| refused("ptx", e.message))?;
+            out.ptx = Some(ptx);
+        }
+        if emit.llvm {
+            let text = llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Ptx(options));
+            out.llvm_nvptx = Some(text.map_err(|e| refused("llvm", e.message))?);
+        }
+    }
+    if emit.host {
+        let options = HostOptions { checked: false, opt: Opt::Lean, cpu: Cpu::Baseline(CpuLevel::V3), alone: false };
+        let text = llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options));
+        out.llvm_host = Some(text.map_err(|e| refused("host", e.message))?);
+    }
+    Ok(out)
+}
+
+/// The IR text of some entries alone.
+fn print_entries(module: &Module, entries: &[FuncId]) -> String {
+    let mut module = module.clone();
+    let names: Vec<String> = entries.iter().map(|&id| module.functions[id].name.clone()).collect();
+    crate::passes::select(&mut module, |entry| names.contains(&entry.name));
+    crate::ir::print::print(&module)
+}

@@ -1,0 +1,240 @@
+//! How different are the programs of a set? Measures that can be compared with those of other corpora.
+//!
+//! Per kernel without decorators and docstring, its name replaced by K. *exact*, *alpha*, *shape*: share of different
+//! texts, of texts but for names, of texts but for names and constants. Entropies are in bits over n-grams of the first
+//! 60,000 tokens; the near-duplicate share is that of the first 1,000 kernels whose nearest other one shares at least 0.7 (Jaccard)
+//! of its 5-grams of tokens.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use super::identity::{self, Identity};
+use super::sample::random::Random;
+
+/// Tokens that n-grams are counted over.
+const TOKENS: usize = 60_000;
+/// Kernels that are compared with each other.
+const COMPARED: usize = 1_000;
+/// Bytes that are compressed.
+const COMPRESSED: usize = 200_000;
+
+/// The measures of a list of sources.
+pub fn measure(sources: &[String]) -> Value {
+    let mut kernels: Vec<(String, Identity)> =
+        sources.iter().filter_map(|text| Some((normal_form(text)?, identity::of_text(text)?))).collect();
+    // In an order that has nothing to do with how they were made.
+    let mut random = Random::new(0, 0);
+    for n in (1..kernels.len()).rev() {
+        kernels.swap(n, random.below(n + 1));
+    }
+    let count = kernels.len();
+    if count == 0 {
+        return json!({"kernels": 0});
+    }
+    let share = |n: usize| (n as f64 / count as f64 * 1e4).round() / 1e4;
+    let of = |test: &dyn Fn(&Identity) -> bool| share(kernels.iter().filter(|(_, k)| test(k)).count());
+    let exact: HashSet<&str> = kernels.iter().map(|(text, _)| text.as_str()).collect();
+    let alpha: HashSet<u64> = kernels.iter().map(|(_, k)| k.alpha).collect();
+    let shapes: HashSet<u64> = kernels.iter().map(|(_, k)| k.shape).collect();
+    let mut statements: Vec<u32> = kernels.iter().map(|(_, k)| k.statements).collect();
+    statements.sort_unstable();
+    let at = |p: f64| statements[((p * count as f64) as usize).min(count - 1)];
+    let mut depths: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut builtins: BTreeMap<&str, u64> = BTreeMap::new();
+    for (_, kernel) in &kernels {
+        *depths.entry(kernel.control_depth.min(3)).or_default() += 1;
+        for name in &kernel.builtins {
+            if !is_type(name) {
+                *builtins.entry(name).or_default() += 1;
+            }
+        }
+    }
+    let depth = |n: u32| share(depths.get(&n).copied().unwrap_or(0));
+    // The distribution in libraries of hand-written kernels.
+    let reference = [0.30, 0.39, 0.19, 0.12];
+    let variation: f64 = reference.iter().enumerate().map(|(n, r)| (depth(n as u32) - r).abs()).sum::<f64>() / 2.0;
+    let tokens = token_stream(&kernels);
+    let (entropy, distinct) = ngrams(&tokens, 4);
+    let joined: String = kernels.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+    json!({
+        "kernels": count,
+        "exact_unique": share(exact.len()),
+        "alpha_unique": share(alpha.len()),
+        "shape_unique": share(shapes.len()),
+        "statements": {
+            "mean": round(f64::from(statements.iter().sum::<u32>()) / count as f64),
+            "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "max": statements[count - 1],
+        },
+        "control_depth": {"0": depth(0), "1": depth(1), "2": depth(2), "3+": depth(3)},
+        "control_depth_variation": round(variation),
+        "loops": of(&|k| k.has_loop),
+        "while": of(&|k| k.has_while),
+        "branches": of(&|k| k.has_branch),
+        "functions_called": of(&|k| k.calls_functions),
+        "structs": share(sources.iter().filter(|text| text.contains("@wp.struct")).count()),
+        "builtins": builtins.len(),
+        "builtin_entropy_bits": round(entropy_of(builtins.values().copied())),
+        "four_gram_entropy_bits": round(entropy),
+        "four_gram_distinct": round(distinct),
+        "zstd_ratio_200k": round(compression(joined.as_bytes())),
+        "near_duplicates": near_duplicates(&kernels),
+    })
+}
+
+fn round(x: f64) -> f64 {
+    (x * 1e4).round() / 1e4
+}
+
+/// Constructors and decorators are no built-ins.
+fn is_type(name: &str) -> bool {
+    const TYPES: [&str; 17] = [
+        "array",
+        "array2d",
+        "array3d",
+        "array4d",
+        "constant",
+        "quat",
+        "transform",
+        "int32",
+        "uint32",
+        "float",
+        "int",
+        "float32",
+        "float64",
+        "kernel",
+        "func",
+        "struct",
+        "identity_",
+    ];
+    TYPES.contains(&name)
+        || (name.starts_with("vec") && name != "vector")
+        || (name.starts_with("mat") && name.chars().nth(3).is_some_and(|c| c.is_ascii_digit()))
+}
+
+/// The kernel's text without decorators and docstring, called K.
+fn normal_form(text: &str) -> Option<String> {
+    let function = identity::kernel(text)?;
+    let span = function.span;
+    let own = text.get(span.start as usize..span.end as usize)?;
+    let head = own.find("def ")?;
+    let mut out = own[head..].replacen(&format!("def {}(", function.name.text), "def K(", 1);
+    if function.doc.is_some()
+        && let Some(start) = out.find("    \"\"\"")
+        && let Some(length) = out[start + 7..].find("\"\"\"")
+    {
+        let end = (start + 7 + length + 4).min(out.len());
+        out.replace_range(start..end, "");
+    }
+    // One line per header, as a printer of syntax trees has it.
+    if let Some(close) = out.find(":\n    ")
+        && out[..close].contains('\n')
+    {
+        let header: Vec<&str> = out[..close].lines().map(str::trim).collect();
+        let header = header.join(" ").replace("( ", "(").replace(", )", ")");
+        out = header + &out[close..];
+    }
+    Some(out.trim_end().to_string())
+}
+
+/// Python tokens: names, numbers, texts, operators.
+fn tokens(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = bytes[at];
+        let from = at;
+        if byte.is_ascii_whitespace() {
+            at += 1;
+            continue;
+        }
+        if byte.is_ascii_alphabetic() || byte == b'_' {
+            while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'_') {
+                at += 1;
+            }
+        } else if byte.is_ascii_digit() {
+            while at < bytes.len() && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'.') {
+                at += 1;
+            }
+        } else {
+            const PAIRS: [&str; 14] =
+                ["**", "//", "<<", ">>", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", ":="];
+            let pair = text.get(at..at + 2).is_some_and(|two| PAIRS.contains(&two));
+            at += if pair { 2 } else { text[at..].chars().next().map_or(1, char::len_utf8) };
+        }
+        out.push(&text[from..at]);
+    }
+    out
+}
+
+fn token_stream(kernels: &[(String, Identity)]) -> Vec<&str> {
+    let mut out = Vec::new();
+    for (text, _) in kernels {
+        out.extend(tokens(text));
+        out.push("<eos>");
+        if out.len() >= TOKENS {
+            break;
+        }
+    }
+    out.truncate(TOKENS);
+    out
+}
+
+/// Entropy in bits, and the share of different n-grams.
+fn ngrams(tokens: &[&str], n: usize) -> (f64, f64) {
+    let mut counts: HashMap<&[&str], u64> = HashMap::new();
+    for window in tokens.windows(n) {
+        *counts.entry(window).or_default() += 1;
+    }
+    let total: u64 = counts.values().sum();
+    let mut values: Vec<u64> = counts.values().copied().collect();
+    // Sums of floats depend on the order.
+    values.sort_unstable();
+    (entropy_of(values), counts.len() as f64 / total.max(1) as f64)
+}
+
+fn entropy_of(counts: impl IntoIterator<Item = u64>) -> f64 {
+    let counts: Vec<u64> = counts.into_iter().collect();
+    let total = counts.iter().sum::<u64>().max(1) as f64;
+    -counts.iter().map(|&n| n as f64 / total * (n as f64 / total).log2()).sum::<f64>()
+}
+
+fn compression(text: &[u8]) -> f64 {
+    let text = &text[..text.len().min(COMPRESSED)];
+    let compressed = || -> std::io::Result<usize> {
+        let mut encoder = zstd::Encoder::new(Vec::new(), 19)?;
+        encoder.long_distance_matching(true)?;
+        encoder.window_log(27)?;
+        std::io::Write::write_all(&mut encoder, text)?;
+        Ok(encoder.finish()?.len())
+    };
+    compressed().map_or(0.0, |size| text.len() as f64 / size.max(1) as f64)
+}
+
+fn near_duplicates(kernels: &[(String, Identity)]) -> f64 {
+    let sets: Vec<HashSet<u64>> = kernels
+        .iter()
+        .take(COMPARED)
+        .map(|(text, _)| {
+            let tokens = tokens(text);
+            tokens.windows(5.min(tokens.len().max(1))).map(|w| identity::hash64(w.join(" ").as_bytes())).collect()
+        })
+        .collect();
+    let mut near = vec![false; sets.len()];
+    for i in 0..sets.len() {
+        for j in 0..i {
+            let (small, large) =
+                if sets[i].len() < sets[j].len() { (&sets[i], &sets[j]) } else { (&sets[j], &sets[i]) };
+            // Sets of very different sizes cannot share 0.7.
+            if (small.len() as f64) < 0.7 * large.len() as f64 || (near[i] && near[j]) {
+                continue;
+            }
+            let shared = small.iter().filter(|h| large.contains(h)).count();
+            if shared as f64 >= 0.7 * (small.len() + large.len() - shared) as f64 {
+                (near[i], near[j]) = (true, true);
+            }
+        }
+    }
+    round(near.iter().filter(|&&n| n).count() as f64 / near.len().max(1) as f64)
+}

@@ -1,0 +1,259 @@
+//! When are two programs the same, and how large is one? Hashes and counts of the kernel's syntax tree.
+//!
+//! Three notions, from fine to coarse: *alpha* (the same but for names), *shape* (the same but for names and constants),
+//! *skeleton* (the same control flow and kinds of statements).
+
+use sha2::{Digest, Sha256};
+
+use crate::diag::Diagnostics;
+use crate::source::FileId;
+use crate::syntax::{self, ast};
+use ast::{Expr, ExprKind, Stmt, StmtKind};
+
+/// The first 64 bits of a SHA-256.
+pub fn hash64(bytes: &[u8]) -> u64 {
+    let digest = Sha256::digest(bytes);
+    digest.iter().take(8).fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// What identifies a kernel, and its measures.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Identity {
+    pub alpha: u64,
+    pub shape: u64,
+    pub skeleton: u64,
+    pub statements: u32,
+    pub nodes: u32,
+    pub tree_depth: u32,
+    pub control_depth: u32,
+    /// Decisions plus one (McCabe 1976).
+    pub cyclomatic: u32,
+    /// The built-ins, each time they are called.
+    pub builtins: Vec<String>,
+    pub has_while: bool,
+    pub has_loop: bool,
+    pub has_branch: bool,
+    pub calls_functions: bool,
+}
+
+/// The kernel of a source text; None if there is none.
+pub fn kernel(text: &str) -> Option<ast::Function> {
+    let parsed = syntax::parse(FileId(0), text, &mut Diagnostics::new());
+    let mut functions = parsed.items.into_iter().filter_map(|item| match item {
+        ast::Item::Function(function) if !function.decorators.is_empty() => Some(function),
+        _ => None,
+    });
+    functions.find(|f| f.decorators.iter().any(|d| is_kernel(&d.expr)))
+}
+
+fn is_kernel(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Attribute { name, .. } => name.text == "kernel",
+        ExprKind::Call { callee, .. } => is_kernel(callee),
+        _ => false,
+    }
+}
+
+/// Identity of a source text's kernel; the functions that it calls count for `alpha` alone.
+pub fn of_text(text: &str) -> Option<Identity> {
+    Some(of_kernel(&kernel(text)?))
+}
+
+pub fn of_kernel(kernel: &ast::Function) -> Identity {
+    let mut walker = Walker::default();
+    for param in &kernel.params {
+        walker.name(&param.name.text);
+        if let Some(annotation) = &param.annotation {
+            walker.expr(annotation, 1);
+        }
+        walker.close();
+    }
+    walker.shape.push_str("body ");
+    walker.block(&kernel.body, 2, 0);
+    walker.out.alpha = hash64(walker.alpha.as_bytes());
+    walker.out.shape = hash64(walker.shape.as_bytes());
+    walker.out.skeleton = hash64(walker.skeleton.as_bytes());
+    walker.out.cyclomatic += 1;
+    walker.out
+}
+
+#[derive(Default)]
+struct Walker {
+    out: Identity,
+    alpha: String,
+    shape: String,
+    skeleton: String,
+    names: std::collections::HashMap<String, usize>,
+}
+
+impl Walker {
+    fn node(&mut self, word: &str, depth: u32) {
+        self.out.nodes += 1;
+        self.out.tree_depth = self.out.tree_depth.max(depth);
+        for text in [&mut self.alpha, &mut self.shape] {
+            text.push_str(word);
+            text.push(' ');
+        }
+    }
+
+    fn close(&mut self) {
+        self.alpha.push_str(") ");
+        self.shape.push_str(") ");
+    }
+
+    fn name(&mut self, name: &str) {
+        const KEPT: [&str; 11] = ["wp", "float", "int", "range", "bool", "len", "min", "max", "warp", "abs", "print"];
+        if KEPT.contains(&name) {
+            self.alpha.push_str(name);
+        } else {
+            let next = self.names.len();
+            let number = *self.names.entry(name.to_string()).or_insert(next);
+            self.alpha.push('v');
+            self.alpha.push_str(&number.to_string());
+        }
+        self.alpha.push(' ');
+        self.shape.push_str("name ");
+    }
+
+    fn block(&mut self, block: &[Stmt], depth: u32, control: u32) {
+        self.out.control_depth = self.out.control_depth.max(control);
+        for stmt in block {
+            self.stmt(stmt, depth, control);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, depth: u32, control: u32) {
+        self.out.statements += 1;
+        let word = match &stmt.kind {
+            StmtKind::Assign { .. } => "assign",
+            StmtKind::AugAssign { .. } => "update",
+            StmtKind::AnnAssign { .. } => "declare",
+            StmtKind::If { .. } => "if",
+            StmtKind::For { .. } => "for",
+            StmtKind::While { .. } => "while",
+            StmtKind::Return(_) => "return",
+            StmtKind::Expr(_) => "expr",
+            StmtKind::Assert { .. } => "assert",
+            StmtKind::Pass => "pass",
+            StmtKind::Break => "break",
+            StmtKind::Continue => "continue",
+            StmtKind::Unsupported(_) | StmtKind::Error => "error",
+        };
+        self.node(word, depth);
+        self.skeleton.push_str(word);
+        self.skeleton.push('(');
+        match &stmt.kind {
+            StmtKind::Assign { targets, value } => {
+                targets.iter().for_each(|t| self.expr(t, depth + 1));
+                self.expr(value, depth + 1);
+            }
+            StmtKind::AugAssign { target, op, value } => {
+                self.node(op.symbol(), depth + 1);
+                self.expr(target, depth + 1);
+                self.expr(value, depth + 1);
+            }
+            StmtKind::AnnAssign { target, value, .. } => {
+                self.expr(target, depth + 1);
+                value.iter().for_each(|v| self.expr(v, depth + 1));
+            }
+            StmtKind::If { condition, then, otherwise } => {
+                self.out.has_branch = true;
+                self.out.cyclomatic += 1;
+                self.expr(condition, depth + 1);
+                self.block(then, depth + 1, control + 1);
+                self.shape.push_str("else ");
+                self.alpha.push_str("else ");
+                // `elif` does not nest.
+                let elif = matches!(otherwise.as_slice(), [Stmt { kind: StmtKind::If { .. }, .. }]);
+                if !otherwise.is_empty() {
+                    self.skeleton.push_str("else ");
+                    self.block(otherwise, depth + 1, if elif { control } else { control + 1 });
+                }
+            }
+            StmtKind::For { target, iter, body, .. } => {
+                self.out.has_loop = true;
+                self.out.cyclomatic += 1;
+                self.expr(target, depth + 1);
+                self.expr(iter, depth + 1);
+                self.block(body, depth + 1, control + 1);
+            }
+            StmtKind::While { condition, body, .. } => {
+                (self.out.has_loop, self.out.has_while) = (true, true);
+                self.out.cyclomatic += 1;
+                self.expr(condition, depth + 1);
+                self.block(body, depth + 1, control + 1);
+            }
+            StmtKind::Return(value) => value.iter().for_each(|v| self.expr(v, depth + 1)),
+            StmtKind::Expr(value) => self.expr(value, depth + 1),
+            StmtKind::Assert { condition, .. } => self.expr(condition, depth + 1),
+            _ => {}
+        }
+        self.skeleton.push(')');
+        self.close();
+    }
+
+    fn expr(&mut self, expr: &Expr, depth: u32) {
+        let word = match &expr.kind {
+            ExprKind::Name(_) => "Name",
+            ExprKind::Attribute { .. } => "Attribute",
+            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Str(_) | ExprKind::Bool(_) | ExprKind::None => "Constant",
+            ExprKind::Unary { op, .. } => op.symbol(),
+            ExprKind::Binary { op, .. } => op.symbol(),
+            ExprKind::Logic { op: ast::BoolOp::And, .. } => "and",
+            ExprKind::Logic { .. } => "or",
+            ExprKind::Compare { .. } => "Compare",
+            ExprKind::Conditional { .. } => "IfExp",
+            ExprKind::Call { .. } => "Call",
+            ExprKind::Subscript { .. } => "Subscript",
+            ExprKind::Slice { .. } => "Slice",
+            ExprKind::Tuple(_) => "Tuple",
+            _ => "Other",
+        };
+        self.node(word, depth);
+        match &expr.kind {
+            ExprKind::Name(name) => self.name(name),
+            ExprKind::Attribute { name, .. } => {
+                self.alpha.push_str(&format!(".{} ", name.text));
+                self.shape.push_str(&format!(".{} ", name.text));
+            }
+            ExprKind::Int(value) => self.alpha.push_str(&format!("{value:?} ")),
+            ExprKind::Float(value) => self.alpha.push_str(&format!("{value:?} ")),
+            ExprKind::Bool(value) => self.alpha.push_str(&format!("{value} ")),
+            ExprKind::Compare { rest, .. } => {
+                for (op, _) in rest {
+                    self.alpha.push_str(op.symbol());
+                    self.shape.push_str(op.symbol());
+                }
+            }
+            ExprKind::Conditional { .. } => {
+                self.out.has_branch = true;
+                self.out.cyclomatic += 1;
+            }
+            ExprKind::Call { callee, args } => {
+                match &callee.kind {
+                    ExprKind::Attribute { base, name } if matches!(&base.kind, ExprKind::Name(n) if n == "wp") => {
+                        self.out.builtins.push(name.text.clone());
+                    }
+                    ExprKind::Name(name) => {
+                        const PYTHON: [&str; 9] =
+                            ["range", "float", "int", "len", "min", "max", "abs", "print", "bool"];
+                        let known = PYTHON.contains(&name.as_str());
+                        self.out.calls_functions |= !known;
+                        self.shape.push_str(if known { name } else { "@f" });
+                        self.shape.push(' ');
+                    }
+                    _ => {}
+                }
+                for arg in args {
+                    if let Some(name) = &arg.name {
+                        self.alpha.push_str(&format!("{}= ", name.text));
+                        self.shape.push_str("keyword ");
+                    }
+                }
+            }
+            _ => {}
+        }
+        expr.each_child(&mut |child| self.expr(child, depth + 1));
+        self.close();
+    }
+}

@@ -1,0 +1,110 @@
+//! How are verified kernels made in bulk? Programs are sampled, compiled, run, checked and written as a data set.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | [`sample`] | what programs are there? |
+//! | [`launch`] | how is a program launched? |
+//! | [`identity`] | when are two programs the same? |
+//! | [`artefacts`] | what is made of a program? |
+//! | [`verify`] | is it right? |
+//! | [`record`] | what does a row hold? |
+//! | [`produce`] | in what order are rows made, and which? |
+//! | [`store`] | how do rows lie on disk? |
+//! | [`diversity`] | how different are the programs of a set? |
+//! | [`validate`] | is a set what it says? |
+//!
+//! Whether a candidate becomes a row depends on the options and its own number, and on candidates with smaller numbers
+//! alone. So neither the number of threads nor an interruption changes a byte of the result.
+
+pub mod artefacts;
+pub mod diversity;
+pub mod identity;
+pub mod launch;
+pub mod produce;
+pub mod record;
+pub mod sample;
+pub mod store;
+pub mod validate;
+pub mod verify;
+
+use crate::diag::{Code, Diagnostic};
+use sample::Category;
+
+/// Why a data set could not be made, read or trusted.
+pub type Fail = Box<Diagnostic>;
+
+pub type Result<T> = std::result::Result<T, Fail>;
+
+pub fn fail(code: Code, message: impl Into<String>) -> Fail {
+    Box::new(Diagnostic::new(code, message))
+}
+
+/// Which texts rows hold besides their source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Emit {
+    /// CUDA C++.
+    pub cuda: bool,
+    /// The backward entries as IR text.
+    pub adjoint: bool,
+    /// Host LLVM IR.
+    pub host: bool,
+    /// Device LLVM IR.
+    pub llvm: bool,
+    pub ptx: bool,
+    /// Whether programs are run and their gradients checked.
+    pub verify: bool,
+}
+
+impl Emit {
+    pub const ALL: Emit = Emit { cuda: true, adjoint: true, host: true, llvm: true, ptx: true, verify: true };
+}
+
+/// What makes two data sets the same: equal options give equal bytes.
+#[derive(Clone, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Options {
+    pub rows: u64,
+    pub shard_rows: u64,
+    pub seed: u64,
+    /// Names of categories, all of [`Category::ALL`] by default.
+    pub categories: Vec<String>,
+    pub emit: Emit,
+    pub backward: bool,
+    pub parquet: bool,
+    pub jsonl: bool,
+    /// Of kc.
+    pub version: String,
+}
+
+/// Rows of a full shard, where nothing else is asked for.
+pub const SHARD_ROWS: u64 = 4096;
+
+/// More rows than anyone has room for.
+pub const MAX_ROWS: u64 = 100_000_000;
+
+impl Options {
+    /// The shards of the whole set.
+    pub fn shards(&self) -> u64 {
+        self.rows.div_ceil(self.shard_rows.max(1))
+    }
+
+    /// The rows of shard number `shard`.
+    pub fn rows_of(&self, shard: u64) -> u64 {
+        self.rows.saturating_sub(shard * self.shard_rows).min(self.shard_rows)
+    }
+
+    /// The categories; the error names one that does not exist.
+    pub fn parsed_categories(&self) -> Result<Vec<Category>> {
+        let parse = |name: &String| {
+            Category::from_name(name).ok_or_else(|| {
+                let known: Vec<&str> = Category::ALL.iter().map(|c| c.name()).collect();
+                let mut error = fail(Code::E1404, format!("there is no category `{name}`"));
+                error.help = Some(format!("the categories are {}", known.join(", ")));
+                error
+            })
+        };
+        self.categories.iter().map(parse).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! What tells people and tools about a set? The data set card and its description as Croissant.
+
+use serde_json::{Value, json};
+
+use super::{SPLITS, Store};
+use crate::dataset::record::{COLUMNS, ColumnType, LICENSE};
+
+/// `README.md`, with the header that the `datasets` library reads.
+pub fn readme(store: &Store, stats: &Value) -> String {
+    let options = &store.options;
+    let present = |split: &str| store.entries().any(|entry| entry.split == split);
+    let mut out = String::from("---\n");
+    out += &format!("license: {}\n", LICENSE.to_lowercase());
+    out += "language: [code]\ntags: [code, cuda, gpu, compilers, synthetic]\nconfigs:\n- config_name: pairs\n  data_files:\n";
+    let extension = if options.parquet { "parquet" } else { "jsonl.zst" };
+    for split in SPLITS.into_iter().filter(|split| present(split)) {
+        out += &format!("  - split: {split}\n    path: data/{split}-*.{extension}\n");
+    }
+    out += "---\n\n# Verified GPU kernels\n\n";
+    out += &format!(
+        "{} kernels in the Python kernel language of NVIDIA Warp with what kc {} made of them. Every program was generated from (seed {}, number), and is here only if it passed the checks below.\n\n",
+        options.rows, options.version, options.seed
+    );
+    out += "## Columns\n\n| column | type |\n|---|---|\n";
+    for (name, ty) in COLUMNS {
+        out += &format!("| `{name}` | {} |\n", type_name(*ty));
+    }
+    out += "\n## What is true of every row\n\n";
+    out += "- It parses, types, and compiles without a warning.\n- No other row has the same structure (names and constants left out).\n- Rows of one skeleton of statements are in one split.\n";
+    if options.emit.verify {
+        out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, and the order of the threads does not matter.\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
+    }
+    let tally = store.tally();
+    out += &format!(
+        "\n## Rejected\n\n{} candidates were looked at, {} had a structure that was there already.\n\n",
+        tally.candidates, tally.duplicates
+    );
+    if !tally.rejected.is_empty() {
+        out += "| cause | candidates |\n|---|---|\n";
+        for (cause, count) in &tally.rejected {
+            out += &format!("| {cause} | {count} |\n");
+        }
+    }
+    out += "\n## Measures\n\n```json\n";
+    out += &format!(
+        "{stats:#}\n```\n\n## Load\n\n```python\nimport datasets\nrows = datasets.load_dataset(\"DIRECTORY\", split=\"train\")\n```\n"
+    );
+    out
+}
+
+fn type_name(ty: ColumnType) -> &'static str {
+    match ty {
+        ColumnType::Text => "text",
+        ColumnType::OptionalText => "text or null",
+        ColumnType::Int => "integer",
+        ColumnType::Float => "float",
+        ColumnType::Bool => "truth value",
+        ColumnType::OptionalBool => "truth value or null",
+        ColumnType::TextList => "list of texts",
+    }
+}
+
+/// JSON-LD after the Croissant format specification, version 1.0 (mlcommons.org/croissant).
+pub fn croissant(store: &Store) -> Value {
+    let files: Vec<Value> = store
+        .entries()
+        .map(|entry| {
+            let format =
+                if entry.path.ends_with(".parquet") { "application/x-parquet" } else { "application/jsonlines+zstd" };
+            json!({
+                "@type": "cr:FileObject",
+                "@id": entry.path,
+                "name": entry.path,
+                "contentUrl": entry.path,
+                "contentSize": format!("{} B", entry.bytes),
+                "encodingFormat": format,
+                "sha256": entry.sha256,
+            })
+        })
+        .collect();
+    let extension = if store.options.parquet { "parquet" } else { "jsonl.zst" };
+    let fields: Vec<Value> = COLUMNS
+        .iter()
+        .map(|(name, ty)| {
+            let data_type = match ty {
+                ColumnType::Int => "sc:Integer",
+                ColumnType::Float => "sc:Float",
+                ColumnType::Bool | ColumnType::OptionalBool => "sc:Boolean",
+                _ => "sc:Text",
+            };
+            json!({
+                "@type": "cr:Field",
+                "@id": format!("rows/{name}"),
+                "name": name,
+                "dataType": data_type,
+                "source": {"fileSet": {"@id": "files"}, "extract": {"column": name}},
+            })
+        })
+        .collect();
+    let mut distribution = files;
+    distribution.push(json!({
+        "@type": "cr:FileSet",
+        "@id": "files",
+        "name": "files",
+        "encodingFormat": if store.options.parquet { "application/x-parquet" } else { "application/jsonlines+zstd" },
+        "includes": format!("data/*.{extension}"),
+    }));
+    json!({
+        "@context": {
+            "@vocab": "https://schema.org/",
+            "sc": "https://schema.org/",
+            "cr": "http://mlcommons.org/croissant/",
+            "dct": "http://purl.org/dc/terms/",
+            "conformsTo": "dct:conformsTo",
+            "recordSet": "cr:recordSet",
+            "field": "cr:field",
+            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+            "source": "cr:source",
+            "fileSet": "cr:fileSet",
+            "extract": "cr:extract",
+            "column": "cr:column",
+            "includes": "cr:includes",
+        },
+        "@type": "sc:Dataset",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "name": "kc-kernels",
+        "description": "GPU kernels with their compiled forms, checked by running them.",
+        "license": "https://creativecommons.org/publicdomain/zero/1.0/",
+        "version": store.options.version,
+        "distribution": distribution,
+        "recordSet": [{"@type": "cr:RecordSet", "@id": "rows", "name": "rows", "field": fields}],
+    })
+}

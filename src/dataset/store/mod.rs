@@ -1,0 +1,316 @@
+//! How do rows lie on disk? Shards that are written whole, a journal of those that are, and what describes the set.
+//!
+//! ```text
+//! options.json   what makes the set: written first
+//! journal.jsonl  one line per finished shard, synced
+//! data/          train-00000-of-00025.parquet, train-00000-of-00025.jsonl.zst, validation-..., test-...
+//! manifest.json  files with their SHA-256; stats.json, README.md, croissant.json: written last
+//! ```
+
+mod card;
+mod parquet;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::produce::Tally;
+use super::{Options, Result, fail, record};
+use crate::diag::Code;
+use crate::driver::reason;
+
+/// A finished file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Inside the set, with `/`.
+    pub path: String,
+    pub split: String,
+    pub rows: u64,
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+/// A finished shard: a line of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shard {
+    pub shard: u64,
+    pub files: Vec<Entry>,
+    pub tally: Tally,
+}
+
+/// A data set on disk.
+pub struct Store {
+    pub folder: PathBuf,
+    pub options: Options,
+    /// By number.
+    pub shards: BTreeMap<u64, Shard>,
+}
+
+const OPTIONS: &str = "options.json";
+const JOURNAL: &str = "journal.jsonl";
+const SPLITS: [&str; 3] = ["train", "validation", "test"];
+
+impl Store {
+    /// Begins a set in a new or empty folder, or goes on with one if `resume`.
+    pub fn create(folder: &Path, options: &Options, resume: bool) -> Result<Store> {
+        let shown = folder.display();
+        let begun = folder.join(OPTIONS).is_file();
+        if begun && !resume {
+            let mut error = fail(Code::E1401, format!("`{shown}` holds a data set already"));
+            error.help = Some("say `--resume` to go on with it, or name another directory".to_string());
+            return Err(error);
+        }
+        if begun {
+            let store = Store::open(folder)?;
+            if let Some(difference) = difference(&store.options, options) {
+                return Err(fail(Code::E1402, format!("`{shown}` was begun with {difference}")));
+            }
+            store.clear_remains()?;
+            return Ok(store);
+        }
+        if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(fail(Code::E1401, format!("`{shown}` is not empty, and no data set of kc")));
+        }
+        fs::create_dir_all(folder.join("data")).map_err(|e| unwritten(folder, &e))?;
+        let store = Store { folder: folder.to_path_buf(), options: options.clone(), shards: BTreeMap::new() };
+        store.write(OPTIONS, pretty(&json!(options)).as_bytes())?;
+        Ok(store)
+    }
+
+    /// A set that is there. Shards whose files are missing or changed do not count.
+    pub fn open(folder: &Path) -> Result<Store> {
+        let damaged = |path: &Path, what: String| fail(Code::E1403, format!("`{}` {what}", path.display()));
+        let path = folder.join(OPTIONS);
+        let text = fs::read(&path)
+            .map_err(|e| fail(Code::E1401, format!("`{}` is no data set of kc: {}", folder.display(), reason(&e))))?;
+        let options: Options = serde_json::from_slice(&text).map_err(|e| damaged(&path, format!("is damaged: {e}")))?;
+        let mut store = Store { folder: folder.to_path_buf(), options, shards: BTreeMap::new() };
+        let journal = fs::read_to_string(folder.join(JOURNAL)).unwrap_or_default();
+        for line in journal.lines() {
+            // A line that was cut off stands for a shard that is made again.
+            if let Ok(shard) = serde_json::from_str::<Shard>(line) {
+                store.shards.insert(shard.shard, shard);
+            }
+        }
+        Ok(store)
+    }
+
+    /// Forgets shards that are not on disk as the journal says, so that they are made again.
+    pub fn keep_intact(&mut self) {
+        let folder = self.folder.clone();
+        self.shards.retain(|_, shard| shard.files.iter().all(|entry| is_intact(&folder, entry)));
+    }
+
+    /// Files of an interrupted run.
+    fn clear_remains(&self) -> Result<()> {
+        for entry in fs::read_dir(self.folder.join("data")).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|e| e == "tmp") {
+                fs::remove_file(entry.path()).map_err(|e| unwritten(&entry.path(), &e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files of a shard, then its line in the journal.
+    pub fn add(&mut self, number: u64, rows: &[Value], tally: Tally) -> Result<()> {
+        let total = self.options.shards();
+        let mut files = Vec::new();
+        for split in SPLITS {
+            let own: Vec<Value> = rows.iter().filter(|row| row["split"] == split).cloned().collect();
+            if own.is_empty() {
+                continue;
+            }
+            let name = format!("data/{split}-{number:05}-of-{total:05}");
+            if self.options.parquet {
+                let bytes = parquet::encode(&own)
+                    .map_err(|e| fail(Code::E0999, format!("kc could not make a Parquet file: {e}")))?;
+                files.push(self.file(format!("{name}.parquet"), split, own.len(), &bytes)?);
+            }
+            if self.options.jsonl {
+                files.push(self.file(format!("{name}.jsonl.zst"), split, own.len(), &lines(&own)?)?);
+            }
+        }
+        let shard = Shard { shard: number, files, tally };
+        self.log(&shard)?;
+        self.shards.insert(number, shard);
+        Ok(())
+    }
+
+    fn log(&self, shard: &Shard) -> Result<()> {
+        let path = self.folder.join(JOURNAL);
+        let write = || -> std::io::Result<()> {
+            let before = fs::read(&path).unwrap_or_default();
+            let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+            // After a kill the last line may lack its end.
+            if before.last().is_some_and(|&b| b != b'\n') {
+                file.write_all(b"\n")?;
+            }
+            file.write_all(format!("{}\n", json!(shard)).as_bytes())?;
+            file.sync_all()
+        };
+        write().map_err(|e| unwritten(&path, &e))
+    }
+
+    fn file(&self, path: String, split: &str, rows: usize, bytes: &[u8]) -> Result<Entry> {
+        self.write(&path, bytes)?;
+        let (rows, size) = (rows as u64, bytes.len() as u64);
+        Ok(Entry { path, split: split.to_string(), rows, bytes: size, sha256: sha256(bytes) })
+    }
+
+    /// Writes a file whole: beside its place, synced, then renamed.
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.folder.join(path);
+        let temporary = path.with_extension("tmp");
+        let write = || -> std::io::Result<()> {
+            let mut file = File::create(&temporary)?;
+            file.write_all(bytes)?;
+            file.sync_all()?;
+            fs::rename(&temporary, &path)
+        };
+        write().map_err(|e| {
+            // What could not be finished must not take the room of what can.
+            let _ = fs::remove_file(&temporary);
+            unwritten(&path, &e)
+        })
+    }
+
+    /// Whether all shards are there.
+    pub fn is_complete(&self) -> bool {
+        self.shards.len() as u64 == self.options.shards()
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.shards.values().flat_map(|shard| &shard.files)
+    }
+
+    /// What the shards came from, together.
+    pub fn tally(&self) -> Tally {
+        let mut out = Tally::default();
+        for shard in self.shards.values() {
+            out.candidates += shard.tally.candidates;
+            out.duplicates += shard.tally.duplicates;
+            for (cause, count) in &shard.tally.rejected {
+                *out.rejected.entry(cause.clone()).or_default() += count;
+            }
+        }
+        out
+    }
+
+    /// Writes what describes the complete set. `stats` holds its measures.
+    pub fn finish(&self, stats: &Value) -> Result<()> {
+        let files: Vec<&Entry> = self.entries().collect();
+        let manifest = json!({
+            "schema_version": record::SCHEMA,
+            "generator": format!("kc {}", self.options.version),
+            "options": self.options,
+            "rows": self.options.rows,
+            "shards": self.options.shards(),
+            "license": record::LICENSE,
+            "tally": self.tally(),
+            "files": files,
+            "sha256_of_files": sha256(files.iter().map(|f| f.sha256.as_str()).collect::<String>().as_bytes()),
+        });
+        self.write("stats.json", pretty(stats).as_bytes())?;
+        self.write("README.md", card::readme(self, stats).as_bytes())?;
+        self.write("croissant.json", pretty(&card::croissant(self)).as_bytes())?;
+        self.write("manifest.json", pretty(&manifest).as_bytes())
+    }
+
+    /// Calls `f` with every row, file by file; stops at the first error. Files are checked against the journal.
+    pub fn each_row(&self, mut f: impl FnMut(&Entry, Value) -> Result<()>) -> Result<()> {
+        for entry in self.entries().filter(|entry| entry.path.ends_with(".jsonl.zst")) {
+            for row in self.rows(entry)? {
+                f(entry, row)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of a JSONL file.
+    pub fn rows(&self, entry: &Entry) -> Result<Vec<Value>> {
+        let path = self.folder.join(&entry.path);
+        let damaged = |what: String| fail(Code::E1403, format!("`{}` {what}", path.display()));
+        let bytes = fs::read(&path).map_err(|e| damaged(format!("cannot be read: {}", reason(&e))))?;
+        if sha256(&bytes) != entry.sha256 {
+            return Err(damaged("is not what was written: its SHA-256 differs from the journal".to_string()));
+        }
+        let mut text = String::new();
+        zstd::Decoder::new(bytes.as_slice())
+            .and_then(|mut decoder| decoder.read_to_string(&mut text))
+            .map_err(|e| damaged(format!("is damaged: {e}")))?;
+        let parse = |(n, line): (usize, &str)| {
+            serde_json::from_str(line).map_err(|e| damaged(format!("line {} is damaged: {e}", n + 1)))
+        };
+        text.lines().enumerate().map(parse).collect()
+    }
+
+    /// Adds the shards of another part of the same set.
+    pub fn adopt(&mut self, part: &Store) -> Result<()> {
+        if let Some(difference) = difference(&part.options, &self.options) {
+            return Err(fail(Code::E1402, format!("`{}` was made with {difference}", part.folder.display())));
+        }
+        for (&number, shard) in &part.shards {
+            if self.shards.contains_key(&number) {
+                continue;
+            }
+            for entry in &shard.files {
+                let from = part.folder.join(&entry.path);
+                let bytes = fs::read(&from)
+                    .map_err(|e| fail(Code::E1403, format!("`{}` cannot be read: {}", from.display(), reason(&e))))?;
+                if sha256(&bytes) != entry.sha256 {
+                    return Err(fail(Code::E1403, format!("`{}` is not what was written", from.display())));
+                }
+                self.write(&entry.path, &bytes)?;
+            }
+            self.log(shard)?;
+            self.shards.insert(number, shard.clone());
+        }
+        Ok(())
+    }
+
+    /// Puts the journal's lines in order, as one uninterrupted run writes them.
+    pub fn sort_journal(&self) -> Result<()> {
+        let text: String = self.shards.values().map(|shard| format!("{}\n", json!(shard))).collect();
+        self.write(JOURNAL, text.as_bytes())
+    }
+}
+
+/// The first option that differs, in words.
+fn difference(theirs: &Options, ours: &Options) -> Option<String> {
+    let (theirs, ours) = (json!(theirs), json!(ours));
+    let fields = theirs.as_object()?;
+    let (name, value) = fields.iter().find(|(name, value)| ours[name.as_str()] != **value)?;
+    Some(format!("{name} = {value}, not {}", ours[name.as_str()]))
+}
+
+fn is_intact(folder: &Path, entry: &Entry) -> bool {
+    fs::read(folder.join(&entry.path)).is_ok_and(|bytes| sha256(&bytes) == entry.sha256)
+}
+
+fn lines(rows: &[Value]) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    for row in rows {
+        text.extend_from_slice(row.to_string().as_bytes());
+        text.push(b'\n');
+    }
+    zstd::encode_all(text.as_slice(), 6).map_err(|e| fail(Code::E0999, format!("kc could not compress a shard: {e}")))
+}
+
+pub fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> super::Fail {
+    let mut found = fail(Code::E0904, format!("cannot write `{}`: {}", path.display(), reason(error)));
+    found.notes.push("shards that were finished are intact; `--resume` goes on with the next one".to_string());
+    found
+}

@@ -1,0 +1,80 @@
+use super::sample::{Category, sample};
+use super::{Emit, Options, diversity, identity, produce, store::Store, validate};
+
+fn options(rows: u64) -> Options {
+    Options {
+        rows,
+        shard_rows: 4096,
+        seed: 7,
+        categories: Category::ALL.iter().map(|c| c.name().to_string()).collect(),
+        emit: Emit { ptx: false, llvm: false, host: false, ..Emit::ALL },
+        backward: true,
+        parquet: true,
+        jsonl: true,
+        version: env!("CARGO_PKG_VERSION").to_string(),
+    }
+}
+
+#[test]
+fn a_sample_is_its_number_alone() {
+    for index in 0..50 {
+        let text = |_| sample(3, index, Category::ALL).program.python();
+        assert_eq!(text(0), text(1));
+    }
+    let first = sample(3, 0, Category::ALL).program.python();
+    assert_ne!(first, sample(4, 0, Category::ALL).program.python());
+}
+
+#[test]
+fn programs_are_as_different_as_those_of_people() {
+    let sources: Vec<String> = (0..1500).map(|n| sample(0, n, Category::ALL).program.python()).collect();
+    let found = diversity::measure(&sources);
+    let number = |name: &str| found[name].as_f64().unwrap_or(f64::NAN);
+    assert_eq!(number("alpha_unique"), 1.0, "{found:#}");
+    assert!(number("shape_unique") >= 0.95, "{found:#}");
+    assert!(number("builtins") >= 120.0, "{found:#}");
+    assert!(number("builtin_entropy_bits") >= 5.0, "{found:#}");
+    assert!(number("four_gram_entropy_bits") >= 12.0, "{found:#}");
+    assert!(number("near_duplicates") <= 0.05, "{found:#}");
+    assert!(number("zstd_ratio_200k") <= 6.5, "{found:#}");
+    assert!(number("control_depth_variation") <= 0.15, "{found:#}");
+    assert!(number("functions_called") >= 0.3 && number("structs") >= 0.1 && number("while") >= 0.03, "{found:#}");
+}
+
+#[test]
+fn renamed_programs_are_the_same() {
+    let program =
+        "import warp as wp\n\n@wp.kernel\ndef k(a: wp.array(dtype=float)):\n    i = wp.tid()\n    a[i] = a[i] * 2.0\n";
+    let of = |text: &str| identity::of_text(text).expect("a kernel");
+    let renamed = of(&program.replace("a[", "x[").replace("(a:", "(x:"));
+    let scaled = of(&program.replace("2.0", "3.0"));
+    let other = of(&program.replace("* 2.0", "+ 2.0"));
+    let first = of(program);
+    assert_eq!(first.alpha, renamed.alpha);
+    assert_ne!(first.alpha, scaled.alpha);
+    assert_eq!(first.shape, scaled.shape);
+    assert_ne!(first.shape, other.shape);
+    assert_eq!(first.skeleton, other.skeleton);
+}
+
+#[test]
+fn rows_are_made_again_and_damage_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = options(6);
+    let categories = options.parsed_categories().expect("categories");
+    let mut store = Store::create(folder.path(), &options, false).expect("an empty folder");
+    let (rows, tally) =
+        produce::shard(&options, &categories, 0, &mut produce::Seen::default(), &mut |_| {}).expect("rows");
+    store.add(0, &rows, tally.clone()).expect("written");
+    let report = validate::validate(&store, 1.0, true).expect("readable");
+    assert_eq!((report.made_again, report.faults.len()), (6, 0), "{report:?}");
+
+    let mut changed = rows.clone();
+    changed[2]["cuda_forward"] = "__global__ void nothing() {}".into();
+    let other = tempfile::tempdir().expect("a folder");
+    let mut store = Store::create(other.path(), &options, false).expect("an empty folder");
+    store.add(0, &changed, tally).expect("written");
+    let report = validate::validate(&store, 1.0, true).expect("readable");
+    let [fault] = report.faults.as_slice() else { panic!("{report:?}") };
+    assert!(fault.row.ends_with("-2") && fault.reason.contains("cuda_forward"), "{fault:?}");
+}

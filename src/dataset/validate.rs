@@ -1,0 +1,143 @@
+//! Is a set what it says? Every row is made again from its place and compared byte by byte; splits share no structure.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::sample::random::Random;
+use super::store::Store;
+use super::{Result, fail, identity, produce, record};
+use crate::diag::Code;
+
+/// A row that is not what it should be.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Fault {
+    pub file: String,
+    pub row: String,
+    pub reason: String,
+}
+
+/// What a validation looked at.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Report {
+    pub rows: u64,
+    /// Rows that were compiled, run and compared again.
+    pub made_again: u64,
+    pub faults: Vec<Fault>,
+}
+
+/// Checks a set. `share` of the rows are made again; with `leakage`, splits are compared.
+pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
+    let categories = store.options.parsed_categories()?;
+    if store.options.version != env!("CARGO_PKG_VERSION") && share > 0.0 {
+        let message =
+            format!("the set was made by kc {}, this is {}", store.options.version, env!("CARGO_PKG_VERSION"));
+        let mut error = fail(Code::E1402, message);
+        error.help = Some("`--sample 0` checks files and splits alone".to_string());
+        return Err(error);
+    }
+    let mut report = Report::default();
+    let mut shapes: HashMap<u64, String> = HashMap::new();
+    let mut skeletons: HashMap<u64, String> = HashMap::new();
+    for entry in store.entries() {
+        if !entry.path.ends_with(".jsonl.zst") {
+            check_file(store, &entry.path, &entry.sha256, &mut report);
+            continue;
+        }
+        let rows = match store.rows(entry) {
+            Ok(rows) => rows,
+            Err(error) => {
+                report.faults.push(Fault { file: entry.path.clone(), row: "-".into(), reason: error.message });
+                continue;
+            }
+        };
+        report.rows += rows.len() as u64;
+        if leakage {
+            for row in &rows {
+                compare_splits(entry, row, &mut shapes, &mut skeletons, &mut report);
+            }
+        }
+        let chosen: Vec<&Value> = rows.iter().filter(|row| is_chosen(row, share)).collect();
+        report.made_again += chosen.len() as u64;
+        let faults: Vec<Option<Fault>> = chosen
+            .par_iter()
+            .map(|row| {
+                let reason = fault_of(store, &categories, row)?;
+                Some(Fault { file: entry.path.clone(), row: text(row, "id"), reason })
+            })
+            .collect();
+        report.faults.extend(faults.into_iter().flatten());
+    }
+    Ok(report)
+}
+
+fn check_file(store: &Store, path: &str, expected: &str, report: &mut Report) {
+    let reason = match std::fs::read(store.folder.join(path)) {
+        Ok(bytes) if super::store::sha256(&bytes) == expected => return,
+        Ok(_) => "its SHA-256 differs from the journal".to_string(),
+        Err(error) => crate::driver::reason(&error).to_string(),
+    };
+    report.faults.push(Fault { file: path.to_string(), row: "-".into(), reason });
+}
+
+fn text(row: &Value, name: &str) -> String {
+    row[name].as_str().unwrap_or_default().to_string()
+}
+
+/// The same rows each time.
+fn is_chosen(row: &Value, share: f64) -> bool {
+    Random::new(1, row["index"].as_u64().unwrap_or(0)).unit() < share
+}
+
+/// What is wrong with a row; None: nothing.
+fn fault_of(store: &Store, categories: &[super::sample::Category], row: &Value) -> Option<String> {
+    let Some(number) = row["provenance"]["candidate"].as_str().and_then(|n| n.parse().ok()) else {
+        return Some("`provenance.candidate` is no number".to_string());
+    };
+    let mut again = match produce::again(&store.options, categories, number) {
+        Ok(again) => again,
+        Err(rejection) => {
+            return Some(format!("it does not pass the checks: {}: {}", rejection.cause, rejection.detail));
+        }
+    };
+    again["id"] = row["id"].clone();
+    again["index"] = row["index"].clone();
+    // Numbers may lose their last digit on the way through text: both went the same way.
+    let again: Value = serde_json::from_str(&again.to_string()).ok()?;
+    let (theirs, ours) = (row.as_object()?, again.as_object()?);
+    for (name, _) in record::COLUMNS {
+        let name = name.split('.').next().unwrap_or(name);
+        if theirs.get(name) != ours.get(name) {
+            return Some(format!("`{name}` differs from what its program gives"));
+        }
+    }
+    let extra = theirs.keys().find(|name| !ours.contains_key(*name));
+    extra.map(|name| format!("`{name}` is no column"))
+}
+
+fn compare_splits(
+    entry: &super::store::Entry,
+    row: &Value,
+    shapes: &mut HashMap<u64, String>,
+    skeletons: &mut HashMap<u64, String>,
+    report: &mut Report,
+) {
+    let mut fault = |reason: String| {
+        report.faults.push(Fault { file: entry.path.clone(), row: text(row, "id"), reason });
+    };
+    let Some(identity) = identity::of_text(&text(row, "python_source")) else {
+        return fault("its source has no kernel".to_string());
+    };
+    let id = text(row, "id");
+    if let Some(other) = shapes.insert(identity.shape, id.clone()) {
+        fault(format!("it has the structure of {other}"));
+    }
+    match skeletons.get(&identity.skeleton) {
+        Some(split) if *split != entry.split => fault(format!("its skeleton is in split {split} too")),
+        Some(_) => {}
+        None => {
+            skeletons.insert(identity.skeleton, entry.split.clone());
+        }
+    }
+}
