@@ -35,4 +35,4 @@ vsix:
 
 clean:
 	cargo clean
-	rm -rf out .env-test
+	rm -rf out .env-test .env-data

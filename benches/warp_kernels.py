@@ -5,8 +5,8 @@
 Left out, by what they and the functions they reach name: kernels with tiles, with Warp's run-time engine (meshes, BVHs,
 hash grids, volumes, textures), and with parts of the FEM module that Warp builds while Python runs (fields, domains,
 geometries, integrands). A kernel passes when neither it nor any function, struct or constant of its file that it reaches
-has an error. One that kc can check only in part, because it needs what only Python knows (W0504) or has no concrete types
-(W0505), is counted as `unresolved`: it has no error and no entry. Needs Python 3.10+, not Warp itself.
+has an error. One that kc can check only in part, because it needs what only Python knows (W0504), has no concrete types
+(W0505) or calls CUDA text (W0506), is counted as `unresolved`: it has no error and no entry. Needs Python 3.10+, not Warp itself.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def main():
         for definition in found:
             by_name[definition.name].append(definition)
         fem_file = "fem" in short or "warp.fem" in text or "_src.fem" in text
-        unresolved = {f["spans"][0]["start"]["line"]: f["code"] for f in findings if f["code"] in ("W0504", "W0505") and f["spans"]}
+        unresolved = {f["spans"][0]["start"]["line"]: f["code"] for f in findings if f["code"] in ("W0504", "W0505", "W0506") and f["spans"]}
         errors = [f for f in findings if f["level"] == "error" and f["spans"]]
         places = [({s["start"]["line"] for s in f["spans"] if os.path.samefile(s["file"], path)} if os.path.exists(f["spans"][0]["file"])
                    else set(), f) for f in errors]
@@ -165,12 +165,12 @@ def main():
     kinds = Counter(r[4] for r in rows)
     print(f"{len(rows)} kernels in {len(work)} files: " + ", ".join(f"{n} {k}" for k, n in kinds.most_common()))
     core = [r for r in rows if r[4] == "core"]
-    print(f"\n{'core kernels':<12} {'pass':>6} {'of':>6} {'%':>7}   of those unresolved: W0504, W0505")
+    print(f"\n{'core kernels':<12} {'pass':>6} {'of':>6} {'%':>7}   of those unresolved: W0504  W0505  W0506")
     for group in ("examples", "tests", "fem", "library", "all"):
         part = [r for r in core if group in (r[3], "all")]
         good = sum(not r[5] for r in part)
         open_ = Counter(r[7] for r in part)
-        print(f"{group:<12} {good:>6} {len(part):>6} {100 * good / max(1, len(part)):>7.1f} {open_['W0504']:>22} {open_['W0505']:>6}")
+        print(f"{group:<12} {good:>6} {len(part):>6} {100 * good / max(1, len(part)):>7.1f} {open_['W0504']:>26} {open_['W0505']:>6} {open_['W0506']:>6}")
     print("\ncode   kernels  commonest message")
     codes = Counter(r[5] for r in core if r[5])
     for code, n in codes.most_common():

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Makes the machine ready, and changes nothing that is ready already.
 #   setup.sh build   the C++ linker and LLVM 22, for building kc
-#   setup.sh test    that, and the private Python environment .env-test with NVIDIA's compilers, for testing it
+#   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers and .env-data with
+#                    libraries that read data sets, for testing it
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -93,9 +94,22 @@ setup_test() {
     printf '%s\n' "$wanted" >"$stamp"
 }
 
+# The libraries that people load data sets with; used by tests only.
+DATA_PACKAGES=(pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datasets==5.2.0)
+
+setup_data() {
+    local stamp=.env-data/installed wanted="${DATA_PACKAGES[*]}"
+    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
+    say "making .env-data with $wanted"
+    rm -rf .env-data
+    python3 -m venv .env-data
+    .env-data/bin/python -m pip install --quiet --disable-pip-version-check "${DATA_PACKAGES[@]}" >&2
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
 case ${1-} in
     build) setup_build ;;
-    test) setup_test ;;
+    test) setup_test && setup_data ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
     *) say "usage: setup.sh build|test|env"; exit 2 ;;
 esac

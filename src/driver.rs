@@ -198,7 +198,7 @@ impl Compilation {
             complete = false;
             if let Some(kernel) = self.unresolved.iter().find(|kernel| kernel.name == *name) {
                 // A warning for the file is an error for who wants this kernel.
-                let why = [Code::W0504, Code::W0505];
+                let why = [Code::W0504, Code::W0505, Code::W0506];
                 self.diagnostics.update(|diagnostic| {
                     if why.contains(&diagnostic.code) && diagnostic.span() == Some(kernel.span) {
                         diagnostic.level = Level::Error;

@@ -122,3 +122,17 @@ fn files_at(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).expect("a folder").flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
+
+/// With `datasets`, pyarrow, polars and DuckDB, which `scripts/setup.sh test` installs.
+#[test]
+fn sets_load_with_the_libraries_that_people_use() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let python = root.join(".env-data/bin/python");
+    assert!(python.is_file(), "there is no .env-data: run `scripts/setup.sh test`");
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    good(&kc(&["-n", "12", "--shard-rows", "8", "--emit", "cuda,adjoint"], &set));
+    let output = Command::new(python).arg(root.join("tests/dataset_loads.py")).arg(&set).arg("12").output();
+    let output = output.expect("python runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::check::advice::left_moves;
 use crate::check::body::Body;
 use crate::check::facts::Callee;
+use crate::check::nest::{Unknown, Why};
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
@@ -237,6 +238,9 @@ impl Body<'_, '_> {
             return result.map(Operand::Value);
         }
         let Bound { definition, bindings, values, key, by_ref, .. } = bound;
+        if definition.native {
+            return self.native_result(&definition, span);
+        }
         let callee = match self.c.instance(&definition, key, bindings, span) {
             Ok(callee) => callee,
             Err(Reported) => {
@@ -259,6 +263,21 @@ impl Body<'_, '_> {
             [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
             _ => Operand::Results(call, results),
         })
+    }
+
+    /// What a call of CUDA text gives: the type is known, so that the caller can be checked; the caller has no instance.
+    fn native_result(&mut self, definition: &Definition, span: Span) -> Res<Operand> {
+        let name = &definition.ast.name;
+        let unknown = Unknown { name: name.text.clone(), place: name.span, why: Why::Native };
+        self.failed = true;
+        let needed = self.c.need_unknown(&unknown);
+        match &definition.ast.returns {
+            None | Some(ast::Expr { kind: ast::ExprKind::None, .. }) => Err(needed),
+            Some(returns) => {
+                let ty = self.c.within(definition.scope, |c| c.concrete_type(returns, false))?;
+                Ok(Operand::Value(Expr::new(ExprKind::Zero, ty, span)))
+            }
+        }
     }
 
     /// The expression of a library entry that is an IR operation; None for functions.

@@ -9,6 +9,22 @@ use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
+/// `wp.vec3([1, 2, 3])` of Python code as `wp.vec3(1, 2, 3)`; a matrix may be given by rows.
+fn spread(given: Vec<Given>) -> Vec<Given> {
+    let is_sequence = given.iter().any(|arg| matches!(arg.operand, Operand::Tuple(_)));
+    if !is_sequence {
+        return given;
+    }
+    let parts = given.into_iter().flat_map(|arg| match arg.operand {
+        Operand::Tuple(items) => {
+            let part = |operand| Given { name: None, operand, span: arg.span };
+            spread(items.into_iter().map(part).collect())
+        }
+        operand => vec![Given { operand, ..arg }],
+    });
+    parts.collect()
+}
+
 impl Body<'_, '_> {
     pub fn construct(&mut self, word: TypeWord, given: &[Given], span: Span) -> Res<Operand> {
         match word {
@@ -20,6 +36,7 @@ impl Body<'_, '_> {
                     .filter(|g| !matches!(g.name.as_deref(), Some("dtype" | "shape" | "length")))
                     .cloned()
                     .collect();
+                let positional = if self.is_host() { spread(positional) } else { positional };
                 self.construct_composite(ty, &positional, span).map(Operand::Value)
             }
             TypeWord::Family(family) => self.construct_family(family, given, span),

@@ -51,6 +51,11 @@ impl Body<'_, '_> {
                 let items: Res<Vec<Operand>> = items.iter().map(|item| self.expr(item)).collect();
                 Ok(Operand::Tuple(items?))
             }
+            // Python's own lists, in constants.
+            ast::ExprKind::List(items) if self.is_host() => {
+                let items: Res<Vec<Operand>> = items.iter().map(|item| self.expr(item)).collect();
+                Ok(Operand::Tuple(items?))
+            }
             ast::ExprKind::List(_) => self.unsupported(
                 span,
                 "lists",

@@ -82,8 +82,13 @@ impl Checker<'_> {
                 [ast::Arg { value: ast::Expr { kind: Ast::Name(name), .. }, .. }] => name,
                 _ => continue,
             };
-            let definition =
-                Rc::new(Definition { ast: function.clone(), entry: None, kernel: false, scope: self.scope });
+            let definition = Rc::new(Definition {
+                ast: function.clone(),
+                entry: None,
+                kernel: false,
+                native: false,
+                scope: self.scope,
+            });
             self.custom_written.push(CustomWritten { target: target.clone(), definition, replay });
         }
     }

@@ -155,13 +155,16 @@ pub(crate) struct Definition {
     /// The library's entry, for built-ins.
     pub entry: Option<Rc<crate::library::Entry>>,
     pub kernel: bool,
+    /// Its body is CUDA text.
+    pub native: bool,
     /// Where it stands.
     pub scope: ScopeId,
 }
 
 impl Definition {
     fn of_entry(entry: &Rc<crate::library::Entry>) -> Definition {
-        Definition { ast: entry.function.clone(), entry: Some(entry.clone()), kernel: false, scope: ScopeId(0) }
+        let (ast, entry) = (entry.function.clone(), Some(entry.clone()));
+        Definition { ast, entry, kernel: false, native: false, scope: ScopeId(0) }
     }
 
     fn library(&self) -> bool {

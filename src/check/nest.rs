@@ -54,6 +54,8 @@ pub(crate) enum Why {
     Computed(Option<String>),
     /// The type of a parameter of a generic kernel.
     Generic(String),
+    /// A `@wp.func_native`, whose body is CUDA text.
+    Native,
 }
 
 impl Checker<'_> {
@@ -102,9 +104,7 @@ impl Checker<'_> {
             RegionKind::Class(name) => {
                 let scope = self.new_scope(self.scope, Some(&name.text), true);
                 self.within(scope, |c| c.collect_scope(&region.items));
-                if !self.names().contains_key(&name.text) {
-                    self.bind(&name.text, Global::Host(name.span));
-                }
+                self.bind(&name.text, Global::Class(scope, name.span));
             }
             RegionKind::Loop { target, iter } => self.collect_loop(region, target, iter),
             RegionKind::Function { name, params } => {
@@ -350,7 +350,18 @@ impl Checker<'_> {
         names.sort();
         names.dedup();
         let generic = unknown.iter().all(|u| matches!(u.why, Why::Generic(_)));
-        let diagnostic = if generic {
+        let native = unknown.iter().all(|u| u.why == Why::Native);
+        let diagnostic = if native {
+            let mut diagnostic = Diagnostic::new(
+                Code::W0506,
+                format!("kernel `{}` calls a function whose body is CUDA text: {}", kernel.text, names.join(", ")),
+            )
+            .label(kernel.span, "checked; not compiled");
+            for unknown in unknown.iter().take(4) {
+                diagnostic = diagnostic.label(unknown.place, unknown.label());
+            }
+            diagnostic.help("write the function in the kernel language, with `@wp.func`")
+        } else if generic {
             let types: Vec<String> = unknown
                 .iter()
                 .map(|u| match &u.why {
@@ -417,6 +428,7 @@ impl Unknown {
             Why::Computed(None) => format!("`{name}` is computed by Python"),
             Why::Computed(Some(reason)) => format!("`{name}` is computed by Python: {reason}"),
             Why::Generic(ty) => format!("`{name}` is `{ty}`"),
+            Why::Native => format!("`{name}` is CUDA text"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Parts of values, array elements, and what can be assigned.
 
 use crate::check::body::Body;
-use crate::check::scope::EnumClass;
+use crate::check::scope::{EnumClass, Global};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
 use crate::check::value::{Constant, Number, Operand, Res, TypeWord};
 use crate::diag::{Code, Diagnostic};
@@ -158,6 +158,10 @@ impl Body<'_, '_> {
     }
 
     pub fn attribute(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Res<Operand> {
+        if let Some(result) = self.class_attribute(base, name, span) {
+            self.failed |= result.is_err();
+            return result;
+        }
         let operand = self.expr(base)?;
         let expr = match operand {
             Operand::Module(path) => {
@@ -259,6 +263,17 @@ impl Body<'_, '_> {
             },
             _ => None,
         }
+    }
+
+    /// `Solver.weight`, where the class holds kernel functions; None: it is no such name.
+    fn class_attribute(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Option<Res<Operand>> {
+        let ast::ExprKind::Name(class) = &base.kind else { return None };
+        if self.is_library() || self.scope.contains_key(class) {
+            return None;
+        }
+        let &Global::Class(scope, _) = self.c.lookup(class)?.1 else { return None };
+        let known = self.c.within(scope, |c| c.names().contains_key(&name.text));
+        if known { self.c.within(scope, |c| c.global(&name.text, span)) } else { None }
     }
 
     fn enum_member(&mut self, class: &EnumClass, name: &ast::Name, span: Span) -> Res<Operand> {

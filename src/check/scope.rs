@@ -69,6 +69,8 @@ pub(crate) enum Global {
     Enum(Rc<EnumClass>),
     /// A plain Python function or class.
     Host(Span),
+    /// A plain Python class that holds kernels or functions.
+    Class(ScopeId, Span),
     /// A plain Python function that makes kernels.
     Maker(Rc<Maker>),
     /// Bound to what kc cannot know.
@@ -272,16 +274,21 @@ impl Checker<'_> {
         let name = function.name.text.clone();
         let role = self.role(function);
         let kernel = role == Some(Role::Kernel);
-        let definition = || Rc::new(Definition { ast: function.clone(), entry: None, kernel, scope: self.scope });
+        let native = role == Some(Role::Native);
+        let definition =
+            || Rc::new(Definition { ast: function.clone(), entry: None, kernel, native, scope: self.scope });
         match role {
             Some(Role::Kernel) => {
                 let definition = definition();
                 self.definitions.push(definition.clone());
                 self.bind(&name, Global::Kernel(definition));
             }
-            Some(Role::Function) => {
+            Some(Role::Function | Role::Native) => {
                 let definition = definition();
-                self.definitions.push(definition.clone());
+                // There is no body to look at.
+                if !native {
+                    self.definitions.push(definition.clone());
+                }
                 match self.scopes[self.scope].names.get_mut(&name) {
                     Some(Global::Functions(overloads)) => overloads.push(definition),
                     _ => self.bind(&name, Global::Functions(vec![definition])),
@@ -289,7 +296,7 @@ impl Checker<'_> {
             }
             Some(Role::Gradient) => self.collect_gradient(function),
             Some(Role::Struct) => {}
-            Some(Role::Native) | None => self.bind(&name, Global::Host(function.name.span)),
+            None => self.bind(&name, Global::Host(function.name.span)),
         }
     }
 
@@ -366,7 +373,7 @@ impl Checker<'_> {
         let global = global.clone();
         Some(match global {
             Global::Module(path) => Ok(Operand::Module(path)),
-            Global::Member { module, name } => self.member(&module, &name, span),
+            Global::Member { module, name } => self.member_of(&module, &name, true, span),
             Global::Functions(_) => Ok(Operand::Function(FunctionName::User { scope, name: name.to_string() })),
             Global::Kernel(definition) => {
                 let place = definition.ast.name.span;
@@ -386,7 +393,7 @@ impl Checker<'_> {
                 self.error(Code::E0501, span, format!("constant `{name}` depends on itself"), "used here")
             }
             Global::Constant(value) => self.global_constant(scope, name, value, span),
-            Global::Host(place) => Err(self.host_function(name, span, place)),
+            Global::Host(place) | Global::Class(_, place) => Err(self.host_function(name, span, place)),
             Global::Maker(maker) => Err(self.host_function(name, span, maker.name.span)),
         })
     }
@@ -441,6 +448,11 @@ impl Checker<'_> {
 
     /// `module.name`
     pub fn member(&mut self, module: &str, name: &str, span: Span) -> Res<Operand> {
+        self.member_of(module, name, false, span)
+    }
+
+    /// `module.name`, or `name` alone after `from module import name` (`imported`).
+    fn member_of(&mut self, module: &str, name: &str, imported: bool, span: Span) -> Res<Operand> {
         // Submodules of warp hold the same words: `warp.types.vector`, `wp.math.sin`.
         if is_warp(module) || is_builtin_alias(module) {
             if module == "warp" && matches!(name, "types" | "math" | "utils") {
@@ -475,6 +487,17 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
                 .label(span, "not a name of the kernel language");
             return Err(self.report(self.suggest(diagnostic, habit, span)));
+        }
+        let own = matches!(
+            module,
+            "warp" | "warp.types" | "warp.math" | "warp.utils" | "warp.constants" | "warp.optim" | "warp.render"
+        );
+        if imported && !own && !is_builtin_alias(module) {
+            return Err(self.report(
+                Diagnostic::new(Code::E0507, format!("`{name}` is imported from `{module}`, which kc does not read"))
+                    .label(span, "its meaning is in another file")
+                    .help("define it in this file, or pass the value to the kernel as an argument"),
+            ));
         }
         if !is_warp(module) && !is_builtin_alias(module) {
             return self.error(

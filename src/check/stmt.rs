@@ -530,7 +530,16 @@ impl Body<'_, '_> {
         let (types, kind) = match value {
             None => (Vec::new(), StmtKind::Return(Vec::new())),
             Some(value) if matches!(value.kind, ast::ExprKind::None) => (Vec::new(), StmtKind::Return(Vec::new())),
+            // `return f(x)` where `f` returns nothing.
+            Some(value) if self.is_print(value) => {
+                self.expression_statement(value, span, out)?;
+                (Vec::new(), StmtKind::Return(Vec::new()))
+            }
             Some(value) => match self.expr(value)? {
+                Operand::Results(call, types) if types.is_empty() => {
+                    out.push(Stmt { kind: StmtKind::Call(call), span });
+                    (types, StmtKind::Return(Vec::new()))
+                }
                 Operand::Tuple(items) => {
                     let mut exprs = Vec::new();
                     for item in items {
@@ -589,13 +598,29 @@ impl Body<'_, '_> {
         Ok(())
     }
 
+    /// Whether an expression is a call of `print` or `printf`, under whatever name.
+    fn is_print(&mut self, expr: &ast::Expr) -> bool {
+        let ast::ExprKind::Call { callee, .. } = &expr.kind else { return false };
+        let is_name = match &callee.kind {
+            ast::ExprKind::Name(name) => match self.scope.get(name) {
+                Some(Binding::Alias(Operand::Function(_))) => true,
+                Some(_) => false,
+                None => matches!(name.as_str(), "print" | "printf"),
+            },
+            ast::ExprKind::Attribute { name, .. } => matches!(name.text.as_str(), "print" | "printf"),
+            _ => false,
+        };
+        let is_builtin = |operand| matches!(operand, Ok(Operand::Function(FunctionName::Builtin(name))) if matches!(name.as_str(), "print" | "printf"));
+        is_name && is_builtin(self.expr(callee))
+    }
+
     fn expression_statement(&mut self, expr: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
         if matches!(expr.kind, ast::ExprKind::Str(_)) {
             return Ok(());
         }
-        if let ast::ExprKind::Call { callee, args } = &expr.kind
+        if self.is_print(expr)
+            && let ast::ExprKind::Call { callee, args } = &expr.kind
             && let Operand::Function(FunctionName::Builtin(name)) = self.expr(callee)?
-            && matches!(name.as_str(), "print" | "printf")
         {
             let kind = self.print(&name, args, span)?;
             out.push(Stmt { kind, span });

@@ -100,6 +100,8 @@ codes! {
     E0503 "literal-range" "a number that does not fit its type";
     W0504 "unresolved-kernel" "a kernel that needs a value only Python knows: checked, not compiled";
     W0505 "generic-kernel-types" "a generic kernel for which the file names no types: checked, not compiled";
+    W0506 "native-function" "a kernel that calls a function whose body is CUDA text: checked, not compiled";
+    E0507 "imported-name" "a name that is defined in another file";
 
     // 06 gradients
     E0601 "order-dependent-gradient" "a value with a gradient that depends on the order of the threads";
