@@ -69,16 +69,17 @@ fn split_chunks(text: &str) -> Vec<(usize, usize)> {
     chunks
 }
 
-/// `sin`, `_TWO_PI`; a gradient rule of `sin` is `sin.grad`.
+/// `sin`, `_TWO_PI`; a gradient rule of `sin` is `sin.grad`, what is no function but a statement `load.syntax`.
 fn chunk_name(chunk: &str) -> String {
     let word =
         |text: &str| -> String { text.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
+    let statement = if chunk.contains("\n@syntax(") { ".syntax" } else { "" };
     for line in chunk.lines() {
         if let Some(rest) = line.strip_prefix("@func_grad(") {
             return format!("{}.grad", word(rest));
         }
         if let Some(rest) = line.strip_prefix("def ") {
-            return word(rest);
+            return word(rest) + statement;
         }
         if !line.starts_with('@') {
             return word(line);

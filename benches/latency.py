@@ -75,6 +75,26 @@ def rows_{n}(m: wp.array(dtype=wp.mat33), p: wp.array(dtype=wp.vec3), n: int, ou
     out[i] = total
 '''
 
+# 40 built-ins of all kinds, most of them with bodies of their own; the library is parsed as far as they need it.
+LIBRARY = """import warp as wp
+
+@wp.kernel
+def library(x: wp.array(dtype=float), v: wp.array(dtype=wp.vec3), q: wp.array(dtype=wp.quat), m: wp.array(dtype=wp.mat33)):
+    i = wp.tid()
+    state = wp.rand_init(7, i)
+    a = x[i]
+    s = wp.sin(a) + wp.cos(a) + wp.tan(a) + wp.exp(a) + wp.log(a) + wp.sqrt(a) + wp.tanh(a) + wp.erf(a) + wp.cbrt(a)
+    s += wp.pow(a, 3.0) + wp.atan2(a, s) + wp.clamp(a, 0.0, 1.0) + wp.lerp(a, s, 0.5) + wp.smoothstep(0.0, 1.0, a)
+    s += wp.min(a, s) + wp.max(a, s) + wp.abs(a) + wp.floor(a) + wp.sign(a) + wp.where(a > 0.0, a, s)
+    s += wp.randf(state) + wp.randn(state) + wp.noise(state, v[i]) + wp.pnoise(state, a, 4)
+    w = wp.normalize(v[i]) + wp.cross(v[i], wp.curlnoise(state, v[i])) + wp.quat_rotate(wp.normalize(q[i]), v[i])
+    u, d, t = wp.svd3(m[i])
+    n = wp.inverse(m[i]) + wp.transpose(u) + wp.outer(w, d) + wp.diag(d) + wp.quat_to_matrix(q[i])
+    x[i] = s + wp.dot(w, d) + wp.length(w) + wp.determinant(n) + wp.trace(t) + wp.ddot(n, t)
+    v[i] = w + wp.sample_unit_sphere(state)
+    q[i] = wp.quat_slerp(wp.quat_from_axis_angle(w, a), q[i], 0.5)
+"""
+
 
 def program(count):
     kinds = [SPRING, HEAT, PENDULUM, ROWS]
@@ -86,7 +106,8 @@ def measure(command, reps):
     for _ in range(reps):
         with tempfile.TemporaryDirectory() as out:
             start = time.perf_counter()
-            child = subprocess.Popen([a.replace("OUT", out) for a in command], stdout=subprocess.DEVNULL)
+            child = subprocess.Popen([a.replace("OUT", out) for a in command], stdout=subprocess.DEVNULL,
+                                     stderr=subprocess.DEVNULL)
             _, status, usage = os.wait4(child.pid, 0)
             child.returncode = status
             if status != 0:
@@ -102,7 +123,8 @@ def main():
     parser.add_argument("--reps", type=int, default=20)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        one, fifty = pathlib.Path(folder, "one.py"), pathlib.Path(folder, "fifty.py")
+        one, fifty, many = (pathlib.Path(folder, name) for name in ("one.py", "fifty.py", "library.py"))
+        many.write_text(LIBRARY)
         one.write_text(program(1))
         fifty.write_text(program(50))
         ptx = [args.kc, "compile", "-o", "OUT", "--emit"]
@@ -110,22 +132,27 @@ def main():
         rows = [
             ("kc --version", [args.kc, "--version"], 1, 6, None),
             ("check, 1 kernel of 20 lines", [args.kc, "check", "--format", "short", str(one)], 1, None, None),
+            ("check, 1 kernel of 40 built-ins", [args.kc, "check", "--format", "short", str(many)], 1, None, None),
             ("PTX, 1 kernel, full", [*ptx, "ptx", str(one)], 1, 50, 80),
             ("PTX, 1 kernel, lean", [*ptx, "ptx", "--opt", "lean", str(one)], 1, None, None),
             ("CUDA text, 1 kernel", [*ptx, "cuda", str(one)], 1, None, None),
             ("PTX, 50 kernels, full", [*ptx, "ptx", str(fifty)], 50, 12, None),
             ("PTX, 50 kernels, lean", [*ptx, "ptx", "--opt", "lean", str(fifty)], 50, None, None),
         ]
-        print(f"{'':30} {'CPU ms':>9} {'a kernel':>9} {'wall ms':>9} {'peak MB':>9}  goal")
-        missed = False
+        print(f"{'':32} {'CPU ms':>9} {'a kernel':>9} {'wall ms':>9} {'peak MB':>9}  goal")
+        missed, took = False, {}
         for name, command, kernels, cpu_limit, memory_limit in rows:
             cpu, wall, memory = measure(command, max(3, args.reps // (4 if kernels > 1 else 1)))
+            took[name] = cpu
             goals = [f"<= {cpu_limit} ms" if cpu_limit else "", f"<= {memory_limit} MB" if memory_limit else ""]
             above = (cpu_limit and cpu / kernels > cpu_limit) or (memory_limit and memory > memory_limit)
             missed = missed or bool(above)
             goal = ", ".join(filter(None, goals)) + ("  MISSED" if above else "")
-            print(f"{name:30} {cpu:9.1f} {cpu / kernels:9.1f} {wall:9.1f} {memory:9.1f}  {goal}")
-    return int(missed)
+            print(f"{name:32} {cpu:9.1f} {cpu / kernels:9.1f} {wall:9.1f} {memory:9.1f}  {goal}")
+        start = took["check, 1 kernel of 20 lines"] - took["kc --version"]
+        used = (took["check, 1 kernel of 40 built-ins"] - took["check, 1 kernel of 20 lines"]) / 40
+        print(f"the library: {start:.1f} ms to start, goal <= 5 ms{'  MISSED' if start > 5 else ''}; {used:.2f} ms for each built-in used")
+    return int(missed or start > 5)
 
 
 if __name__ == "__main__":

@@ -171,6 +171,17 @@ def unot(a: bool) -> bool:
     """`not a`."""
 
 
+@intrinsic
+@no_grad("a truth value")
+def unot(a: array) -> bool:
+    """`not a`: whether the array is missing (null).
+
+    ```python
+    wp.expect_eq(wp.unot(data), False)
+    ```
+    """
+
+
 @func
 @no_grad("a truth value")
 def unot(a: Int) -> bool:

@@ -20,7 +20,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir"]),
     ("autodiff", &["ids", "source", "diag", "types", "ir", "passes"]),
-    ("codegen", &["ids", "source", "diag", "types", "ir", "codegen::abi"]),
+    // Host code for lanes wants calls inlined and one exit per region.
+    ("codegen", &["ids", "source", "diag", "types", "ir", "codegen::abi", "passes"]),
     ("run", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi"]),
     (
         "driver",

@@ -263,3 +263,74 @@ fn cuda_tools_take_every_store() {
         }
     }
 }
+
+/// A launch of a Python kernel `k` of float32 arrays.
+fn python_folder(source: &str, arrays: &[(&str, &[f32], Option<&[f32]>)], dim: &[u32]) -> Folder {
+    let folder = Folder::new("", "k", "gradient", arrays);
+    let launch = std::fs::read_to_string(folder.path("case.json")).expect("a launch").replace("kernel.ir", "kernel.py");
+    let mut launch: serde_json::Value = serde_json::from_str(&launch).expect("JSON");
+    launch["dim"] = json!(dim);
+    std::fs::write(folder.path("case.json"), launch.to_string()).expect("a launch");
+    std::fs::write(folder.path("kernel.py"), source).expect("a source");
+    folder
+}
+
+const SCATTER: &str = "import warp as wp
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float), to: wp.array(dtype=float)):
+    i = wp.tid()
+    y[int(to[i])] = x[i] * x[i]
+";
+
+#[test]
+fn threads_that_meet_are_found() {
+    let seeds: &[f32] = &[1.0, 2.0, 3.0];
+    let arrays = |to: &'static [f32]| [("x", &X[..], None), ("y", &[0.0; 3][..], Some(seeds)), ("to", to, None)];
+    for device in ["host", "interp"] {
+        let apart = python_folder(SCATTER, &arrays(&[2.0, 0.0, 1.0]), &[3]);
+        assert_eq!(apart.result(device, "x.grad"), [6.0, -4.0, 16.0], "{device}");
+        let together = python_folder(SCATTER, &arrays(&[2.0, 0.0, 2.0]), &[3]);
+        let output = together.kc(&["run", "--device", device]);
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        assert!(text(&output).contains("E1108"), "{}", text(&output));
+        assert!(text(&output).contains("threads (0) and (2)"), "{}", text(&output));
+    }
+}
+
+#[test]
+fn more_dimensions_than_coordinates_are_refused() {
+    let source = "import warp as wp
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+";
+    let arrays: [(&str, &[f32], Option<&[f32]>); 2] = [("x", &X, None), ("y", &[0.0; 3], Some(&[1.0; 3]))];
+    assert_eq!(python_folder(source, &arrays, &[3, 1]).result("host", "x.grad"), [2.0, -4.0, 8.0]);
+    let output = python_folder(source, &arrays, &[3, 2]).kc(&["run"]);
+    assert!(text(&output).contains("E1103"), "{}", text(&output));
+}
+
+#[test]
+fn a_missing_entry_says_why() {
+    let source = "import warp as wp
+
+@wp.func
+def square_at(x: wp.array(dtype=float), i: int) -> float:
+    return x[i] * x[i]
+
+@wp.func_grad(square_at)
+def adj_square_at(x: wp.array(dtype=float), i: int, adj_ret: float):
+    wp.adjoint[x][i] += 2.0 * x[i] * adj_ret
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = square_at(x, i)
+";
+    let output = python_folder(source, &[("x", &X, None), ("y", &[0.0; 3], None)], &[3]).kc(&["run"]);
+    assert!(text(&output).contains("E1103"), "{}", text(&output));
+    assert!(text(&output).contains("W0603: AD-OVERWRITE"), "{}", text(&output));
+}

@@ -3,8 +3,11 @@
 //!
 //! Both directions are fixed points over the structured program; what goes round a loop is one value per slot.
 
+use std::collections::HashSet;
+
 use crate::ids::IdVec;
 use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, UnaryOp, ValueId, Values};
+use crate::passes::functions::effect_free;
 
 /// The activity of every value of one function.
 pub(super) struct Activity {
@@ -15,9 +18,11 @@ pub(super) struct Activity {
 
 impl Activity {
     pub fn of(module: &Module, function: &Function) -> Activity {
+        let writing = writing_calls(module, function);
         let mut flow = Flow {
             module,
             function,
+            writing: &writing,
             varied: function.values.ids().map(|_| false).collect(),
             useful: function.values.ids().map(|_| false).collect(),
             changed: true,
@@ -61,6 +66,7 @@ impl Activity {
 struct Flow<'a> {
     module: &'a Module,
     function: &'a Function,
+    writing: &'a HashSet<InstId>,
     varied: IdVec<ValueId, bool>,
     useful: IdVec<ValueId, bool>,
     changed: bool,
@@ -80,6 +86,24 @@ pub(super) fn smooth_operands(op: &Op) -> Values {
         _ => {}
     }
     list
+}
+
+/// The calls that stay calls and write to arrays that they are given.
+pub(super) fn writing_calls(module: &Module, function: &Function) -> HashSet<InstId> {
+    let mut found = Vec::new();
+    function.walk(function.entry, &mut |id, inst| {
+        if let Op::Call(callee, args) = &inst.op
+            && !matches!(module.functions[*callee].derivative, Derivative::Body | Derivative::Replay(_))
+            && args.iter().any(|&arg| function.ty(arg).bears_array(&module.structs))
+        {
+            found.push((id, *callee));
+        }
+    });
+    if found.is_empty() {
+        return HashSet::new();
+    }
+    let pure = effect_free(module);
+    found.into_iter().filter(|(_, callee)| !pure[*callee]).map(|(id, _)| id).collect()
 }
 
 /// The values that the `yield` at the end of a block gives.
@@ -158,11 +182,11 @@ impl Flow<'_> {
     fn backward(&mut self, block: BlockId) {
         let function = self.function;
         for &id in function.blocks[block].insts.iter().rev() {
-            self.backward_inst(&function.insts[id]);
+            self.backward_inst(id, &function.insts[id]);
         }
     }
 
-    fn backward_inst(&mut self, inst: &Inst) {
+    fn backward_inst(&mut self, id: InstId, inst: &Inst) {
         let function = self.function;
         match &inst.op {
             Op::Store { value, .. } | Op::Atomic { value, .. } => self.use_(*value, true),
@@ -179,6 +203,7 @@ impl Flow<'_> {
             Op::For { init, body, .. } => self.backward_loop(inst, init, *body, 1),
             Op::While { init, body, .. } => self.backward_loop(inst, init, *body, 0),
             Op::Call(callee, _) if matches!(self.module.functions[*callee].derivative, Derivative::Zero(_)) => {}
+            Op::Call(_, args) if self.writing.contains(&id) => args.iter().for_each(|&v| self.use_(v, true)),
             op => {
                 if inst.results.iter().any(|&r| self.useful[r]) {
                     smooth_operands(op).iter().for_each(|&v| self.use_(v, true));

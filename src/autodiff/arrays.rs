@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::ir::facts::effects;
 use crate::ir::{Function, Module, Op, Step, ValueDef, ValueId};
-use crate::passes::functions::effect_free;
 use crate::types::Type;
 
 /// Where an array comes from.
@@ -52,13 +52,13 @@ pub(super) struct Written(BTreeSet<Root>);
 impl Written {
     pub fn of(module: &Module, function: &Function) -> Written {
         let mut roots = BTreeSet::new();
-        let mut pure = None;
+        let mut all = None;
         function.walk(function.entry, &mut |_, inst| match &inst.op {
             Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
                 roots.insert(root(function, *array));
             }
-            // What a function with effects does to its arrays is not looked into.
-            Op::Call(callee, args) if !pure.get_or_insert_with(|| effect_free(module))[*callee] => {
+            // Which of its arrays a function writes is not looked into.
+            Op::Call(callee, args) if all.get_or_insert_with(|| effects(module))[*callee].writes_memory() => {
                 for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(&module.structs)) {
                     let whole = matches!(function.ty(arg), Type::Array(_) | Type::Local(_));
                     roots.insert(if whole { root(function, arg) } else { Root::Unknown });

@@ -4,13 +4,14 @@ use smallvec::SmallVec;
 
 use super::arrays::{Root, root};
 use super::reverse::Reverse;
-use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, Op, Step, ValueId, Values};
+use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
 
 impl Reverse<'_> {
-    pub(super) fn reverse_call(&mut self, inst: &Inst, callee: FuncId, args: &[ValueId]) {
+    pub(super) fn reverse_call(&mut self, id: InstId, inst: &Inst, callee: FuncId, args: &[ValueId]) {
+        let writes = self.facts.writing.contains(&id);
         let seeds: Vec<Option<ValueId>> = inst.results.iter().map(|&r| self.take(r)).collect();
-        if seeds.iter().all(Option::is_none) && self.reads.is_none() {
+        if seeds.iter().all(Option::is_none) && !writes && self.reads.is_none() {
             return;
         }
         let adjoint = match &self.world.module.functions[callee].derivative {

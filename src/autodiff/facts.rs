@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::Options;
 use super::accumulate::Accumulations;
-use super::activity::Activity;
+use super::activity::{Activity, writing_calls};
 use super::arrays::Written;
 use super::finite::Finite;
 use super::log::{Log, stale};
@@ -14,13 +14,14 @@ use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
-use crate::ir::facts::{Range, ranges};
-use crate::ir::{Function, FunctionKind, Inst, InstId, Op, ValueId};
+use crate::ir::facts::{Private, Range, Sharing, private, ranges};
+use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 pub(super) struct Facts {
     pub activity: Activity,
     pub written: Written,
+    private: Private,
     /// The instructions with something to do in reverse.
     pub reversed: HashSet<InstId>,
     /// Where guards are needed.
@@ -35,12 +36,15 @@ pub(super) struct Facts {
     /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
     pub guards: bool,
     pub log: Log,
+    /// The calls that write to arrays by themselves.
+    pub writing: HashSet<InstId>,
     /// The instructions whose results can't be computed again, with what finding them in the log takes.
     pub leaves: HashMap<InstId, Option<ValueId>>,
 }
 
 impl Facts {
     pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool, log: Log) -> Facts {
+        let writing = writing_calls(world.module, function);
         let activity = Activity::of(world.module, function);
         let written = Written::of(world.module, function);
         let leaves = stale(world.module, function, &written)
@@ -48,8 +52,9 @@ impl Facts {
             .map(|id| (id, log.at.get(&id).and_then(|at| at.base)))
             .collect();
         let mut facts = Facts {
-            reversed: reversed(world, function, &activity),
+            reversed: reversed(world, function, &activity, &writing),
             written,
+            private: private(function, &world.module.structs, Sharing::SameType),
             log,
             leaves,
             finite: Finite::of(world.module, function),
@@ -60,6 +65,7 @@ impl Facts {
             ranges: ranges(function),
             guards,
             activity,
+            writing,
         };
         let reads = reads(world, function, &facts);
         let all = reads.values().flatten().copied();
@@ -85,9 +91,10 @@ impl Facts {
         holds_effect(function, inst, &self.reversed)
     }
 
-    /// Whether only this thread touches the elements of an array that it reads.
-    pub fn private(&self, _: &Function, _: ValueId) -> bool {
-        false
+    /// Whether only this thread touches the elements of an array that it touches, so that the adjoints of those are its own,
+    /// too. Takes it that the launch has no more dimensions than the kernel has coordinates.
+    pub fn private(&self, function: &Function, array: ValueId) -> bool {
+        self.private.contains(function, array)
     }
 }
 
@@ -95,13 +102,13 @@ fn holds_effect(function: &Function, inst: &Inst, reversed: &HashSet<InstId>) ->
     let mut found = false;
     for block in inst.op.blocks() {
         function.walk(block, &mut |id, inst| {
-            found |= reversed.contains(&id) && matches!(inst.op, Op::Store { .. } | Op::Atomic { .. });
+            found |= reversed.contains(&id) && matches!(inst.op, Op::Store { .. } | Op::Atomic { .. } | Op::Call(..));
         });
     }
     found
 }
 
-fn reversed(world: &World<'_>, function: &Function, activity: &Activity) -> HashSet<InstId> {
+fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing: &HashSet<InstId>) -> HashSet<InstId> {
     let mut found = HashSet::new();
     let mut outer = Vec::new();
     function.walk(function.entry, &mut |id, inst| {
@@ -110,7 +117,15 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity) -> Hash
             Op::Store { array, value, .. } => {
                 matches!(function.ty(*array), Type::Array(_)) && function.ty(*value).holds_floats(&world.module.structs)
             }
+            // So does one that may replace the content.
+            Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. } => {
+                function.ty(*value).holds_floats(&world.module.structs)
+            }
             Op::Atomic { value, .. } => activity.is_active(*value),
+            // A rule says what becomes of the adjoints of what its function writes.
+            Op::Call(callee, _) if writing.contains(&id) => {
+                matches!(world.module.functions[*callee].derivative, Derivative::Rule { .. })
+            }
             _ => activity.any_result(inst),
         };
         if works {

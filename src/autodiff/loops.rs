@@ -45,19 +45,13 @@ impl Reverse<'_> {
             self.sweeps.insert(id, Sweep::default());
             return;
         }
+        let tested = match inst.op {
+            Op::While { condition, .. } => old.blocks[condition].params.as_slice(),
+            _ => &[],
+        };
+        let in_scope = |v: Option<&ValueId>| v.is_some_and(|v| self.scope.contains(v));
         let live: Vec<usize> = (0..inst.results.len())
-            .filter(|&n| {
-                // A `while` may read in its condition what its body does not.
-                let tested = if let Op::While { condition, .. } = inst.op {
-                    Some(old.blocks[condition].params[n])
-                } else {
-                    None
-                };
-                [Some(inst.results[n]), Some(params[first + n]), tested]
-                    .into_iter()
-                    .flatten()
-                    .any(|v| self.scope.contains(&v))
-            })
+            .filter(|&n| [inst.results.get(n), params.get(first + n), tested.get(n)].into_iter().any(in_scope))
             .collect();
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
         let numbered = counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.turn_from_counter(&inst.op)));

@@ -224,12 +224,12 @@ impl Reverse<'_> {
         value: ValueId,
     ) {
         self.take(result);
-        if !self.is_active(value) {
+        let extreme = matches!(op, AtomicOp::Min | AtomicOp::Max);
+        if !(extreme || op == AtomicOp::Exchange || self.is_active(value)) {
             return;
         }
         let ty = self.old.ty(value);
         let path = self.primal_path(path);
-        let extreme = matches!(op, AtomicOp::Min | AtomicOp::Max);
         let inputs = extreme.then(|| (self.primal(array), self.primal(value)));
         let Some(place) = self.place(array, index) else { return };
         let share = self.guarded(place.shadow.set, Some(ty), |this| {
@@ -237,6 +237,12 @@ impl Reverse<'_> {
             Some(match (op, &inputs) {
                 (AtomicOp::Min | AtomicOp::Max, Some((content, v))) => {
                     this.winners_share(shadow, *content, &place.index, &path, *v)
+                }
+                // The value has no adjoint (else there is an error), and the content before is gone.
+                (AtomicOp::Exchange, _) => {
+                    let value = this.b.zero(ty);
+                    let (array, index) = (shadow, place.index.clone());
+                    this.b.one(Op::Atomic { op, array, index, path, value }, ty)
                 }
                 _ => {
                     let d = this.b.one(Op::Load { array: shadow, index: place.index.clone(), path }, ty);

@@ -220,7 +220,7 @@ impl Work<'_> {
         };
         let normal = &normal;
         let findings = refuse::findings(&world, normal, &facts);
-        let shared = sharing::findings(&world, normal, &facts);
+        let (shared, scattered) = sharing::findings(&world, normal, &facts);
         let callees = entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty() || shared.iter().any(|finding| finding.level == Level::Error);
         self.found.extend(findings.into_iter().chain(shared));
@@ -233,7 +233,8 @@ impl Work<'_> {
         }
         let world = World { module: self.module, adjoints: &adjoints, generated: &self.generated };
         match build(&world, normal, &facts) {
-            Ok(function) => {
+            Ok(mut function) => {
+                function.scattered = scattered;
                 if !normal.library {
                     self.found.extend(report::remarks(&world, normal, &facts));
                 }

@@ -2,10 +2,11 @@
 
 use super::arrays::{Root, root};
 use super::facts::Facts;
+use super::floats::has_tangent;
 use super::reverse::World;
 use crate::diag::{Code, Diagnostic};
+use crate::ir::facts::effects;
 use crate::ir::{AtomicOp, Derivative, Function, Op, ValueId};
-use crate::passes::functions::effect_free;
 use crate::passes::single_exit::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
@@ -14,7 +15,7 @@ use crate::types::Type;
 pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let lost = facts.lost(function);
-    let mut pure = None;
+    let mut all = None;
     let structs = &world.module.structs;
     let name = &function.source_name;
     if !is_single_exit(function) {
@@ -26,11 +27,15 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
                 found.push(order(inst.span, "an atomic exchange of values with gradients"));
             }
-            Op::AtomicCas { new, .. } if facts.activity.is_active(*new) => {
-                found.push(order(inst.span, "an atomic compare-and-swap of values with gradients"));
+            // Whether it replaces a content with an adjoint is not known afterwards, whatever the value.
+            Op::AtomicCas { new, .. } if function.ty(*new).holds_floats(structs) => {
+                found.push(order(inst.span, "an atomic compare-and-swap of floats"));
             }
             Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
                 found.push(order(inst.span, "the value returned by a float atomic"));
+            }
+            Op::Call(..) if lost.contains(&id) => {
+                found.push(overwrite(inst.span, "the result of this call"));
             }
             Op::Atomic { .. } | Op::AtomicCas { .. } if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that this atomic returned"));
@@ -41,7 +46,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Call(callee, args)
                 if active_result
                     && matches!(world.module.functions[*callee].derivative, Derivative::Rule { replay: None, .. })
-                    && pure.get_or_insert_with(|| effect_free(world.module))[*callee]
+                    && !all.get_or_insert_with(|| effects(world.module))[*callee].writes_memory()
                     && args.iter().any(|&arg| {
                         function.ty(arg).bears_array(structs) && facts.written.overwrites_any(function, arg)
                     }) =>
@@ -66,7 +71,14 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                 let name = &world.module.functions[*callee].source_name;
                 found.push(no_gradient(name, "it writes to gradients of arrays", inst.span));
             }
-            Op::Call(callee, _) if active_result => {
+            Op::Call(callee, args) if active_result || facts.writing.contains(&id) => {
+                let floats = |&arg: &ValueId| match function.ty(arg) {
+                    Type::Array(_) | Type::Struct(_) => has_tangent(function.ty(arg), structs),
+                    _ => facts.activity.is_active(arg),
+                };
+                if !active_result && !args.iter().any(floats) {
+                    return;
+                }
                 let callee = &world.module.functions[*callee];
                 if let Derivative::None(reason) = &callee.derivative {
                     found.push(no_gradient(&callee.source_name, reason, inst.span));

@@ -146,7 +146,7 @@ impl<'a> Reverse<'a> {
             Op::Atomic { op, array, index, path, value } => {
                 self.reverse_atomic(inst.results[0], *op, *array, index, path, *value);
             }
-            Op::Call(callee, args) => self.reverse_call(inst, *callee, args),
+            Op::Call(callee, args) => self.reverse_call(id, inst, *callee, args),
             _ => {
                 if let Some(&result) = inst.results.first()
                     && let Some(d) = self.take(result)

@@ -21,6 +21,7 @@ struct Uses {
     /// The first of each kind.
     active_load: Option<(Span, ValueId)>,
     store: Option<(Span, ValueId)>,
+    stores: Vec<Span>,
     sum: Option<Span>,
     extreme: Option<Span>,
     /// The elements of sums and of extremes, where all are constants.
@@ -51,10 +52,11 @@ impl Elements {
     }
 }
 
-/// The findings about a kernel in normal form: warnings that name an assumption, and errors.
-pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
+/// The findings about a kernel in normal form: warnings that name an assumption, and errors; and the stores that are taken to
+/// be made by different threads to different elements.
+pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> (Vec<Diagnostic>, Vec<Span>) {
     if !function.is_kernel() || function.library {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     let structs = &world.module.structs;
     let mut arrays: BTreeMap<Root, (ValueId, Uses)> = BTreeMap::new();
@@ -80,12 +82,16 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                 elements.add(function, array, index);
             }
             (_, Op::Load { .. }) => _ = uses.active_load.get_or_insert((inst.span, array)),
-            _ => _ = uses.store.get_or_insert((inst.span, array)),
+            _ => {
+                uses.store.get_or_insert((inst.span, array));
+                uses.stores.push(inst.span);
+            }
         }
     });
     let mut all = None;
     let mut stores = None;
     let mut found = Vec::new();
+    let mut scattered = Vec::new();
     for (array, uses) in arrays.values() {
         let name = name(function, *array);
         if let (Some(sum), Some(extreme)) = (uses.sum, uses.extreme)
@@ -125,6 +131,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                 private_among(function, structs, Sharing::Never, &|op| matches!(op, Op::Store { .. }))
             });
             if !private.contains(function, array) {
+                scattered.extend(uses.stores.iter().copied());
                 let message =
                     format!("AD-OVERWRITE: the gradient takes it that no two threads store to one element of {name}");
                 found.push(
@@ -136,7 +143,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             }
         }
     }
-    found
+    (found, scattered)
 }
 
 fn name(function: &Function, array: ValueId) -> String {

@@ -300,7 +300,8 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let mut diagnostic =
             Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
-        let names: Vec<String> = self.scope.keys().chain(self.c.visible_names()).cloned().collect();
+        let known = self.scope.iter().filter(|(_, binding)| !matches!(binding, Binding::Broken)).map(|(name, _)| name);
+        let names: Vec<String> = known.chain(self.c.visible_names()).cloned().collect();
         if self.c.knows_builtin(name) || crate::check::value::type_of_name(name).is_some() {
             let text = self.c.qualified(name);
             diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
@@ -319,6 +320,8 @@ impl<'c, 'a> Body<'c, 'a> {
                 Applicability::Maybe,
             );
         }
+        // Once is enough.
+        self.scope.insert(name.to_string(), Binding::Broken);
         Err(self.report(diagnostic))
     }
 
@@ -333,15 +336,13 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(class) = ScalarClass::from_name(name) {
             return Some(Ok(Operand::Type(TypeWord::Class(class))));
         }
-        if let Some(ty) = crate::check::value::type_of_name(name)
-            && !Library::has(name)
-        {
+        if let Some(ty) = crate::check::value::type_of_name(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
         }
         if let Some(value) = self.c.library.constant(name, self.c.sources) {
             return Some(self.c.constant(&value, true));
         }
-        if Library::has(name) || crate::check::words::NAMES.contains(&name) {
+        if Library::has(name) {
             return Some(Ok(Operand::Function(crate::check::value::FunctionName::Builtin(name.to_string()))));
         }
         None

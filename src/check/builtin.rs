@@ -6,14 +6,14 @@ use crate::check::call::Given;
 use crate::check::tree::{Expr, ExprKind, LocalId, StmtKind, ViewIndex};
 use crate::check::value::cast_to;
 use crate::check::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
-use crate::diag::{Code, Diagnostic};
-use crate::ir::AtomicOp;
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ir::{AtomicOp, UnaryOp};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{I32, LocalArrayType, MAX_DIMS, Scalar, Type};
+use crate::types::{BOOL, I32, LocalArrayType, MAX_DIMS, Scalar, Type};
 
 impl Body<'_, '_> {
-    /// A call of one of [`NAMES`]; None for every other name.
+    /// A call of an `@intrinsic` of the library; None for every other name.
     pub fn builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         Some(match name {
             "tid" => self.tid(given, span),
@@ -39,6 +39,13 @@ impl Body<'_, '_> {
                 _ => self.arguments(name, "a condition and two values", given, span),
             },
             "view" => self.view(given, span),
+            "unot" => match given {
+                [Given { operand: Operand::Value(array), .. }] if matches!(array.ty, Type::Array(_)) => {
+                    let is_set = Expr::new(ExprKind::IsSet(Box::new(array.clone())), BOOL, span);
+                    Ok(Operand::Value(Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(is_set)), BOOL, span)))
+                }
+                _ => return None,
+            },
             "atomic_add" => self.atomic(AtomicOp::Add, name, given, span),
             "atomic_sub" => self.atomic(AtomicOp::Sub, name, given, span),
             "atomic_min" => self.atomic(AtomicOp::Min, name, given, span),
@@ -235,15 +242,16 @@ impl Body<'_, '_> {
             return self.arguments("view", "an array and indices", given, span);
         };
         let array = self.materialize(array.operand.clone(), array.span)?;
-        let Type::Array(mut ty) = array.ty else {
+        let rank = usize::from(self.rank_of(array.ty));
+        if rank == 0 {
             return self.error(
                 Code::E0401,
                 span,
                 "`view` takes an array",
                 format!("this is `{}`", self.show(array.ty)),
             );
-        };
-        if indices.is_empty() || indices.len() >= usize::from(ty.ndim) {
+        }
+        if indices.is_empty() || indices.len() >= rank {
             return self.error(
                 Code::E0305,
                 span,
@@ -255,6 +263,11 @@ impl Body<'_, '_> {
         for index in indices {
             dims.push(ViewIndex::At(self.index_argument(index)?));
         }
+        let mut ty = match array.ty {
+            Type::Array(ty) => ty,
+            Type::Local(local) => return self.local_part(array, local, dims, span).map(Operand::Value),
+            _ => return Err(Reported),
+        };
         ty.ndim -= indices.len() as u8;
         Ok(Operand::Value(Expr::new(ExprKind::View { array: Box::new(array), index: dims }, Type::Array(ty), span)))
     }
@@ -287,6 +300,7 @@ impl Body<'_, '_> {
         let array = self.materialize(first.operand.clone(), first.span)?;
         let (rank, element) = match array.ty {
             Type::Array(a) => (usize::from(a.ndim), Type::from(a.element)),
+            Type::Local(a) => (usize::from(a.ndim), Type::from(a.element)),
             ty => {
                 let shown = self.show(ty);
                 return self.error(
@@ -333,18 +347,23 @@ impl Body<'_, '_> {
                 )
                 .label(given.span, format!("this is `{found}`"));
                 if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
-                    let text = format!("{}({})", crate::check::value::cast_name(to), self.c.sources.text(given.span));
-                    diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
-                        "convert the value",
-                        given.span,
-                        text,
-                        crate::diag::Applicability::Machine,
-                    );
+                    diagnostic = self.suggest_cast(diagnostic, given.span, to, "it", Applicability::Machine);
                 }
                 return Err(self.report(diagnostic));
             }
             exprs.push(value);
         }
+        // An element of a view of a local array is one of the array.
+        let (array, index) = match array.ty {
+            Type::Local(local) => {
+                let dims = index.into_iter().map(ViewIndex::At).collect();
+                match self.local_part(array, local, dims, span)?.kind {
+                    ExprKind::Load { array, index, .. } => (*array, index),
+                    _ => return Err(Reported),
+                }
+            }
+            _ => (array, index),
+        };
         let root = crate::check::tree::Root::Element { array: Box::new(array), index };
         Ok((crate::check::tree::Place { root, path: Vec::new(), ty: element, span }, exprs))
     }

@@ -2,13 +2,14 @@
 
 use std::rc::Rc;
 
+use crate::check::advice::left_moves;
 use crate::check::body::Body;
 use crate::check::facts::Callee;
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg, Signature};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, UnaryOp};
 use crate::source::Span;
@@ -50,8 +51,9 @@ impl Checker<'_> {
             return known.clone();
         }
         let entries = self.library.entries(name, self.sources);
-        let definitions: Vec<Rc<Definition>> =
-            entries.iter().map(|entry| Rc::new(Definition::of_entry(entry))).collect();
+        // What the compiler does itself is not called like a function.
+        let called = entries.iter().filter(|entry| !entry.intrinsic);
+        let definitions: Vec<Rc<Definition>> = called.map(|entry| Rc::new(Definition::of_entry(entry))).collect();
         self.builtins.insert(name.to_string(), definitions.clone());
         definitions
     }
@@ -260,8 +262,16 @@ impl Body<'_, '_> {
     }
 
     /// The expression of a library entry that is an IR operation; None for functions.
-    fn operation(&mut self, bound: &Bound, values: Vec<Expr>, span: Span) -> Option<Res<Expr>> {
+    fn operation(&mut self, bound: &Bound, mut values: Vec<Expr>, span: Span) -> Option<Res<Expr>> {
         let op = bound.definition.entry.as_ref()?.op.clone()?;
+        if op == "select"
+            && let Some(condition) = values.first_mut()
+        {
+            match self.truth(Operand::Value(condition.clone()), condition.span) {
+                Ok(truth) => *condition = truth,
+                Err(Reported) => return Some(Err(Reported)),
+            }
+        }
         let ty = match &bound.signature.returns {
             Some(pattern) => pattern.resolve(&bound.bindings),
             None => values.first().map(|v| v.ty),
@@ -377,6 +387,11 @@ impl Body<'_, '_> {
     fn no_match(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {
         let text = name.text().to_string();
         let candidates = self.c.candidates(name);
+        // Of a damaged definition the parameters are not known.
+        if candidates.iter().any(|candidate| self.c.is_repaired(candidate.ast.span)) {
+            self.failed = true;
+            return Err(Reported);
+        }
         // An argument that is no value at all has an explanation of its own.
         for arg in given {
             if !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_)) {
@@ -390,6 +405,27 @@ impl Body<'_, '_> {
         }
         let mut diagnostic = Diagnostic::new(Code::E0401, format!("no `{text}` takes ({})", types.join(", ")))
             .label(span, "no overload fits these arguments");
+        let scalars: Vec<(Scalar, Span)> = given
+            .iter()
+            .filter_map(|arg| match &arg.operand {
+                Operand::Value(expr) => Some((expr.ty.as_scalar()?, arg.span)),
+                Operand::Const(c) => Some((c.scalar(), arg.span)),
+                _ => None,
+            })
+            .collect();
+        for arg in given {
+            if let Operand::Value(expr) = &arg.operand {
+                diagnostic = self.label_origin(diagnostic, expr, arg.span);
+            }
+        }
+        // Two numbers of different types: one moves, as in arithmetic.
+        if let [(a, at_a), (b, at_b)] = scalars.as_slice()
+            && a != b
+            && given.len() == 2
+        {
+            let (to, at) = if left_moves(*a, *b) { (*b, *at_a) } else { (*a, *at_b) };
+            diagnostic = self.suggest_cast(diagnostic, at, to, "one of them", Applicability::Maybe);
+        }
         let shown: Vec<String> = candidates.iter().take(8).filter_map(|c| self.show_signature(c)).collect();
         if !shown.is_empty() {
             diagnostic = diagnostic.note(format!("the candidates are {}", shown.join(", ")));
@@ -414,11 +450,13 @@ impl Body<'_, '_> {
             if let Some(keyword) = &arg.name
                 && !signature.params.iter().any(|p| p.name == *keyword)
             {
-                return Err(self.report(
-                    Diagnostic::new(Code::E0403, format!("`{name}` has no parameter `{keyword}`"))
-                        .label(arg.span, "given here")
-                        .label(place, "defined here"),
-                ));
+                let diagnostic = Diagnostic::new(Code::E0403, format!("`{name}` has no parameter `{keyword}`"))
+                    .label(arg.span, "given here");
+                let diagnostic = match self.show_signature(definition) {
+                    Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
+                    _ => diagnostic.label(place, "defined here"),
+                };
+                return Err(self.report(diagnostic));
             }
         }
         let required = signature.params.iter().filter(|p| p.default.is_none()).count();
@@ -459,23 +497,17 @@ impl Body<'_, '_> {
             let mut diagnostic =
                 Diagnostic::new(Code::E0401, format!("`{name}` needs `{wanted}` for `{}`, not `{found}`", param.name))
                     .label(arg.span, format!("this is `{found}`"));
-            if definition.entry.is_none() {
-                diagnostic = diagnostic.label(param.span, format!("`{}` is declared here", param.name));
+            if let Operand::Value(expr) = &arg.operand {
+                diagnostic = self.label_origin(diagnostic, expr, arg.span);
+            }
+            match self.show_signature(definition) {
+                Some(shown) if definition.entry.is_some() => {
+                    diagnostic = diagnostic.note(format!("the signature is {shown}"));
+                }
+                _ => diagnostic = diagnostic.label(param.span, format!("`{}` is declared here", param.name)),
             }
             if let (Some(Type::Scalar(to)), Type::Scalar(_)) = (param.pattern.resolve(&bindings), ty) {
-                let source = self.c.sources.text(arg.span).to_string();
-                let literal = source.parse::<i64>().is_ok() && to == Scalar::F32;
-                let text = if literal {
-                    format!("{source}.0")
-                } else {
-                    format!("{}({source})", crate::check::value::cast_name(to))
-                };
-                diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
-                    "convert the argument",
-                    arg.span,
-                    text,
-                    crate::diag::Applicability::Machine,
-                );
+                diagnostic = self.suggest_cast(diagnostic, arg.span, to, "it", Applicability::Machine);
             }
             return Err(self.report(diagnostic));
         }
@@ -516,11 +548,7 @@ fn primitive(op: &str, args: Vec<Expr>, ty: Type, span: Span) -> Option<Expr> {
         },
         (Some(a), Some(b), Some(c)) => match op {
             "fma" => ExprKind::Fma(a, b, c),
-            "select" => {
-                // The condition may be any number.
-                let condition = crate::check::value::cast_to(*a, Scalar::Bool);
-                ExprKind::Select { condition: Box::new(condition), then: b, otherwise: c }
-            }
+            "select" => ExprKind::Select { condition: a, then: b, otherwise: c },
             _ => return None,
         },
         _ => return None,

@@ -23,6 +23,13 @@ impl Body<'_, '_> {
                 self.construct_composite(ty, &positional, span).map(Operand::Value)
             }
             TypeWord::Family(family) => self.construct_family(family, given, span),
+            TypeWord::Array(_) => {
+                let diagnostic = Diagnostic::new(Code::E0408, "a kernel cannot make an array from a pointer")
+                    .label(span, "memory whose size and type kc could not check")
+                    .help("pass the array itself as a parameter, or take a view of one: `a[i]`, `a[2:5]`")
+                    .help("an array of the thread alone is `wp.zeros(shape=8, dtype=float)`, with a constant shape");
+                Err(self.report(diagnostic))
+            }
             _ => self.error(Code::E0404, span, "this type cannot be called", "no constructor"),
         }
     }
@@ -312,12 +319,23 @@ impl Body<'_, '_> {
         }
         if parts.len() != count {
             let shown = self.show(ty);
-            return self.error(
-                Code::E0402,
-                span,
-                format!("`{shown}` has {count} components, {} given", parts.len()),
-                "too few or too many",
-            );
+            let forms = match ty {
+                Type::Vec(n, _) => format!(
+                    "{n} numbers, or shorter vectors that make {n}; one number for all; another vector; nothing, for zeros"
+                ),
+                Type::Mat(r, c, _) => format!(
+                    "{count} numbers row by row, or {c} columns of {r}; one number for all; another matrix; nothing"
+                ),
+                Type::Quat(_) => {
+                    "4 numbers, or the vector part and a number; another quaternion; nothing, for zeros".into()
+                }
+                _ => "a vector and a quaternion, or 7 numbers; another transform; nothing, for zeros".into(),
+            };
+            return Err(self.report(
+                Diagnostic::new(Code::E0402, format!("`{shown}` has {count} components, {} given", parts.len()))
+                    .label(span, "too few or too many")
+                    .note(format!("it takes {forms}")),
+            ));
         }
         let built = Expr::new(ExprKind::Construct(parts), ty, span);
         Ok(self.wrap(lets, built))

@@ -1,9 +1,10 @@
 //! Expressions.
 
+use crate::check::advice::left_moves;
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::value::{Constant, Number, Operand, Reported, Res, convert_help};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic};
 use crate::syntax::ast::{self, BoolOp};
 use crate::types::{BOOL, Type};
 
@@ -147,12 +148,20 @@ impl Body<'_, '_> {
         let (left, right) = self.unify(left, right, then.span, otherwise.span)?;
         if left.ty != right.ty {
             let (a, b) = (self.show(left.ty), self.show(right.ty));
-            return Err(self.report(
+            let mut diagnostic =
                 Diagnostic::new(Code::E0301, format!("the two sides of this conditional are `{a}` and `{b}`"))
                     .label(then.span, format!("this is `{a}`"))
-                    .label(otherwise.span, format!("this is `{b}`"))
-                    .help(convert_help(right.ty)),
-            ));
+                    .label(otherwise.span, format!("this is `{b}`"));
+            diagnostic = self.label_origin(diagnostic, &left, then.span);
+            diagnostic = self.label_origin(diagnostic, &right, otherwise.span);
+            diagnostic = match (left.ty, right.ty) {
+                (Type::Scalar(a), Type::Scalar(b)) => {
+                    let (to, at) = if left_moves(a, b) { (b, then.span) } else { (a, otherwise.span) };
+                    self.suggest_cast(diagnostic, at, to, "one side", Applicability::Maybe)
+                }
+                _ => diagnostic.help(convert_help(right.ty)),
+            };
+            return Err(self.report(diagnostic));
         }
         let ty = left.ty;
         let kind =

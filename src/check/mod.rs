@@ -9,10 +9,12 @@
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
 
+mod advice;
 mod annotation;
 mod body;
 mod builtin;
 mod call;
+mod cascade;
 mod construct;
 mod expr;
 pub mod facts;
@@ -130,6 +132,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     lints::run(&checker.functions, &checker.structs, &written, &modules, checker.sources, checker.diagnostics);
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
+    cascade::quiet(parsed, checker.sources, checker.diagnostics);
     let mut facts = checker.facts.take().unwrap_or_default();
     if options.facts {
         facts.structs.clone_from(&checker.structs);
@@ -378,13 +381,16 @@ impl Checker<'_> {
     /// Takes a function into the module, unless checking it found an error (there were `errors` before) or the parser had
     /// to repair it.
     fn accept(&mut self, definition: &Definition, errors: usize, function: Res<tree::Function>) -> Res<tree::FnId> {
-        let whole = definition.ast.span;
-        let repaired =
-            self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end);
+        let repaired = self.is_repaired(definition.ast.span);
         match function {
             Ok(function) if self.diagnostics.error_count() == errors && !repaired => Ok(self.functions.push(function)),
             _ => Err(Reported),
         }
+    }
+
+    /// Whether the parser found an error in this place.
+    fn is_repaired(&self, whole: Span) -> bool {
+        self.syntax_errors.iter().any(|e| e.file == whole.file && whole.start <= e.start && e.end <= whole.end)
     }
 
     /// A name for an instance that is a C identifier and free: `dot`, `dot_2`. Kernels keep their source names.

@@ -1,8 +1,9 @@
 //! Operators: primitive operations where the types allow, functions of the library (or the user's overloads) elsewhere.
 
+use crate::check::advice::left_moves;
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind};
-use crate::check::value::{Constant, FunctionName, Number, Operand, Res, cast_name, cast_to, convert_help};
+use crate::check::value::{Constant, FunctionName, Number, Operand, Res, cast_to, convert_help};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare, UnaryOp as IrUnary};
 use crate::source::Span;
@@ -58,7 +59,7 @@ impl Body<'_, '_> {
                 return result;
             }
         }
-        self.operand_mismatch(op.symbol(), &l, &r, at_left, at_right, span)
+        self.operand_mismatch(op.symbol(), Some(op), &l, &r, at_left, at_right)
     }
 
     /// The primitive operation for these operand types, if there is one.
@@ -119,11 +120,11 @@ impl Body<'_, '_> {
     fn operand_mismatch(
         &mut self,
         symbol: &str,
+        op: Option<BinaryOp>,
         l: &Expr,
         r: &Expr,
         at_left: Span,
         at_right: Span,
-        span: Span,
     ) -> Res<Operand> {
         let (a, b) = (self.show(l.ty), self.show(r.ty));
         let message = if l.ty == r.ty {
@@ -137,35 +138,15 @@ impl Body<'_, '_> {
         if at_left == at_right {
             diagnostic.labels.truncate(1);
         }
-        for (expr, at) in [(l, at_left), (r, at_right)] {
-            if let ExprKind::Local(id) = expr.kind {
-                let local = &self.locals[id];
-                if local.span != at && local.span != span {
-                    let place = local.span;
-                    let (name, shown) = (local.name.clone(), self.show(local.ty));
-                    diagnostic = diagnostic.label(place, format!("`{name}` is `{shown}` because of this"));
-                }
-            }
-        }
-        if let (Type::Scalar(a), Type::Scalar(b)) = (l.ty, r.ty)
+        diagnostic = self.label_origin(diagnostic, l, at_left);
+        diagnostic = self.label_origin(diagnostic, r, at_right);
+        if let Some(advice) = op.and_then(|op| self.operand_advice(op, l.ty, r.ty)) {
+            diagnostic = diagnostic.help(advice);
+        } else if let (Type::Scalar(a), Type::Scalar(b)) = (l.ty, r.ty)
             && a != b
         {
-            // Toward the float, or the wider of the two.
-            let left_moves = (b.is_float() && !a.is_float()) || (b.is_float() == a.is_float() && b.size() > a.size());
-            let (target, at) = if left_moves { (b, at_left) } else { (a, at_right) };
-            let text = self.c.sources.text(at).to_string();
-            let number = text.parse::<i64>().is_ok();
-            let repaired = if number && target == Scalar::F32 {
-                format!("{text}.0")
-            } else {
-                format!("{}({text})", cast_name(target))
-            };
-            diagnostic = diagnostic.help(format!("convert one side: `{repaired}`")).fix(
-                "convert it",
-                at,
-                repaired,
-                Applicability::Maybe,
-            );
+            let (target, at) = if left_moves(a, b) { (b, at_left) } else { (a, at_right) };
+            diagnostic = self.suggest_cast(diagnostic, at, target, "one side", Applicability::Maybe);
         } else if l.ty != r.ty {
             diagnostic = diagnostic.help(convert_help(r.ty));
         }
@@ -326,14 +307,14 @@ impl Body<'_, '_> {
                 let common = common_scalar(a, b);
                 (cast_to(l, common), cast_to(r, common))
             }
-            _ => return self.operand_mismatch(op.symbol(), &l, &r, at_left, at_right, span),
+            _ => return self.operand_mismatch(op.symbol(), None, &l, &r, at_left, at_right),
         };
         let fits = match l.ty {
             Type::Scalar(_) => true,
             ty => ty.is_composite() && !ordered,
         };
         if !fits {
-            return self.operand_mismatch(op.symbol(), &l, &r, at_left, at_right, span);
+            return self.operand_mismatch(op.symbol(), None, &l, &r, at_left, at_right);
         }
         Ok(Operand::Value(Expr::new(ExprKind::Compare(ir, Box::new(l), Box::new(r)), BOOL, span)))
     }

@@ -16,6 +16,18 @@ impl Body<'_, '_> {
             Operand::Value(expr) => expr,
             _ => return self.not_assignable(target.span),
         };
+        if let (ExprKind::View { array, index }, Type::Array(part)) = (&expr.kind, expr.ty)
+            && index.iter().all(|dim| matches!(dim, ViewIndex::At(_)))
+        {
+            let (whole, given) = (self.rank_of(array.ty), self.rank_of(array.ty).saturating_sub(part.ndim));
+            let shown = self.show(array.ty);
+            return Err(self.report(
+                Diagnostic::new(Code::E0314, format!("{given} of {whole} indices do not name an element"))
+                    .label(target.span, format!("a part of an array with {} dimensions", part.ndim))
+                    .label(array.span, format!("this is `{shown}`"))
+                    .help("give an index for each dimension"),
+            ));
+        }
         match self.as_place(expr) {
             Some(place) => Ok(place),
             None => self.not_assignable(target.span),
@@ -177,31 +189,7 @@ impl Body<'_, '_> {
         if let Some(operand) = self.value_attribute(&expr, &name.text, span) {
             return Ok(operand);
         }
-        let shown = self.show(expr.ty);
-        let known: Vec<String> = match expr.ty {
-            Type::Struct(id) => self.c.structs[id].fields.iter().map(|f| f.name.clone()).collect(),
-            Type::Array(_) => ["shape", "size", "ndim", "dtype", "ptr", "grad"].map(String::from).to_vec(),
-            Type::Vec(..) | Type::Quat(_) => ["x", "y", "z", "w"].map(String::from).to_vec(),
-            Type::Transform(_) => ["p", "q"].map(String::from).to_vec(),
-            _ => Vec::new(),
-        };
-        let mut diagnostic = Diagnostic::new(Code::E0202, format!("`{shown}` has no attribute `{}`", name.text))
-            .label(name.span, "not known")
-            .label(base.span, format!("this is `{shown}`"));
-        if let Some(near) = crate::check::suggest::nearest(&name.text, known.iter().map(String::as_str)) {
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
-                format!("use `{near}`"),
-                name.span,
-                near,
-                crate::diag::Applicability::Maybe,
-            );
-        } else if let Some(help) = crate::check::habits::of_attribute(&name.text) {
-            diagnostic = diagnostic.help(help);
-        } else if !known.is_empty() {
-            diagnostic = diagnostic
-                .note(format!("it has {}", known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")));
-        }
-        Err(self.report(diagnostic))
+        Err(self.unknown_attribute(&expr, base, name))
     }
 
     fn value_attribute(&mut self, expr: &Expr, name: &str, span: Span) -> Option<Operand> {
@@ -446,10 +434,10 @@ impl Body<'_, '_> {
                 format!("it takes {depth}"),
             );
         }
-        let mut expr = base;
-        for index in indices {
+        let (whole, mut expr) = (base.ty, base);
+        for (level, index) in indices.iter().enumerate() {
             let count = expr.ty.step_count(&self.c.structs);
-            let step = self.component_step(index, count, expr.ty)?;
+            let step = self.component_step(index, count, whole, level)?;
             expr = self.part(expr, step, span);
         }
         Ok(Operand::Value(expr))

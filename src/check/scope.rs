@@ -465,6 +465,12 @@ impl Checker<'_> {
         if let Some(reason) = crate::check::words::unsupported(name) {
             return self.error(Code::E0408, span, format!("`{name}` is not supported"), reason);
         }
+        if let Some(form) = self.library.statement(name, self.sources) {
+            let diagnostic = Diagnostic::new(Code::E0408, format!("`{name}` cannot be called"))
+                .label(span, "Warp's name for a statement")
+                .help(format!("write the statement itself: `{form}`"));
+            return Err(self.report(diagnostic));
+        }
         if let Some(habit) = habits::of_name(name) {
             let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
                 .label(span, "not a name of the kernel language");
@@ -480,7 +486,7 @@ impl Checker<'_> {
         }
         let mut diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
             .label(span, "not a name of the kernel language");
-        if let Some(near) = nearest(name, Library::public_names().chain(crate::check::words::NAMES.iter().copied())) {
+        if let Some(near) = nearest(name, Library::public_names()) {
             let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
             diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
                 format!("use `{near}`"),
@@ -549,9 +555,9 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the library or the compiler itself has a built-in of this name that users may call.
+    /// Whether the library has a built-in of this name that users may call.
     pub fn knows_builtin(&self, name: &str) -> bool {
-        !name.starts_with('_') && (Library::has(name) || crate::check::words::NAMES.contains(&name))
+        !name.starts_with('_') && Library::has(name)
     }
 }
 

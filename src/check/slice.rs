@@ -3,7 +3,7 @@
 use crate::check::body::Body;
 use crate::check::tree::{Expr, ExprKind, Place, Step, Stmt, StmtKind, ViewIndex};
 use crate::check::value::{Constant, Number, Operand, Res};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
 use crate::types::{Scalar, Type};
@@ -48,9 +48,9 @@ impl Body<'_, '_> {
         let at = |k: u32| Step::At(k);
         Ok(Some(match base {
             Type::Mat(rows, columns, _) => {
-                let row = self.pick(&indices[0], u32::from(rows), base, span, lets)?;
+                let row = self.pick(&indices[0], u32::from(rows), (base, 0), span, lets)?;
                 let column = match indices.get(1) {
-                    Some(index) => self.pick(index, u32::from(columns), base, span, lets)?,
+                    Some(index) => self.pick(index, u32::from(columns), (base, 1), span, lets)?,
                     None => Pick::Many((0..u32::from(columns)).collect()),
                 };
                 let ty = match (&row, &column) {
@@ -68,7 +68,7 @@ impl Body<'_, '_> {
             }
             _ => {
                 let count = base.scalar_count().unwrap_or(0);
-                let Pick::Many(all) = self.pick(&indices[0], count, base, span, lets)? else { return Ok(None) };
+                let Pick::Many(all) = self.pick(&indices[0], count, (base, 0), span, lets)? else { return Ok(None) };
                 let ty = Type::Vec(all.len() as u16, scalar);
                 let parts = all.into_iter().map(|k| match base {
                     Type::Transform(_) if k < 3 => vec![at(0), at(k)],
@@ -84,21 +84,21 @@ impl Body<'_, '_> {
         &mut self,
         index: &ast::Expr,
         count: u32,
-        base: Type,
+        base: (Type, usize),
         span: Span,
         lets: &mut Vec<(crate::check::tree::LocalId, Expr)>,
     ) -> Res<Pick> {
         if let ast::ExprKind::Slice { lower, upper, step } = &index.kind {
             return Ok(Pick::Many(self.constant_slice(lower, upper, step, count, span)?));
         }
-        Ok(Pick::One(match self.component_step(index, count, base)? {
+        Ok(Pick::One(match self.component_step(index, count, base.0, base.1)? {
             Step::Dynamic(value) => Step::Dynamic(Box::new(self.shared(*value, lets))),
             step => step,
         }))
     }
 
-    /// One index into a composite that has `count` components there: a fixed step where the index is known.
-    pub fn component_step(&mut self, index: &ast::Expr, count: u32, base: Type) -> Res<Step> {
+    /// The index number `level` into a composite that has `count` components there: a fixed step where the index is known.
+    pub fn component_step(&mut self, index: &ast::Expr, count: u32, base: Type, level: usize) -> Res<Step> {
         let value = self.int_value(index)?;
         let count = i128::from(count);
         match self.number(&value) {
@@ -107,11 +107,16 @@ impl Body<'_, '_> {
             }
             Some(Number::Int(k)) => {
                 let shown = self.show(base);
+                let what = match (base, level) {
+                    (Type::Mat(..), 0) => "row",
+                    (Type::Mat(..), _) => "column",
+                    _ => "component",
+                };
                 self.error(
                     Code::E0306,
                     index.span,
-                    format!("component {k} of `{shown}` does not exist"),
-                    format!("it has {count} components: 0 to {}", count - 1),
+                    format!("{what} {k} of `{shown}` does not exist"),
+                    format!("it has {count} {what}s: 0 to {}, or -{count} to -1 from the end", count - 1),
                 )
             }
             _ => Ok(Step::Dynamic(Box::new(value))),
@@ -266,7 +271,11 @@ impl Body<'_, '_> {
         let value = self.value(bound)?;
         match self.number(&value) {
             Some(Number::Int(n)) => Ok(n),
-            _ => self.error(Code::E0305, bound.span, "the bounds of this slice are constants", "not a constant"),
+            _ => Err(self.report(
+                Diagnostic::new(Code::E0305, "the bounds of this slice are constants")
+                    .label(bound.span, "not a constant")
+                    .help("the length of a vector is part of its type; take the components one by one in a loop"),
+            )),
         }
     }
 

@@ -3,7 +3,6 @@
 use crate::check::body::{Binding, Body};
 use crate::check::known::assigned;
 use crate::check::tree::{Call, Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
-use crate::check::value::cast_name;
 use crate::check::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::AtomicOp;
@@ -151,9 +150,23 @@ impl Body<'_, '_> {
             }
             ast::StmtKind::Pass => {}
             ast::StmtKind::Unsupported(what) => return self.unsupported(span, what, None),
-            ast::StmtKind::Error => return Err(Reported),
+            ast::StmtKind::Error => {
+                self.forgive(span);
+                return Err(Reported);
+            }
         }
         Ok(())
+    }
+
+    /// The names in a line that could not be read: it may have been meant to define them, so their uses are no errors.
+    fn forgive(&mut self, span: Span) {
+        let text = self.c.sources.text(span);
+        for range in crate::syntax::names(text) {
+            let Some(name) = text.get(range) else { continue };
+            if !self.c.visible_names().iter().any(|known| *known == name) {
+                self.scope.entry(name.to_string()).or_insert(Binding::Broken);
+            }
+        }
     }
 
     /// The body of a loop whose turns are not known one by one; what it assigns is forgotten already.
@@ -335,7 +348,7 @@ impl Body<'_, '_> {
         let items = match self.expr(value)? {
             Operand::Results(call, types) if !types.is_empty() => {
                 if types.len() != count {
-                    return self.count_mismatch(value.span, types.len(), count);
+                    return self.count_mismatch(value.span, types.len(), &names);
                 }
                 let mut ids = Vec::new();
                 for ((name, at), &ty) in names.iter().zip(&types) {
@@ -370,7 +383,7 @@ impl Body<'_, '_> {
             }
         };
         if items.len() != count {
-            return self.count_mismatch(value.span, items.len(), count);
+            return self.count_mismatch(value.span, items.len(), &names);
         }
         let mut assignments = Vec::new();
         for ((name, at), item) in names.iter().zip(items) {
@@ -382,13 +395,15 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    fn count_mismatch<T>(&mut self, span: Span, found: usize, wanted: usize) -> Res<T> {
-        self.error(
-            Code::E0313,
-            span,
-            format!("{found} values for {wanted} variables"),
-            format!("{found} values come from here"),
-        )
+    fn count_mismatch<T>(&mut self, span: Span, found: usize, names: &[(&str, Span)]) -> Res<T> {
+        let wanted = names.len();
+        let mut diagnostic = Diagnostic::new(Code::E0313, format!("{found} values for {wanted} variables"))
+            .label(span, format!("{found} values come from here"));
+        if let [(_, first), .., (_, last)] = names {
+            let targets = Span { end: last.end, ..*first };
+            diagnostic = diagnostic.label(targets, format!("{wanted} variables"));
+        }
+        Err(self.report(diagnostic))
     }
 
     fn is_tid_call(&mut self, expr: &ast::Expr) -> bool {
@@ -443,14 +458,9 @@ impl Body<'_, '_> {
         let mut diagnostic = Diagnostic::new(Code::E0303, format!("cannot store `{found}` where {what} `{wanted}`"))
             .label(value.span, format!("this is `{found}`"))
             .label(place.span, format!("this is `{wanted}`"));
+        diagnostic = self.label_origin(diagnostic, value, value.span);
         if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
-            let text = format!("{}({})", cast_name(to), self.c.sources.text(value.span));
-            diagnostic = diagnostic.help(format!("convert it: `{text}`")).fix(
-                "convert the value",
-                value.span,
-                text,
-                Applicability::Machine,
-            );
+            diagnostic = self.suggest_cast(diagnostic, value.span, to, "it", Applicability::Machine);
         }
         Err(self.report(diagnostic))
     }

@@ -15,6 +15,7 @@ mod lsp;
 mod output;
 mod run;
 mod supervise;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -51,6 +52,7 @@ enum Verb {
     Dataset(dataset::Args),
     Lsp(lsp::Args),
     Bench(bench::Args),
+    Verify(verify::Args),
 }
 
 /// How a command ended.
@@ -104,6 +106,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Dataset(args) => dataset::run(&args),
         Verb::Lsp(args) => lsp::run(&args),
         Verb::Bench(args) => bench::run(&args),
+        Verb::Verify(args) => verify::run(&args),
     });
     outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
 }

@@ -64,7 +64,7 @@ impl Analysis {
     fn keys(&self, checked: &Checked) -> HashMap<Span, u64> {
         let kernels: Vec<Span> = checked.kernels.iter().map(|&id| checked.functions[id].span).collect();
         let mut rest = DefaultHasher::new();
-        for item in &self.parsed.items {
+        for item in self.parsed.all_items() {
             let span = match item {
                 ast::Item::Import(import) => import.span,
                 ast::Item::Function(function) if kernels.contains(&function.span) => continue,

@@ -133,7 +133,7 @@ fn atomic(file: &File, offset: u32) -> Option<Action> {
 /// `wp.`, or what the file calls it.
 fn module(file: &File) -> String {
     use crate::syntax::ast::Item;
-    let alias = file.analysis.parsed.items.iter().find_map(|item| match item {
+    let alias = file.analysis.parsed.all_items().into_iter().find_map(|item| match item {
         Item::Import(import) if import.names.is_empty() && import.module == "warp" => {
             Some(import.alias.as_ref().map_or("warp".to_string(), |alias| alias.text.clone()))
         }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::File;
-use super::find::decorator;
+use super::find::{decorator, is_kernel};
 use super::hover::header;
 use super::names::bound;
 use super::words::{self, WORDS};
@@ -136,18 +136,36 @@ fn after_dot(
     let line_end = replace.end as usize + rest_of_line.find('\n').unwrap_or(rest_of_line.len());
     let line = text.get(line_start..line_end)?;
     let indent = &line[..line.len() - line.trim_start().len()];
-    let head = text.get(..line_start)?;
-    let tail = text.get(line_end..)?;
-    let at = (line_start + indent.len()) as u32;
+    let (head, tail) = neighbourhood(file, line_start, line_end);
+    let at = (head.len() + indent.len()) as u32;
     let probe = File::quick(path, format!("{head}{indent}{base}{tail}"));
     let place = Span::new(replace.file, at, at + base.len() as u32);
     members(&probe, probe.analysis.facts.expressions.get(&place)?)
 }
 
+/// The text before and after a line, without the kernels that it does not stand in: nothing depends on them.
+fn neighbourhood(file: &File, start: usize, end: usize) -> (String, String) {
+    let text = file.text();
+    let own = file.enclosing(start as u32);
+    let others = file.functions().filter(|function| is_kernel(function) && Some(function.span) != own);
+    let (mut head, mut tail) = (String::new(), String::new());
+    let mut keep = |from: usize, to: usize| {
+        head += text.get(from..to.min(start)).unwrap_or_default();
+        tail += text.get(from.max(end)..to).unwrap_or_default();
+    };
+    let mut at = 0;
+    for other in others {
+        keep(at, other.span.start as usize);
+        at = other.span.end as usize;
+    }
+    keep(at, text.len());
+    (head, tail)
+}
+
 /// The module that a name of the file stands for.
 fn module(file: &File, name: &str) -> Option<String> {
     let (first, rest) = name.split_once('.').map_or((name, ""), |(first, rest)| (first, rest));
-    file.analysis.parsed.items.iter().find_map(|item| match item {
+    file.analysis.parsed.all_items().into_iter().find_map(|item| match item {
         Item::Import(import) if import.names.is_empty() => {
             let known = import.alias.as_ref().map_or(import.module.as_str(), |alias| &alias.text);
             (known == first && (rest.is_empty() || matches!(rest, "types" | "math"))).then(|| import.module.clone())
@@ -243,7 +261,7 @@ fn scope(file: &File, offset: u32) -> Vec<Proposal> {
             list.push(proposal(&name, kind, detail, 0));
         }
     }
-    for item in &file.analysis.parsed.items {
+    for item in file.analysis.parsed.all_items() {
         match item {
             Item::Function(function) => list.extend(callable(file, function)),
             Item::Class(class) => list.push(proposal(&class.name.text, Kind::Struct, "struct", 1)),

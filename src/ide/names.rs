@@ -382,7 +382,7 @@ impl<'a> Walker<'a> {
     /// The file's names in plain Python: constants, launches, tests.
     fn host(&mut self, parsed: &ast::Parsed, inside: &[Span], text: &str) {
         let defined: HashSet<u32> = parsed
-            .items
+            .all_items()
             .iter()
             .filter_map(|item| match item {
                 Item::Constant(constant) => Some(constant.name.span.start),

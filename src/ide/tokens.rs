@@ -78,7 +78,7 @@ pub fn tokens(file: &File) -> Vec<Token> {
 }
 
 fn item(file: &File, name: &str) -> Option<(Class, u32)> {
-    file.analysis.parsed.items.iter().find_map(|item| match item {
+    file.analysis.parsed.all_items().into_iter().find_map(|item| match item {
         Item::Function(function) if function.name.text == name => {
             Some((Class::Function, if is_kernel(function) { KERNEL } else { 0 }))
         }

@@ -29,6 +29,7 @@ impl Builder {
                 phase: Phase::Forward,
                 derivative: Derivative::Body,
                 tape: Vec::new(),
+                scattered: Vec::new(),
                 kept: Vec::new(),
                 notes: Default::default(),
                 entry,

@@ -64,6 +64,7 @@ fn empty_function() -> Function {
         phase: Phase::Forward,
         derivative: Derivative::Body,
         tape: Vec::new(),
+        scattered: Vec::new(),
         kept: Vec::new(),
         notes: Default::default(),
         entry: BlockId(0),

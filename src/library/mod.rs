@@ -1,9 +1,10 @@
 //! The built-in library: the entries of `stdlib/`, written in the kernel language.
 //!
 //! An entry is a `def` with decorators: `@op("sqrt")` names the IR operation it is, `@func` a composite whose body is
-//! compiled like a user's function. Every public entry has a docstring and a gradient decision: a `@func_grad` rule
-//! beside it, `@zero_grad("reason")`, `@no_grad("reason")`, or, for composites, its own body. Names that begin with `_`
-//! are helpers of the library that users do not see.
+//! compiled like a user's function, `@intrinsic` something that the compiler itself does, with `@syntax("a[i] += b")` a
+//! name of Warp's for a statement. Every public entry has a docstring and a gradient decision: a `@func_grad` rule
+//! beside it, `@zero_grad("reason")`, `@no_grad("reason")`, `@compiler_grad("words")`, or, for composites, its own body.
+//! Names that begin with `_` are helpers of the library that users do not see.
 //!
 //! Entries are parsed when a compilation first uses them.
 
@@ -48,6 +49,8 @@ pub struct Entry {
     pub decision: Decision,
     /// The compiler itself knows what it does: `function` has a signature and a doc, but no body that counts.
     pub intrinsic: bool,
+    /// The statement that it is, if it is no function: `a[i] += b`.
+    pub form: Option<String>,
     /// The arguments for which it is defined, and smooth if it has a gradient; parameters that are not named take all.
     pub domains: Vec<Domain>,
 }
@@ -93,6 +96,16 @@ impl Library {
             last = name;
             new
         })
+    }
+
+    /// The names that stand for statements, such as `array_store`, sorted: they are documented, but not called.
+    pub fn statements() -> impl Iterator<Item = &'static str> {
+        index::CHUNKS.iter().filter_map(|chunk| chunk.0.strip_suffix(".syntax"))
+    }
+
+    /// How the statement is written that a name stands for: `a[i] = value` for `array_store`.
+    pub fn statement(&mut self, name: &str, sources: &mut SourceMap) -> Option<String> {
+        self.entries(&format!("{name}.syntax"), sources).iter().find_map(|entry| entry.form.clone())
     }
 
     /// The text of a library file, such as `stdlib/scalar.py`.
@@ -183,7 +196,7 @@ impl Entry {
         let mut op = None;
         let mut cuda = None;
         let mut decision = None;
-        let mut intrinsic = false;
+        let (mut intrinsic, mut form) = (false, None);
         let mut domains = Vec::new();
         for decorator in &function.decorators {
             let ExprKind::Call { callee, args } = &decorator.expr.kind else {
@@ -197,6 +210,7 @@ impl Entry {
             });
             match (word.as_str(), strings.next()) {
                 ("op", Some(text)) => op = Some(text),
+                ("syntax", Some(text)) => form = Some(text),
                 ("cuda", Some(float32)) => {
                     let float64 = strings.next().unwrap_or_else(|| float32.clone());
                     cuda = Some(CudaNames { float32, float64 });
@@ -213,7 +227,7 @@ impl Entry {
             (None, false) if !intrinsic => Decision::Body,
             (_, false) => Decision::Missing,
         });
-        Entry { function, op, cuda, decision, intrinsic, domains }
+        Entry { function, op, cuda, decision, intrinsic, form, domains }
     }
 }
 

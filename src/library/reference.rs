@@ -1,14 +1,37 @@
 //! What does the reference page of built-ins say? The entries of the library, in the order of the page.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
-use super::{Decision, Library};
+use super::{Decision, Entry, Library};
 use crate::source::SourceMap;
+
+/// The subjects in the order of the page: the files of the library, and what they are about.
+const SUBJECTS: &[(&str, &str)] = &[
+    ("launch", "Launch, loops, output"),
+    ("control", "Control"),
+    ("construct", "Types and values"),
+    ("scalar", "Scalars"),
+    ("elementary", "Elementary functions"),
+    ("vector", "Vectors"),
+    ("matrix", "Matrices"),
+    ("decomposition", "Decompositions"),
+    ("quaternion", "Quaternions"),
+    ("transform", "Transforms and spatial vectors"),
+    ("array", "Arrays"),
+    ("atomics", "Atomics"),
+    ("random", "Random numbers"),
+    ("noise", "Noise"),
+    ("geometry", "Geometry"),
+    ("dense", "Dense matrices in arrays"),
+    ("testing", "Tests"),
+    ("syntax", "Statements that have a name in Warp"),
+];
 
 /// One overload as the page shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Overload {
-    /// `lerp(a: Float, b: Float, t: Float) -> Float`
+    /// `lerp(a: Float, b: Float, t: Float) -> Float`; for a name that stands for a statement, the statement.
     pub signature: String,
     /// Markdown.
     pub doc: String,
@@ -28,16 +51,36 @@ pub struct Overload {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Builtin {
     pub name: &'static str,
+    /// The subject under which it stands, an index into [`SUBJECTS`].
+    subject: usize,
     pub overloads: Vec<Overload>,
 }
 
-/// Every public built-in, by name.
+/// Every public built-in: by subject, then by name.
 pub fn builtins() -> Vec<Builtin> {
     let (mut library, mut sources) = (Library::default(), SourceMap::default());
-    Library::public_names()
-        .map(|name| Builtin { name, overloads: overloads(name, &mut library, &mut sources) })
+    let names = Library::public_names().map(|name| (name, name.to_string()));
+    let statements = Library::statements().map(|name| (name, format!("{name}.syntax")));
+    let mut all: Vec<Builtin> = names
+        .chain(statements)
+        .map(|(name, key)| {
+            let overloads = overloads(&key, &mut library, &mut sources);
+            let place = |overload: &Overload| SUBJECTS.iter().position(|(stem, _)| *stem == overload.subject);
+            let subject = overloads.iter().filter_map(place).min().unwrap_or(SUBJECTS.len());
+            Builtin { name, subject, overloads }
+        })
         .filter(|builtin| !builtin.overloads.is_empty())
-        .collect()
+        .collect();
+    all.sort_by_key(|builtin| (builtin.subject, builtin.name));
+    all
+}
+
+/// The built-ins of each subject that has any.
+fn by_subject(all: &[Builtin]) -> impl Iterator<Item = (&'static str, &[Builtin])> {
+    all.chunk_by(|a, b| a.subject == b.subject).map(|group| {
+        let subject = group.first().and_then(|builtin| SUBJECTS.get(builtin.subject));
+        (subject.map_or("Others", |(_, title)| title), group)
+    })
 }
 
 /// The overloads of one built-in; none when there is no such name.
@@ -45,16 +88,19 @@ pub fn builtin(name: &str) -> Vec<Overload> {
     overloads(name, &mut Library::default(), &mut SourceMap::default())
 }
 
-fn overloads(name: &str, library: &mut Library, sources: &mut SourceMap) -> Vec<Overload> {
-    let rules = library.rules(name, sources);
-    let entries = library.entries(name, sources);
-    let overload = |entry: &std::rc::Rc<super::Entry>| {
+fn overloads(key: &str, library: &mut Library, sources: &mut SourceMap) -> Vec<Overload> {
+    let rules = library.rules(key, sources);
+    let entries = library.entries(key, sources);
+    let overload = |entry: &Rc<Entry>| {
         let function = &entry.function;
         let param = |param: &crate::syntax::ast::Param| sources.text(param.span).to_string();
         let params: Vec<String> = function.params.iter().map(param).collect();
-        let mut signature = format!("{name}({})", params.join(", "));
+        let mut signature = format!("{}({})", function.name.text, params.join(", "));
         if let Some(returns) = &function.returns {
             let _ = write!(signature, " -> {}", sources.text(returns.span));
+        }
+        if let Some(form) = &entry.form {
+            signature = form.clone();
         }
         let gradient = match &entry.decision {
             Decision::Rule => {
@@ -89,18 +135,38 @@ fn dedent(doc: &str) -> String {
     text.join("\n").trim_end().to_string()
 }
 
+/// The names of each subject, as Markdown.
+pub fn index() -> String {
+    let all = builtins();
+    let mut page = "# Built-ins by subject\n\n".to_string();
+    let overloads: usize = all.iter().map(|builtin| builtin.overloads.len()).sum();
+    let _ = write!(
+        page,
+        "{} names, {overloads} overloads; an overload for `Float` stands for every float type, and so on. `kc doc --out docs/`\n\
+        writes the reference: signatures, docs, gradients, examples.\n\n| subject | names |\n|---|---|\n",
+        all.len()
+    );
+    for (title, group) in by_subject(&all) {
+        let names: Vec<String> = group.iter().map(|builtin| format!("`{}`", builtin.name)).collect();
+        let _ = writeln!(page, "| {title} | {} |", names.join(" "));
+    }
+    page
+}
+
 /// The page as Markdown.
 pub fn markdown() -> String {
     let mut page = "# Built-ins\n".to_string();
-    for builtin in builtins() {
-        let _ = write!(page, "\n## {}\n", builtin.name);
-        for overload in &builtin.overloads {
-            let Overload { signature, doc, gradient, subject, .. } = overload;
-            let _ = write!(page, "\n```python\n{signature}\n```\n\n{doc}\n\n");
-            let _ = match gradient.contains("adjoint[") {
-                true => writeln!(page, "Gradient ({subject}):\n\n```python\n{gradient}\n```"),
-                false => writeln!(page, "Gradient: {gradient}. ({subject})"),
-            };
+    for (title, group) in by_subject(&builtins()) {
+        let _ = write!(page, "\n# {title}\n");
+        for builtin in group {
+            let _ = write!(page, "\n## {}\n", builtin.name);
+            for Overload { signature, doc, gradient, .. } in &builtin.overloads {
+                let _ = write!(page, "\n```python\n{signature}\n```\n\n{doc}\n\n");
+                let _ = match gradient.contains("adjoint[") {
+                    true => writeln!(page, "Gradient:\n\n```python\n{gradient}\n```"),
+                    false => writeln!(page, "Gradient: {gradient}."),
+                };
+            }
         }
     }
     page
@@ -109,22 +175,27 @@ pub fn markdown() -> String {
 /// The page as one self-contained HTML file with a search field.
 pub fn html() -> String {
     let mut page = include_str!("reference.html").to_string();
-    let mut body = String::new();
-    for builtin in builtins() {
-        let _ = writeln!(body, "<section id=\"{0}\"><h2><a href=\"#{0}\">{0}</a></h2>", builtin.name);
-        for Overload { signature, doc, gradient, subject, .. } in &builtin.overloads {
-            let _ = write!(
-                body,
-                "<article><pre class=\"signature\">{}</pre>\n{}<p class=\"gradient\">Gradient ({}):</p>\n<pre>{}</pre></article>\n",
-                escape(signature),
-                paragraphs(doc),
-                escape(subject),
-                escape(gradient)
-            );
+    let (mut body, mut contents) = (String::new(), String::new());
+    for (n, (title, group)) in by_subject(&builtins()).enumerate() {
+        let title = escape(title);
+        let _ = writeln!(contents, "<a href=\"#subject-{n}\">{title}</a>");
+        let _ = writeln!(body, "<div class=\"subject\"><h1 id=\"subject-{n}\">{title}</h1>");
+        for builtin in group {
+            let _ = writeln!(body, "<section id=\"{0}\"><h2><a href=\"#{0}\">{0}</a></h2>", builtin.name);
+            for Overload { signature, doc, gradient, .. } in &builtin.overloads {
+                let _ = write!(
+                    body,
+                    "<article><pre class=\"signature\">{}</pre>\n{}<p class=\"gradient\">Gradient:</p>\n<pre>{}</pre></article>\n",
+                    escape(signature),
+                    paragraphs(doc),
+                    escape(gradient)
+                );
+            }
+            body += "</section>\n";
         }
-        body += "</section>\n";
+        body += "</div>\n";
     }
-    page = page.replace("<!-- built-ins -->", &body);
+    page = page.replace("<!-- contents -->", &contents).replace("<!-- built-ins -->", &body);
     page
 }
 
@@ -189,6 +260,21 @@ mod tests {
             assert!(html.contains(&format!("<section id=\"{}\">", builtin.name)), "{}", builtin.name);
         }
         assert!(markdown.contains("adjoint[x] += Float(0.5) / sqrt(x) * adj_ret"));
-        assert!(!html.contains("<!-- built-ins -->"));
+        assert!(!html.contains("<!-- "));
+        assert!(!markdown.contains("# Others\n"), "a file of the library has no subject");
+    }
+
+    /// `KC_BLESS=1 cargo test --lib reference` writes the page anew.
+    #[test]
+    fn the_page_of_names_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/builtins.md");
+        if std::env::var_os("KC_BLESS").is_some_and(|value| value == "1") {
+            std::fs::write(path, index()).expect("docs/ can be written");
+        }
+        assert_eq!(
+            std::fs::read_to_string(path).unwrap_or_default(),
+            index(),
+            "KC_BLESS=1 writes docs/builtins.md anew"
+        );
     }
 }

@@ -106,7 +106,24 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn atomic(&mut self, op: AtomicOp, place: &'a Place, value: &'a Expr) -> ValueId {
         let value = self.expr(value);
-        let Target { root, path, ty } = self.target(place);
+        let target = self.target(place);
+        // No other thread sees an array of the thread.
+        if self.is_local_array(&target) {
+            let old = self.load(&target);
+            let new = match op {
+                AtomicOp::Add => self.b.binary(BinaryOp::Add, old, value),
+                AtomicOp::Sub => self.b.binary(BinaryOp::Sub, old, value),
+                AtomicOp::Min => self.b.binary(BinaryOp::Min, old, value),
+                AtomicOp::Max => self.b.binary(BinaryOp::Max, old, value),
+                AtomicOp::And => self.b.binary(BinaryOp::And, old, value),
+                AtomicOp::Or => self.b.binary(BinaryOp::Or, old, value),
+                AtomicOp::Xor => self.b.binary(BinaryOp::Xor, old, value),
+                AtomicOp::Exchange => value,
+            };
+            self.write(&target, new);
+            return old;
+        }
+        let Target { root, path, ty } = target;
         match root {
             TargetRoot::Element { array, index } => self.b.one(Op::Atomic { op, array, index, path, value }, ty),
             TargetRoot::Local(_) => unreachable!("the checker allows atomics on arrays only"),
@@ -116,11 +133,23 @@ impl<'a> Lowering<'a> {
     pub(super) fn compare_and_swap(&mut self, place: &'a Place, expected: &'a Expr, new: &'a Expr) -> ValueId {
         let expected = self.expr(expected);
         let new = self.expr(new);
-        let Target { root, path, ty } = self.target(place);
+        let target = self.target(place);
+        if self.is_local_array(&target) {
+            let old = self.load(&target);
+            let equal = self.b.compare(CompareOp::Eq, old, expected);
+            let new = self.b.select(equal, new, old);
+            self.write(&target, new);
+            return old;
+        }
+        let Target { root, path, ty } = target;
         match root {
             TargetRoot::Element { array, index } => self.b.one(Op::AtomicCas { array, index, path, expected, new }, ty),
             TargetRoot::Local(_) => unreachable!("the checker allows atomics on arrays only"),
         }
+    }
+
+    fn is_local_array(&self, target: &Target) -> bool {
+        matches!(target.root, TargetRoot::Element { array, .. } if matches!(self.b.ty(array), Type::Local(_)))
     }
 
     /// A call's results, without those that go back to by-reference arguments, which are assigned here.

@@ -2,14 +2,17 @@
 
 use std::ffi::c_void;
 
+use super::copies::Copies;
 use super::{Result, fail, gpu};
 use rayon::prelude::*;
 
-use crate::codegen::abi::{HostEntry, HostStatus, LaunchBounds};
+use crate::codegen::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use crate::codegen::reduced::{ArrayArgument, reduced};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{FuncId, Module, Op, interp};
+use crate::ir::{FuncId, FunctionKind, Module, Op, interp};
 use crate::source::{FileId, Span};
+use crate::types::Type;
 
 /// Where kernels run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -130,6 +133,13 @@ pub fn chunk(bounds: &LaunchBounds, workers: usize) -> u64 {
     if row <= piece { piece / row * row } else { piece }
 }
 
+/// Threads per worker where each has its own part of a launch, in whole rows where that is possible.
+fn part(bounds: &LaunchBounds, workers: usize) -> u64 {
+    let piece = bounds.size.div_ceil(workers as u64).max(1);
+    let row = bounds.shape.iter().rev().map(|&n| u64::from(n)).find(|&n| n > 1).unwrap_or(1);
+    if row <= piece { piece.div_ceil(row) * row } else { piece }
+}
+
 /// The coordinates of a thread: as many as the launch has dimensions.
 pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> {
     let mut rest = thread;
@@ -145,12 +155,19 @@ pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> 
 pub enum Executable {
     Gpu(gpu::Kernel),
     Interp(interp::Program),
-    /// `alone`: only one worker may run it.
-    Host {
-        code: HostModule,
-        entry: HostEntry,
-        alone: bool,
-    },
+    Host { code: HostModule, entry: HostEntry, sharing: Sharing },
+}
+
+/// How workers may share a launch on the host.
+#[derive(Clone, Debug)]
+pub enum Sharing {
+    /// Not at all: one runs it.
+    Alone,
+    /// As they like.
+    Free,
+    /// In parts, each with copies of those of these arrays that it adds to, if the launch has no more dimensions than the kernel's `rank`. The argument
+    /// struct has `args` bytes.
+    Copies { arrays: Vec<ArrayArgument>, rank: usize, args: usize },
 }
 
 /// The workers that a launch on the host is worth.
@@ -185,13 +202,31 @@ pub fn prepare(
     match device {
         Device::Interp => Ok(Executable::Interp(interp::Program::new(module, kernel))),
         Device::Host => {
-            let alone = alone || prints(module, kernel);
+            let sharing = sharing(module, kernel, alone);
+            let alone = !matches!(sharing, Sharing::Free);
             let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Native, alone };
             let code = HostModule::compile(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
             let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
-            Ok(Executable::Host { code, entry, alone })
+            Ok(Executable::Host { code, entry, sharing })
         }
         Device::Cuda => Ok(Executable::Gpu(gpu::Kernel::load(module, kernel, fmad)?)),
+    }
+}
+
+/// How workers may share launches of a kernel.
+fn sharing(module: &Module, kernel: FuncId, alone: bool) -> Sharing {
+    if alone || prints(module, kernel) {
+        return Sharing::Alone;
+    }
+    let function = &module.functions[kernel];
+    let FunctionKind::Kernel { rank } = function.kind else { return Sharing::Alone };
+    match has_atomics(module, kernel).then(|| reduced(module, kernel)).flatten() {
+        None => Sharing::Free,
+        Some(arrays) => {
+            let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
+            let args = argument_layout(&types, &module.structs).1.size as usize;
+            Sharing::Copies { arrays, rank: rank.into(), args }
+        }
     }
 }
 
@@ -213,7 +248,7 @@ impl Executable {
                 Report { printed, trap, seconds: None }
             }
             // SAFETY: the same contract.
-            Executable::Host { code, entry, alone } => unsafe { run_host(code, *entry, *alone, job) },
+            Executable::Host { code, entry, sharing } => unsafe { run_host(code, *entry, sharing, job) },
             // SAFETY: the same contract; `job.memory` holds all arrays.
             Executable::Gpu(kernel) => unsafe { kernel.run(job)? },
         })
@@ -244,7 +279,7 @@ impl Shared<'_> {
 ///
 /// # Safety
 /// As for [`Executable::run`].
-unsafe fn run_host(code: &HostModule, entry: HostEntry, alone: bool, job: &Job) -> Report {
+unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, job: &Job) -> Report {
     let mut printed = Printed::default();
     let mut status = HostStatus {
         kind: HostStatus::OK,
@@ -258,20 +293,46 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, alone: bool, job: &Job) 
     };
     let shared = Shared { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
     let size = job.bounds.size;
-    let workers = if alone { 1 } else { workers(&job.bounds, job.threads) };
-    let piece = chunk(&job.bounds, workers);
+    let mut workers = workers(&job.bounds, job.threads);
+    let mut copies = None;
+    match sharing {
+        Sharing::Alone => workers = 1,
+        Sharing::Free => {}
+        Sharing::Copies { arrays, rank, args } => {
+            let repeats = job.bounds.shape.get(*rank..).unwrap_or_default().iter().any(|&n| n != 1);
+            if workers > 1 && !repeats {
+                // SAFETY: the argument struct has that many bytes.
+                copies = unsafe { Copies::new(arrays, job.args, *args, workers, size) };
+            }
+            if copies.is_none() {
+                workers = 1;
+            }
+        }
+    }
     if workers == 1 {
         shared.run(0, size);
     } else {
         let shared = &shared;
+        let piece = match copies {
+            Some(_) => part(&job.bounds, workers),
+            None => chunk(&job.bounds, workers),
+        };
+        let run = |n: u64| {
+            let own = copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);
+            Shared { args: own, ..*shared }.run(n * piece, ((n + 1) * piece).min(size));
+        };
         let all = || {
             // Chunks are found by their number: a launch may have far more threads than a list could hold.
-            (0..size.div_ceil(piece)).into_par_iter().for_each(|n| shared.run(n * piece, ((n + 1) * piece).min(size)));
+            (0..size.div_ceil(piece)).into_par_iter().for_each(run);
         };
         match rayon::ThreadPoolBuilder::new().num_threads(workers).build() {
             Ok(pool) if job.threads != 0 => pool.install(all),
             // The shared pool has one worker per core.
             _ => all(),
+        }
+        if let Some(copies) = copies {
+            // SAFETY: the run is over, and its arrays are still there.
+            unsafe { copies.merge() };
         }
     }
     let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));

@@ -9,7 +9,7 @@ use super::args::Arguments;
 use super::device::{Report, Trap};
 use super::tape::{Taped, bytes_per_slot, most_slots, too_large};
 use super::{Result, fail};
-use crate::diag::{Code, Level};
+use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, Module, Op, Phase, TapeBuffer, TapeRole};
 use crate::types::Type;
 
@@ -42,10 +42,23 @@ pub fn entries(program: &Program, forward: FuncId) -> Result<Entries> {
                 None => *fail(Code::E1103, format!("kernel `{}` has no backward entry", kernel.source_name)),
             };
             if refused.is_none() {
-                error.notes.push("it is switched off with `enable_backward=False`".to_string());
+                error.notes.push(why_none(program, kernel));
             }
             Err(Box::new(error))
         }
+    }
+}
+
+/// Why a kernel has no backward entry although the source has no error.
+fn why_none(program: &Program, kernel: &Function) -> String {
+    let is_reason = |code: Code| matches!(code, Code::W0603 | Code::W0607);
+    let inside = |d: &Diagnostic| {
+        d.span().is_some_and(|s| s.file == kernel.span.file && s.start >= kernel.span.start && s.end <= kernel.span.end)
+    };
+    let reasons = || program.diagnostics.iter().filter(|d| is_reason(d.code));
+    match reasons().find(|d| inside(d)).or_else(|| reasons().next()) {
+        Some(reason) => format!("{}: {}", reason.code.name(), reason.message),
+        None => "it is switched off with `enable_backward=False`".to_string(),
     }
 }
 

@@ -11,9 +11,11 @@
 //! | [`args`] | what does the kernel receive? |
 //! | [`flags`] | how do the flags of the command line describe a launch? |
 //! | [`device`], [`gpu`] | on what does it run? |
+//! | `copies` | how do workers add to one array? |
 //! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
 //! | [`gradcheck`] | is the gradient right? |
 //! | [`bench`] | how fast is it? |
+//! | [`verify`] | do devices agree? |
 //! | [`tape`] | where are values kept for the reverse sweep? |
 //! | [`session`] | in what order does all this happen? |
 //! | [`output`], [`show`] | what is left of it on disk, and on the screen? |
@@ -24,6 +26,7 @@ use crate::diag::{Code, Diagnostic};
 
 pub mod args;
 pub mod bench;
+mod copies;
 pub mod device;
 pub mod elements;
 pub mod fill;
@@ -33,6 +36,7 @@ pub mod gradcheck;
 pub mod gradient;
 pub mod launch;
 pub mod literal;
+mod meeting;
 pub mod memory;
 pub mod npy;
 pub mod npz;
@@ -40,6 +44,7 @@ pub mod output;
 pub mod session;
 pub mod show;
 pub mod tape;
+pub mod verify;
 
 /// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of this folder.
 pub type Fail = Box<Diagnostic>;

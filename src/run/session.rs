@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::args::Arguments;
 use super::device::{self, Device, Executable, Job, Trap, TrapKind};
 use super::launch::{self, Direction, Launch};
+use super::meeting;
 use super::{Result, fail, gradient, output};
 use crate::codegen::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
@@ -166,6 +167,20 @@ impl<'a> Session<'a> {
         if launch.direction != Direction::Forward && self.options.device == Device::Cuda {
             let message = format!("{origin}: gradients run on `host` and `interp`, not yet on `cuda`");
             return Err(fail(Code::E1104, message));
+        }
+        if let FunctionKind::Kernel { rank } = function.kind
+            && launch.direction != Direction::Forward
+            && launch.dim.iter().skip(rank.into()).any(|&n| n > 1)
+        {
+            let message = format!(
+                "{origin}: kernel `{}` has {rank} coordinates and this launch {} dimensions: each thread would count several times in its gradient",
+                function.source_name,
+                launch.dim.len()
+            );
+            return Err(fail(Code::E1103, message));
+        }
+        if launch.direction == Direction::Gradient && self.options.checked {
+            meeting::check(module, id, &bounds, &mut arguments)?;
         }
         let threads = self.options.threads;
         let memory = arguments.memory();

@@ -35,6 +35,9 @@ const HEAD: &str = "import warp as wp\n\n\n";
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials: Vec<Trial> = Library::public_names().map(|name| Trial::test(name, move || check(name))).collect();
+    trials.extend(
+        Library::statements().map(|name| Trial::test(name, move || examples::check(&format!("{name}.syntax")))),
+    );
     trials.push(Trial::test("cuda_text_of_all", cuda_text_of_all));
     libtest_mimic::run(&arguments, trials).exit();
 }

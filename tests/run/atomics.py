@@ -30,6 +30,23 @@ def tickets(counter: wp.array(dtype=int), taken: wp.array(dtype=int)):
     taken[ticket] = 1
 
 
+@wp.kernel
+def own(x: wp.array(dtype=float), out: wp.array2d(dtype=float), v: wp.array(dtype=wp.vec3)):
+    """Arrays of the thread: [old values; what is left]."""
+    i = wp.tid()
+    a = wp.zeros(shape=(2, 3), dtype=float)
+    out[i, 0] = wp.atomic_add(a, 1, 2, x[i])
+    out[i, 1] = wp.atomic_sub(a, 1, 2, 1.0)
+    out[i, 2] = wp.atomic_max(a, 1, 2, 4.0)
+    out[i, 3] = wp.atomic_cas(a, 1, 2, 4.0, 5.0)
+    row = wp.view(a, 1)
+    out[i, 4] = wp.atomic_exch(row, -1, 7.0)
+    out[i, 5] = a[1, 2]
+    b = wp.zeros(shape=2, dtype=wp.vec3)
+    wp.atomic_min(b, 1, wp.vec3(x[i], -1.0, 1.0))
+    v[i] = b[1] + wp.atomic_add(b, 0, wp.vec3(1.0))
+
+
 def cases():
     rng = np.random.default_rng(3)
     key = rng.integers(0, 10, size=5000).astype(np.int32)
@@ -42,3 +59,9 @@ def cases():
     args = dict(x=x, low=[np.inf], high=[-np.inf])
     yield case("extremes", 3000, args, dict(low=[x.min()], high=[x.max()]), rtol=0, atol=0)
     yield case("tickets", 400, dict(counter=[0], taken=np.zeros(400)), dict(counter=[400], taken=np.ones(400)))
+    left = np.maximum(x[:9] - np.float32(1), np.float32(4))
+    last = np.where(left == 4, np.float32(5), left)
+    rows = [np.zeros(9), x[:9], x[:9] - np.float32(1), left, last, np.full(9, 7)]
+    small = np.stack([np.minimum(x[:9], 0), np.full(9, -1.0), np.zeros(9)], axis=1)
+    args = dict(x=x[:9], out=np.zeros((9, 6)), v=np.zeros((9, 3)))
+    yield case("own", 9, args, dict(out=np.stack(rows, axis=1), v=small))

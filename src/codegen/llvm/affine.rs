@@ -305,6 +305,11 @@ impl Guards {
 
     /// The index as i64 at the cursor, in bounds in the fast loop; None when that cannot be guarded.
     pub fn require_within(&mut self, ll: &Llvm, facts: &Facts, index: Val, extent: Val) -> Option<Val> {
+        self.require_lanes_within(ll, facts, index, extent).map(|(first, _)| first)
+    }
+
+    /// The same for lanes: the index of the first lane, and its distance from lane to lane.
+    pub fn require_lanes_within(&mut self, ll: &Llvm, facts: &Facts, index: Val, extent: Val) -> Option<(Val, i64)> {
         if !self.known.contains(&extent) && ll.as_int(extent).is_none() {
             return None;
         }
@@ -318,14 +323,15 @@ impl Guards {
         }
         let form = guard.0;
         let rest = form.emit(ll, None);
-        Some(match form.inner {
+        let first = match form.inner {
             0 => rest,
             factor => {
                 let scaled =
                     if factor == 1 { self.coordinate } else { ll.mul_nsw(self.coordinate, ll.const_i64(factor)) };
                 if ll.as_int(rest) == Some(0) { scaled } else { ll.add_nsw(scaled, rest) }
             }
-        })
+        };
+        Some((first, form.inner))
     }
 
     /// Emits the part of `low..high` (i64) in which all guards hold, in `block`, whose end is still open.

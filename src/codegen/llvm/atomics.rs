@@ -22,6 +22,9 @@ impl<'a> Lower<'_, 'a> {
         value: ValueId,
         inst: &'a Inst,
     ) -> Scalars {
+        if self.lanes.is_some() {
+            return self.atomic_lanes(frame, op, array, index, path, value, inst);
+        }
         let operands = [frame.get(value).clone()];
         self.update(frame, array, index, path, inst, |lower, s, pointer, local, k| {
             let operand = operands[0][k];
@@ -47,20 +50,28 @@ impl<'a> Lower<'_, 'a> {
         new: ValueId,
         inst: &'a Inst,
     ) -> Scalars {
+        if self.lanes.is_some() {
+            return self.atomic_cas_lanes(frame, array, index, path, [expected, new], inst);
+        }
         let (expected, new) = (frame.get(expected).clone(), frame.get(new).clone());
         self.update(frame, array, index, path, inst, |lower, s, pointer, local, k| {
-            let (ll, ops) = (lower.ll, lower.ops);
-            let (wanted, replacement) = (ops.to_bits(s, expected[k]), ops.to_bits(s, new[k]));
-            let old = if local {
-                let old = ops.to_bits(s, lower.read(s, pointer));
-                let next = ll.select(ll.eq(old, wanted), replacement, old);
-                lower.write(s, pointer, ops.from_bits(s, next));
-                old
-            } else {
-                ll.atomic_cas(pointer, wanted, replacement, s.size()).0
-            };
-            ops.from_bits(s, old)
+            lower.compare_and_swap(s, pointer, local, expected[k], new[k])
         })
+    }
+
+    /// Replaces the scalar at `pointer` if its bits are those of `expected`; gives the old one.
+    pub fn compare_and_swap(&mut self, s: Scalar, pointer: Val, local: bool, expected: Val, new: Val) -> Val {
+        let (ll, ops) = (self.ll, self.ops);
+        let (wanted, replacement) = (ops.to_bits(s, expected), ops.to_bits(s, new));
+        let old = if local {
+            let old = ops.to_bits(s, self.read(s, pointer));
+            let next = ll.select(ll.eq(old, wanted), replacement, old);
+            self.write(s, pointer, ops.from_bits(s, next));
+            old
+        } else {
+            ll.atomic_cas(pointer, wanted, replacement, s.size()).0
+        };
+        ops.from_bits(s, old)
     }
 
     /// Finds the place of an atomic and applies `each` to every scalar of the part: scalar type, address, whether
@@ -91,16 +102,16 @@ impl<'a> Lower<'_, 'a> {
         })
     }
 
-    fn read(&mut self, s: Scalar, pointer: Val) -> Val {
+    pub fn read(&mut self, s: Scalar, pointer: Val) -> Val {
         self.load_value(pointer, Type::Scalar(s))[0]
     }
 
-    fn write(&mut self, s: Scalar, pointer: Val, value: Val) {
+    pub fn write(&mut self, s: Scalar, pointer: Val, value: Val) {
         self.store_value(pointer, Type::Scalar(s), &Scalars::from_slice(&[value]));
     }
 
     /// The new value.
-    fn combine(&self, op: AtomicOp, s: Scalar, old: Val, operand: Val) -> Val {
+    pub fn combine(&self, op: AtomicOp, s: Scalar, old: Val, operand: Val) -> Val {
         let op = match op {
             AtomicOp::Add => BinaryOp::Add,
             AtomicOp::Sub => BinaryOp::Sub,
@@ -114,7 +125,7 @@ impl<'a> Lower<'_, 'a> {
         self.ops.binary(op, s, old, operand)
     }
 
-    fn atomic_scalar(&mut self, op: AtomicOp, s: Scalar, pointer: Val, operand: Val) -> Val {
+    pub fn atomic_scalar(&mut self, op: AtomicOp, s: Scalar, pointer: Val, operand: Val) -> Val {
         let signed = s.is_signed_int();
         let rmw = match op {
             AtomicOp::Exchange => Some(Rmw::Exchange),

@@ -28,7 +28,7 @@ pub struct Func {
 
 /// An LLVM type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Ty(LLVMTypeRef);
+pub struct Ty(pub(super) LLVMTypeRef);
 
 /// Attributes of functions and parameters.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ pub enum Rmw {
 pub struct Llvm {
     pub(super) context: LLVMContextRef,
     pub(super) module: LLVMModuleRef,
-    builder: LLVMBuilderRef,
+    pub(super) builder: LLVMBuilderRef,
     intrinsics: RefCell<HashMap<(&'static str, Vec<Ty>), Func>>,
     /// Set on multiplications and additions, so that the back end may fuse them.
     pub contract: std::cell::Cell<bool>,
@@ -122,6 +122,7 @@ pub fn c_string(text: &str) -> CString {
 macro_rules! binary {
     ($($name:ident $raw:ident;)*) => {
         $(pub fn $name(&self, a: Val, b: Val) -> Val {
+            let (a, b) = self.pair(a, b);
             // SAFETY: the operands belong to this context and have equal types.
             Val(unsafe { $raw(self.builder, a.0, b.0, EMPTY.as_ptr()) })
         })*
@@ -132,6 +133,7 @@ macro_rules! binary {
 macro_rules! convert {
     ($($name:ident $raw:ident;)*) => {
         $(pub fn $name(&self, a: Val, to: Ty) -> Val {
+            let to = self.ty_like(a, to);
             // SAFETY: the operand belongs to this context and the conversion is one that LLVM has.
             Val(unsafe { $raw(self.builder, a.0, to.0, EMPTY.as_ptr()) })
         })*
@@ -139,7 +141,7 @@ macro_rules! convert {
 }
 
 /// The name of unnamed values.
-const EMPTY: &std::ffi::CStr = c"";
+pub(super) const EMPTY: &std::ffi::CStr = c"";
 
 // SAFETY of the unsafe blocks below, unless said otherwise: every handle was made by this `Llvm`, which is alive.
 impl Llvm {
@@ -416,6 +418,7 @@ impl Llvm {
             IntCompare::UnsignedGt => LLVMIntUGT,
             IntCompare::UnsignedGe => LLVMIntUGE,
         };
+        let (a, b) = self.pair(a, b);
         Val(unsafe { LLVMBuildICmp(self.builder, predicate, a.0, b.0, EMPTY.as_ptr()) })
     }
     pub fn fcmp(&self, how: FloatCompare, a: Val, b: Val) -> Val {
@@ -429,16 +432,29 @@ impl Llvm {
             FloatCompare::Ge => LLVMRealOGE,
             FloatCompare::Unordered => LLVMRealUNO,
         };
+        let (a, b) = self.pair(a, b);
         Val(unsafe { LLVMBuildFCmp(self.builder, predicate, a.0, b.0, EMPTY.as_ptr()) })
     }
     pub fn eq(&self, a: Val, b: Val) -> Val {
         self.icmp(IntCompare::Eq, a, b)
     }
     pub fn select(&self, condition: Val, then: Val, otherwise: Val) -> Val {
+        let (then, otherwise) = self.pair(then, otherwise);
+        let (_, then) = self.pair(condition, then);
+        let (_, otherwise) = self.pair(condition, otherwise);
         Val(unsafe { LLVMBuildSelect(self.builder, condition.0, then.0, otherwise.0, EMPTY.as_ptr()) })
     }
     /// A call of `llvm.NAME` overloaded on `types`.
     pub fn intrinsic(&self, name: &'static str, types: &[Ty], args: &[Val]) -> Val {
+        let of_types = || types.iter().find_map(|t| self.lanes_of(*t));
+        if let Some(lanes) = args.iter().find_map(|a| self.lanes(*a)).or_else(of_types) {
+            let (types, args) = self.intrinsic_on_lanes(types, args, lanes);
+            return self.overloaded(name, &types, &args);
+        }
+        self.overloaded(name, types, args)
+    }
+    /// [`Self::intrinsic`] of these very types.
+    pub(super) fn overloaded(&self, name: &'static str, types: &[Ty], args: &[Val]) -> Val {
         let function = *self.intrinsics.borrow_mut().entry((name, types.to_vec())).or_insert_with(|| {
             let mut raw: Vec<_> = types.iter().map(|t| t.0).collect();
             unsafe {

@@ -37,9 +37,14 @@ impl Join {
     pub fn come_from_here(&mut self, ll: &Llvm, values: &[Val]) {
         let from = ll.current_block();
         for (phi, value) in self.phis.iter().zip(values) {
-            ll.add_incoming(*phi, *value, from);
+            ll.add_incoming(*phi, ll.fit(*value, ll.ty(*phi)), from);
         }
         self.ways += 1;
+    }
+
+    /// The values, as the block has them.
+    pub fn phis(&self) -> Scalars {
+        self.phis.clone()
     }
 
     /// Moves the cursor here; gives the values that were brought. A block that nothing leads to is valid and is removed
@@ -85,12 +90,8 @@ impl<'a> Lower<'_, 'a> {
         Join::new(self.ll, self.llvm_function, name, types)
     }
 
-    fn types_of(&self, frame: &Frame<'a>, values: &[ValueId]) -> SmallVec<[Ty; 4]> {
-        values.iter().flat_map(|v| self.leaf_types(frame.ty(*v))).collect()
-    }
-
     /// Hands flattened values out to `targets`.
-    fn bind(&mut self, frame: &mut Frame<'a>, targets: &[ValueId], flat: Scalars) {
+    pub fn bind(&mut self, frame: &mut Frame<'a>, targets: &[ValueId], flat: Scalars) {
         let mut flat = flat.into_iter();
         for &target in targets {
             let count = super::flatten::leaf_count(frame.ty(target), &self.ir.structs);
@@ -108,6 +109,11 @@ impl<'a> Lower<'_, 'a> {
         otherwise: BlockId,
     ) -> bool {
         let ll = self.ll;
+        if self.any_varies(frame.get(condition)) {
+            let condition = frame.scalar(condition);
+            self.if_lanes(frame, inst, condition, then, otherwise);
+            return true;
+        }
         let mut join = self.join("endif", &self.types_of(frame, &inst.results));
         let (then_block, else_block) = (ll.block(self.llvm_function, "then"), ll.block(self.llvm_function, "else"));
         ll.cond_br(frame.scalar(condition), then_block, else_block);
@@ -135,11 +141,15 @@ impl<'a> Lower<'_, 'a> {
         body: BlockId,
     ) {
         let ll = self.ll;
+        if [start, end, step].iter().any(|&v| self.any_varies(frame.get(v))) {
+            return self.for_lanes(frame, inst, [start, end, step], init, body);
+        }
         let s = frame.scalar_ty(start);
         let signed = s.is_signed_int();
         let ty = self.ops.ty(s);
         let (first, limit, stride) = (frame.scalar(start), frame.scalar(end), frame.scalar(step));
-        let carried: Vec<Ty> = self.types_of(frame, init).to_vec();
+        let rest = frame.function.blocks[body].params.get(1..).unwrap_or_default();
+        let carried: Vec<Ty> = self.types_of(frame, rest).to_vec();
         let (zero, one) = (ll.int(ty, 0), ll.int(ty, 1));
         let unit = match ll.as_int(stride) {
             Some(1) => Some(true),
@@ -207,7 +217,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The number of turns of a `for`, as an unsigned number of the loop variable's type.
-    fn trip_count(&mut self, s: Scalar, start: Val, end: Val, step: Val) -> Val {
+    pub fn trip_count(&mut self, s: Scalar, start: Val, end: Val, step: Val) -> Val {
         let ll = self.ll;
         let ty = self.ops.ty(s);
         let (zero, one) = (ll.int(ty, 0), ll.int(ty, 1));
@@ -230,7 +240,10 @@ impl<'a> Lower<'_, 'a> {
 
     fn while_(&mut self, frame: &mut Frame<'a>, inst: &'a Inst, init: &[ValueId], condition: BlockId, body: BlockId) {
         let ll = self.ll;
-        let carried = self.types_of(frame, init);
+        if self.lanes_differ(frame, condition) {
+            return self.while_lanes(frame, inst, init, condition, body);
+        }
+        let carried = self.types_of(frame, &frame.function.blocks[body].params);
         let mut next = self.join("while", &carried);
         let mut exit = self.join("endwhile", &carried);
         let body_block = ll.block(self.llvm_function, "body");
@@ -263,7 +276,7 @@ impl<'a> Lower<'_, 'a> {
 
     /// In a checked run, loops that may not end by themselves also end once an error is recorded: the data that should
     /// have ended them may be missing.
-    fn unless_failed(&mut self, more: Val) -> Val {
+    pub fn unless_failed(&mut self, more: Val) -> Val {
         if !self.target.is_checked() {
             return more;
         }

@@ -59,6 +59,7 @@ impl<'a> Lower<'_, 'a> {
     /// Records an access outside its array. `index` is i64, the others i32.
     pub fn report_out_of_bounds(&mut self, site: Val, dim: Val, index: Val, extent: Val) {
         let ll = self.ll;
+        let thread = self.reporting_thread();
         let params = [ll.ptr(0), ll.i32(), ll.i32(), ll.i64(), ll.i32(), ll.i64()];
         let function = self.helper("kc_out_of_bounds", &params, |lower, function| {
             let p = |n| lower.ll.param(function, n);
@@ -71,11 +72,14 @@ impl<'a> Lower<'_, 'a> {
             ];
             lower.claim(function, HostStatus::OUT_OF_BOUNDS, &fields);
         });
-        ll.call(function, &[self.thread.status, site, dim, index, extent, self.thread.linear]);
+        ll.call(function, &[self.thread.status, site, dim, index, extent, thread]);
     }
 
     pub fn assert(&mut self, condition: Val, message: &str, span: Span) {
         let ll = self.ll;
+        if ll.lanes(condition).is_some() {
+            return self.assert_lanes(condition, message, span);
+        }
         let site = match self.target {
             Target::Host { .. } => Some(self.site(span, SiteKind::Assert, message)),
             Target::Nvptx => None,
@@ -93,7 +97,8 @@ impl<'a> Lower<'_, 'a> {
                     ];
                     lower.claim(function, HostStatus::ASSERT, &fields);
                 });
-                ll.call(function, &[self.thread.status, site, self.thread.linear]);
+                let thread = self.reporting_thread();
+                ll.call(function, &[self.thread.status, site, thread]);
             }
             None => {
                 let params = [ll.ptr(0), ll.ptr(0), ll.i32(), ll.ptr(0), ll.i64()];

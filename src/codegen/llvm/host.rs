@@ -11,6 +11,7 @@ use std::mem::offset_of;
 use super::affine::Guards;
 use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
 use super::flatten;
+use super::lanes::{self, Lanes, Plan};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::Machine;
 use super::{CodegenError, HostOptions, Opt, Site};
@@ -21,6 +22,9 @@ use crate::types::{MAX_DIMS, Scalar, Type};
 
 /// A kernel larger than this (in IR instructions) has one loop only, to save compile time.
 const FAST_LOOP_LIMIT: u64 = 4_000;
+
+/// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
+const TAIL_LIMIT: usize = 800;
 
 /// With a kernel larger than this, the costly passes take seconds.
 const FULL_LIMIT: u64 = 8_000;
@@ -61,10 +65,21 @@ pub(super) fn compile(
     let ll = Llvm::new("kc", "", names);
     machine.prepare(&ll);
     let target = Target::Host { checked: options.checked, alone: options.alone };
-    let (module, shadows) = shadow::extract_all(module, kernels);
-    let mut state = ModuleState::new(&module, &shadows, &ll, target, Machine::host_has_half(options.cpu), names);
+    let (mut module, shadows) = shadow::extract_all(module, kernels);
+    let mut bodies = Vec::new();
     for &kernel in kernels {
-        KernelEntry::define(&mut state, kernel);
+        let prepared = match options.opt {
+            Opt::Full => lanes::prepare(&module, kernel, Machine::host_vector_bits(options.cpu)),
+            Opt::Lean => None,
+        };
+        bodies.push(prepared.map(|(mut function, plan, count)| {
+            function.name += "_lanes";
+            LaneBody { function: module.to_mut().functions.push(function), plan, count }
+        }));
+    }
+    let mut state = ModuleState::new(&module, &shadows, &ll, target, Machine::host_has_half(options.cpu), names);
+    for (&kernel, body) in kernels.iter().zip(bodies) {
+        KernelEntry::define(&mut state, kernel, body);
     }
     state.finish();
     let large = kernels.iter().any(|&kernel| state.weight(kernel) > FULL_LIMIT);
@@ -89,8 +104,15 @@ struct KernelEntry {
     offsets: Vec<u32>,
 }
 
+/// The body that runs several threads at once.
+struct LaneBody {
+    function: FuncId,
+    plan: Plan,
+    count: u32,
+}
+
 impl KernelEntry {
-    fn define(state: &mut ModuleState, kernel: FuncId) {
+    fn define(state: &mut ModuleState, kernel: FuncId, body: Option<LaneBody>) {
         let function = &state.ir.functions[kernel];
         let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
         let rank = match function.kind {
@@ -100,7 +122,7 @@ impl KernelEntry {
         let offsets = abi::argument_layout(&types, &state.ir.structs).0;
         let entry = KernelEntry { kernel, rank, types, offsets };
         let rows = entry.define_rows(state);
-        entry.define_entry(state, rows);
+        entry.define_entry(state, rows, body);
     }
 
     fn load_args(&self, lower: &mut Lower, args: Val) -> Vec<Scalars> {
@@ -175,7 +197,7 @@ impl KernelEntry {
         coordinates
     }
 
-    fn define_entry(&self, state: &mut ModuleState, rows: Func) {
+    fn define_entry(&self, state: &mut ModuleState, rows: Func, body: Option<LaneBody>) {
         let ll = state.ll;
         let kernel = &state.ir.functions[self.kernel];
         let name = abi::host_entry(&kernel.source_name, kernel.phase);
@@ -207,7 +229,7 @@ impl KernelEntry {
 
         self.repeated(ll, made, rows, repeated, done, [args, begin, end, status], repeats, &shape);
         ll.position_at_end(once);
-        self.by_rows(state, made, start, rows, [args, begin, end, status], done, &shape);
+        self.by_rows(state, made, start, rows, [args, begin, end, status], done, &shape, body);
         ll.position_at_end(done);
         ll.ret(None);
     }
@@ -250,11 +272,12 @@ impl KernelEntry {
         [args, begin, end, status]: [Val; 4],
         done: super::builder::Block,
         shape: &[Val],
+        lane_body: Option<LaneBody>,
     ) {
         let ll = state.ll;
         let i64 = ll.i64();
         let last = self.rank - 1;
-        let has_fast_loop = self.wants_fast_loop(state);
+        let has_fast_loop = lane_body.is_some() || self.wants_fast_loop(state);
         let zero = ll.const_i64(0);
         let zero32 = ll.const_i32(0);
         let thread = Thread { coordinates: [zero32; 4], block_dim: ll.const_i32(1), linear: zero, status };
@@ -290,16 +313,38 @@ impl KernelEntry {
         if has_fast_loop {
             let (head, body, after) = (ll.block(made, "threads"), ll.block(made, "thread"), ll.block(made, "rest"));
             lower.thread.coordinates = self.coordinates(ll, [outer(0), outer(1), outer(2)], zero);
+            let row_number = ll.trunc(base, ll.i32());
             let row_end = ll.current_block();
             ll.position_at_end(head);
             let j = ll.phi(i64);
-            ll.position_at_end(body);
+            // Lanes are threads side by side.
+            let width = lane_body.as_ref().map_or(1, |body| body.count);
+            let has_tail = lane_body.as_ref().is_some_and(|body| body.plan.insts <= TAIL_LIMIT);
             let inner = ll.trunc(j, ll.i32());
+            let inner = if width == 1 { inner } else { ll.add(inner, ll.sequence(ll.i32(), width)) };
             lower.thread.coordinates[last] = inner;
             lower.thread.linear = ll.add(base, j);
             self.follow(&mut lower, &arguments, inner, j);
-            lower.kernel(self.kernel, arguments);
-            let next = ll.add_nsw(j, ll.const_i64(1));
+            lower.row = Some((row_number, inner));
+            lower.facts.set_invariant(row_number, true);
+            let kernel = lane_body.as_ref().map_or(self.kernel, |body| body.function);
+            lower.lanes = lane_body.map(|body| Lanes { count: body.count, mask: None, plan: body.plan });
+
+            // The threads that are left at the end of a row fill some lanes.
+            let tail = has_tail.then(|| {
+                let (part, some) = (ll.block(made, "part"), ll.block(made, "lanes"));
+                ll.position_at_end(some);
+                let limit = ll.phi(i64);
+                let left = ll.trunc(ll.sub(limit, j), ll.i32());
+                let mask = ll.icmp(IntCompare::SignedLt, ll.sequence(ll.i32(), width), left);
+                lower.with_mask(Some(mask), |lower| lower.kernel(kernel, arguments.clone()));
+                let end = ll.current_block();
+                ll.br(after);
+                (part, some, limit, end)
+            });
+            ll.position_at_end(body);
+            lower.kernel(kernel, arguments);
+            let next = ll.add_nsw(j, ll.const_i64(width.into()));
             let latch = ll.current_block();
             ll.br(head);
 
@@ -312,10 +357,22 @@ impl KernelEntry {
             ll.add_incoming(j, first, preheader);
             ll.add_incoming(j, next, latch);
             ll.position_at_end(head);
-            ll.cond_br(ll.icmp(IntCompare::SignedLt, j, end_of_fast), body, after);
+            let full = ll.add_nsw(j, ll.const_i64(i64::from(width) - 1));
+            let more = ll.icmp(IntCompare::SignedLt, full, end_of_fast);
+            ll.cond_br(more, body, tail.map_or(after, |(part, ..)| part));
             ll.position_at_end(after);
-            let rest = ll.icmp(IntCompare::SignedLt, end_of_fast, high);
-            self.when(ll, made, rest, || call_rows(end_of_fast, high));
+            let mut done_to = j;
+            if let Some((part, some, limit, end)) = tail {
+                done_to = ll.phi(i64);
+                ll.add_incoming(done_to, j, part);
+                ll.add_incoming(done_to, end_of_fast, end);
+                ll.position_at_end(part);
+                ll.cond_br(ll.icmp(IntCompare::SignedLt, j, end_of_fast), some, after);
+                ll.add_incoming(limit, end_of_fast, part);
+                ll.position_at_end(after);
+            }
+            let rest = ll.icmp(IntCompare::SignedLt, done_to, high);
+            self.when(ll, made, rest, || call_rows(done_to, high));
         } else {
             call_rows(low, high);
         }

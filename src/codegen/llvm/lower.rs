@@ -12,11 +12,12 @@ use super::affine::{Facts, Guards};
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::flatten::{self, Leaf, LeafKind};
+use super::lanes::Lanes;
 use super::ops::Ops;
 use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
 use crate::ids::Id;
-use crate::ir::{self, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
+use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -219,6 +220,11 @@ pub struct Lower<'s, 'a> {
     pub loop_depth: u32,
     /// Where the prints of the function build their texts, one after the other.
     pub print_buffer: Option<Val>,
+    /// The number of the thread with last coordinate 0 in this row (i32, not always a thread of the launch), and the last
+    /// coordinate, in a loop over a row.
+    pub row: Option<(Val, Val)>,
+    /// Several threads at once.
+    pub lanes: Option<Lanes>,
     call_large: bool,
 }
 
@@ -292,6 +298,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             guards: None,
             loop_depth: 0,
             print_buffer: None,
+            row: None,
+            lanes: None,
             call_large: inside_callee,
         }
     }
@@ -464,7 +472,16 @@ impl<'s, 'a> Lower<'s, 'a> {
                 smallvec![coordinate]
             }
             Op::ThreadNumber => {
-                let number = self.ll.trunc(self.thread.linear, self.ll.i32());
+                let ll = self.ll;
+                let number = match self.row {
+                    // In the loop over a row, as a sum that shows how it follows the coordinate.
+                    Some((first, coordinate)) => {
+                        let number = ll.add(first, coordinate);
+                        self.facts.binary(ll, BinaryOp::Add, Scalar::I32, first, coordinate, number);
+                        number
+                    }
+                    None => ll.trunc(self.thread.linear, ll.i32()),
+                };
                 self.facts.set_non_negative(number);
                 smallvec![number]
             }

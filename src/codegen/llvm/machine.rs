@@ -102,6 +102,23 @@ impl Machine {
         }
     }
 
+    /// The width of the host's vectors.
+    pub fn host_vector_bits(cpu: Cpu) -> u32 {
+        match cpu {
+            Cpu::Native => {
+                // SAFETY: LLVM allocates the text, `take_message` frees it.
+                let features = unsafe { take_message(LLVMGetHostCPUFeatures()) };
+                let has = |name: &str| features.split(',').any(|f| f == name);
+                match (has("+avx512f") && has("+avx512vl"), has("+avx2")) {
+                    (true, _) => 512,
+                    (_, true) => 256,
+                    _ => 128,
+                }
+            }
+            Cpu::Baseline(level) => level.vector_bits(),
+        }
+    }
+
     /// Whether the host converts between half and float in hardware.
     pub fn host_has_half(cpu: Cpu) -> bool {
         match cpu {

@@ -19,26 +19,26 @@ pub struct ArrayParts {
     /// i32.
     pub extents: SmallVec<[Val; 4]>,
     /// i32, in bytes.
-    strides: SmallVec<[Val; 4]>,
-    element: Element,
+    pub strides: SmallVec<[Val; 4]>,
+    pub element: Element,
     pub is_local: bool,
 }
 
 /// One index that is looked at when the program runs.
-struct DimCheck {
-    dim: u32,
-    within: Val,
+pub struct DimCheck {
+    pub dim: u32,
+    pub within: Val,
     /// As written, i64.
-    index: Val,
+    pub index: Val,
     /// i32.
-    extent: Val,
+    pub extent: Val,
 }
 
 /// An index, not negative where it is in bounds.
 #[derive(Clone, Copy)]
-struct Index {
+pub struct Index {
     /// i64.
-    wide: Val,
+    pub wide: Val,
     /// The same as i32, if it was one.
     narrow: Option<Val>,
 }
@@ -150,15 +150,18 @@ impl<'a> Lower<'_, 'a> {
 
     pub fn local_array(&mut self, ty: Type) -> Scalars {
         let layout = Layout::of(ty, &self.ir.structs);
-        let slot = self.ll.alloca(self.entry, u64::from(layout.size), layout.align);
-        self.ll.memset_zero(slot, u64::from(layout.size), layout.align);
+        // Each lane has its own.
+        let lanes = self.lanes.as_ref().map_or(1, |lanes| lanes.count);
+        let (size, align) = (u64::from(layout.size) * u64::from(lanes), layout.align * lanes);
+        let slot = self.ll.alloca(self.entry, size, align);
+        self.ll.memset_zero(slot, size, align);
         smallvec![slot]
     }
 
     // Addresses
 
     /// The index as i64 with the extent added when it was negative, and the check it needs, if any.
-    fn index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Index, Option<DimCheck>) {
+    pub fn index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Index, Option<DimCheck>) {
         let ll = self.ll;
         let value = frame.scalar(index);
         if let Some(guards) = &mut self.guards
@@ -382,6 +385,9 @@ impl<'a> Lower<'_, 'a> {
         inst: &'a Inst,
     ) -> Scalars {
         let Some(&result) = inst.results.first() else { return Scalars::new() };
+        if self.is_of_lane(frame, array) || index.iter().any(|&i| self.any_varies(frame.get(i))) {
+            return self.load_lanes(frame, array, index, path, inst);
+        }
         let place = self.place(frame, array, index, inst.span);
         self.checked(&place, frame.ty(result), |lower| {
             let part = lower.part(frame, &place, path);
@@ -403,6 +409,10 @@ impl<'a> Lower<'_, 'a> {
         value: ValueId,
         span: Span,
     ) {
+        let differ = index.iter().chain([&value]).any(|&i| self.any_varies(frame.get(i)));
+        if differ || self.is_of_lane(frame, array) {
+            return self.store_lanes(frame, array, index, path, value, span);
+        }
         let place = self.place(frame, array, index, span);
         // A composite of no components stands for "no results".
         self.checked(&place, Type::Vec(0, Scalar::I32), |lower| {

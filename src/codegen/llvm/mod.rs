@@ -9,6 +9,7 @@
 //! | `memory`, `atomics` | how is memory addressed, read and written? |
 //! | `effects`, `print_format` | how do prints and errors leave the kernel? |
 //! | `affine` | which indices need no check? |
+//! | `lanes`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
 //! | `jit` | how is host code run in this process? |
 //! | `machine` | which machine and which passes? |
@@ -22,12 +23,14 @@ mod fatal;
 mod flatten;
 mod host;
 mod jit;
+mod lanes;
 mod lower;
 mod machine;
 mod memory;
 mod nvptx;
 mod ops;
 mod print_format;
+mod vector;
 
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
@@ -88,6 +91,14 @@ impl CpuLevel {
             CpuLevel::V2 => "x86-64-v2",
             CpuLevel::V3 => "x86-64-v3",
             CpuLevel::V4 => "x86-64-v4",
+        }
+    }
+
+    fn vector_bits(self) -> u32 {
+        match self {
+            CpuLevel::V1 | CpuLevel::V2 => 128,
+            CpuLevel::V3 => 256,
+            CpuLevel::V4 => 512,
         }
     }
 

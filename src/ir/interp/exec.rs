@@ -389,6 +389,9 @@ impl<'p> Machine<'p, '_, '_> {
             }
             Code::Store { from, place } => {
                 if let Some(base) = self.address(frame, place) {
+                    if let Some(owners) = &mut self.outcome.owners {
+                        owners.store(base, self.thread, place.span);
+                    }
                     for (n, leaf) in place.leaves.iter().enumerate() {
                         // SAFETY: as for loads.
                         unsafe { memory::write(base + u64::from(leaf.offset), leaf.scalar, frame[*from as usize + n]) }

@@ -9,6 +9,7 @@ mod compile;
 mod exec;
 pub mod format;
 mod memory;
+mod owners;
 
 use std::ffi::c_void;
 
@@ -16,6 +17,7 @@ use super::{FuncId, Module};
 use crate::codegen::abi::LaunchBounds;
 use crate::source::Span;
 pub use code::Program;
+pub use owners::{Clash, Owners};
 
 /// Why a run is in error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,12 +53,14 @@ pub struct Outcome<'a> {
     pub print: Box<dyn FnMut(&str) + 'a>,
     /// Instructions left to run; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
     pub steps: Option<u64>,
+    /// Watches which thread stores where.
+    pub owners: Option<Owners>,
 }
 
 impl<'a> Outcome<'a> {
     /// An outcome without a trap yet and without a step limit.
     pub fn new(print: impl FnMut(&str) + 'a) -> Outcome<'a> {
-        Outcome { trap: None, print: Box::new(print), steps: None }
+        Outcome { trap: None, print: Box::new(print), steps: None, owners: None }
     }
 }
 

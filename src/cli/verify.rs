@@ -1,0 +1,119 @@
+//! `kc verify`: do devices agree on launches?
+
+use std::path::{Path, PathBuf};
+
+use super::run::{DeviceArg, compile, report};
+use super::{Exit, output};
+use crate::run::Result;
+use crate::run::launch;
+use crate::run::session::{Finished, Options, Session, Wanted};
+use crate::run::verify::{self, Row};
+use crate::source::SourceMap;
+
+/// Runs launches on several devices and compares every array, and what they print. Exit code 1 if devices disagree or a
+/// launch fails.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Launch files.
+    #[arg(required = true, value_name = "LAUNCH")]
+    files: Vec<PathBuf>,
+    /// The devices; the others are compared with the last that is `interp`, or else with the first.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "host,interp")]
+    devices: Vec<DeviceArg>,
+    /// Worker threads on the host; 0 takes one per core.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
+    threads: u16,
+    /// Show only what disagrees.
+    #[arg(long)]
+    quiet: bool,
+}
+
+pub(super) fn run(args: &Args) -> Exit {
+    let mut exit = Exit::Ok;
+    for path in &args.files {
+        let end = one(args, path).unwrap_or_else(|error| {
+            report(&error, &SourceMap::default());
+            Exit::Errors
+        });
+        exit = exit.max(end);
+    }
+    exit
+}
+
+fn one(args: &Args, path: &Path) -> Result<Exit> {
+    let launch = launch::read(path)?;
+    let origin = path.display().to_string();
+    let mut runs: Vec<(DeviceArg, Finished)> = Vec::new();
+    for &device in &args.devices {
+        let options = Options {
+            device: device.into(),
+            checked: true,
+            fmad: false,
+            threads: args.threads.into(),
+            out_dir: None,
+            npy: false,
+        };
+        let mut compile = |wanted: &Wanted| compile(wanted, None);
+        runs.push((device, Session::new(options, &mut compile).run(&launch, &origin)));
+    }
+    let believed = runs.iter().rposition(|(device, _)| matches!(device, DeviceArg::Interp)).unwrap_or(0);
+    let Some((_, expected)) = runs.get(believed) else { return Ok(Exit::Ok) };
+    let (mut text, mut exit) = (String::new(), Exit::Ok);
+    for (n, (device, found)) in runs.iter().enumerate() {
+        let name = format!("{}, {}", launch.id, device_name(*device));
+        if let Some(error) = found.errors.first() {
+            text += &format!("{name}: error {}: {}\n", error.code.name(), found.message(error));
+            let same = expected.errors.first().is_some_and(|e| e.code == error.code);
+            // An error that all report is agreement, but no success.
+            text += if same || n == believed { "" } else { "  DISAGREES: the other device reports no such error\n" };
+            exit = Exit::Errors;
+            continue;
+        }
+        if n == believed {
+            continue;
+        }
+        if let Some(error) = expected.errors.first() {
+            text += &format!("{name}: DISAGREES: no error, but {} there\n", error.code.name());
+            exit = Exit::Errors;
+            continue;
+        }
+        let (Some(a), Some(b), Some(program)) = (&expected.arguments, &found.arguments, &expected.program) else {
+            continue;
+        };
+        let rows = verify::compare(a, b, &program.module.structs);
+        let prints = expected.printed == found.printed;
+        if !prints || rows.iter().any(|row| row.wrong > 0) {
+            exit = Exit::Errors;
+        }
+        text += &table(&name, &rows, prints, args.quiet);
+    }
+    output::out(text.as_bytes()).map_err(Box::new)?;
+    Ok(exit)
+}
+
+fn device_name(device: DeviceArg) -> &'static str {
+    match device {
+        DeviceArg::Host => "host",
+        DeviceArg::Interp => "interp",
+        DeviceArg::Cuda => "cuda",
+    }
+}
+
+fn table(name: &str, rows: &[Row], prints: bool, quiet: bool) -> String {
+    let mut text = String::new();
+    for row in rows.iter().filter(|row| !quiet || row.wrong > 0) {
+        let verdict = match (row.wrong, row.same_bits) {
+            (0, true) => "the same bits".to_string(),
+            (0, false) => format!("near, at most {:.1e} apart", row.difference),
+            (wrong, _) => format!("DISAGREES in {wrong}, up to {:.1e} apart", row.difference),
+        };
+        text += &format!("  {:<24} {:>10} scalars  {verdict}\n", row.array, row.scalars);
+    }
+    if !prints {
+        text += "  printed text             DISAGREES\n";
+    }
+    if text.is_empty() && quiet {
+        return text;
+    }
+    format!("{name}\n{text}")
+}

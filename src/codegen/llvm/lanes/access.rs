@@ -1,0 +1,382 @@
+//! How do lanes read and write memory? Lanes that lie side by side with one wide access, elements of a few components with
+//! wide accesses and shuffles, others lane by lane (gather and scatter).
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::codegen::llvm::SiteKind;
+use crate::codegen::llvm::builder::{IntCompare, Val};
+use crate::codegen::llvm::flatten::{self, Leaf, LeafKind};
+use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
+use crate::codegen::llvm::memory::DimCheck;
+use crate::ir::{Inst, Path, Step, ValueId};
+use crate::source::Span;
+use crate::types::{Layout, Scalar, Type};
+
+/// Elements of up to so many components are taken apart by shuffles.
+pub const MAX_INTERLEAVED: u32 = 4;
+
+/// The elements that the lanes name.
+pub struct LaneAccess {
+    /// The element of the first lane, but for what `offsets` adds.
+    pub base: Val,
+    /// Bytes from one lane to the next.
+    step: LaneStep,
+    /// Further bytes of each lane (vector of i64).
+    offsets: Option<Val>,
+    checks: SmallVec<[DimCheck; 2]>,
+    site: Option<Val>,
+    /// The element.
+    ty: Type,
+    /// The part of it that the path names, and its first byte.
+    pub part: Type,
+    part_offset: u32,
+    /// A local array holds each scalar of all lanes side by side: this many times the bytes of one thread's. 1 for arrays.
+    scale: u32,
+}
+
+#[derive(Clone, Copy)]
+enum LaneStep {
+    Constant(i64),
+    /// i64
+    Dynamic(Val),
+}
+
+impl LaneAccess {
+    /// No two lanes name one element.
+    pub fn is_spread(&self) -> bool {
+        self.offsets.is_none() && matches!(self.step, LaneStep::Constant(step) if step != 0)
+    }
+
+    /// All lanes name one element.
+    pub fn is_uniform(&self) -> bool {
+        self.offsets.is_none() && matches!(self.step, LaneStep::Constant(0))
+    }
+}
+
+impl<'a> Lower<'_, 'a> {
+    /// Looks up the elements that `index` names.
+    pub fn lane_access(
+        &mut self,
+        frame: &Frame<'a>,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        span: Span,
+    ) -> LaneAccess {
+        let ll = self.ll;
+        let parts = self.array(frame, array);
+        let size = i64::from(Layout::of_element(parts.element, &self.ir.structs).size);
+        let mut base = parts.data;
+        let ty = Type::from(parts.element);
+        let (mut step, scale) = match ty.scalar_part() {
+            Some(s) if parts.is_local => (LaneStep::Constant(s.size().into()), self.lane_count()),
+            _ => (LaneStep::Constant(0), 1),
+        };
+        let mut offsets: Option<Val> = None;
+        let mut checks: SmallVec<[DimCheck; 2]> = smallvec![];
+        for (dim, &i) in index.iter().enumerate() {
+            let stride = parts.strides[dim];
+            let dense = dim + 1 == index.len()
+                && (ll.as_int(stride) == Some(size)
+                    || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size as u32)));
+            let bytes = if dense { ll.const_i64(size) } else { ll.sext(stride, ll.i64()) };
+            let bytes = ll.mul(bytes, ll.const_i64(scale.into()));
+            let (at, inner, check) = self.lane_index(frame, i, dim as u32, parts.extents[dim]);
+            checks.extend(check);
+            if ll.lanes(at).is_some() {
+                let more = ll.mul(at, bytes);
+                offsets = Some(offsets.map_or(more, |sum| ll.add(sum, more)));
+                continue;
+            }
+            base = ll.offset(base, ll.mul(at, bytes));
+            step = match (step, inner) {
+                (step, 0) => step,
+                (LaneStep::Constant(sum), _) if dense => LaneStep::Constant(sum + inner * size * i64::from(scale)),
+                (LaneStep::Constant(0), _) => LaneStep::Dynamic(ll.mul(bytes, ll.const_i64(inner))),
+                (LaneStep::Constant(sum), _) => {
+                    LaneStep::Dynamic(ll.add(ll.mul(bytes, ll.const_i64(inner)), ll.const_i64(sum)))
+                }
+                (LaneStep::Dynamic(sum), _) => LaneStep::Dynamic(ll.add(sum, ll.mul(bytes, ll.const_i64(inner)))),
+            };
+        }
+        let site = (!checks.is_empty()).then(|| {
+            let name = frame.function.values[array].name.clone().unwrap_or_default();
+            self.site(span, SiteKind::Access, &name)
+        });
+        let (mut part, mut part_offset) = (ty, 0);
+        for step in path {
+            // The plan takes no other steps.
+            let Step::At(n) = *step else { continue };
+            part_offset += Layout::step_offset(part, n, &self.ir.structs);
+            part = self.step_ty(part, Some(n));
+        }
+        LaneAccess { base, step, offsets, checks, site, ty, part, part_offset, scale }
+    }
+
+    /// An index as i64 (of the first lane, with the distance from lane to lane; or of each lane), and its check.
+    fn lane_index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Val, i64, Option<DimCheck>) {
+        let ll = self.ll;
+        let value = frame.scalar(index);
+        let value_differs = ll.lanes(value).is_some();
+        if let Some(guards) = &mut self.guards
+            && value_differs
+            && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
+            && let Some((first, inner)) = guards.require_lanes_within(ll, &self.facts, value, extent)
+        {
+            return (first, inner, None);
+        }
+        let (index, check) = self.index(frame, index, dim, extent);
+        (index.wide, 0, check)
+    }
+
+    /// Looks at the checks of an access: reports the first lane that fails, and gives the lanes that go on (None: all).
+    pub fn lanes_within(&mut self, access: &LaneAccess) -> Option<Val> {
+        let ll = self.ll;
+        let Some(ok) = access.checks.iter().map(|c| c.within).reduce(|a, b| ll.and(a, b)) else { return self.mask() };
+        let good = self.narrowed(ok);
+        let ok = ll.splat(ok, self.lane_count());
+        let bad = self.narrowed(ll.not(ok));
+        let (report, go_on) = (ll.block(self.llvm_function, "outside"), ll.block(self.llvm_function, "inside"));
+        let none = ll.not(ll.any(bad));
+        ll.likely_br(none, go_on, report);
+        ll.position_at_end(report);
+        let lane = ll.first_lane(bad);
+        let of = |value: Val| if ll.lanes(value).is_some() { ll.extract_lane(value, lane) } else { value };
+        let mut checks = access.checks.iter().rev();
+        if let (Some(last), Some(site)) = (checks.next(), access.site) {
+            let dim_of = |c: &DimCheck| ll.const_i32(c.dim as i32);
+            let first = checks.fold((dim_of(last), of(last.index), of(last.extent)), |rest, c| {
+                let within = of(c.within);
+                let choose = |later, here| ll.select(within, later, here);
+                (choose(rest.0, dim_of(c)), choose(rest.1, of(c.index)), choose(rest.2, of(c.extent)))
+            });
+            self.with_mask(Some(bad), |lower| lower.report_out_of_bounds(site, first.0, first.1, first.2));
+        }
+        ll.br(go_on);
+        ll.position_at_end(go_on);
+        Some(good)
+    }
+
+    /// The address of each lane's part at byte `offset` (vector of pointers).
+    fn lane_pointers(&self, access: &LaneAccess, offset: u32) -> Val {
+        let ll = self.ll;
+        let base = ll.offset_by(access.base, u64::from((access.part_offset + offset) * access.scale));
+        let offsets = self.lane_offsets(access);
+        ll.offset(base, offsets)
+    }
+
+    /// The bytes of each lane from the base (vector of i64).
+    pub fn lane_offsets(&self, access: &LaneAccess) -> Val {
+        let ll = self.ll;
+        let lanes = ll.sequence(ll.i64(), self.lane_count());
+        let stepped = match access.step {
+            LaneStep::Constant(0) => None,
+            LaneStep::Constant(bytes) => Some(ll.mul(lanes, ll.const_i64(bytes))),
+            LaneStep::Dynamic(bytes) => Some(ll.mul(lanes, bytes)),
+        };
+        match (stepped, access.offsets) {
+            (Some(a), Some(b)) => ll.add(a, b),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => ll.zero(ll.vector_ty(ll.i64(), self.lane_count())),
+        }
+    }
+
+    /// The first byte of the part in the first lane.
+    pub fn lane_base(&self, access: &LaneAccess) -> Val {
+        self.ll.offset_by(access.base, u64::from(access.part_offset * access.scale))
+    }
+
+    /// How many scalars of one type make up each element, where lanes lie side by side; which of them is the part's first.
+    fn interleaved(&self, access: &LaneAccess, s: Scalar) -> Option<(u32, u32)> {
+        let LaneStep::Constant(step) = access.step else { return None };
+        let size = s.size();
+        let whole =
+            access.ty.scalar_part() == Some(s) && step == i64::from(Layout::of(access.ty, &self.ir.structs).size);
+        let components = access.ty.scalar_count().unwrap_or(1);
+        (whole && access.offsets.is_none() && components <= MAX_INTERLEAVED)
+            .then_some((components, access.part_offset / size))
+    }
+
+    pub fn load_lanes(
+        &mut self,
+        frame: &Frame<'a>,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        inst: &'a Inst,
+    ) -> Scalars {
+        let access = self.lane_access(frame, array, index, path, inst.span);
+        let mask = self.lanes_within(&access);
+        self.read_lanes(&access, mask)
+    }
+
+    /// What the running lanes read.
+    pub fn read_lanes(&mut self, access: &LaneAccess, mask: Option<Val>) -> Scalars {
+        let ll = self.ll;
+        let lanes = self.lane_count();
+        let all = || ll.splat(ll.bool(true), lanes);
+        let mut leaves: SmallVec<[(Scalar, u32); 4]> = smallvec![];
+        flatten::for_each_leaf(access.part, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
+            // Lanes share their arrays, so that every leaf is a scalar.
+            if let LeafKind::Scalar(s) = kind {
+                leaves.push((s, offset));
+            }
+        });
+        let scalar = leaves.first().map_or(Scalar::F32, |leaf| leaf.0);
+        if access.is_uniform() {
+            // Only the checks differ, or nothing.
+            let types: Vec<_> = self.leaf_types(access.part).iter().map(|t| ll.vector_ty(*t, lanes)).collect();
+            let some = mask.map(|mask| ll.any(mask));
+            let values = self.when(some, |lower| {
+                let pointer = lower.lane_base(access);
+                lower.load_value(pointer, access.part).iter().zip(&types).map(|(v, t)| ll.fit(*v, *t)).collect()
+            });
+            return match mask {
+                Some(mask) => values.iter().map(|v| ll.select(mask, *v, ll.zero(ll.ty(*v)))).collect(),
+                None => values,
+            };
+        }
+        if access.scale > 1 && access.offsets.is_none() {
+            // Its own memory: lanes that rest may read it too.
+            return leaves
+                .iter()
+                .map(|&(s, offset)| {
+                    let ty = ll.vector_ty(self.ops.memory_ty(s), lanes);
+                    let pointer = ll.offset_by(self.lane_base(access), u64::from(offset * access.scale));
+                    self.ops.decode(s, ll.load(ty, pointer, s.size()))
+                })
+                .collect::<Scalars>()
+                .into_iter()
+                .map(|v| mask.map_or(v, |mask| ll.select(mask, v, ll.zero(ll.ty(v)))))
+                .collect();
+        }
+        match self.interleaved(access, scalar) {
+            Some((1, _)) => {
+                let ty = ll.vector_ty(self.ops.memory_ty(scalar), lanes);
+                let raw = match mask {
+                    None => ll.load(ty, access.base, scalar.size()),
+                    Some(mask) => ll.masked_load(ty, access.base, scalar.size(), mask),
+                };
+                smallvec![self.ops.decode(scalar, raw)]
+            }
+            Some((components, first)) if mask.is_none() => {
+                let ty = ll.vector_ty(self.ops.memory_ty(scalar), lanes * components);
+                let wide = ll.load(ty, access.base, scalar.size());
+                (0..leaves.len() as u32)
+                    .map(|k| {
+                        let order: Vec<i32> = (0..lanes).map(|n| (n * components + first + k) as i32).collect();
+                        self.ops.decode(scalar, ll.shuffle(wide, ll.undefined(ty), &order))
+                    })
+                    .collect()
+            }
+            _ => leaves
+                .iter()
+                .map(|&(s, offset)| {
+                    let ty = ll.vector_ty(self.ops.memory_ty(s), lanes);
+                    let pointers = self.lane_pointers(access, offset);
+                    self.ops.decode(s, ll.gather(ty, pointers, s.size(), mask.unwrap_or_else(all)))
+                })
+                .collect(),
+        }
+    }
+
+    pub fn store_lanes(
+        &mut self,
+        frame: &Frame<'a>,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        value: ValueId,
+        span: Span,
+    ) {
+        let access = self.lane_access(frame, array, index, path, span);
+        let mask = self.lanes_within(&access);
+        self.write_lanes(&access, mask, frame.get(value));
+    }
+
+    /// Writes a value of the running lanes.
+    pub fn write_lanes(&mut self, access: &LaneAccess, mask: Option<Val>, values: &Scalars) {
+        let ll = self.ll;
+        let lanes = self.lane_count();
+        let values: Scalars = values.iter().map(|v| ll.splat(*v, lanes)).collect();
+        if access.is_uniform() {
+            // The last thread wins.
+            let some = mask.map(|mask| ll.any(mask));
+            self.when(some, |lower| {
+                let lane = mask.map_or(ll.const_i64(i64::from(lanes) - 1), |mask| ll.last_lane(mask));
+                let last = values.iter().map(|v| ll.extract_lane(*v, lane)).collect();
+                let pointer = lower.lane_base(access);
+                lower.store_value(pointer, access.part, &last);
+                Scalars::new()
+            });
+            return;
+        }
+        let mut leaves: SmallVec<[(Scalar, u32); 4]> = smallvec![];
+        flatten::for_each_leaf(access.part, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
+            if let LeafKind::Scalar(s) = kind {
+                leaves.push((s, offset));
+            }
+        });
+        let scalar = leaves.first().map_or(Scalar::F32, |leaf| leaf.0);
+        if access.scale > 1 && access.offsets.is_none() {
+            for (&(s, offset), value) in leaves.iter().zip(&values) {
+                let pointer = ll.offset_by(self.lane_base(access), u64::from(offset * access.scale));
+                let raw = self.ops.encode(s, *value);
+                match mask {
+                    None => ll.store(raw, pointer, s.size()),
+                    Some(mask) => ll.masked_store(raw, pointer, s.size(), mask),
+                }
+            }
+            return;
+        }
+        match self.interleaved(access, scalar) {
+            Some((1, _)) => {
+                let raw = self.ops.encode(scalar, values[0]);
+                match mask {
+                    None => ll.store(raw, access.base, scalar.size()),
+                    Some(mask) => ll.masked_store(raw, access.base, scalar.size(), mask),
+                }
+            }
+            Some((components, 0)) if mask.is_none() && leaves.len() as u32 == components => {
+                let raw: Vec<Val> = values.iter().map(|v| self.ops.encode(scalar, *v)).collect();
+                let wide = self.interleave(&raw);
+                ll.store(wide, access.base, scalar.size());
+            }
+            _ => {
+                let mask = mask.unwrap_or_else(|| ll.splat(ll.bool(true), lanes));
+                for (&(s, offset), value) in leaves.iter().zip(&values) {
+                    let pointers = self.lane_pointers(access, offset);
+                    ll.scatter(self.ops.encode(s, *value), pointers, s.size(), mask);
+                }
+            }
+        }
+    }
+
+    /// Lane 0 of each vector, then lane 1 of each, and so on. Up to [`MAX_INTERLEAVED`] vectors.
+    fn interleave(&self, vectors: &[Val]) -> Val {
+        let ll = self.ll;
+        let lanes = self.lane_count() as i32;
+        let join = |a: Val, b: Val, width: i32| {
+            let order: Vec<i32> = (0..2 * width).collect();
+            ll.shuffle(a, b, &order)
+        };
+        let any = |like: Val| ll.undefined(ll.ty(like));
+        let pair = |k: usize| join(vectors[k], vectors.get(k + 1).copied().unwrap_or(any(vectors[k])), lanes);
+        let count = vectors.len() as i32;
+        let order: Vec<i32> = (0..lanes).flat_map(|lane| (0..count).map(move |k| k * lanes + lane)).collect();
+        if vectors.len() <= 2 {
+            let both = pair(0);
+            return ll.shuffle(both, any(both), &order);
+        }
+        ll.shuffle(pair(0), pair(2), &order)
+    }
+
+    /// An assert of each running lane.
+    pub fn assert_lanes(&mut self, condition: Val, message: &str, span: Span) {
+        let ll = self.ll;
+        let failed = self.narrowed(ll.not(ll.splat(condition, self.lane_count())));
+        let fine = ll.icmp(IntCompare::Eq, ll.any(failed), ll.bool(false));
+        // Inside, the failed lanes are those that run, and the first of them tells.
+        self.with_mask(Some(failed), |lower| lower.assert(fine, message, span));
+    }
+}

@@ -1,0 +1,421 @@
+//! Which values differ between the lanes, and does it pay to run threads as lanes?
+//!
+//! A value differs if it comes from the thread's last coordinate, from memory at an address that differs, from an atomic, or
+//! from control flow that differs. The cost model counts instructions of one core: a lane-wise instruction costs what a scalar
+//! one does, for all lanes together, but memory at unrelated addresses is reached lane by lane either way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::is_in;
+use crate::ids::Id;
+use crate::ir::facts::{Private, Root, Sharing, private, root};
+use crate::ir::{
+    AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Step, UnaryOp, ValueId, ViewIndex,
+};
+use crate::passes::{dce, functions, inline, rewrite, single_exit};
+use crate::types::{Element, Layout, Scalar, StructTable, Type};
+
+/// A kernel larger than this (in IR instructions, with its callees) runs thread by thread, to save compile time.
+const MAX_INSTS: usize = 3_000;
+
+/// Local arrays of one thread for each byte of a vector: those of all lanes stay in the fast caches.
+const MAX_LOCAL_BYTES: u32 = 64 << 10;
+
+/// What is known about a kernel before it is lowered for lanes.
+pub struct Plan {
+    /// By value: lanes differ.
+    varying: Vec<bool>,
+    /// By value: something reads it.
+    used: Vec<bool>,
+    private: Private,
+    /// The number of instructions.
+    pub insts: usize,
+}
+
+impl Plan {
+    /// Each element of the array is used by one thread at most.
+    pub fn is_private(&self, function: &Function, array: ValueId) -> bool {
+        self.private.contains(function, array)
+    }
+
+    pub fn varies(&self, value: ValueId) -> bool {
+        is_in(&self.varying, value)
+    }
+
+    pub fn is_used(&self, value: ValueId) -> bool {
+        is_in(&self.used, value)
+    }
+}
+
+/// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes for vectors of `bits`.
+/// None: it runs thread by thread.
+pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, Plan, u32)> {
+    let mut function = module.functions[kernel].clone();
+    inline::run(&mut function, module, &|_| true).ok()?;
+    single_exit::run(&mut function);
+    let pure = functions::effect_free(module);
+    for _ in 0..3 {
+        let changed = rewrite::run(&mut function, &module.structs);
+        if !(dce::run(&mut function, &pure) | changed) {
+            break;
+        }
+    }
+    let FunctionKind::Kernel { rank } = function.kind else { return None };
+    let alone = private(&function, &module.structs, Sharing::Never);
+    let private = private(&function, &module.structs, Sharing::SameType);
+    if depends_on_order(&function, &alone) || local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
+        return None;
+    }
+    let mut survey = Survey {
+        function: &function,
+        private: &private,
+        structs: &module.structs,
+        last: rank.max(1) - 1,
+        varying: vec![false; function.values.len()],
+        unit: vec![false; function.values.len()],
+        used: vec![false; function.values.len()],
+        changed: true,
+        possible: true,
+        insts: 0,
+        doubles: 0,
+    };
+    while survey.changed && survey.possible {
+        (survey.changed, survey.insts, survey.doubles) = (false, 0, 0);
+        survey.block(function.entry);
+    }
+    if !survey.possible || survey.insts > MAX_INSTS {
+        return None;
+    }
+    let scalar_bits = if survey.doubles * 2 > survey.insts { 64 } else { 32 };
+    let count = bits / scalar_bits;
+    let cost = survey.cost(function.entry, f64::from(count));
+    if cost.lanes * 1.2 > cost.threads {
+        return None;
+    }
+    let Survey { varying, used, insts, .. } = survey;
+    Some((function, Plan { varying, used, private, insts }, count))
+}
+
+struct Survey<'a> {
+    function: &'a Function,
+    private: &'a Private,
+    structs: &'a StructTable,
+    /// The number of the coordinate that differs.
+    last: u8,
+    varying: Vec<bool>,
+    /// The value is the last coordinate plus something uniform.
+    unit: Vec<bool>,
+    used: Vec<bool>,
+    changed: bool,
+    possible: bool,
+    insts: usize,
+    /// Instructions on 64-bit numbers.
+    doubles: usize,
+}
+
+impl Survey<'_> {
+    fn varies(&self, value: ValueId) -> bool {
+        is_in(&self.varying, value)
+    }
+
+    /// Lanes may differ in this value.
+    fn set(&mut self, value: ValueId, varies: bool) {
+        if !varies || self.varies(value) {
+            return;
+        }
+        self.varying[value.index()] = true;
+        self.changed = true;
+        // Lanes share their arrays.
+        self.possible &= !holds_arrays(self.function.ty(value), self.structs);
+    }
+
+    fn set_all(&mut self, values: &[ValueId]) {
+        values.iter().for_each(|&v| self.set(v, true));
+    }
+
+    fn block(&mut self, block: BlockId) {
+        let function = self.function;
+        for &id in &function.blocks[block].insts {
+            self.insts += 1;
+            self.inst(&function.insts[id]);
+            function.insts[id].op.for_each_operand(|v| self.used[v.index()] = true);
+        }
+    }
+
+    /// What a block ends with.
+    fn yields(&self, block: BlockId) -> &[ValueId] {
+        let last = self.function.blocks[block].insts.last().map(|&id| &self.function.insts[id].op);
+        match last {
+            Some(Op::Yield(values)) => values,
+            _ => &[],
+        }
+    }
+
+    fn inst(&mut self, inst: &Inst) {
+        let function = self.function;
+        let wide = |v: &ValueId| function.ty(*v).scalar_part().is_some_and(|s| s.size() == 8);
+        self.doubles += usize::from(inst.results.iter().any(wide));
+        match &inst.op {
+            Op::Call(..) | Op::Print { .. } | Op::Break(_) | Op::Continue(_) => self.possible = false,
+            // Every lane has its own, of numbers of one size.
+            Op::LocalArray => {
+                let numbers = inst.results.iter().all(|&r| match function.ty(r) {
+                    Type::Local(ty) => Type::from(ty.element).scalar_count().is_some(),
+                    _ => false,
+                });
+                self.possible &= numbers;
+            }
+            Op::ThreadNumber => {
+                self.set_all(&inst.results);
+                inst.results.iter().for_each(|r| self.unit[r.index()] = true);
+            }
+            Op::ThreadIndex(n) if *n == self.last => {
+                self.set_all(&inst.results);
+                inst.results.iter().for_each(|r| self.unit[r.index()] = true);
+            }
+            &Op::If { condition, then, otherwise } => {
+                self.block(then);
+                self.block(otherwise);
+                for (n, &result) in inst.results.iter().enumerate() {
+                    let differs = |b: BlockId| self.yields(b).get(n).is_some_and(|&v| self.varies(v));
+                    let varies = self.varies(condition) || differs(then) || differs(otherwise);
+                    self.set(result, varies);
+                }
+            }
+            Op::For { start, end, step, init, body } => {
+                let params = &function.blocks[*body].params;
+                let differ = [start, end, step].iter().any(|v| self.varies(**v));
+                if let Some((&variable, carried)) = params.split_first() {
+                    self.set(variable, differ);
+                    self.carried(init, carried, &inst.results, *body, differ);
+                }
+            }
+            Op::While { init, condition, body } => {
+                self.block(*condition);
+                let differ = self.yields(*condition).first().is_some_and(|&v| self.varies(v));
+                let (tested, carried) = (&function.blocks[*condition].params, &function.blocks[*body].params);
+                self.carried(init, carried, &inst.results, *body, differ);
+                for (&a, &b) in tested.iter().zip(carried) {
+                    self.set(a, self.varies(b));
+                }
+            }
+            Op::Atomic { path, .. } | Op::AtomicCas { path, .. } => {
+                self.possible &= is_static(path);
+                self.set_all(&inst.results);
+            }
+            op => {
+                if let Op::Load { path, .. } | Op::Store { path, .. } = op {
+                    self.possible &= is_static(path);
+                }
+                if let Op::View(_, dims) = op {
+                    self.possible &= !dims.iter().any(|dim| match *dim {
+                        ViewIndex::At(index) => self.varies(index),
+                        ViewIndex::Range { start, stop, step } => [start, stop, step].iter().any(|v| self.varies(*v)),
+                    });
+                }
+                let mut varies = false;
+                op.for_each_operand(|v| varies |= self.varies(v));
+                if let Op::Load { array, .. } = op {
+                    varies |= matches!(function.ty(*array), Type::Local(_));
+                }
+                inst.results.iter().for_each(|&r| self.set(r, varies));
+                self.unit_stride(inst);
+            }
+        }
+    }
+
+    /// The values that a loop carries; `differ`: lanes take different numbers of turns.
+    fn carried(&mut self, init: &[ValueId], params: &[ValueId], results: &[ValueId], body: BlockId, differ: bool) {
+        for ((&param, &result), &first) in params.iter().zip(results).zip(init) {
+            self.set(param, differ || self.varies(first) || self.varies(result));
+        }
+        self.block(body);
+        for (n, (&param, &result)) in params.iter().zip(results).enumerate() {
+            let varies = self.varies(param) || self.yields(body).get(n).is_some_and(|&v| self.varies(v));
+            self.set(param, varies);
+            self.set(result, varies);
+        }
+    }
+
+    fn unit_stride(&mut self, inst: &Inst) {
+        let [result] = inst.results[..] else { return };
+        let unit = match inst.op {
+            Op::Binary(BinaryOp::Add, a, b) => {
+                is_in(&self.unit, a) && !self.varies(b) || is_in(&self.unit, b) && !self.varies(a)
+            }
+            Op::Binary(BinaryOp::Sub, a, b) => is_in(&self.unit, a) && !self.varies(b),
+            _ => false,
+        };
+        self.unit[result.index()] = unit;
+    }
+
+    /// Counted for one turn of the enclosing loop.
+    fn cost(&self, block: BlockId, lanes: f64) -> Cost {
+        let mut sum = Cost::default();
+        for &id in &self.function.blocks[block].insts {
+            let inst = &self.function.insts[id];
+            let mut nested = Cost::default();
+            for block in inst.op.blocks() {
+                nested.add(self.cost(block, lanes));
+            }
+            match &inst.op {
+                Op::For { .. } | Op::While { .. } => {
+                    const TURNS: f64 = 16.0;
+                    sum.add(nested.times(TURNS));
+                }
+                Op::If { condition, .. } => {
+                    // Both sides are run where lanes differ; a thread runs one.
+                    nested.threads *= 0.7;
+                    sum.add(nested);
+                    if self.varies(*condition) {
+                        sum.add(Cost { lanes: 4.0, threads: lanes });
+                    }
+                }
+                _ => sum.add(self.inst_cost(inst, lanes)),
+            }
+        }
+        sum
+    }
+
+    fn inst_cost(&self, inst: &Inst, lanes: f64) -> Cost {
+        let function = self.function;
+        let width = |v: ValueId| f64::from(function.ty(v).scalar_count().unwrap_or(1));
+        let result = inst.results.first().copied();
+        let count = result.map_or(1.0, width);
+        let (vector, scalar) = match &inst.op {
+            Op::Const(_) | Op::Zero | Op::Construct(_) | Op::Extract(..) | Op::Insert(..) => {
+                return Cost::default();
+            }
+            Op::Yield(_) | Op::Return(_) | Op::Extent(..) | Op::BlockDim | Op::ThreadIndex(_) | Op::ThreadNumber => {
+                return Cost::default();
+            }
+            Op::Load { array, index, .. } => self.memory_cost(*array, index, count, lanes),
+            Op::Store { array, index, value, .. } => self.memory_cost(*array, index, width(*value), lanes),
+            Op::Atomic { array, index, .. } if self.private.contains(function, *array) => {
+                let (vector, scalar) = self.memory_cost(*array, index, count, lanes);
+                (2.0 * vector, 2.0 * scalar)
+            }
+            Op::Atomic { op, index, .. } => {
+                let uniform = !index.iter().any(|v| self.varies(*v));
+                let unused = result.is_none_or(|r| !is_in(&self.used, r));
+                if uniform && unused && *op != AtomicOp::Exchange {
+                    (8.0 * count, 4.0 * count * lanes)
+                } else {
+                    (5.0 * count * lanes, 4.0 * count * lanes)
+                }
+            }
+            Op::AtomicCas { .. } => (20.0 * lanes, 15.0 * lanes),
+            Op::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv, a, _) => {
+                let float = function.ty(*a).scalar_part().is_some_and(Scalar::is_float);
+                if float { (10.0 * count, 4.0 * count * lanes) } else { (9.0 * lanes, 8.0 * lanes) }
+            }
+            Op::Unary(UnaryOp::Sqrt, _) => (10.0 * count, 4.0 * count * lanes),
+            _ => (count, count * lanes),
+        };
+        let mut varies = result.is_some_and(|r| self.varies(r));
+        inst.op.for_each_operand(|v| varies |= self.varies(v));
+        varies |= matches!(inst.op, Op::Atomic { .. } | Op::AtomicCas { .. });
+        if varies { Cost { lanes: vector, threads: scalar } } else { Cost { lanes: scalar / lanes, threads: scalar } }
+    }
+
+    /// Of lanes together, and of as many threads.
+    fn memory_cost(&self, array: ValueId, index: &[ValueId], count: f64, lanes: f64) -> (f64, f64) {
+        let Some((&last, outer)) = index.split_last() else { return (count, count * lanes) };
+        let outer_varies = outer.iter().any(|v| self.varies(*v));
+        if matches!(self.function.ty(array), Type::Local(_)) && !index.iter().any(|v| self.varies(*v)) {
+            return (count, count * lanes);
+        }
+        let components = match self.function.ty(array) {
+            Type::Array(ty) => element_scalars(ty.element),
+            _ => 1.0,
+        };
+        let scalar = count * lanes;
+        if !outer_varies && !self.varies(last) {
+            (count, scalar)
+        } else if !outer_varies && is_in(&self.unit, last) && components <= super::access::MAX_INTERLEAVED as f64 {
+            (if components == 1.0 { count } else { 3.0 * components }, scalar)
+        } else {
+            const LANE: f64 = 2.0;
+            (LANE * count * lanes, scalar)
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    /// Of one turn for all lanes.
+    lanes: f64,
+    /// Of as many threads, one after the other.
+    threads: f64,
+}
+
+impl Cost {
+    fn add(&mut self, other: Cost) {
+        self.lanes += other.lanes;
+        self.threads += other.threads;
+    }
+
+    fn times(self, n: f64) -> Cost {
+        Cost { lanes: self.lanes * n, threads: self.threads * n }
+    }
+}
+
+/// Whether the result may depend on the order in which threads run: an array is stored to, and elements of it are used by
+/// several threads. Such a launch has a race; on one core it runs in order all the same. A single store does the same either
+/// way, since lanes store in order.
+fn depends_on_order(function: &Function, private: &Private) -> bool {
+    let mut stores: BTreeMap<Root, u32> = BTreeMap::new();
+    let mut others: BTreeSet<Root> = BTreeSet::new();
+    let mut visit = |inst: &Inst, weight: u32| match &inst.op {
+        Op::Store { array, .. } if !private.contains(function, *array) => {
+            *stores.entry(root(function, *array)).or_default() += weight;
+        }
+        Op::Load { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. }
+            if !private.contains(function, *array) =>
+        {
+            others.insert(root(function, *array));
+        }
+        _ => {}
+    };
+    walk_loops(function, function.entry, 1, &mut visit);
+    stores.iter().any(|(root, &count)| count > 1 || *root == Root::Unknown || others.contains(root))
+}
+
+/// Visits the instructions of a block and of those in it; those in loops have weight 2.
+fn walk_loops(function: &Function, block: BlockId, weight: u32, visit: &mut impl FnMut(&Inst, u32)) {
+    for &id in &function.blocks[block].insts {
+        let inst = &function.insts[id];
+        visit(inst, weight);
+        let weight = if matches!(inst.op, Op::For { .. } | Op::While { .. }) { 2 } else { weight };
+        for nested in inst.op.blocks() {
+            walk_loops(function, nested, weight, visit);
+        }
+    }
+}
+
+/// The bytes of the local arrays of one thread.
+fn local_bytes(function: &Function, structs: &StructTable) -> u32 {
+    let mut bytes = 0u64;
+    function.walk(function.entry, &mut |_, inst| {
+        if let (Op::LocalArray, Some(&result)) = (&inst.op, inst.results.first()) {
+            bytes = bytes.saturating_add(Layout::of(function.ty(result), structs).size.into());
+        }
+    });
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
+fn is_static(path: &[Step]) -> bool {
+    path.iter().all(|step| matches!(step, Step::At(_)))
+}
+
+fn element_scalars(element: Element) -> f64 {
+    Type::from(element).scalar_count().map_or(f64::INFINITY, f64::from)
+}
+
+fn holds_arrays(ty: Type, structs: &StructTable) -> bool {
+    match ty {
+        Type::Array(_) | Type::Local(_) => true,
+        Type::Struct(id) => structs[id].fields.iter().any(|field| holds_arrays(field.ty, structs)),
+        _ => false,
+    }
+}

@@ -1,0 +1,138 @@
+//! Can workers share a launch without atomics? They can if each array that a kernel updates atomically is either used by
+//! each thread for itself, or only added to: then every worker adds to a copy of its own, and the copies are summed at the
+//! end.
+
+use std::collections::BTreeMap;
+
+use super::abi;
+use super::shadow::{self, Shadow};
+use crate::ir::facts::{Root, Sharing, private, root};
+use crate::ir::{AtomicOp, FuncId, Function, Module, Op, Step, facts};
+use crate::passes::inline;
+use crate::types::{Layout, Scalar, StructTable, Type};
+
+/// An array among the arguments of a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArrayArgument {
+    /// Where its descriptor stands in the argument struct.
+    pub offset: u32,
+    /// Where the descriptor of the array stands whose gradient it is, if it is null itself.
+    pub gradient_of: Option<u32>,
+    /// What its elements are made of; None: a struct.
+    pub scalar: Option<Scalar>,
+    /// Bytes of an element.
+    pub element: u32,
+    pub ndim: u8,
+    pub role: Role,
+}
+
+/// What the threads of a launch do with an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// They add to it and do nothing else: workers need copies.
+    Sum,
+    /// They update it, each at elements of its own, unless it shares memory with another array.
+    Own,
+    /// They do not update it.
+    Other,
+}
+
+/// The arrays of a kernel, if copies of those with [`Role::Sum`] make its atomics needless. Holds for launches without more
+/// dimensions than the kernel's rank, in which arrays that are updated share no memory with others.
+pub fn reduced(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
+    let (mut function, shadows) = match shadow::extract(&module.functions[kernel]) {
+        Some((function, shadows)) => (function, shadows),
+        None => (module.functions[kernel].clone(), Vec::new()),
+    };
+    inline::run(&mut function, module, &|_| true).ok()?;
+    let private = private(&function, &module.structs, Sharing::Never);
+    let uses = facts::uses(&function);
+    let mut roles: BTreeMap<Root, Role> = BTreeMap::new();
+    let mut possible = true;
+    function.walk(function.entry, &mut |_, inst| {
+        let (Op::Atomic { array, .. } | Op::AtomicCas { array, .. }) = &inst.op else { return };
+        if matches!(function.ty(*array), Type::Local(_)) {
+            return;
+        }
+        let root = root(&function, *array);
+        possible &= matches!(root, Root::Param(..));
+        if private.contains(&function, *array) {
+            roles.insert(root, Role::Own);
+            return;
+        }
+        let unused = inst.results.iter().all(|&r| uses[r] == 0);
+        possible &= unused && matches!(inst.op, Op::Atomic { op: AtomicOp::Add | AtomicOp::Sub, .. });
+        roles.insert(root, Role::Sum);
+    });
+    for (root, role) in &roles {
+        possible &= *role == Role::Own || !used_otherwise(&function, root);
+    }
+    if !possible {
+        return None;
+    }
+    let mut arrays = describe(&function, &module.structs, &shadows)?;
+    for (root, role) in roles {
+        let array = arrays.iter_mut().find(|(known, _)| *known == root)?;
+        array.1.role = role;
+        let addable = array.1.scalar.is_some_and(|s| !matches!(s, Scalar::F16 | Scalar::BF16 | Scalar::Bool));
+        if role == Role::Sum && !addable {
+            return None;
+        }
+    }
+    Some(arrays.into_iter().map(|(_, array)| array).collect())
+}
+
+/// Whether something else than atomics reads or writes the array.
+fn used_otherwise(function: &Function, array: &Root) -> bool {
+    let mut used = false;
+    function.walk(function.entry, &mut |_, inst| {
+        used |= match &inst.op {
+            Op::Load { array: a, .. } | Op::Store { array: a, .. } => root(function, *a) == *array,
+            // Another array, through it.
+            Op::Gradient(a) | Op::Address(a) => root(function, *a) == *array,
+            _ => false,
+        };
+    });
+    used
+}
+
+/// All arrays among the arguments.
+fn describe(function: &Function, structs: &StructTable, shadows: &[Shadow]) -> Option<Vec<(Root, ArrayArgument)>> {
+    let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
+    let (offsets, _) = abi::argument_layout(&types, structs);
+    let mut found = Vec::new();
+    for (n, (&ty, &offset)) in types.iter().zip(&offsets).enumerate() {
+        collect(Root::Param(n as u32, Vec::new()), ty, offset, structs, &mut found);
+    }
+    let root_of = |place: &shadow::Place| {
+        let n = function.params().iter().position(|&p| p == place.param)?;
+        let fields: Option<Vec<u32>> =
+            place.path.iter().map(|step| if let Step::At(k) = step { Some(*k) } else { None }).collect();
+        Some(Root::Param(n as u32, fields?))
+    };
+    for shadow in shadows {
+        let (given, array) = (root_of(&shadow.given)?, root_of(&shadow.array)?);
+        let of = found.iter().find(|(root, _)| *root == array)?.1.offset;
+        found.iter_mut().find(|(root, _)| *root == given)?.1.gradient_of = Some(of);
+    }
+    Some(found)
+}
+
+fn collect(root: Root, ty: Type, offset: u32, structs: &StructTable, found: &mut Vec<(Root, ArrayArgument)>) {
+    match (ty, root) {
+        (Type::Array(array), root) => {
+            let scalar = Type::from(array.element).scalar_part();
+            let element = Layout::of_element(array.element, structs).size;
+            let (ndim, role) = (array.ndim, Role::Other);
+            found.push((root, ArrayArgument { offset, gradient_of: None, scalar, element, ndim, role }));
+        }
+        (Type::Struct(id), Root::Param(n, fields)) => {
+            for (k, field) in structs[id].fields.iter().enumerate() {
+                let at = offset + Layout::step_offset(ty, k as u32, structs);
+                let path = fields.iter().copied().chain([k as u32]).collect();
+                collect(Root::Param(n, path), field.ty, at, structs, found);
+            }
+        }
+        _ => {}
+    }
+}
