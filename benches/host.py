@@ -71,7 +71,8 @@ def kc(options, path, threads, extra=()):
     return found | {row["phase"] + "/cores": statistics.median(row["cpu"]) / threads * 1e3 for row in rows}
 
 
-def two(times, phase, suffix):
+def two(options, path, phase, suffix):
+    times = {} if options.one_core else kc(options, path, 2)
     return {"kc2" + suffix: times.get(phase), "kc2_cpu" + suffix: times.get(phase + "/cores")}
 
 
@@ -93,6 +94,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--no-backward", action="store_true")
+    parser.add_argument("--one-core", action="store_true", help="leave the runs on two cores out")
     parser.add_argument("--json", help="where all medians go")
     options = parser.parse_args()
     sys.path.insert(0, options.suite)
@@ -104,7 +106,7 @@ def main():
             rounds = []
             for _ in range(options.rounds):
                 row = {"kc1": kc(options, path, 1).get("forward"), "kc1_unchecked": kc(options, path, 1, ["--unchecked"]).get("forward"),
-                       **two(kc(options, path, 2), "forward", "")}
+                       **two(options, path, "forward", "")}
                 peer = warp(options, name)
                 row["warp"], row["warp_bwd"] = peer.get("forward"), peer.get("backward")
                 rounds.append(row)
@@ -113,7 +115,7 @@ def main():
                     path = write_case(other, options.suite, name, spec, True)
                     for row in rounds:
                         row["kc1_bwd"] = kc(options, path, 1).get("backward")
-                        row.update(two(kc(options, path, 2), "backward", "_bwd"))
+                        row.update(two(options, path, "backward", "_bwd"))
         middle = {}
         for key in set().union(*rounds):
             values = [row[key] for row in rounds if row.get(key)]

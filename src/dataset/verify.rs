@@ -8,7 +8,7 @@ use crate::codegen::abi::LaunchBounds;
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::ir::interp;
 use crate::run::args::Arguments;
-use crate::run::device::{Executable, Job};
+use crate::run::device::{Executable, Job, Sharing};
 use crate::run::elements::leaves;
 use crate::run::gradcheck::{self, Kernels};
 use crate::run::launch::Direction;
@@ -60,7 +60,7 @@ pub fn verify(program: &Program, compiled: &Compiled, seed: u64) -> Result<(Verd
     let Some(entry) = code.entry(compiled.forward) else {
         return Err(Rejection::new("back end host", "the host code has no entry"));
     };
-    let host = Executable::Host { code, entry, alone: true };
+    let host = Executable::Host { code, entry, sharing: Sharing::Alone };
     let interpreter = interp::Program::new(module, compiled.forward);
     let mut verdict = Verdict { host_ok: true, order_free: true, ..Verdict::default() };
     let mut example = Example::default();

@@ -1,4 +1,4 @@
-//! Is the gradient of a kernel right? Reverse mode against forward mode, all stores against each other, unrolled loops
+//! Is the gradient of a kernel right? Reverse mode against forward mode and differences, stores against each other, unrolled loops
 //! against rolled ones, host code against the interpreter.
 
 use std::collections::HashMap;
@@ -117,10 +117,15 @@ fn with_program(program: Program, seed: u64, extent: Extent) -> Result<Option<Ri
         for store in [Store::Unroll, Store::Stack, Store::Tape, Store::Checkpoint] {
             let other = again(&program, &Options { store: Some(store), ..Options::default() }, false)
                 .ok_or(format!("with the store {store:?} there is no backward entry"))?;
-            match launch.gradient(&other, Device::Interp)? {
-                Some(found) if same_bits(&found.adjoints, &gradient.adjoints) => right.stores += 1,
-                _ => return Err(format!("the store {store:?} gives another gradient")),
+            let found = launch.gradient(&other, Device::Interp)?.ok_or("a gradient that overflows")?;
+            // Where loops are gone, constants are folded and sums begin elsewhere: the last bit may differ.
+            let far = distance(&found.adjoints, &gradient.adjoints);
+            let same =
+                if store == Store::Unroll { far <= 1e-12 } else { same_bits(&found.adjoints, &gradient.adjoints) };
+            if !same {
+                return Err(format!("the store {store:?} gives another gradient, {far:e} away"));
             }
+            right.stores += 1;
         }
         if let Some(unrolled) = again(&program, &Options::default(), true) {
             let found = launch.gradient(&unrolled, Device::Interp)?;
@@ -396,6 +401,12 @@ fn argument(name: &str, ty: Type) -> Argument {
 fn dot(a: &Floats, b: &Floats) -> (f64, f64) {
     let terms = a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| a * b);
     terms.fold((0.0, 0.0), |(sum, size), term| (sum + term, size + term.abs()))
+}
+
+/// The greatest difference of two numbers, relative to the greatest number (or 1).
+fn distance(a: &Floats, b: &Floats) -> f64 {
+    let size = a.iter().flatten().fold(1.0, |size: f64, x| size.max(x.abs()));
+    a.iter().flatten().zip(b.iter().flatten()).fold(0.0, |far: f64, (a, b)| far.max((a - b).abs())) / size
 }
 
 fn same_bits(a: &Floats, b: &Floats) -> bool {
