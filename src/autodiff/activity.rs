@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use crate::ids::IdVec;
 use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, UnaryOp, ValueId, Values};
-use crate::passes::functions::effect_free;
+use crate::passes::functions::read_only;
 
 /// The activity of every value of one function.
 pub(super) struct Activity {
@@ -102,8 +102,8 @@ pub(super) fn writing_calls(module: &Module, function: &Function) -> HashSet<Ins
     if found.is_empty() {
         return HashSet::new();
     }
-    let pure = effect_free(module);
-    found.into_iter().filter(|(_, callee)| !pure[*callee]).map(|(id, _)| id).collect()
+    let quiet = read_only(module);
+    found.into_iter().filter(|(_, callee)| !quiet[*callee]).map(|(id, _)| id).collect()
 }
 
 /// The values that the `yield` at the end of a block gives.

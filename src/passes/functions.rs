@@ -1,10 +1,20 @@
-//! Which functions have no effects?
+//! Which functions have no effects, and which write to no array?
 
 use crate::ids::IdVec;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
 
 /// For each function: a call whose results nothing uses can go. A `while` counts as an effect, since it may not end.
 pub fn effect_free(module: &Module) -> IdVec<FuncId, bool> {
+    without(module, |op| matches!(op, Op::While { .. }) || has_effect(op))
+}
+
+/// For each function: it writes to no array.
+pub fn read_only(module: &Module) -> IdVec<FuncId, bool> {
+    without(module, |op| matches!(op, Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. }))
+}
+
+/// The functions in which no operation does something, nor in those that they call.
+fn without(module: &Module, does: impl Fn(&Op) -> bool) -> IdVec<FuncId, bool> {
     // Everything starts as free; effects spread from callees to callers until nothing changes.
     // An adjoint whose body is not yet written adds to the gradients of arrays.
     let open = |f: &Function| {
@@ -19,8 +29,7 @@ pub fn effect_free(module: &Module) -> IdVec<FuncId, bool> {
             function.walk(function.entry, &mut |_, inst| {
                 ok &= match &inst.op {
                     Op::Call(callee, _) => free[*callee],
-                    Op::While { .. } => false,
-                    op => !has_effect(op),
+                    op => !does(op),
                 };
             });
             if free[id] && !ok {
