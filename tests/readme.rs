@@ -6,34 +6,44 @@ fn readme() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).expect("README.md")
 }
 
-/// The first fenced block of a language.
-fn block(language: &str) -> String {
-    let text = readme();
-    let (_, rest) = text.split_once(&format!("\n```{language}\n")).expect("the block is there");
-    rest.split("\n```").next().unwrap_or_default().to_string()
+/// The fenced blocks of a language.
+fn blocks(language: &str) -> Vec<String> {
+    let (text, fence) = (readme(), format!("\n```{language}\n"));
+    let parts = text.split(&fence).skip(1);
+    parts.map(|part| part.split("\n```").next().unwrap_or_default().to_string()).collect()
+}
+
+/// As many functions as `shown` has, from its first line on.
+fn same_functions(text: &str, shown: &str) -> String {
+    let from = text.find(shown.lines().next().unwrap_or_default()).expect("the first line is the same");
+    let functions = shown.lines().filter(|line| *line == "}").count();
+    text[from..].split_inclusive("\n}\n").take(functions).collect::<String>().trim_end().to_string()
 }
 
 #[test]
 fn the_example_becomes_the_text_it_shows() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("nbody.py");
-    std::fs::write(&path, block("python")).expect("a writable file");
+    std::fs::write(&path, blocks("python").swap_remove(0)).expect("a writable file");
     let output = Command::new(env!("CARGO_BIN_EXE_kc"))
         .args(["compile", "--emit", "cuda", "-o", "-"])
         .arg(&path)
         .output()
         .expect("kc starts");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let shown = block("cuda");
-    if std::env::var_os("KC_BLESS").is_some_and(|value| value == "1") {
-        // The first kernel's functions, from the first line shown to the end of its last entry.
-        let from = text.find(shown.lines().next().unwrap_or_default()).expect("the first line is the same");
-        let last = text[from..].find("\n}\n").and_then(|_| text[from..].rfind("\n}\n")).expect("a last brace");
-        let readme = readme().replace(&shown, &text[from..from + last + 2]);
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"), readme).expect("a writable README");
-        return;
+    let all = blocks("cuda");
+    assert_eq!(all.len(), 2, "forward and backward");
+    for shown in all {
+        if std::env::var_os("KC_BLESS").is_some_and(|value| value == "1") {
+            let readme = readme().replace(&shown, &same_functions(&text, &shown));
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"), readme).expect("a writable README");
+        } else {
+            assert!(
+                text.contains(&shown),
+                "the README shows\n{shown}\n\nbut kc writes\n{text}\n(KC_BLESS=1 rewrites it)"
+            );
+        }
     }
-    assert!(text.contains(&shown), "the README shows\n{shown}\n\nbut kc writes\n{text}\n(KC_BLESS=1 rewrites it)");
 }
 
 #[test]
