@@ -11,8 +11,8 @@ use crate::dataset::sample::Category;
 use crate::dataset::store::{Store, Writer};
 use crate::dataset::{Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, produce, validate};
 use crate::diag::Code;
-use crate::driver::Timings;
 use crate::diag::render::{Format, render};
+use crate::driver::Timings;
 use crate::source::SourceMap;
 
 /// Generates kernels, compiles them, runs them, checks their gradients, and writes what passed as Parquet and JSONL.
@@ -344,7 +344,7 @@ fn show(dir: &Path, id: &str, column: Option<&str>) -> Result<()> {
     // The id ends in the index.
     let index: Option<u64> = id.rsplit('-').next().and_then(|index| index.parse().ok());
     let found = index.map(|index| open(dir)?.row(index)).transpose()?.flatten();
-    let found = found.filter(|row| row["id"] == id || row["index"].to_string() == id);
+    let found = found.filter(|row| row["id"] == id || id.parse().ok() == row["index"].as_u64());
     let Some(row) = found else {
         return Err(fail(Code::E1404, format!("`{}` has no row `{id}`", dir.display())));
     };

@@ -60,7 +60,8 @@ pub struct Emit {
 }
 
 impl Emit {
-    pub const ALL: Emit = Emit { cuda: true, standalone: true, adjoint: true, host: true, llvm: true, ptx: true, verify: true };
+    pub const ALL: Emit =
+        Emit { cuda: true, standalone: true, adjoint: true, host: true, llvm: true, ptx: true, verify: true };
 }
 
 /// What makes two data sets the same: equal options give equal bytes.

@@ -155,9 +155,7 @@ pub fn shard(
     if count < wanted {
         let mut error = fail(
             Code::E1405,
-            format!(
-                "shard {shard} found {count} different programs among {most} candidates, {wanted} were asked for"
-            ),
+            format!("shard {shard} found {count} different programs among {most} candidates, {wanted} were asked for"),
         );
         error.notes.push(format!("{} had a structure that was there already", tally.duplicates));
         for (cause, count) in &tally.rejected {
@@ -175,11 +173,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
 }
 
 /// A panic of a stage costs one candidate, and is counted.
-fn attempt(
-    candidate: &Candidate,
-    options: &Options,
-    timings: &mut Timings,
-) -> std::result::Result<Value, Rejection> {
+fn attempt(candidate: &Candidate, options: &Options, timings: &mut Timings) -> std::result::Result<Value, Rejection> {
     let Candidate { number, sample, text, identity } = candidate;
     driver::catch(|| record::make(sample, text, identity, *number, options, timings))
         .unwrap_or_else(|fault| Err(Rejection::new("fault of kc", format!("{}: {}", fault.place, fault.message))))

@@ -102,8 +102,7 @@ pub fn make(
     let mut texts = artefacts::texts(&compiled, options.emit, timings)?;
     if let (true, Some(cuda), Some(checked)) = (options.emit.standalone, &texts.cuda_forward, &checked) {
         let Launched { size, before, after } = &checked.few;
-        texts.standalone =
-            timings.time("standalone", || standalone::source(&compiled, cuda, size, before, after));
+        texts.standalone = timings.time("standalone", || standalone::source(&compiled, cuda, size, before, after));
     }
     let (verdict, example) = match checked {
         Some(checked) => {

@@ -170,10 +170,8 @@ impl Parts {
             let (ty, first) = numbers(&before.gather(array, &leaf), *scalar)?;
             let (_, last) = numbers(&after.gather(changed, &leaf), *scalar)?;
             let _ = writeln!(self.data, "static const {ty} {label}_before[] = {{{first}}};");
-            let _ = writeln!(
-                self.setup,
-                "    host::fill({name}_bytes, {size}, {offset}, {width}, host::{label}_before);"
-            );
+            let _ =
+                writeln!(self.setup, "    host::fill({name}_bytes, {size}, {offset}, {width}, host::{label}_before);");
             if first != last {
                 let _ = writeln!(self.data, "static const {ty} {label}_after[] = {{{last}}};");
                 let _ = writeln!(
@@ -200,7 +198,9 @@ fn numbers(bytes: &[u8], scalar: Scalar) -> Option<(&'static str, String)> {
     let size = scalar.size() as usize;
     let words = bytes.chunks_exact(size).map(word);
     let (name, print): (&str, fn(u64) -> String) = match scalar {
-        Scalar::F32 => ("float", |w| float(f64::from(f32::from_bits(w as u32)), format!("{:?}f", f32::from_bits(w as u32)))),
+        Scalar::F32 => {
+            ("float", |w| float(f64::from(f32::from_bits(w as u32)), format!("{:?}f", f32::from_bits(w as u32))))
+        }
         Scalar::F64 => ("double", |w| float(f64::from_bits(w), format!("{:?}", f64::from_bits(w)))),
         Scalar::I32 => ("int", |w| match w as i32 {
             i32::MIN => "-2147483647 - 1".to_string(),

@@ -75,12 +75,7 @@ impl Checked {
 const STEPS: u64 = 20_000_000;
 
 /// Runs all checks of a program.
-pub fn verify(
-    program: &Program,
-    compiled: &Compiled,
-    seed: u64,
-    timings: &mut Timings,
-) -> Result<Checked, Rejection> {
+pub fn verify(program: &Program, compiled: &Compiled, seed: u64, timings: &mut Timings) -> Result<Checked, Rejection> {
     let module = &compiled.program.module;
     let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: true };
     let code = timings

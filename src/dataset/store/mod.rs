@@ -84,14 +84,18 @@ impl Store {
                 return Err(fail(Code::E1402, format!("`{shown}` was begun with {difference}")));
             }
             store.clear_remains()?;
+            store.make_folders()?;
             return Ok(store);
         }
-        if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        // A run that was killed at its very beginning leaves this.
+        let is_remains = |name: &std::ffi::OsStr| name == "options.tmp";
+        if fs::read_dir(folder).is_ok_and(|mut all| all.any(|entry| !entry.is_ok_and(|e| is_remains(&e.file_name())))) {
             return Err(fail(Code::E1401, format!("`{shown}` is not empty, and no data set of kc")));
         }
-        fs::create_dir_all(folder.join("data")).map_err(|e| unwritten(folder, &e))?;
+        fs::create_dir_all(folder).map_err(|e| unwritten(folder, &e))?;
         let store = Store { folder: folder.to_path_buf(), options: options.clone(), shards: BTreeMap::new() };
         store.write(OPTIONS, pretty(&json!(options)).as_bytes())?;
+        store.make_folders()?;
         Ok(store)
     }
 
@@ -117,6 +121,11 @@ impl Store {
     pub fn keep_intact(&mut self) {
         let folder = self.folder.clone();
         self.shards.retain(|_, shard| shard.files.iter().all(|entry| is_intact(&folder, entry)));
+    }
+
+    fn make_folders(&self) -> Result<()> {
+        let data = self.folder.join("data");
+        fs::create_dir_all(&data).map_err(|e| unwritten(&data, &e))
     }
 
     /// Files of an interrupted run.
