@@ -159,7 +159,7 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
 /// please.
 fn check(program: String, gradients: bool) -> Result<(Compilation, Vec<Diagnostic>), String> {
     let gradients = Gradients { backward: gradients, store: None };
-    let request = Request { kernels: Vec::new(), gradients };
+    let request = Request { kernels: Vec::new(), gradients, double: false };
     let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program, &request))
         .map_err(|fault| format!("kc failed at {}: {}", fault.place, fault.message))?;
     let findings = std::mem::take(&mut compilation.diagnostics).into_sorted();

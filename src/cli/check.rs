@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args) -> Exit {
             return Exit::Usage;
         }
     };
-    let request = Request { kernels: Vec::new(), gradients: args.gradients.options() };
+    let request = Request { kernels: Vec::new(), gradients: args.gradients.options(), double: false };
     let mut exit = Exit::Ok;
     let mut results = String::new();
     for path in &args.files {

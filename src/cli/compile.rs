@@ -93,7 +93,7 @@ pub(super) fn run(args: &Args) -> Exit {
         }
     };
     let mut results = String::new();
-    let request = Request { kernels: args.kernels.clone(), gradients: args.gradients.options() };
+    let request = Request { kernels: args.kernels.clone(), gradients: args.gradients.options(), double: false };
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
     for path in &args.files {

@@ -27,6 +27,9 @@ pub struct Request {
     /// The kernels, by their names in the source; empty: all.
     pub kernels: Vec<String>,
     pub gradients: crate::autodiff::Options,
+    /// The program in double precision: every float type of the file is float64. A file that can't be had so has errors
+    /// that it has not otherwise. IR text stays as it is.
+    pub double: bool,
 }
 
 /// What holds for all artefacts of a compilation.
