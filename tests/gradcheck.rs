@@ -120,7 +120,7 @@ fn bits(program: &Program, source: &Path, device: Device) -> Vec<(String, Vec<u6
             let seeds: Vec<f64> = (0..count).map(|n| 0.5 + 0.25 * n as f64).collect();
             arguments.set_floats(array, true, &module.structs, &seeds);
         }
-        let mut run = |entry: FuncId, args| {
+        let mut run = |entry: FuncId, args, _: &[(u64, u64)]| {
             let Some(host) = &host else {
                 let ready = device::prepare(module, entry, Device::Interp, true, false, true)?;
                 let job = Job { bounds, args, threads: 1, block_dim: 1, memory: &[] };

@@ -171,7 +171,7 @@ impl<'a> Check<'a> {
         let (adjoints, tangents) = (numbers(), numbers());
         fill(&mut self.arguments, &self.active, true, structs, &adjoints);
         let (threads, runner) = (self.runner.bounds.size, &mut self.runner);
-        let mut run = |entry: FuncId, args| runner.run(entry, args);
+        let mut run = |entry: FuncId, args, _: &[(u64, u64)]| runner.run(entry, args);
         gradient::gradient(self.program, self.kernels.forward, &mut self.arguments, threads, &mut run)?;
         let gradients = read(&self.arguments, &self.active, true, structs);
         self.arguments.restore(&self.start);

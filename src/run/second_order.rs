@@ -177,7 +177,9 @@ impl Products<'_> {
         fill(arguments, active, false, structs, &moved);
         fill(arguments, active, true, structs, u);
         let threads = runner.bounds.size;
-        gradient::gradient(program, kernels.forward, arguments, threads, &mut |entry, args| runner.run(entry, args))?;
+        gradient::gradient(program, kernels.forward, arguments, threads, &mut |entry, args, _| {
+            runner.run(entry, args)
+        })?;
         let found = read(arguments, active, true, structs);
         arguments.restore(start);
         Ok(found)
