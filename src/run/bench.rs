@@ -63,7 +63,8 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
     let mut times: BTreeMap<FuncId, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for repeat in 0..=options.repeats {
         arguments.restore(&start);
-        let mut run = |entry: FuncId, args| -> Result<Report> {
+        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
+            let memory = [&memory, more].concat();
             let executable = match ready.get(&entry) {
                 Some(executable) => executable.clone(),
                 None => {
@@ -89,7 +90,7 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
             Ok(report)
         };
         match launch.direction {
-            Direction::Forward => run(forward, arguments.block())?,
+            Direction::Forward => run(forward, arguments.block(), &[])?,
             Direction::Backward => gradient::backward(program, forward, &mut arguments, bounds.size, &mut run)?,
             Direction::Gradient => gradient::gradient(program, forward, &mut arguments, bounds.size, &mut run)?,
         };
@@ -158,6 +159,10 @@ fn uses(module: &Module, id: FuncId, array: ValueId) -> Uses {
             found = Uses { read: true, written: true };
         }
         Op::View(of, _) | Op::Gradient(of) if aliases.contains(of) => aliases.extend(inst.results.iter().copied()),
+        // A gradient is the adjoint argument, or what its array brings along.
+        Op::Select { then, otherwise, .. } if aliases.contains(then) || aliases.contains(otherwise) => {
+            aliases.extend(inst.results.iter().copied());
+        }
         Op::Call(callee, args) => {
             for (&arg, &param) in args.iter().zip(module.functions[*callee].params()) {
                 if aliases.contains(&arg) {
