@@ -283,6 +283,7 @@ impl Compiled {
             kernels: kernel.iter().map(|k| k.to_string()).collect(),
             gradients: driver::Gradients { backward: true, store: args.store.map(Into::into) },
             double,
+            ..driver::Request::default()
         };
         let mut compilation = driver::Compilation::load(source, &request);
         let names: Vec<String> = compilation

@@ -26,6 +26,8 @@ pub enum Artefact {
 pub struct Request {
     /// The kernels, by their names in the source; empty: all.
     pub kernels: Vec<String>,
+    /// Types for generic kernels, each as `kernel(name=type, ...)`.
+    pub types: Vec<String>,
     pub gradients: crate::autodiff::Options,
     /// The program in double precision: every float type of the file is float64. A file that can't be had so has errors
     /// that it has not otherwise. IR text stays as it is.
