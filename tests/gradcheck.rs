@@ -20,8 +20,9 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-fn cases() -> PathBuf {
-    path("tests/gradients/loops_and_overwrites.py")
+/// The kernels of `tests/gradients`, some of which have loops that keep state.
+fn cases() -> [PathBuf; 2] {
+    ["basics", "loops_and_overwrites"].map(|name| path(&format!("tests/gradients/{name}.py")))
 }
 
 /// The kernels of a source text, by their decorators.
@@ -70,11 +71,11 @@ fn the_examples_have_right_gradients() {
 
 #[test]
 fn loops_and_overwrites_are_right_with_every_store() {
-    for (store, _) in STORES {
-        let output = gradcheck(&["--json", "--store", store], &cases());
+    for ((store, _), cases) in STORES.iter().flat_map(|store| cases().map(|cases| (store, cases))) {
+        let output = gradcheck(&["--json", "--store", store], &cases);
         assert_eq!(output.status.code(), Some(0), "{store}\n{}", text(&output));
         let results = results(&output);
-        assert_eq!(results.len(), kernels(&cases()).len(), "{store}");
+        assert_eq!(results.len(), kernels(&cases).len(), "{store}");
         for result in results {
             assert_eq!(result["double"], true, "{store}: {result}");
             for row in result["arguments"].as_array().expect("rows") {
@@ -90,11 +91,11 @@ fn loops_and_overwrites_are_right_with_every_store() {
 
 #[test]
 fn second_derivatives_are_right_with_every_store() {
-    for (store, _) in STORES {
-        let output = gradcheck(&["--json", "--second-order", "--store", store], &cases());
+    for ((store, _), cases) in STORES.iter().flat_map(|store| cases().map(|cases| (store, cases))) {
+        let output = gradcheck(&["--json", "--second-order", "--store", store], &cases);
         assert_eq!(output.status.code(), Some(0), "{store}\n{}", text(&output));
         let results = results(&output);
-        assert_eq!(results.len(), kernels(&cases()).len(), "{store}");
+        assert_eq!(results.len(), kernels(&cases).len(), "{store}");
         for result in results {
             assert!(result["symmetry"].as_f64().expect("a number") <= 1e-9, "{store}: {result}");
             for row in result["arguments"].as_array().expect("rows") {
@@ -154,18 +155,23 @@ fn bits(program: &Program, source: &Path, device: Device) -> Vec<(String, Vec<u6
 
 #[test]
 fn host_and_interpreter_agree_with_every_store() {
-    let source = cases();
+    for source in cases() {
+        agree(&source);
+    }
+}
+
+fn agree(source: &Path) {
     let mut first: Option<Vec<(String, Vec<u64>)>> = None;
     for (name, store) in STORES {
         let gradients = Gradients { store: Some(store), ..Gradients::default() };
-        let compilation = Compilation::load(&source, &Request { gradients, ..Request::default() });
+        let compilation = Compilation::load(source, &Request { gradients, ..Request::default() });
         let program = Program {
             module: compilation.module,
             sources: compilation.sources,
             diagnostics: compilation.diagnostics.into_sorted(),
         };
-        let (host, interp) = (bits(&program, &source, Device::Host), bits(&program, &source, Device::Interp));
-        assert_eq!(host.len(), kernels(&source).len());
+        let (host, interp) = (bits(&program, source, Device::Host), bits(&program, source, Device::Interp));
+        assert_eq!(host.len(), kernels(source).len());
         assert_eq!(host, interp, "{name}");
         // Where loops are unrolled, constants are folded: the last bit may differ.
         if store != Store::Unroll {
