@@ -318,10 +318,8 @@ fn bench_counts_bytes_and_operations() {
         .output()
         .expect("kc starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let rows: Vec<Value> = String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let rows: Vec<Value> =
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let row = |id: &str, phase: &str| {
         rows.iter().find(|r| r["id"] == id && r["phase"] == phase).unwrap_or_else(|| panic!("{rows:?}"))
     };
