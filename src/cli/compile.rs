@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{Exit, GradientArgs, Report, output};
+use super::{Exit, GradientArgs, Report, TypesArg, output};
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
 use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Cpu, Opt, Options, Request};
@@ -17,6 +17,8 @@ pub(super) struct Args {
     /// Compile only this kernel; may be repeated.
     #[arg(short, long = "kernel", value_name = "KERNEL")]
     kernels: Vec<String>,
+    #[command(flatten)]
+    types: TypesArg,
     /// What to write.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ptx,cuda")]
     emit: Vec<Emit>,
@@ -104,7 +106,8 @@ pub(super) fn run(args: &Args) -> Exit {
         }
     };
     let mut results = String::new();
-    let request = Request { kernels: args.kernels.clone(), gradients: args.gradients.options() };
+    let request =
+        Request { kernels: args.kernels.clone(), types: args.types.types.clone(), gradients: args.gradients.options() };
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
     for path in &args.files {

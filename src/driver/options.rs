@@ -26,6 +26,8 @@ pub enum Artefact {
 pub struct Request {
     /// The kernels, by their names in the source; empty: all.
     pub kernels: Vec<String>,
+    /// Types for generic kernels, each as `kernel(name=type, ...)`.
+    pub types: Vec<String>,
     pub gradients: crate::autodiff::Options,
 }
 
