@@ -1,6 +1,6 @@
 //! What can be asked of the back ends?
 
-pub use crate::codegen::llvm::{Arch, Cpu, Opt};
+pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Opt};
 
 /// One kind of result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +40,8 @@ pub struct Options {
     pub opt: Opt,
     /// GPU code may fuse a * b + c into one rounding.
     pub fmad: bool,
+    /// How GPU code finds the elements of arrays.
+    pub layout: ArrayLayout,
     /// The processor that objects are for.
     pub cpu: Cpu,
     /// Objects test every array index.
