@@ -57,7 +57,7 @@ pub fn compile(
     checks: bool,
     timings: &mut Timings,
 ) -> Result<Compiled, Rejection> {
-    let request = Request { kernels: vec![], gradients: Gradients { backward, store: None } };
+    let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
     let mut compilation = Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request);
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
     for finding in compilation.diagnostics.iter() {
