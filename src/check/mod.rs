@@ -6,6 +6,7 @@
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
 //! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
 //! - [`gradient`]: how functions are differentiated; [`grad_call`]: `wp.grad(f)`.
+//! - [`double`]: the file in double precision.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
@@ -17,6 +18,7 @@ mod builtin;
 mod call;
 mod cascade;
 mod construct;
+mod double;
 mod expr;
 pub mod facts;
 mod grad_call;
@@ -66,13 +68,15 @@ pub struct Options {
     /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
     /// gradients are checked in any case.
     pub backward: bool,
+    /// Every float type of the file is float64: see [`double`].
+    pub double: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
     pub types: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, facts: false, types: Vec::new() }
+        Options { backward: true, facts: false, double: false, types: Vec::new() }
     }
 }
 
@@ -116,6 +120,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         needs_rules: false,
         overloads: Vec::new(),
         backward_off: false,
+        double: options.double,
         facts: options.facts.then(facts::Facts::default),
     };
     checker.collect(parsed);
@@ -293,6 +298,8 @@ pub(crate) struct Checker<'a> {
     overloads: Vec<overload::Overload>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     backward_off: bool,
+    /// [`Options::double`]
+    double: bool,
     /// What an editor asks for.
     pub facts: Option<facts::Facts>,
 }

@@ -62,7 +62,7 @@ pub fn check(text: &str, seed: u64, extent: Extent) -> Outcome {
     if let Some(error) = error {
         return Outcome::Wrong(format!("it does not compile: {} {}", error.code.name(), error.message));
     }
-    let refusal = compilation.diagnostics.iter().find(|d| is_refusal(d.code.name()));
+    let refusal = compilation.diagnostics.iter().find(|d| d.level >= Level::Warning && is_refusal(d.code.name()));
     let reason = refusal.map(|d| format!("{} {}", d.code.name(), d.message));
     let program = Program {
         module: compilation.module,
