@@ -343,7 +343,8 @@ fn deterministic_sums_are_the_same_on_any_number_of_cores() {
         "import warp as wp\n\n@wp.kernel\ndef sum(x: wp.array(dtype=float), s: wp.array(dtype=float)):\n    wp.atomic_add(s, 0, x[wp.tid()])\n",
     );
     let sum = |flags: &[&str]| {
-        let mut args = vec!["sum.py", "--dim", "100000", "--arg", "x=random:1:100000", "--arg", "s=zeros:1", "--print", "s"];
+        let mut args =
+            vec!["sum.py", "--dim", "100000", "--arg", "x=random:1:100000", "--arg", "s=zeros:1", "--print", "s"];
         args.extend(flags);
         let output = folder.run(&args);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

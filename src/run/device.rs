@@ -106,7 +106,8 @@ pub fn has_atomics(module: &Module, kernel: FuncId) -> bool {
 pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
     reaches(module, kernel, |function, inst| match &inst.op {
         Op::Atomic { op, value, .. } => {
-            let rounds = matches!(op, AtomicOp::Add | AtomicOp::Sub) && function.ty(*value).holds_floats(&module.structs);
+            let rounds =
+                matches!(op, AtomicOp::Add | AtomicOp::Sub) && function.ty(*value).holds_floats(&module.structs);
             rounds || *op == AtomicOp::Exchange || inst.results.iter().any(|&old| is_used(function, old))
         }
         Op::AtomicCas { .. } => true,

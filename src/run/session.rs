@@ -187,7 +187,8 @@ impl<'a> Session<'a> {
             let in_order = options.deterministic && device::order_shows(module, entry);
             if in_order && options.device == Device::Cuda {
                 let name = &module.functions[entry].source_name;
-                let message = format!("the atomics of kernel `{name}` show the order of its threads, and a GPU has none to keep");
+                let message =
+                    format!("the atomics of kernel `{name}` show the order of its threads, and a GPU has none to keep");
                 let mut error = fail(Code::E1012, message);
                 error.help = Some("run it on the host, or leave `--deterministic` out".to_string());
                 return Err(error);
