@@ -129,7 +129,7 @@ impl Body<'_, '_> {
         };
         let element = match self.argument(given, "dtype", 1) {
             Some(dtype) => self.type_argument(dtype)?,
-            None => crate::types::F32,
+            None => self.default_float().into(),
         };
         let Some(element) = element.element() else {
             return self.error(
@@ -187,7 +187,7 @@ impl Body<'_, '_> {
     fn identity(&mut self, name: &str, given: &[Given], span: Span) -> Res<Operand> {
         let dtype = self.argument(given, "dtype", usize::from(name == "identity"));
         let scalar = match dtype {
-            None => Scalar::F32,
+            None => self.default_float(),
             Some(dtype) => match self.type_argument(dtype)? {
                 Type::Scalar(s) => s,
                 _ => return self.error(Code::E0310, dtype.span, "`dtype` is a scalar type", "not a scalar type"),

@@ -274,6 +274,7 @@ pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program 
     let request = driver::Request {
         kernels: wanted.gradient_of.iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store },
+        ..driver::Request::default()
     };
     let compilation = driver::Compilation::load(&wanted.source, &request);
     Program {
