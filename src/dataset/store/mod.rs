@@ -198,6 +198,7 @@ impl Store {
         for shard in self.shards.values() {
             out.candidates += shard.tally.candidates;
             out.duplicates += shard.tally.duplicates;
+            out.near_duplicates += shard.tally.near_duplicates;
             for (cause, count) in &shard.tally.rejected {
                 *out.rejected.entry(cause.clone()).or_default() += count;
             }
