@@ -91,11 +91,15 @@ pub(super) fn plan(
             used.insert(v);
         });
     });
+    // What stands outside is there: how it is computed is not this loop's affair, not even where that leads around an
+    // enclosing loop and back into this one.
+    let known: HashSet<ValueId> =
+        used.iter().copied().filter(|v| !inside.contains(v)).chain(given.iter().copied()).collect();
     let outer = used
         .into_iter()
         .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
         .collect();
-    let needs = closure(function, &facts.holders, roots, &given, &facts.leaves);
+    let needs = closure(function, &facts.holders, roots, &known, &facts.leaves);
     let next = yields(function, body);
     let slots: Vec<Slot> = params
         .iter()
@@ -112,7 +116,7 @@ pub(super) fn plan(
     // Going on from a snapshot computes the next kept values, which takes others in turn.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
-        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given, &facts.leaves);
+        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &known, &facts.leaves);
         let before = snapshot.len();
         snapshot.extend((0..slots.len()).filter(|&n| {
             steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()
