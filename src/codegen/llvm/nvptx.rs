@@ -26,8 +26,12 @@ const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop
 /// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`.
 pub fn emit_ptx(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
     let (ll, machine) = compile(module, kernels, options, false)?;
-    let text = machine.emit(&ll, true)?;
-    Ok(tidy(&String::from_utf8_lossy(&text)))
+    text(&ll, &machine)
+}
+
+/// The PTX of an optimised module.
+pub(super) fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
+    Ok(tidy(&String::from_utf8_lossy(&machine.emit(ll, true)?)))
 }
 
 /// The optimised module.
