@@ -1,5 +1,7 @@
 //! Source files and positions in them: the lowest layer, known to every stage.
 
+pub mod lined;
+
 use std::path::{Path, PathBuf};
 
 use crate::ids::IdVec;

@@ -2,6 +2,8 @@
 
 import * as vscode from 'vscode';
 import { LanguageClient, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
+import { follow } from './follow';
+import type { Lines } from './lines';
 
 let client: LanguageClient | undefined;
 
@@ -12,6 +14,7 @@ const settings = () => {
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
     await start();
+    follow(context, linesOf);
     context.subscriptions.push(
         vscode.commands.registerCommand('kc.restart', async () => {
             await client?.stop();
@@ -47,6 +50,16 @@ async function start(): Promise<void> {
         if (choice === 'Settings') {
             await vscode.commands.executeCommand('workbench.action.openSettings', 'kc.path');
         }
+    }
+}
+
+/** Where the lines of a view come from. */
+async function linesOf(view: vscode.Uri): Promise<Lines | undefined> {
+    try {
+        return await client?.sendRequest<Lines>('kc/lines', { uri: view.toString() });
+    } catch {
+        // A view of an earlier session: the server does not know it.
+        return undefined;
     }
 }
 
