@@ -3,6 +3,7 @@
 # make release   target/release/kc, linked statically
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
 # make bench     start-up and compile latency
+# make gpu-kit   out/gpu-kit: a folder to take to a machine with a GPU; `run.sh` there tests and times (tests/gpu)
 # make clean     removes build products, but not what was installed
 #
 # Each installs what it misses first (scripts/setup.sh).
@@ -11,7 +12,7 @@ SHELL := /bin/bash
 STATIC := --release --no-default-features --features llvm-static
 KC := target/release/kc
 
-.PHONY: demo test release bench vsix clean
+.PHONY: demo test release bench vsix gpu-kit clean
 
 release:
 	@scripts/setup.sh build
@@ -29,6 +30,15 @@ test:
 bench: release
 	@scripts/setup.sh test
 	.env-test/bin/python benches/latency.py --kc $(KC)
+
+gpu-kit: release
+	@scripts/setup.sh test
+	rm -rf out/gpu-kit
+	mkdir -p out/gpu-kit/examples/launches
+	cp $(KC) tests/gpu/run.sh out/gpu-kit
+	cp examples/*.py out/gpu-kit/examples
+	cp examples/launches/*.json out/gpu-kit/examples/launches
+	.env-test/bin/python -B tests/reference/launches.py prepare tests/run out/gpu-kit/cases >/dev/null
 
 vsix:
 	cd editors/vscode && npm ci --no-audit --no-fund && npm run vsix

@@ -3,8 +3,9 @@
     python3 benches/warp_kernels.py PATH/TO/site-packages/warp [--kc target/release/kc] [--out table.csv] [--list CODE]
 
 Left out, by what they and the functions they reach name: kernels with tiles, with Warp's run-time engine (meshes, BVHs,
-hash grids, volumes, textures), and with parts of the FEM module that Warp builds while Python runs (fields, domains,
-geometries, integrands). A kernel passes when neither it nor any function, struct or constant of its file that it reaches
+hash grids, volumes, textures), with Omniverse Fabric arrays, and with parts of the FEM module that Warp builds while
+Python runs (fields, domains, geometries, integrands). Counted apart: kernels that Warp's own tests expect Warp to refuse
+(they stand in a `with assertRaises...` block or are launched in one) and that kc refuses, too. A kernel passes when neither it nor any function, struct or constant of its file that it reaches
 has an error. One that kc can check only in part, because it needs what only Python knows (W0504), has no concrete types
 (W0505) or calls CUDA text (W0506), is counted as `unresolved`: it has no error and no entry. Needs Python 3.10+, not Warp itself.
 """
@@ -22,7 +23,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 ENGINE = ("bvh_", "mesh_", "hash_grid_", "volume_", "texture_")
 ENGINE_TYPES = {"Mesh", "Bvh", "HashGrid", "Volume", "Texture1D", "Texture2D", "Texture3D", "BvhQuery", "MeshQueryAABB",
-                "HashGridQuery", "BvhQueryTiled", "MeshQueryPoint", "MeshQueryRay", "tex1d", "tex2d", "tex3d", "intersect_tri_tri"}
+                "HashGridQuery", "BvhQueryTiled", "MeshQueryPoint", "MeshQueryRay", "tex1d", "tex2d", "tex3d", "intersect_tri_tri",
+                "TextureAddressMode", "TextureFilterMode"}
+# Other names that end so are variables.
+ENGINE_INDEX = {"volume_lookup_index", "volume_world_to_index", "volume_index_to_world", "hash_grid_point_id"}
+FABRIC = {"fabricarray", "indexedfabricarray", "fabricarrayarray", "indexedfabricarrayarray"}
 FEM_TYPES = {"Sample", "Field", "Domain", "Coords", "ElementIndex", "integrand", "make_free_sample"}
 MODULES = {"wp", "warp", "math", "np", "numpy", "self", "builtins", "typing", "enum"}
 
@@ -99,11 +104,46 @@ def need(parts: list[Definition], imported: set[str], fem_file: bool) -> str:
     names = set().union(*(p.names for p in parts if p.kind != "constant"))
     if any(n.startswith("tile_") or n in ("tile", "untile") for n in names):
         return "tile"
-    if any(n.startswith(ENGINE) for n in names if not n.endswith("_index")) or names & ENGINE_TYPES:
+    if any(n.startswith(ENGINE) for n in names if not n.endswith("_index")) or names & (ENGINE_TYPES | ENGINE_INDEX):
         return "engine"
+    if names & FABRIC:
+        return "fabric"
     if fem_file and (names & FEM_TYPES or any(p.foreign or p.kind == "integrand" for p in parts)):
         return "fem"
     return "core"
+
+
+def is_raises(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and decorator_word(node).startswith("assertRaises")
+
+
+def refused(tree: ast.Module) -> set[tuple[str, int]]:
+    """The kernels, by name and line, that the file's tests expect Warp to refuse."""
+    def mentioned(scope: ast.AST) -> set[str]:
+        found = set()
+        for node in ast.walk(scope):
+            if isinstance(node, ast.With) and any(is_raises(item.context_expr) for item in node.items):
+                parts = node.body
+            elif is_raises(node):
+                parts = node.args
+            else:
+                continue
+            for part in parts:
+                found |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
+                found |= {n.name for n in ast.walk(part) if isinstance(n, ast.FunctionDef)}
+        return found
+
+    found = set()
+    every = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    top = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    for scope in every:
+        names = mentioned(scope)
+        inner = {node.name: node for node in ast.walk(scope) if isinstance(node, ast.FunctionDef) and node is not scope}
+        for name in names:
+            node = inner.get(name) or top.get(name)
+            if node is not None:
+                found.add((name, node.lineno))
+    return found
 
 
 def check(kc: str, path: str) -> tuple[list[dict], str]:
@@ -133,6 +173,7 @@ def main():
         answers = list(pool.map(lambda w: check(args.kc, w[0]), work))
     rows, crashed = [], []
     for (path, text, found), (findings, crash) in zip(work, answers):
+        expected = refused(ast.parse(text))
         short = os.path.relpath(path, args.package)
         if crash:
             crashed.append(f"{short}: {crash}")
@@ -142,8 +183,7 @@ def main():
         fem_file = "fem" in short or "warp.fem" in text or "_src.fem" in text
         unresolved = {f["spans"][0]["start"]["line"]: f["code"] for f in findings if f["code"] in ("W0504", "W0505", "W0506") and f["spans"]}
         errors = [f for f in findings if f["level"] == "error" and f["spans"]]
-        places = [({s["start"]["line"] for s in f["spans"] if os.path.samefile(s["file"], path)} if os.path.exists(f["spans"][0]["file"])
-                   else set(), f) for f in errors]
+        places = [({s["start"]["line"] for s in f["spans"] if s["file"] == path}, f) for f in errors]
         for kernel in (d for d in found if d.kind == "kernel"):
             parts = reached(kernel, by_name)
             kind = need(parts, set(), fem_file)
@@ -154,6 +194,8 @@ def main():
                     first = first or f"{short}:{finding['spans'][0]['start']['line']}: {finding['code']} {finding['message']}"
             if crash:
                 codes, first = ["CRASH"], crash
+            if kind == "core" and codes and codes[0] != "E0408" and any(name == kernel.name and kernel.first <= line <= kernel.last for name, line in expected):
+                kind = "refused"
             part = next((code for line, code in unresolved.items() if kernel.first <= line <= kernel.last), "")
             group = next((g for g in ("examples", "tests", "fem") if g in short.split(os.sep)), "library")
             rows.append([short, kernel.name, kernel.first, group, kind, codes[0] if codes else "", first, "" if codes else part])
@@ -176,10 +218,11 @@ def main():
     for code, n in codes.most_common():
         message = Counter(r[6].split(": ", 1)[1].removeprefix(r[5] + " ") for r in core if r[5] == code).most_common(1)[0][0]
         print(f"{code:<8} {n:>5}  {message[:100]}")
+    print("\nrefused by Warp, too: " + ", ".join(f"{n} {code}" for code, n in Counter(r[5] for r in rows if r[4] == "refused").most_common()))
     wanted = set(args.list.split(",")) - {""}
-    for row in core:
+    for row in [r for r in rows if r[4] in ("core", "refused")]:
         if row[5] and wanted & {row[5], "all"}:
-            print(f"{row[1]:<40} {row[6]}")
+            print(f"{row[1]:<40} {row[4]:<8} {row[6]}")
     for line in crashed:
         print("CRASH", line)
 

@@ -9,13 +9,14 @@ mod options;
 mod timings;
 
 use std::path::Path;
+use std::sync::Arc;
 
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
 pub use guard::{Fault, catch, guard};
-pub use input::{MAX_SOURCE_BYTES, read, reason};
-pub use options::{Arch, Artefact, Cpu, Opt, Options, Request};
+pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
+pub use options::{Arch, ArrayLayout, Artefact, Cpu, Opt, Options, Request};
 pub use timings::Timings;
 
 use crate::check::lints::Allows;
@@ -24,7 +25,7 @@ use crate::check::{self, Checked};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
-use crate::source::{FileId, SourceFile, SourceMap, Span};
+use crate::source::{FileId, FileSystem, SourceFile, SourceMap, Span};
 use crate::syntax;
 use crate::{autodiff, lower, passes};
 
@@ -51,7 +52,7 @@ pub struct Compilation {
 impl Compilation {
     /// Reads a file and looks for errors, in its gradients too if the request wants them.
     pub fn check(path: &Path, request: &Request) -> Compilation {
-        let mut this = Compilation::default();
+        let mut this = Compilation::on_disk();
         if let Some(file) = this.read(path) {
             this.compile(file, request);
             this.expect_kernels(file);
@@ -61,7 +62,12 @@ impl Compilation {
 
     /// Looks for errors in a text, as if it stood in a file at `path`.
     pub fn check_text(path: &Path, text: String, request: &Request) -> Compilation {
-        let mut this = Compilation::default();
+        Compilation::check_among(path, text, Arc::new(Disk), request)
+    }
+
+    /// The same, with imported files read from `files`.
+    pub fn check_among(path: &Path, text: String, files: Arc<dyn FileSystem>, request: &Request) -> Compilation {
+        let mut this = Compilation { sources: SourceMap::with_files(files), ..Compilation::default() };
         let file = this.sources.add(SourceFile::new(path, text));
         this.compile(file, request);
         this.expect_kernels(file);
@@ -70,14 +76,18 @@ impl Compilation {
 
     /// Reads a file and compiles it as far as IR. A file named `*.ir` holds IR text already.
     pub fn load(path: &Path, request: &Request) -> Compilation {
-        let mut this = Compilation::default();
+        let mut this = Compilation::on_disk();
         if let Some(file) = this.read(path) {
             this.compile(file, request);
         }
         this
     }
 
-    /// Compiles a text as far as IR, as if it stood in a file at `path`.
+    fn on_disk() -> Compilation {
+        Compilation { sources: SourceMap::with_files(Arc::new(Disk)), ..Compilation::default() }
+    }
+
+    /// Compiles a text that stands alone as far as IR, as if it stood in a file at `path`.
     pub fn of_text(path: &Path, text: String, request: &Request) -> Compilation {
         let mut this = Compilation::default();
         let file = this.sources.add(SourceFile::new(path, text));
@@ -108,7 +118,10 @@ impl Compilation {
                 passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
             }
         } else {
-            let checked = self.front(file, &check::Options { backward: request.gradients.backward, facts: false });
+            let checked = self.front(
+                file,
+                &check::Options { backward: request.gradients.backward, facts: false, types: request.types.clone() },
+            );
             self.module = self.timings.time("lower", || lower::lower(&checked));
             self.select(&request.kernels);
             self.timings.time("simplify", || passes::simplify(&mut self.module));
@@ -127,11 +140,10 @@ impl Compilation {
 
     fn differentiate(&mut self, options: &Gradients) {
         let Compilation { module, diagnostics, timings, .. } = self;
-        let before = module.functions.len();
         timings.time("differentiate", || autodiff::differentiate(module, options, diagnostics));
-        let is_new = |function: &ir::Function| matches!(function.derivative, ir::Derivative::AdjointOf(_));
-        if module.functions.len() != before || module.functions.values().any(is_new) {
-            timings.time("simplify", || passes::simplify(module));
+        // Adjoints that were written out where they are called.
+        if module.kernels().next().is_some() {
+            timings.time("select", || passes::select(module, |_| true));
         }
     }
 

@@ -138,7 +138,8 @@ fn fixes_are_shown_and_written() {
 
 #[test]
 fn what_cuda_cannot_say() {
-    let text = "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=wp.int8)):\n    wp.atomic_add(x, 0, wp.int8(1))\n";
+    let text =
+        "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=wp.int8)):\n    wp.atomic_add(x, 0, wp.int8(1))\n";
     let (code, _, error) = kc(text, &["compile", "k.py", "--emit", "cuda", "-o", "-"]);
     assert!(code == 1 && error.contains("E0820"), "{error}");
     let text = text.replace("int8", "int32");

@@ -8,6 +8,8 @@
 //! z = w        # error: [E0201]  # warning: [W0202]
 //! ```
 //!
+//! A block fenced as `python NAME.py` is another file beside it, from which it may import.
+//!
 //! A block without such comments must be clean. Several `python` blocks of one section are one file. A block fenced as
 //! `diagnostic` holds the findings as `kc check` prints them; `KC_BLESS=1 cargo test --test lang` rewrites these blocks. One
 //! fenced as `fixed` holds the program after `kc fix`. Every safe fix of every example is applied, and must repair.
@@ -16,12 +18,15 @@
 //! ones be clean; so must the first if the text before it says that it passes (two codes take too long an example to
 //! show). A code of another family must be named in some other test.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use kc::diag::render::{Format, Style, render_all};
 use kc::diag::{Applicability, Code, Diagnostic, Level};
 use kc::driver::{Compilation, Gradients, Request, fix, guard};
+use kc::source::FileSystem;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 fn main() -> ExitCode {
@@ -206,7 +211,27 @@ fn sections_of(text: &str) -> Vec<Section> {
     sections
 }
 
+/// The other files of a section, in a folder of their own.
+#[derive(Clone, Default, Debug)]
+struct Files(HashMap<PathBuf, String>);
+
+impl FileSystem for Files {
+    fn read(&self, path: &Path) -> Option<Result<String, String>> {
+        self.0.get(path).cloned().map(Ok)
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        Path::new("/").join(path)
+    }
+}
+
 impl Section {
+    fn files(&self) -> Files {
+        let named =
+            |block: &Block| Some((Path::new("/").join(block.language.strip_prefix("python ")?), block.text.clone()));
+        Files(self.blocks.iter().filter_map(named).collect())
+    }
+
     fn program(&self) -> String {
         let python = self.blocks.iter().filter(|block| block.language == "python");
         python.map(|block| block.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -242,10 +267,11 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
 
 /// Findings; those about gradients only where these are the subject, so that the other examples may overwrite what they
 /// please.
-fn check(program: String, gradients: bool) -> Result<(Compilation, Vec<Diagnostic>), String> {
+fn check(program: String, files: &Files, gradients: bool) -> Result<(Compilation, Vec<Diagnostic>), String> {
     let gradients = Gradients { backward: gradients, store: None };
-    let request = Request { kernels: Vec::new(), gradients };
-    let mut compilation = guard(move || Compilation::check_text(Path::new("test.py"), program, &request))
+    let request = Request { gradients, ..Request::default() };
+    let files = Arc::new(files.clone());
+    let mut compilation = guard(move || Compilation::check_among(Path::new("test.py"), program, files, &request))
         .map_err(|fault| format!("kc failed at {}: {}", fault.place, fault.message))?;
     let findings = std::mem::take(&mut compilation.diagnostics).into_sorted();
     Ok((compilation, findings))
@@ -256,22 +282,24 @@ fn is_about_gradients(program: &str) -> bool {
     program.contains("[E06") || program.contains("[W06")
 }
 
-fn rendered(program: String) -> Result<String, String> {
+fn rendered(program: String, files: &Files) -> Result<String, String> {
     let gradients = is_about_gradients(&program);
-    let (compilation, findings) = check(program, gradients)?;
+    let (compilation, findings) = check(program, files, gradients)?;
     Ok(render_all(&findings, &compilation.sources, Format::Full, Style::PLAIN, 0))
 }
 
 fn run_section(section: &Section) -> Result<(), String> {
-    let program = section.program();
+    let (program, files) = (section.program(), section.files());
     let mut expected = expectations(&program)?;
-    let (compilation, findings) = check(program.clone(), is_about_gradients(&program))?;
+    let (compilation, findings) = check(program.clone(), &files, is_about_gradients(&program))?;
     let mut faults = Vec::new();
     // Sections about functions need no kernel.
     for finding in findings.iter().filter(|finding| finding.code != Code::W0907) {
+        let place = finding.span().map(|span| compilation.sources.file(span.file));
+        let own = place.is_none_or(|file| file.path == Path::new("test.py"));
         let line = finding.span().map_or(0, |span| compilation.sources.file(span.file).line_column(span.start).line);
         let matching = expected.iter().position(|e| {
-            e.line == line
+            own && e.line == line
                 && e.code == finding.code.name()
                 && e.level == finding.level.name()
                 && finding.message.contains(&e.part)
@@ -290,7 +318,7 @@ fn run_section(section: &Section) -> Result<(), String> {
         faults.push(format!("missing, line {}: {}: [{}] \"{}\"", e.line, e.level, e.code, e.part));
     }
     for block in section.blocks.iter().filter(|block| block.language == "diagnostic") {
-        let text = rendered(program.clone())?;
+        let text = rendered(program.clone(), &files)?;
         if text.trim() != block.text.trim() {
             faults.push(format!("the findings read differently (KC_BLESS=1 rewrites them):\n{text}"));
         }
@@ -301,7 +329,9 @@ fn run_section(section: &Section) -> Result<(), String> {
             faults.push(format!("`kc fix` gives another text:\n{text}"));
         }
     }
-    if let Err(fault) = repairs(&program) {
+    if files.0.is_empty()
+        && let Err(fault) = repairs(&program)
+    {
         faults.push(fault);
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
@@ -313,7 +343,7 @@ fn fixed(program: &str) -> fix::Fixed {
 
 /// Every safe fix repairs its finding: applied, the finding is gone and no error is new.
 fn repairs(program: &str) -> Result<(), String> {
-    let (before, findings) = check(program.to_string(), false)?;
+    let (before, findings) = check(program.to_string(), &Files::default(), false)?;
     for finding in &findings {
         let Some(repair) = finding.fix.as_ref().filter(|fix| fix.applicability == Applicability::Machine) else {
             continue;
@@ -322,7 +352,7 @@ fn repairs(program: &str) -> Result<(), String> {
         if applied.is_empty() {
             return Err(format!("[{}] the fix `{}` cannot be applied", finding.code.name(), repair.message));
         }
-        let (_, after) = check(text.clone(), false)?;
+        let (_, after) = check(text.clone(), &Files::default(), false)?;
         let count = |list: &[Diagnostic], code: Code| list.iter().filter(|d| d.code == code).count();
         let errors = |list: &[Diagnostic]| list.iter().filter(|d| d.level == Level::Error).count();
         let gone = count(&after, finding.code) < count(&findings, finding.code);
@@ -350,7 +380,7 @@ fn rewrite(path: &Path, text: &str) {
     // From the end, so that earlier line numbers stay.
     for section in sections_of(text).iter().rev() {
         for block in section.blocks.iter().rev().filter(|block| block.language == "diagnostic") {
-            let new = rendered(section.program()).expect("kc does not fail");
+            let new = rendered(section.program(), &section.files()).expect("kc does not fail");
             lines.splice(block.line..block.line + block.text.lines().count(), new.trim_end().lines().map(String::from));
         }
     }
@@ -367,7 +397,7 @@ fn run_page(code: Code) -> Result<(), String> {
     for (number, block) in blocks.enumerate() {
         let program = with_import(&block.text);
         repairs(&program)?;
-        let (compilation, mut findings) = check(program, code.name()[1..].starts_with("06"))?;
+        let (compilation, mut findings) = check(program, &Files::default(), code.name()[1..].starts_with("06"))?;
         if number == 0 && !block.lead.contains("passes") {
             failing += 1;
             if !findings.iter().any(|finding| finding.code == code) {

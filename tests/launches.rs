@@ -1,7 +1,7 @@
 //! `kc run` as a user calls it: exit codes, result files, messages. The kernels are IR text, so that nothing but running
 //! is tested; `tests/run/` has the kernels in Python.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
@@ -307,4 +307,30 @@ fn pictures() {
             folder.run(&["sums.ir", "--dim", "2x2", "--arg", "out=zeros:2x2", "--png", bad, "--device", "interp"]);
         assert_eq!(output.status.code(), Some(2), "{bad}");
     }
+}
+
+#[test]
+fn bench_counts_bytes_and_operations() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(env!("CARGO_BIN_EXE_kc"))
+        .args(["bench", "--repeats", "2", "--json"])
+        .args(["saxpy", "accelerate"].map(|name| root.join(format!("examples/launches/{name}.json"))))
+        .output()
+        .expect("kc starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let rows: Vec<Value> =
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let row = |id: &str, phase: &str| {
+        rows.iter().find(|r| r["id"] == id && r["phase"] == phase).unwrap_or_else(|| panic!("{rows:?}"))
+    };
+    let saxpy = row("saxpy", "forward");
+    // Two operations a thread; x is read, y is read and written.
+    assert_eq!(saxpy["operations"], 2.0 * 100_003.0);
+    assert_eq!(saxpy["bytes"], 3 * 4 * 100_003);
+    assert_eq!(saxpy["wall"].as_array().map(Vec::len), Some(2));
+    // About twenty operations for each pair of bodies.
+    let forward = row("accelerate", "forward")["operations"].as_f64().expect("a number");
+    let backward = row("accelerate", "backward")["operations"].as_f64().expect("a number");
+    assert!(forward > 512.0 * 511.0 * 15.0 && forward < 512.0 * 511.0 * 25.0, "{forward}");
+    assert!(backward > forward && backward < 5.0 * forward, "{backward}");
 }

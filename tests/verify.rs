@@ -162,3 +162,23 @@ fn errors_are_no_agreement() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(text.matches("E1101").count(), 2, "{text}");
 }
+
+/// Every launch of the examples, most with their gradients, and every run test.
+#[test]
+fn the_examples_and_the_run_tests_agree() {
+    let (root, folder) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().expect("a folder"));
+    let mut prepare = Command::new(root.join(".env-test/bin/python"));
+    prepare.arg("-B").arg(root.join("tests/reference/launches.py")).arg("prepare");
+    let output =
+        prepare.arg(root.join("tests/run")).arg(folder.path()).output().expect("the test environment is there");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let cases = String::from_utf8(output.stdout).expect("UTF-8");
+    let mut launches: Vec<_> = cases.lines().map(|id| folder.path().join(id).join("case.json")).collect();
+    let examples = std::fs::read_dir(root.join("examples/launches")).expect("the examples' launches");
+    launches.extend(examples.map(|entry| entry.expect("an entry").path()));
+    assert!(launches.len() > 50, "{launches:?}");
+    let output = Command::new(env!("CARGO_BIN_EXE_kc")).arg("verify").args(&launches).output().expect("kc starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said.lines().filter(|line| line.ends_with(", host")).count(), launches.len(), "{said}");
+}

@@ -3,8 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::arrays::{Root, root};
-use crate::ir::facts::uses;
+use crate::ir::facts::{Root, root, uses};
 use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, ValueId};
 use crate::types::Type;
 

@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 
 use crate::ids::IdVec;
+use crate::ir::facts::EffectTable;
 use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, UnaryOp, ValueId, Values};
-use crate::passes::functions::read_only;
 
 /// The activity of every value of one function.
 pub(super) struct Activity {
@@ -17,8 +17,8 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    pub fn of(module: &Module, function: &Function) -> Activity {
-        let writing = writing_calls(module, function);
+    pub fn of(module: &Module, effects: &EffectTable, function: &Function) -> Activity {
+        let writing = writing_calls(module, effects, function);
         let mut flow = Flow {
             module,
             function,
@@ -89,21 +89,18 @@ pub(super) fn smooth_operands(op: &Op) -> Values {
 }
 
 /// The calls that stay calls and write to arrays that they are given.
-pub(super) fn writing_calls(module: &Module, function: &Function) -> HashSet<InstId> {
-    let mut found = Vec::new();
+pub(super) fn writing_calls(module: &Module, effects: &EffectTable, function: &Function) -> HashSet<InstId> {
+    let mut found = HashSet::new();
     function.walk(function.entry, &mut |id, inst| {
         if let Op::Call(callee, args) = &inst.op
             && !matches!(module.functions[*callee].derivative, Derivative::Body | Derivative::Replay(_))
             && args.iter().any(|&arg| function.ty(arg).bears_array(&module.structs))
+            && effects[*callee].stores_any
         {
-            found.push((id, *callee));
+            found.insert(id);
         }
     });
-    if found.is_empty() {
-        return HashSet::new();
-    }
-    let quiet = read_only(module);
-    found.into_iter().filter(|(_, callee)| !quiet[*callee]).map(|(id, _)| id).collect()
+    found
 }
 
 /// The values that the `yield` at the end of a block gives.

@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::arrays::{Root, root};
 use super::reverse::Reverse;
+use crate::ir::facts::{Root, root};
 use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
 

@@ -4,7 +4,6 @@ use smallvec::SmallVec;
 
 use super::Store;
 use super::activity::yields;
-use super::arrays::Root;
 use super::buffers::{Buffers, Slots, Wanted, slots_of};
 use super::facts::Facts;
 use super::memory::Shadow;
@@ -13,19 +12,11 @@ use super::report::kept;
 use super::reverse::{Reverse, World};
 use super::stores::Tape;
 use crate::ir::build::Builder;
+use crate::ir::facts::Root;
 use crate::ir::{
     Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, TapeRole, ValueId,
 };
 use crate::types::{BOOL, Scalar, Type};
-
-/// A name that no function of the module has.
-pub(super) fn unique_name(module: &Module, wanted: &str) -> String {
-    let taken = |name: &str| module.functions.values().any(|f| f.name == name);
-    if !taken(wanted) {
-        return wanted.to_string();
-    }
-    (2..).map(|n| format!("{wanted}_{n}")).find(|name| !taken(name)).expect("there are infinitely many")
-}
 
 /// The names and types of a function's parameters; unnamed ones get a number.
 fn parameters(function: &Function) -> Vec<(String, Type)> {
@@ -168,7 +159,7 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
     let own = parameters(old);
     let adjoint = own.iter().map(|(name, ty)| (format!("adj_{name}"), *ty));
     let all: Vec<(String, Type)> = own.iter().cloned().chain(adjoint).collect();
-    let name = unique_name(world.module, &format!("{}_backward", old.source_name));
+    let name = world.unique_name(format!("{}_backward", old.source_name));
     let mut builder = Builder::new(&name, old.kind, &all, old.span);
     builder.function.source_name = old.source_name.clone();
     builder.function.phase = Phase::Backward;
@@ -216,7 +207,7 @@ fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, V
 /// The adjoint function of a pure device function in normal form, under a name that the caller makes unique.
 pub(super) fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Result<Function, Vec<String>> {
     let (all, additions) = adjoint_signature(world.module, old);
-    let name = unique_name(world.module, &format!("adj_{}", old.name));
+    let name = world.unique_name(format!("adj_{}", old.name));
     let mut builder = Builder::new(&name, FunctionKind::Device, &all, old.span);
     builder.function.source_name = format!("adj_{}", old.source_name);
     builder.function.library = old.library;

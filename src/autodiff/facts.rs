@@ -6,12 +6,12 @@ use std::rc::Rc;
 use super::Options;
 use super::accumulate::Accumulations;
 use super::activity::{Activity, writing_calls};
-use super::arrays::Written;
 use super::finite::Finite;
 use super::log::{Log, stale};
 use super::needed::{bounds, closure, holders};
 use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
+use super::written::Written;
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::facts::{Private, Range, Sharing, private, ranges};
@@ -44,9 +44,9 @@ pub(super) struct Facts {
 
 impl Facts {
     pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool, log: Log) -> Facts {
-        let writing = writing_calls(world.module, function);
-        let activity = Activity::of(world.module, function);
-        let written = Written::of(world.module, function);
+        let writing = writing_calls(world.module, world.effects, function);
+        let activity = Activity::of(world.module, world.effects, function);
+        let written = Written::of(&world.module.structs, world.effects, function);
         let leaves = stale(world.module, function, &written)
             .into_iter()
             .map(|id| (id, log.at.get(&id).and_then(|at| at.base)))

@@ -1,65 +1,66 @@
 //! The last touches on what was made: small adjoints of built-ins take the place of their calls, sums are written as
 //! a person would, and what nobody asked for is not computed.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::normal::clean;
-use crate::ids::IdVec;
 use crate::ir::build::Builder;
-use crate::ir::facts::{numbering, uses};
+use crate::ir::facts::{EffectTable, numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
-use crate::passes::{functions, inline, sink};
+use crate::passes::{inline, sink};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
 
 /// Finishes the functions that differentiation has made, callees first in `made`.
-pub(super) fn run(module: &mut Module, made: &[FuncId]) {
+pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
     let rules: HashSet<FuncId> = module
         .functions
         .values()
         .filter_map(|f| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None })
         .collect();
     let named: HashSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
-    let pure = functions::effect_free(module);
     for &rule in &rules {
         if start_without_zero(&mut module.functions[rule]) {
-            tidy(module, rule, &pure);
+            tidy(module, rule, effects);
         }
     }
     for &id in made {
         let small: HashSet<FuncId> =
             callees(&module.functions[id]).into_iter().filter(|&f| is_small(&module.functions[f])).collect();
-        let mut function = module.functions[id].clone();
-        // The limit on the size is met by definition: each call is replaced by a few instructions.
-        if !small.is_empty() && inline::run(&mut function, module, &|callee| small.contains(&callee)).is_ok() {
-            module.functions[id] = function;
+        if !small.is_empty() {
+            let mut function = module.functions[id].clone();
+            // The limit on the size is met by definition: each call is replaced by a few instructions.
+            if inline::run(&mut function, module, &|callee| small.contains(&callee)).is_ok() {
+                module.functions[id] = function;
+            }
         }
         double(&mut module.functions[id]);
-        tidy(module, id, &pure);
+        tidy(module, id, effects);
     }
-    let mut wanted = Wanted::default();
-    let others: Vec<FuncId> = module.functions.ids().filter(|id| !made.contains(id)).collect();
-    others.iter().for_each(|&id| wanted.count(&module.functions[id]));
+    let mut calls = Calls::default();
+    let ours: HashSet<FuncId> = made.iter().copied().collect();
+    let others = module.functions.iter().filter(|(id, _)| !ours.contains(id));
+    others.for_each(|(id, function)| calls.count(id, function));
     for &id in made.iter().rev() {
         let function = &module.functions[id];
         let is_free = !named.contains(&id) && function.phase == Phase::Forward && !function.is_kernel();
-        if is_free && drop_results(module, id, wanted.0.get(&id)) {
-            tidy(module, id, &pure);
+        if is_free && drop_results(module, id, calls.0.get(&id)) {
+            tidy(module, id, effects);
         }
-        wanted.count(&module.functions[id]);
+        calls.count(id, &module.functions[id]);
     }
     for &id in made {
-        sink::into_branches(&mut module.functions[id], &pure);
+        sink::into_branches(&mut module.functions[id], effects);
     }
 }
 
 /// Removes what a change has left unused.
-fn tidy(module: &mut Module, id: FuncId, pure: &IdVec<FuncId, bool>) {
+fn tidy(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let old = &module.functions[id];
     let placeholder = Builder::new("", old.kind, &[], old.span).finish();
     let mut function = std::mem::replace(&mut module.functions[id], placeholder);
-    clean(module, &mut function, pure);
+    clean(module, &mut function, effects);
     module.functions[id] = function;
 }
 
@@ -139,25 +140,27 @@ fn double(function: &mut Function) {
     }
 }
 
-/// Which results of each function the calls of it use.
+/// For each function that is called, which of its results the calls use, and who calls it.
 #[derive(Default)]
-struct Wanted(BTreeMap<FuncId, Vec<bool>>);
+struct Calls(BTreeMap<FuncId, (Vec<bool>, BTreeSet<FuncId>)>);
 
-impl Wanted {
-    fn count(&mut self, caller: &Function) {
+impl Calls {
+    fn count(&mut self, id: FuncId, caller: &Function) {
         let uses = uses(caller);
         caller.walk(caller.entry, &mut |_, inst| {
             if let Op::Call(callee, _) = inst.op {
-                let list = self.0.entry(callee).or_insert_with(|| vec![false; inst.results.len()]);
-                list.iter_mut().zip(&inst.results).for_each(|(used, &r)| *used |= uses[r] > 0);
+                let (wanted, callers) =
+                    self.0.entry(callee).or_insert_with(|| (vec![false; inst.results.len()], BTreeSet::new()));
+                wanted.iter_mut().zip(&inst.results).for_each(|(used, &r)| *used |= uses[r] > 0);
+                callers.insert(id);
             }
         });
     }
 }
 
 /// Takes the results that nobody uses from a function and from all calls of it; says whether there were any.
-fn drop_results(module: &mut Module, id: FuncId, wanted: Option<&Vec<bool>>) -> bool {
-    let Some(wanted) = wanted.filter(|wanted| wanted.contains(&false)) else { return false };
+fn drop_results(module: &mut Module, id: FuncId, calls: Option<&(Vec<bool>, BTreeSet<FuncId>)>) -> bool {
+    let Some((wanted, callers)) = calls.filter(|(wanted, _)| wanted.contains(&false)) else { return false };
     fn keep<T>(list: impl IntoIterator<Item = T>, wanted: &[bool]) -> impl Iterator<Item = T> {
         list.into_iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(item, _)| item)
     }
@@ -167,7 +170,8 @@ fn drop_results(module: &mut Module, id: FuncId, wanted: Option<&Vec<bool>>) -> 
     if let Some(Op::Return(values)) = last.map(|inst| &mut function.insts[inst].op) {
         *values = keep(std::mem::take(values), wanted).collect();
     }
-    for caller in module.functions.values_mut() {
+    for &caller in callers {
+        let caller = &mut module.functions[caller];
         for inst in caller.insts.ids() {
             if matches!(caller.insts[inst].op, Op::Call(callee, _) if callee == id) {
                 let results = std::mem::take(&mut caller.insts[inst].results);

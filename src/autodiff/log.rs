@@ -7,9 +7,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::arrays::Written;
 use super::buffers::{Buffers, Slots, Wanted, add, height, slots_of};
-use super::entry::unique_name;
+use super::reverse::World;
+use super::written::Written;
 use crate::ir::build::Builder;
 use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, Phase, TapeRole, ValueId};
 use crate::passes::loops::trips;
@@ -283,9 +283,9 @@ impl Threading<'_> {
 }
 
 /// The augmented forward entry of a kernel whose slots were laid out.
-pub(super) fn augmented(module: &Module, function: &Function, log: &Log) -> Function {
+pub(super) fn augmented(world: &World<'_>, function: &Function, log: &Log) -> Function {
     let mut b = Builder::resume(function.clone(), function.entry);
-    b.function.name = unique_name(module, &format!("{}_augmented", function.source_name));
+    b.function.name = world.unique_name(format!("{}_augmented", function.source_name));
     b.function.phase = Phase::Augmented;
     let insts = std::mem::take(&mut b.function.blocks[function.entry].insts);
     let wanted = Wanted {
@@ -296,7 +296,7 @@ pub(super) fn augmented(module: &Module, function: &Function, log: &Log) -> Func
         reason: &log.reason,
     };
     let Some(buffers) = Buffers::new(&mut b, &wanted) else { return function.clone() };
-    let mut recording = Recording { b, structs: &module.structs, log, buffers };
+    let mut recording = Recording { b, structs: &world.module.structs, log, buffers };
     recording.list(insts);
     recording.b.finish()
 }

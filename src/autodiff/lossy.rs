@@ -3,15 +3,16 @@
 
 use super::activity::Activity;
 use crate::diag::{Code, Diagnostic};
+use crate::ir::facts::EffectTable;
 use crate::ir::{Function, Module, Op, UnaryOp, ValueDef, ValueId};
 
 /// The warnings AD-CAST about one function.
-pub(super) fn warnings(module: &Module, function: &Function) -> Vec<Diagnostic> {
+pub(super) fn warnings(module: &Module, effects: &EffectTable, function: &Function) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     if function.library {
         return found;
     }
-    let activity = Activity::of(module, function);
+    let activity = Activity::of(module, effects, function);
     function.walk(function.entry, &mut |_, inst| {
         let lost = match &inst.op {
             Op::Cast(a) if inst.results.iter().any(|&r| function.ty(r).scalar_part().is_some_and(|s| s.is_int())) => {

@@ -3,9 +3,9 @@
 
 use smallvec::SmallVec;
 
-use super::arrays::{Root, root};
 use super::reverse::Reverse;
 use super::rules::scalar_path;
+use crate::ir::facts::{Root, root};
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
 use crate::types::{BOOL, Type};
 

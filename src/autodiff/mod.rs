@@ -31,6 +31,7 @@ use std::collections::{HashMap, HashSet};
 use self::facts::Facts;
 use self::reverse::World;
 use crate::diag::{Diagnostic, Diagnostics, Level};
+use crate::ir::facts::EffectTable;
 use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
 use crate::passes;
@@ -38,7 +39,6 @@ use crate::passes;
 mod accumulate;
 mod activity;
 mod adjoints;
-mod arrays;
 mod buffers;
 mod calls;
 mod entry;
@@ -63,6 +63,7 @@ mod sharing;
 mod stores;
 #[cfg(test)]
 mod tests;
+mod written;
 
 /// What is wanted of [`differentiate`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,14 +83,19 @@ impl Default for Options {
 
 /// Appends to a simplified module the backward entry of each forward kernel that has none yet, and its augmented entry
 /// where the launch overwrites what the backward entry needs. A gradient that can't be right is an error, and the kernel
-/// keeps its forward entry alone. The result is not simplified.
+/// keeps its forward entry alone. The new functions are simplified; what
+/// nothing calls any more stays.
 pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut Diagnostics) {
+    let names = module.functions.values().map(|function| function.name.clone()).collect();
     let mut work = Work {
         module,
         options,
+        effects: EffectTable::default(),
+        prepared: HashSet::new(),
         adjoints: HashMap::new(),
         generated: HashSet::new(),
         made: Vec::new(),
+        names,
         missing: HashSet::new(),
         warned: HashSet::new(),
         found: Vec::new(),
@@ -106,12 +112,16 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         work.fill_adjoint(id);
     }
     if options.backward {
-        let kernels: Vec<FuncId> = work.module.kernels().map(|(id, _)| id).collect();
-        for id in kernels {
+        let of = |phase: Phase| move |(_, f): &(FuncId, &Function)| f.phase == phase;
+        let done: HashSet<String> =
+            work.module.kernels().filter(of(Phase::Backward)).map(|(_, f)| f.source_name.clone()).collect();
+        let forward = work.module.kernels().filter(of(Phase::Forward));
+        let open: Vec<FuncId> = forward.filter(|(_, f)| !done.contains(&f.source_name)).map(|(id, _)| id).collect();
+        for id in open {
             work.kernel(id);
         }
     }
-    finish::run(work.module, &work.made);
+    finish::run(work.module, &work.effects, &work.made);
     work.drop_kernels_without_adjoints();
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
@@ -121,12 +131,18 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
 struct Work<'a> {
     module: &'a mut Module,
     options: &'a Options,
+    /// Those of the functions looked at so far, and of all that they call.
+    effects: EffectTable,
+    /// The functions that [`Work::prepare`] has been through.
+    prepared: HashSet<FuncId>,
     /// The adjoint functions made so far; None: there is none, and it was said why.
     adjoints: HashMap<FuncId, Option<FuncId>>,
     /// The adjoint functions that were made here, which may be differentiated again.
     generated: HashSet<FuncId>,
     /// All that was made, callees before callers.
     made: Vec<FuncId>,
+    /// Of all functions.
+    names: HashSet<String>,
     /// Those that could not be made although forward code calls them.
     missing: HashSet<FuncId>,
     /// The functions that were looked through for lost gradients.
@@ -136,13 +152,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn kernel(&mut self, id: FuncId) {
-        let kernel = &self.module.functions[id];
-        if kernel.phase != Phase::Forward || kernel.derivative != Derivative::Body {
-            return;
-        }
-        let name = &kernel.source_name;
-        let done = |f: &Function| f.phase == Phase::Backward && f.source_name == *name;
-        if self.module.functions.values().any(done) {
+        if self.module.functions[id].derivative != Derivative::Body {
             return;
         }
         let Some(normal) = self.normal_form(id) else { return };
@@ -150,7 +160,7 @@ impl Work<'_> {
         let mut forward = None;
         let backward = self.reverse(id, &normal, |world, function, facts| {
             if !facts.log.at.is_empty() {
-                forward = Some(log::augmented(world.module, function, &facts.log));
+                forward = Some(log::augmented(world, function, &facts.log));
             }
             entry::backward(world, function, facts)
         });
@@ -166,6 +176,8 @@ impl Work<'_> {
         let before = self.module.functions.len();
         let id = self.module.functions.push(function);
         let Err(faults) = verify_function(self.module, id) else {
+            self.names.insert(self.module.functions[id].name.clone());
+            self.effects.cover(self.module, id);
             self.made.push(id);
             return Some(id);
         };
@@ -176,11 +188,11 @@ impl Work<'_> {
 
     /// A copy of a function in the form that can be reversed. None: it was said why not.
     fn normal_form(&mut self, id: FuncId) -> Option<Function> {
-        self.fill_callees(id);
-        let normal = normal::normal_form(self.module, id, &self.generated);
+        self.prepare(id);
+        let normal = normal::normal_form(self.module, &self.effects, id, &self.generated);
         let mut function = normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()?;
         if self.options.store == Some(Store::Unroll) {
-            normal::unroll_loops(self.module, &mut function);
+            normal::unroll_loops(self.module, &self.effects, &mut function);
         }
         Some(function)
     }
@@ -193,7 +205,13 @@ impl Work<'_> {
         build: impl FnOnce(&World<'_>, &Function, &Facts) -> Result<Function, Vec<String>>,
     ) -> Option<Function> {
         let none = HashMap::new();
-        let world = World { module: self.module, adjoints: &none, generated: &self.generated };
+        let world = World {
+            module: self.module,
+            effects: &self.effects,
+            adjoints: &none,
+            generated: &self.generated,
+            names: &self.names,
+        };
         // What the log takes in turn may be needed too.
         let mut logged = HashSet::new();
         let (normal, facts) = loop {
@@ -231,7 +249,13 @@ impl Work<'_> {
         for callee in callees {
             adjoints.insert(callee, self.adjoint_of(callee)?);
         }
-        let world = World { module: self.module, adjoints: &adjoints, generated: &self.generated };
+        let world = World {
+            module: self.module,
+            effects: &self.effects,
+            adjoints: &adjoints,
+            generated: &self.generated,
+            names: &self.names,
+        };
         match build(&world, normal, &facts) {
             Ok(mut function) => {
                 function.scattered = scattered;
@@ -270,7 +294,7 @@ impl Work<'_> {
             return;
         }
         let function = &self.module.functions[id];
-        self.found.extend(lossy::warnings(self.module, function));
+        self.found.extend(lossy::warnings(self.module, &self.effects, function));
         let mut callees = Vec::new();
         function.walk(function.entry, &mut |_, inst| {
             if let Op::Call(callee, _) = inst.op
@@ -314,8 +338,12 @@ impl Work<'_> {
         }
     }
 
-    /// Writes the adjoints that a function asks for, itself or in what it calls, before it is differentiated.
-    fn fill_callees(&mut self, id: FuncId) {
+    /// Before a function is differentiated: writes the adjoints that it asks for, itself or in what it calls, and looks at
+    /// the effects.
+    fn prepare(&mut self, id: FuncId) {
+        if !self.prepared.insert(id) {
+            return;
+        }
         let mut callees = Vec::new();
         let function = &self.module.functions[id];
         function.walk(function.entry, &mut |_, inst| {
@@ -325,8 +353,12 @@ impl Work<'_> {
         });
         for callee in callees {
             self.fill_adjoint(callee);
-            self.fill_callees(callee);
+            self.prepare(callee);
+            if let Derivative::Replay(stand_in) = self.module.functions[callee].derivative {
+                self.prepare(stand_in);
+            }
         }
+        self.effects.cover(self.module, id);
     }
 
     /// Kernels whose forward code asks for a gradient that there is not: they would compute something else.

@@ -3,11 +3,11 @@
 
 use std::collections::HashSet;
 
-use super::arrays::Written;
+use super::written::Written;
 use crate::diag::Diagnostic;
-use crate::ir::facts::effects;
+use crate::ir::facts::EffectTable;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
-use crate::passes::{dce, forward_loads, functions, inline, local_arrays, rewrite, single_exit, sink, unroll};
+use crate::passes::{dce, forward_loads, inline, local_arrays, rewrite, single_exit, sink, unroll};
 
 /// A local array with more scalars than this stays in memory.
 const MAX_LOCAL_SCALARS: u64 = 256;
@@ -19,12 +19,16 @@ const MAX_ROUNDS: usize = 64;
 const MAX_UNROLLED: u64 = 1 << 14;
 
 /// A copy of a function in normal form. Calls of functions that differentiation made stay.
-pub(super) fn normal_form(module: &Module, id: FuncId, generated: &HashSet<FuncId>) -> Result<Function, Diagnostic> {
+pub(super) fn normal_form(
+    module: &Module,
+    effects: &EffectTable,
+    id: FuncId,
+    generated: &HashSet<FuncId>,
+) -> Result<Function, Diagnostic> {
     let mut copy = module.functions[id].clone();
-    let pure = functions::effect_free(module);
     for _ in 0..MAX_ROUNDS {
         replace_by_replay(module, &mut copy);
-        let calls = calls_to_inline(module, &copy, &pure, generated);
+        let calls = calls_to_inline(module, &copy, effects, generated);
         let wanted = |callee: FuncId| calls.contains(&callee);
         match inline::run(&mut copy, module, &wanted) {
             Ok(true) => {}
@@ -36,38 +40,37 @@ pub(super) fn normal_form(module: &Module, id: FuncId, generated: &HashSet<FuncI
         }
     }
     single_exit::run(&mut copy);
-    clean(module, &mut copy, &pure);
+    clean(module, &mut copy, effects);
     local_arrays::run(&mut copy, &module.structs, MAX_LOCAL_SCALARS);
-    clean(module, &mut copy, &pure);
-    if forward_loads::run(&mut copy, &effects(module)) {
-        clean(module, &mut copy, &pure);
+    clean(module, &mut copy, effects);
+    if forward_loads::run(&mut copy, effects) {
+        clean(module, &mut copy, effects);
     }
     // The choices in reverse code are guards, which have rules of their own.
     if !generated.contains(&id) {
-        sink::run(&mut copy, &pure);
+        sink::run(&mut copy, effects);
     }
     Ok(copy)
 }
 
 /// Copies of the bodies of loops with a constant number of turns, if they are not too many.
-pub(super) fn unroll_loops(module: &Module, function: &mut Function) {
-    let pure = functions::effect_free(module);
+pub(super) fn unroll_loops(module: &Module, effects: &EffectTable, function: &mut Function) {
     // Bounds may become constant only through unrolling.
     for _ in 0..MAX_ROUNDS {
         let wanted = |turns: u64, size: usize| turns.saturating_mul(size as u64) <= MAX_UNROLLED;
         if !unroll::run(function, &wanted) {
             break;
         }
-        clean(module, function, &pure);
+        clean(module, function, effects);
     }
 }
 
 /// Removes what a transformation left unused.
-pub(super) fn clean(module: &Module, function: &mut Function, pure: &crate::ids::IdVec<FuncId, bool>) {
+pub(super) fn clean(module: &Module, function: &mut Function, effects: &EffectTable) {
     const MAX_ROUNDS: usize = 6;
     for _ in 0..MAX_ROUNDS {
         let changed = rewrite::run(function, &module.structs);
-        if !(dce::run(function, pure) | changed) {
+        if !(dce::run(function, effects) | changed) {
             break;
         }
     }
@@ -89,10 +92,10 @@ fn replace_by_replay(module: &Module, function: &mut Function) {
 fn calls_to_inline(
     module: &Module,
     function: &Function,
-    pure: &crate::ids::IdVec<FuncId, bool>,
+    effects: &EffectTable,
     generated: &HashSet<FuncId>,
 ) -> Vec<FuncId> {
-    let written = Written::of(module, function);
+    let written = Written::of(&module.structs, effects, function);
     let mut found = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
         let Op::Call(callee, args) = &inst.op else { return };
@@ -104,7 +107,7 @@ fn calls_to_inline(
             function.ty(arg).bears_array(&module.structs)
                 && (matches!(function.ty(arg), crate::types::Type::Local(_)) || written.overwrites_any(function, arg))
         });
-        if !pure[*callee] || shared {
+        if !effects[*callee].can_go() || shared {
             found.push(*callee);
         }
     });

@@ -1,11 +1,10 @@
 //! What can't be differentiated, and why: findings with a code, before any reverse code is built.
 
-use super::arrays::{Root, root};
 use super::facts::Facts;
 use super::floats::has_tangent;
 use super::reverse::World;
 use crate::diag::{Code, Diagnostic};
-use crate::ir::facts::effects;
+use crate::ir::facts::{Root, root};
 use crate::ir::{AtomicOp, Derivative, Function, Op, ValueId};
 use crate::passes::single_exit::is_single_exit;
 use crate::source::Span;
@@ -15,7 +14,6 @@ use crate::types::Type;
 pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let lost = facts.lost(function);
-    let mut all = None;
     let structs = &world.module.structs;
     let name = &function.source_name;
     if !is_single_exit(function) {
@@ -46,7 +44,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Call(callee, args)
                 if active_result
                     && matches!(world.module.functions[*callee].derivative, Derivative::Rule { replay: None, .. })
-                    && !all.get_or_insert_with(|| effects(world.module))[*callee].writes_memory()
+                    && !world.effects[*callee].writes_memory()
                     && args.iter().any(|&arg| {
                         function.ty(arg).bears_array(structs) && facts.written.overwrites_any(function, arg)
                     }) =>

@@ -8,7 +8,6 @@ use smallvec::SmallVec;
 
 use super::activity::yields;
 use super::adjoints::Parts;
-use super::arrays::Root;
 use super::buffers::Buffers;
 use super::facts::Facts;
 use super::loops::Sweep;
@@ -16,16 +15,31 @@ use super::memory::Shadow;
 use super::stores::Tape;
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
+use crate::ir::facts::{EffectTable, Root};
 use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Module, Op, ValueId};
 use crate::types::Type;
 
 /// What the reverse of one function needs to know of the module.
 pub(super) struct World<'a> {
     pub module: &'a Module,
+    pub effects: &'a EffectTable,
     /// The adjoint function of each differentiated device function that is called.
     pub adjoints: &'a HashMap<FuncId, FuncId>,
     /// Functions that were made by differentiation.
     pub generated: &'a HashSet<FuncId>,
+    /// The names of all functions.
+    pub names: &'a HashSet<String>,
+}
+
+impl World<'_> {
+    /// A name that no function of the module has.
+    pub fn unique_name(&self, wanted: String) -> String {
+        if !self.names.contains(&wanted) {
+            return wanted;
+        }
+        let numbered = (2..).map(|n| format!("{wanted}_{n}"));
+        numbered.into_iter().find(|name| !self.names.contains(name)).expect("there are infinitely many")
+    }
 }
 
 /// A reverse function under construction.

@@ -6,11 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::arrays::{Root, root};
 use super::facts::Facts;
 use super::reverse::World;
 use crate::diag::{Code, Diagnostic};
-use crate::ir::facts::{Sharing, private_among};
+use crate::ir::facts::{Root, Sharing, private_among, root};
 use crate::ir::{AtomicOp, Function, Op, ValueId};
 use crate::source::Span;
 use crate::types::Type;

@@ -10,6 +10,7 @@ use crate::syntax::ast::{Item, Parsed};
 /// Leaves out what follows from the errors of the parser.
 pub(super) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diagnostics) {
     let mut syntax: Vec<Span> = diagnostics.iter().filter(|d| is_syntax(d.code)).filter_map(Diagnostic::span).collect();
+    syntax.retain(|span| span.file == parsed.file);
     syntax.sort();
     let file = sources.file(parsed.file);
     let line = |span: Span| file.line_column(span.start).line;

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use crate::check::body::{Binding, Body, Mode};
 use crate::check::pattern::{Bindings, Pattern};
+use crate::check::scope::Global;
 use crate::check::tree::{Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::value::{FunctionName, Operand, Reported, Res};
 use crate::check::{Checker, Definition, InstanceArg};
@@ -99,7 +100,13 @@ impl Checker<'_> {
         let mut written = std::mem::take(&mut self.custom_written);
         written.sort_by_key(|custom| custom.definition.ast.span);
         for CustomWritten { target: name, definition, replay } in written {
-            if let Some(function) = self.within(definition.scope, |c| c.user_function(&name)) {
+            let target = self.within(definition.scope, |c| match c.follow(&name) {
+                Some((scope, Global::Functions(definitions))) => {
+                    Some(FunctionName::User { scope, name: definitions.first()?.ast.name.text.clone() })
+                }
+                _ => None,
+            });
+            if let Some(function) = target {
                 let custom = self.custom.entry(function).or_default();
                 if replay {
                     custom.replays.push(definition)

@@ -1,6 +1,7 @@
 //! Meaning: names, types, overloads, constants. [`Parsed`] in, [`Checked`] out.
 //!
 //! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
+//! - [`modules`]: names of other files; [`member`]: names of modules.
 //! - [`nest`]: kernels inside host code, and what they capture there.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
 //! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
@@ -22,9 +23,12 @@ mod grad_call;
 mod gradient;
 mod habits;
 mod known;
+mod launches;
 pub mod lints;
 mod local_array;
 mod loops;
+mod member;
+mod modules;
 mod nest;
 mod operator;
 mod overload;
@@ -45,7 +49,7 @@ use std::rc::Rc;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ids::IdVec;
 use crate::library::Library;
-use crate::source::{SourceMap, Span};
+use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
 use crate::types::{StructTable, Type};
 use body::Body;
@@ -62,11 +66,13 @@ pub struct Options {
     /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
     /// gradients are checked in any case.
     pub backward: bool,
+    /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
+    pub types: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, facts: false }
+        Options { backward: true, facts: false, types: Vec::new() }
     }
 }
 
@@ -76,7 +82,9 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         diagnostics.iter().filter(|d| d.level == crate::diag::Level::Error).filter_map(|d| d.span()).collect();
     let mut checker = Checker {
         syntax_errors,
-        star_import: false,
+        main: parsed.file,
+        modules: modules::Modules::default(),
+        following: 0,
         sources,
         diagnostics,
         library: Library::default(),
@@ -111,6 +119,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         facts: options.facts.then(facts::Facts::default),
     };
     checker.collect(parsed);
+    checker.take_types(&options.types);
     let mut written: Vec<Rc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
     checker.check_gradient_targets();
     let mut kernels = Vec::new();
@@ -126,10 +135,19 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     // Variants of one function have one text.
     written.sort_by_key(|definition| definition.ast.span);
     written.dedup_by_key(|definition| definition.ast.span);
+    written.retain(|definition| definition.ast.span.file == parsed.file);
     let written: Vec<&ast::Function> = written.iter().map(|definition| &definition.ast).collect();
     let modules = checker.module_names();
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
-    lints::run(&checker.functions, &checker.structs, &written, &modules, checker.sources, checker.diagnostics);
+    lints::run(
+        parsed.file,
+        &checker.functions,
+        &checker.structs,
+        &written,
+        &modules,
+        checker.sources,
+        checker.diagnostics,
+    );
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
     cascade::quiet(parsed, checker.sources, checker.diagnostics);
@@ -216,8 +234,12 @@ enum Instance {
 pub(crate) struct Checker<'a> {
     /// Where the parser found errors: it repairs what it can, but a function with a repaired line is not compiled.
     syntax_errors: Vec<Span>,
-    /// The file has a `from warp... import *`: built-ins go without prefix.
-    pub star_import: bool,
+    /// The checked file.
+    main: FileId,
+    /// Those that it imports from.
+    modules: modules::Modules,
+    /// The imports between the name that is looked up and the current place.
+    following: usize,
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
     pub library: Library,
@@ -248,7 +270,7 @@ pub(crate) struct Checker<'a> {
     /// How many quiet evaluations are around the current one.
     quiet: u32,
     /// Module constants that failed in quiet evaluations.
-    quiet_failures: HashSet<String>,
+    quiet_failures: HashSet<(ScopeId, String)>,
     custom_written: Vec<gradient::CustomWritten>,
     pub structs: StructTable,
     pub functions: IdVec<tree::FnId, tree::Function>,
@@ -335,8 +357,12 @@ impl Checker<'_> {
         match self.instances.get(&key) {
             Some(Instance::Done(id)) => return Ok(*id),
             Some(Instance::Failed) => {
-                for unknown in self.failures.get(&key).cloned().unwrap_or_default() {
-                    self.need_unknown(&unknown);
+                let unknown = self.failures.get(&key).cloned().unwrap_or_default();
+                for unknown in &unknown {
+                    self.need_unknown(unknown);
+                }
+                if unknown.is_empty() {
+                    self.blame_import(definition, call);
                 }
                 return Err(Reported);
             }
@@ -374,11 +400,29 @@ impl Checker<'_> {
                 self.instances.remove(&key);
             }
             Err(Reported) => {
+                if unknown.is_empty() {
+                    self.blame_import(definition, call);
+                }
                 self.failures.insert(key.clone(), unknown);
                 self.instances.insert(key, Instance::Failed);
             }
         }
         result
+    }
+
+    /// Says at a call of another file's function that it has errors: they stand where nobody may look.
+    fn blame_import(&mut self, definition: &Definition, call: Span) {
+        let name = &definition.ast.name;
+        if definition.library() || name.span.file == call.file || call.file != self.main {
+            return;
+        }
+        let path = self.sources.path(name.span.file).display().to_string();
+        self.report_faults(definition.ast.span);
+        self.report(
+            Diagnostic::new(Code::E0507, format!("`{}` of `{path}` has errors", name.text))
+                .label(call, "called here")
+                .label(name.span, "defined here"),
+        );
     }
 
     /// Takes a function into the module, unless checking it found an error (there were `errors` before) or the parser had

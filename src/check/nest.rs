@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::check::body::Body;
-use crate::check::scope::{Global, ScopeId};
+use crate::check::scope::{Global, MODULE, ScopeId};
 use crate::check::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
 use crate::check::{Checker, Definition};
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
@@ -79,7 +79,7 @@ impl Checker<'_> {
     }
 
     /// The value of a host expression in the current scope, if kc can know it.
-    fn host_value(&mut self, expr: &ast::Expr) -> Option<Operand> {
+    pub fn host_value(&mut self, expr: &ast::Expr) -> Option<Operand> {
         let (result, _) = self.quietly(|c| c.constant(expr, false));
         result.ok()
     }
@@ -123,6 +123,10 @@ impl Checker<'_> {
     /// One scope for each turn of a loop over known values, else one with an unknown target.
     fn collect_loop(&mut self, region: &ast::Region, target: &ast::Expr, iter: &ast::Expr) {
         let turns = match self.host_value(iter) {
+            // Numbers do not tell launches apart.
+            Some(Operand::Tuple(items)) if items.iter().all(is_number) && !holds_definitions(&region.items) => {
+                vec![None]
+            }
             Some(Operand::Tuple(items)) if items.len() <= MAX_TURNS => items.into_iter().map(Some).collect(),
             _ => vec![None],
         };
@@ -178,7 +182,8 @@ impl Checker<'_> {
                 self.within(scope, |c| c.call_scope(&call));
             }
             // What nobody in the file calls.
-            let uncalled = self.makers.iter().find(|(_, instances)| instances.is_empty());
+            let own = |maker: &Maker| self.module_of(maker.scope) == MODULE;
+            let uncalled = self.makers.iter().find(|(maker, instances)| instances.is_empty() && own(maker));
             let Some(maker) = uncalled.map(|(maker, _)| maker.clone()) else { break };
             self.maker_scope(&maker, vec![None; maker.params.len()]);
         }
@@ -188,8 +193,7 @@ impl Checker<'_> {
     pub fn call_scope(&mut self, call: &ast::Expr) -> Option<ScopeId> {
         let ExprKind::Call { callee, args } = &call.kind else { return None };
         let ExprKind::Name(name) = &callee.kind else { return None };
-        let Some((_, Global::Maker(maker))) = self.lookup(name) else { return None };
-        let maker = maker.clone();
+        let Some((_, Global::Maker(maker))) = self.follow(name) else { return None };
         let mut values: Vec<Option<Operand>> = vec![None; maker.params.len()];
         let plain: Vec<usize> = (0..maker.params.len()).filter(|&n| maker.params[n].star == ast::Star::None).collect();
         let mut given = vec![false; maker.params.len()];
@@ -298,7 +302,7 @@ impl Checker<'_> {
         for kernel in &kernels {
             groups.entry(kernel.ast.name.text.clone()).or_default().push(kernel.clone());
         }
-        let module = ScopeId(0);
+        let module = MODULE;
         // The name at module level is the one that other files know.
         for (name, group) in &groups {
             let owner = match group.as_slice() {
@@ -375,8 +379,10 @@ impl Checker<'_> {
             )
             .label(kernel.span, format!("not compiled: {}", types.join(", ")))
             .help(format!(
-                "say which types are wanted: `wp.overload({}, [...])` with a type for each parameter",
-                kernel.text
+                "say which types are wanted: `wp.overload({0}, [...])` with a type for each parameter, or \
+                 `--types '{0}({1})'`",
+                kernel.text,
+                unknown.iter().map(|u| format!("{}=...", u.name)).collect::<Vec<_>>().join(", ")
             ))
         } else {
             let one = if names.len() == 1 { "a value" } else { "values" };
@@ -407,7 +413,7 @@ impl Body<'_, '_> {
         if !self.is_host() || self.scope.contains_key(name) {
             return None;
         }
-        let Some((_, Global::Maker(_))) = self.c.lookup(name) else { return None };
+        let Some((_, Global::Maker(_))) = self.c.follow(name) else { return None };
         let call = ExprKind::Call { callee: Box::new(callee.clone()), args: args.to_vec() };
         let needed = self.c.unknown.len();
         let result = self.c.returned(&ast::Expr { kind: call, span });
@@ -448,6 +454,19 @@ impl Quiet {
         let first = self.found.into_sorted().into_iter().find(|d| d.level == Level::Error);
         Unknown { name: name.to_string(), place, why: Why::Computed(first.map(|d| d.message)) }
     }
+}
+
+fn is_number(value: &Operand) -> bool {
+    matches!(value, Operand::Const(_))
+}
+
+fn holds_definitions(items: &[Item]) -> bool {
+    items.iter().any(|item| !matches!(item, Item::Constant(_) | Item::Import(_)) && !is_launch(item))
+}
+
+fn is_launch(item: &Item) -> bool {
+    let Item::Call(ast::Expr { kind: ExprKind::Call { callee, .. }, .. }) = item else { return false };
+    matches!(&callee.kind, ExprKind::Attribute { name, .. } if name.text.starts_with("launch"))
 }
 
 /// The names that host code binds in its own scope.

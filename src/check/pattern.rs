@@ -140,6 +140,11 @@ impl Pattern {
         })
     }
 
+    /// Some part is open: arguments decide it.
+    pub fn is_open(&self) -> bool {
+        !self.is_exact() && *self != Pattern::Unknown
+    }
+
     /// No open part: the signature is not generic here.
     pub fn is_exact(&self) -> bool {
         match self {

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::check::habits::{self, Habit};
+use crate::check::habits::Habit;
+use crate::check::member::{builtin_word, is_core, is_warp};
 use crate::check::nest::{MAX_SCOPES, Maker, Unknown, Why};
-use crate::check::suggest::nearest;
-use crate::check::value::{
-    Constant, Family, FunctionName, Number, Operand, Reported, Res, ScalarClass, TypeWord, type_of_name,
-};
+use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord, type_of_name};
 use crate::check::{Checker, Definition};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::library::Library;
@@ -35,6 +33,8 @@ pub(crate) struct Scope {
     pub tag: String,
     /// What the host function returns: nothing, one expression, or one of several (None).
     pub returned: Option<Option<ast::Expr>>,
+    /// The file has a `from warp import *`: built-ins go without prefix.
+    pub star_import: bool,
 }
 
 /// An enumeration.
@@ -59,6 +59,8 @@ pub(crate) enum Global {
     Functions(Vec<Rc<Definition>>),
     Kernel(Rc<Definition>),
     Struct(StructId),
+    /// A `@wp.struct` of another file, not looked at until it is used.
+    ForeignStruct(Rc<ast::Class>),
     /// A `@wp.struct` with errors.
     Broken,
     /// Not evaluated until it is used.
@@ -88,12 +90,13 @@ pub(crate) enum Role {
     Native,
 }
 
-const MODULE: ScopeId = ScopeId(0);
+/// The scope of the checked file.
+pub(crate) const MODULE: ScopeId = ScopeId(0);
 
 impl Scope {
-    fn new(parent: Option<ScopeId>, name: Option<&str>, is_class: bool) -> Scope {
+    pub fn new(parent: Option<ScopeId>, name: Option<&str>, is_class: bool) -> Scope {
         let name = name.map(str::to_string);
-        Scope { parent, name, is_class, names: HashMap::new(), tag: String::new(), returned: None }
+        Scope { parent, name, is_class, names: HashMap::new(), tag: String::new(), returned: None, star_import: false }
     }
 }
 
@@ -101,6 +104,7 @@ impl Checker<'_> {
     /// Enters every name of the file.
     pub fn collect(&mut self, parsed: &Parsed) {
         let module = self.scopes.push(Scope::new(None, None, false));
+        self.open_main(parsed);
         self.within(module, |c| c.collect_scope(&parsed.items));
         self.expand_makers();
         if let Some(place) = self.limit {
@@ -108,7 +112,7 @@ impl Checker<'_> {
                 format!("this file makes more than {MAX_SCOPES} variants of its kernels; the rest is not looked at");
             self.report(Diagnostic::new(Code::W0504, message).label(place, "of this function, for one"));
         }
-        self.definitions.sort_by_key(|definition| definition.ast.span.start);
+        self.definitions.sort_by_key(|definition| definition.ast.span);
         self.name_kernels();
     }
 
@@ -140,13 +144,17 @@ impl Checker<'_> {
         for item in items {
             match item {
                 Item::Import(_) => {}
+                // What another file does with its kernels is its own business.
+                Item::Call(_) if !self.in_main() => {}
                 Item::Call(call) => {
                     self.collect_call(call);
                     self.calls.push((self.scope, call.clone()));
                 }
                 Item::Constant(constant) => {
                     // `k_float = wp.overload(k, [...])`
-                    self.collect_call(&constant.value);
+                    if self.in_main() {
+                        self.collect_call(&constant.value);
+                    }
                     self.bind(&constant.name.text, Global::Constant(constant.value.clone()));
                 }
                 Item::Class(class) => self.collect_class(class),
@@ -169,7 +177,7 @@ impl Checker<'_> {
     /// the order of events is not known, a name with several values has none that is known.
     pub fn bind(&mut self, name: &str, global: Global) {
         use Global::{Constant, Host, Member, Module, Value};
-        let certain = self.scope == MODULE && !self.conditional;
+        let certain = self.scopes[self.scope].parent.is_none() && !self.conditional;
         let global = match (self.names().get(name), global) {
             // `except ImportError: np = None`
             (Some(old @ (Module(_) | Member { .. })), Constant(_)) if self.conditional => old.clone(),
@@ -253,19 +261,27 @@ impl Checker<'_> {
             self.bind(&name, Global::Module(path));
             return;
         }
+        let module = self.absolute_module(&import.module);
         for imported in &import.names {
             if imported.name == "*" {
-                self.star_import |= is_warp(&import.module);
+                if is_core(&module) {
+                    let here = self.module_of(self.scope);
+                    self.scopes[here].star_import |= is_warp(&module);
+                    continue;
+                }
+                if self.import_all(&module) {
+                    continue;
+                }
                 // Another file's names come with it, most often those of its own imports.
                 for (name, module) in [("wp", "warp"), ("np", "numpy")] {
-                    if !is_warp(&import.module) && self.lookup(name).is_none() {
+                    if self.lookup(name).is_none() {
                         self.bind(name, Global::Module(module.into()));
                     }
                 }
                 continue;
             }
             let name = imported.alias.clone().unwrap_or_else(|| imported.name.clone());
-            let global = Global::Member { module: import.module.clone(), name: imported.name.clone() };
+            let global = Global::Member { module: module.clone(), name: imported.name.clone() };
             self.bind(&name, global);
         }
     }
@@ -280,13 +296,15 @@ impl Checker<'_> {
         match role {
             Some(Role::Kernel) => {
                 let definition = definition();
-                self.definitions.push(definition.clone());
+                if self.in_main() {
+                    self.definitions.push(definition.clone());
+                }
                 self.bind(&name, Global::Kernel(definition));
             }
             Some(Role::Function | Role::Native) => {
                 let definition = definition();
                 // There is no body to look at.
-                if !native {
+                if !native && self.in_main() {
                     self.definitions.push(definition.clone());
                 }
                 match self.scopes[self.scope].names.get_mut(&name) {
@@ -303,12 +321,9 @@ impl Checker<'_> {
     fn collect_class(&mut self, class: &ast::Class) {
         let name = class.name.text.clone();
         if class.decorators.iter().any(|d| self.decorator_role(d) == Some(Role::Struct)) {
-            let global = match self.struct_fields(class) {
-                Ok(fields) => {
-                    let name = self.unique_name(&name);
-                    Global::Struct(self.structs.push(StructDef { name, fields }))
-                }
-                Err(Reported) => Global::Broken,
+            let global = match self.in_main() {
+                true => self.struct_of(class),
+                false => Global::ForeignStruct(Rc::new(class.clone())),
             };
             self.bind(&name, global);
         } else if !class.bases.is_empty() {
@@ -318,6 +333,34 @@ impl Checker<'_> {
         } else {
             self.bind(&name, Global::Host(class.name.span));
         }
+    }
+
+    fn struct_of(&mut self, class: &ast::Class) -> Global {
+        match self.struct_fields(class) {
+            Ok(fields) => {
+                let name = self.unique_name(&class.name.text);
+                Global::Struct(self.structs.push(StructDef { name, fields }))
+            }
+            Err(Reported) => Global::Broken,
+        }
+    }
+
+    /// A struct of another file, on its first use.
+    fn foreign_struct(&mut self, scope: ScopeId, class: &ast::Class, used: Span) -> Res<Operand> {
+        let name = &class.name.text;
+        self.scopes[scope].names.insert(name.clone(), Global::Evaluating);
+        let known = self.diagnostics.len();
+        let made = self.within(scope, |c| c.struct_of(class));
+        self.diagnostics.blame(known, used, "needed here");
+        let result = match made {
+            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(crate::types::Type::Struct(id)))),
+            _ => Err(Reported),
+        };
+        // What was not said must be found again.
+        let again = result.is_err() && self.quiet > 0;
+        let after = if again { Global::ForeignStruct(Rc::new(class.clone())) } else { made };
+        self.scopes[scope].names.insert(name.clone(), after);
+        result
     }
 
     fn struct_fields(&mut self, class: &ast::Class) -> Res<Vec<Field>> {
@@ -333,31 +376,31 @@ impl Checker<'_> {
         if failed { Err(Reported) } else { Ok(fields) }
     }
 
-    pub fn role(&self, function: &ast::Function) -> Option<Role> {
+    pub fn role(&mut self, function: &ast::Function) -> Option<Role> {
         function.decorators.iter().find_map(|d| self.decorator_role(d))
     }
 
     /// `@wp.kernel`, `@wp.kernel(...)`, or `@kernel` after `from warp import kernel`.
-    fn decorator_role(&self, decorator: &ast::Decorator) -> Option<Role> {
+    fn decorator_role(&mut self, decorator: &ast::Decorator) -> Option<Role> {
         let path = match &decorator.expr.kind {
             ExprKind::Call { callee, .. } => callee,
             _ => &decorator.expr,
         };
         let word = match &path.kind {
             ExprKind::Attribute { base, name } => match &base.kind {
-                ExprKind::Name(module) => match self.lookup(module) {
-                    Some((_, Global::Module(path))) if is_warp(path) => name.text.as_str(),
+                ExprKind::Name(module) => match self.follow(module) {
+                    Some((_, Global::Module(path))) if is_warp(&path) => name.text.clone(),
                     _ => return None,
                 },
                 _ => return None,
             },
-            ExprKind::Name(name) => match self.lookup(name) {
-                Some((_, Global::Member { module, name })) if is_warp(module) => name.as_str(),
+            ExprKind::Name(name) => match self.follow(name) {
+                Some((_, Global::Member { module, name })) if is_warp(&module) => name,
                 _ => return None,
             },
             _ => return None,
         };
-        Some(match word {
+        Some(match word.as_str() {
             "kernel" => Role::Kernel,
             "func" => Role::Function,
             "struct" => Role::Struct,
@@ -385,6 +428,7 @@ impl Checker<'_> {
                 ))
             }
             Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(crate::types::Type::Struct(id)))),
+            Global::ForeignStruct(class) => self.foreign_struct(scope, &class, span),
             Global::Broken => Err(Reported),
             Global::Value(operand) => Ok(operand),
             Global::Enum(class) => Ok(Operand::Enum(class)),
@@ -409,12 +453,13 @@ impl Checker<'_> {
 
     /// The value of a constant, computed on its first use.
     fn global_constant(&mut self, scope: ScopeId, name: &str, value: ast::Expr, used: Span) -> Res<Operand> {
-        if self.quiet > 0 && scope == MODULE && self.quiet_failures.contains(name) {
+        let module = self.scopes[scope].parent.is_none();
+        if self.quiet > 0 && module && self.quiet_failures.contains(&(scope, name.to_string())) {
             return Err(Reported);
         }
         self.scopes[scope].names.insert(name.to_string(), Global::Evaluating);
         let needed = std::mem::take(&mut self.unknown);
-        let (result, after) = if scope == MODULE {
+        let (result, after) = if module {
             let known = self.diagnostics.len();
             let result = self.within(scope, |c| c.constant(&value, false));
             self.diagnostics.blame(known, used, "needed here");
@@ -422,7 +467,7 @@ impl Checker<'_> {
                 Some(unknown) => Global::Unknown(unknown.clone()),
                 None if self.quiet > 0 => {
                     if result.is_err() {
-                        self.quiet_failures.insert(name.to_string());
+                        self.quiet_failures.insert((scope, name.to_string()));
                     }
                     Global::Constant(value)
                 }
@@ -444,81 +489,6 @@ impl Checker<'_> {
         }
         self.scopes[scope].names.insert(name.to_string(), after);
         result
-    }
-
-    /// `module.name`
-    pub fn member(&mut self, module: &str, name: &str, span: Span) -> Res<Operand> {
-        self.member_of(module, name, false, span)
-    }
-
-    /// `module.name`, or `name` alone after `from module import name` (`imported`).
-    fn member_of(&mut self, module: &str, name: &str, imported: bool, span: Span) -> Res<Operand> {
-        // Submodules of warp hold the same words: `warp.types.vector`, `wp.math.sin`.
-        if is_warp(module) || is_builtin_alias(module) {
-            if module == "warp" && matches!(name, "types" | "math" | "utils") {
-                return Ok(Operand::Module(format!("{module}.{name}")));
-            }
-            if module == "numpy" && matches!(name, "linalg" | "random") {
-                return Ok(Operand::Module(format!("{module}.{name}")));
-            }
-            if let Some(operand) = builtin_word(module, name) {
-                return Ok(operand);
-            }
-        }
-        if let Some(number) = math_constant(name) {
-            return Ok(Operand::Const(Constant::untyped(Number::Float(number))));
-        }
-        if self.knows_builtin(name) {
-            return Ok(Operand::Function(FunctionName::Builtin(name.to_string())));
-        }
-        if name == "adjoint" && is_warp(module) {
-            return Ok(Operand::Adjoint);
-        }
-        if let Some(reason) = crate::check::words::unsupported(name) {
-            return self.error(Code::E0408, span, format!("`{name}` is not supported"), reason);
-        }
-        if let Some(form) = self.library.statement(name, self.sources) {
-            let diagnostic = Diagnostic::new(Code::E0408, format!("`{name}` cannot be called"))
-                .label(span, "Warp's name for a statement")
-                .help(format!("write the statement itself: `{form}`"));
-            return Err(self.report(diagnostic));
-        }
-        if let Some(habit) = habits::of_name(name) {
-            let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
-                .label(span, "not a name of the kernel language");
-            return Err(self.report(self.suggest(diagnostic, habit, span)));
-        }
-        let own = matches!(
-            module,
-            "warp" | "warp.types" | "warp.math" | "warp.utils" | "warp.constants" | "warp.optim" | "warp.render"
-        );
-        if imported && !own && !is_builtin_alias(module) {
-            return Err(self.report(
-                Diagnostic::new(Code::E0507, format!("`{name}` is imported from `{module}`, which kc does not read"))
-                    .label(span, "its meaning is in another file")
-                    .help("define it in this file, or pass the value to the kernel as an argument"),
-            ));
-        }
-        if !is_warp(module) && !is_builtin_alias(module) {
-            return self.error(
-                Code::E0502,
-                span,
-                format!("`{module}.{name}` has no meaning inside a kernel"),
-                format!("a value of the Python module `{module}`"),
-            );
-        }
-        let mut diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
-            .label(span, "not a name of the kernel language");
-        if let Some(near) = nearest(name, Library::public_names()) {
-            let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
-            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
-                format!("use `{near}`"),
-                fixed,
-                near,
-                Applicability::Maybe,
-            );
-        }
-        Err(self.report(diagnostic))
     }
 
     /// Adds what the kernel language says instead of the text at `span`.
@@ -545,7 +515,7 @@ impl Checker<'_> {
 
     /// A built-in by the name this file has for it: `wp.sin`.
     pub fn qualified(&self, name: &str) -> String {
-        if self.star_import {
+        if self.scopes[MODULE].star_import {
             return name.to_string();
         }
         let mut aliases: Vec<&String> = self.scopes[MODULE]
@@ -560,7 +530,7 @@ impl Checker<'_> {
 
     /// A name that is neither local nor in the file: Python's and Warp's own words.
     pub fn ambient(&mut self, name: &str) -> Option<Operand> {
-        if self.star_import {
+        if self.scopes[self.module_of(self.scope)].star_import {
             if let Some(word) = builtin_word("warp", name) {
                 return Some(word);
             }
@@ -582,54 +552,4 @@ impl Checker<'_> {
     pub fn knows_builtin(&self, name: &str) -> bool {
         !name.starts_with('_') && Library::has(name)
     }
-}
-
-fn is_warp(module: &str) -> bool {
-    module == "warp" || module.starts_with("warp.")
-}
-
-/// Modules whose functions are looked up among the built-ins: `math.sin(x)`, `np.float32`.
-fn is_builtin_alias(module: &str) -> bool {
-    matches!(module, "math" | "numpy" | "builtins" | "typing")
-}
-
-/// The numbers that `math`, `numpy` and `warp` name.
-fn math_constant(name: &str) -> Option<f64> {
-    use std::f64::consts;
-    Some(match name {
-        "pi" | "PI" => consts::PI,
-        "e" | "E" => consts::E,
-        "tau" | "TAU" => consts::TAU,
-        "half_pi" | "HALF_PI" => consts::FRAC_PI_2,
-        "inf" | "INF" | "infinity" => f64::INFINITY,
-        "nan" | "NAN" => f64::NAN,
-        "ln2" | "LN2" => consts::LN_2,
-        "ln10" | "LN10" => consts::LN_10,
-        "log2e" | "LOG2E" => consts::LOG2_E,
-        "log10e" | "LOG10E" => consts::LOG10_E,
-        "phi" | "PHI" => 1.618_033_988_749_895,
-        _ => return None,
-    })
-}
-
-/// The types and type words among Warp's names.
-fn builtin_word(module: &str, name: &str) -> Option<Operand> {
-    let word = match name {
-        "array" | "array1d" => TypeWord::Array(if name == "array" { 0 } else { 1 }),
-        "array2d" => TypeWord::Array(2),
-        "array3d" => TypeWord::Array(3),
-        "array4d" => TypeWord::Array(4),
-        "ref" => TypeWord::Ref,
-        "Any" => TypeWord::Any,
-        "Function" | "Callable" => TypeWord::Function,
-        "Float" | "Int" | "Scalar" => TypeWord::Class(ScalarClass::from_name(name)?),
-        "vector" if module.ends_with("types") => TypeWord::Family(Family::Vector),
-        "matrix" if module.ends_with("types") => TypeWord::Family(Family::Matrix),
-        "quaternion" if module.ends_with("types") => TypeWord::Family(Family::Quaternion),
-        "transformation" if module.ends_with("types") => TypeWord::Family(Family::Transformation),
-        "vec" => TypeWord::Family(Family::Vector),
-        "mat" => TypeWord::Family(Family::Matrix),
-        _ => TypeWord::Type(type_of_name(name)?),
-    };
-    Some(Operand::Type(word))
 }

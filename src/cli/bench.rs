@@ -4,19 +4,25 @@ use std::path::{Path, PathBuf};
 
 use super::run::{DeviceArg, compile, report};
 use super::{Exit, output};
+use crate::driver;
 use crate::run::bench::{self, Row};
+use crate::run::flags;
 use crate::run::launch::{self, Direction};
-use crate::run::session::{Wanted, kernel};
+use crate::run::session::{Program, Wanted, kernel};
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
 /// Runs launches again and again on the same contents and tells how long each entry takes: the median and the least of the
-/// wall times, the processor time of all cores, and the rate at which the arrays that the entry reads and writes went by.
+/// wall times, the processor time of all cores, the rate at which the arrays that the entry reads and writes went by, and the
+/// rate of operations on floats.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files.
-    #[arg(required = true, value_name = "LAUNCH")]
+    #[arg(required_unless_present = "limits", value_name = "LAUNCH")]
     files: Vec<PathBuf>,
+    /// Measure first what the device can do at most, copying memory and multiplying, and give each rate as a part of that.
+    #[arg(long)]
+    limits: bool,
     /// Where to run.
     #[arg(long, value_enum, default_value = "host")]
     device: DeviceArg,
@@ -41,14 +47,25 @@ pub(super) fn run(args: &Args) -> Exit {
     let mut exit = Exit::Ok;
     if !args.json {
         let head = format!(
-            "{:<28} {:<9} {:>12} {:>12} {:>12} {:>9} {:>10}\n",
-            "launch", "entry", "median ms", "least ms", "cpu ms", "GB/s", "ns/thread"
+            "{:<28} {:<9} {:>12} {:>12} {:>12} {:>9} {:>10} {:>10}\n",
+            "launch", "entry", "median ms", "least ms", "cpu ms", "GB/s", "GFLOP/s", "ns/thread"
         );
         exit = output::out(head.as_bytes()).map_or(Exit::Errors, |()| exit);
     }
+    let mut limits = None;
+    if args.limits {
+        let mut sources = SourceMap::default();
+        match measure_limits(args, &mut sources) {
+            Ok(found) => limits = Some(found),
+            Err(error) => {
+                report(&error, &sources);
+                return Exit::Errors;
+            }
+        }
+    }
     for path in &args.files {
         let mut sources = SourceMap::default();
-        if let Err(error) = one(args, path, &mut sources) {
+        if let Err(error) = one(args, path, limits.as_ref(), &mut sources) {
             report(&error, &sources);
             exit = exit.max(Exit::Errors);
         }
@@ -56,7 +73,54 @@ pub(super) fn run(args: &Args) -> Exit {
     exit
 }
 
-fn one(args: &Args, path: &Path, sources: &mut SourceMap) -> Result<()> {
+/// The rates that no launch on the device exceeds by much, in units per second.
+struct Limits {
+    bytes: f64,
+    operations: f64,
+}
+
+/// Times the kernels of `limits.ir`: a copy of 128 MiB, and 2^20 threads of 4096 operations each. These stand in eight chains,
+/// so that none waits for the one before; it is IR because Python has no word for a fused multiply and add.
+fn measure_limits(args: &Args, sources: &mut SourceMap) -> Result<Limits> {
+    let path = Path::new("limits.ir");
+    let request = driver::Request {
+        gradients: driver::Gradients { backward: false, ..driver::Gradients::default() },
+        ..driver::Request::default()
+    };
+    let compilation = driver::Compilation::of_text(path, include_str!("limits.ir").to_string(), &request);
+    *sources = compilation.sources;
+    let program = Program {
+        module: compilation.module,
+        sources: SourceMap::default(),
+        diagnostics: compilation.diagnostics.into_sorted(),
+    };
+    let measure = |name: &str, threads: u32| -> Result<Row> {
+        let id =
+            kernel(&program, path, Some(name)).map_err(|mut errors| -> Fail { Box::new(errors.swap_remove(0)) })?;
+        let arrays = [format!("x=ones:{threads}"), format!("y=zeros:{threads}")];
+        let function = &program.module.functions[id];
+        let launch = flags::launch(path, function, &program.module.structs, &[threads], &arrays)?;
+        let mut rows = bench::bench(&program, id, &launch, name, &options(args))?;
+        Ok(rows.swap_remove(0))
+    };
+    let (copy, fma) = (measure("copy", 1 << 25)?, measure("multiply_add", 1 << 20)?);
+    for row in [&copy, &fma] {
+        output::out(if args.json { json(row) } else { line(row, None) }.as_bytes()).map_err(Box::new)?;
+    }
+    let rate = |amount: f64, row: &Row| amount / Row::median_and_least(&row.wall).1;
+    Ok(Limits { bytes: rate(copy.bytes as f64, &copy), operations: rate(fma.operations, &fma) })
+}
+
+fn options(args: &Args) -> bench::Options {
+    bench::Options {
+        device: args.device.into(),
+        checked: !args.unchecked,
+        threads: args.threads.into(),
+        repeats: args.repeats,
+    }
+}
+
+fn one(args: &Args, path: &Path, limits: Option<&Limits>, sources: &mut SourceMap) -> Result<()> {
     let mut launch = launch::read(path)?;
     if args.gradient {
         launch.direction = Direction::Gradient;
@@ -70,17 +134,11 @@ fn one(args: &Args, path: &Path, sources: &mut SourceMap) -> Result<()> {
         found = named(&program);
     }
     let origin = path.display().to_string();
-    let options = bench::Options {
-        device: args.device.into(),
-        checked: !args.unchecked,
-        threads: args.threads.into(),
-        repeats: args.repeats,
-    };
     let rows = found
         .map_err(|mut errors| -> Fail { Box::new(errors.swap_remove(0)) })
-        .and_then(|id| bench::bench(&program, id, &launch, &origin, &options));
+        .and_then(|id| bench::bench(&program, id, &launch, &origin, &options(args)));
     *sources = program.sources;
-    let text: String = rows?.iter().map(|row| if args.json { json(row) } else { line(row) }).collect();
+    let text: String = rows?.iter().map(|row| if args.json { json(row) } else { line(row, limits) }).collect();
     output::out(text.as_bytes()).map_err(Box::new)
 }
 
@@ -88,17 +146,24 @@ fn json(row: &Row) -> String {
     format!("{}\n", serde_json::json!(row))
 }
 
-fn line(row: &Row) -> String {
+fn line(row: &Row, limits: Option<&Limits>) -> String {
     let (median, least) = Row::median_and_least(&row.wall);
     let (cpu, _) = Row::median_and_least(&row.cpu);
-    let rate = if median > 0.0 { row.bytes as f64 / median * 1e-9 } else { 0.0 };
+    let rate = |amount: f64| if median > 0.0 { amount / median } else { 0.0 };
+    let (bytes, operations) = (rate(row.bytes as f64), rate(row.operations));
     let each = median * 1e9 / row.launched.max(1) as f64;
+    let parts = limits.map_or_else(String::new, |limits| {
+        let (of_copy, of_peak) = (100.0 * bytes / limits.bytes, 100.0 * operations / limits.operations);
+        format!("  {of_copy:.0} % of copy, {of_peak:.0} % of peak")
+    });
     format!(
-        "{:<28} {:<9} {:>12.4} {:>12.4} {:>12.4} {rate:>9.2} {each:>10.3}\n",
+        "{:<28} {:<9} {:>12.4} {:>12.4} {:>12.4} {:>9.2} {:>10.2} {each:>10.3}{parts}\n",
         row.id,
         row.phase.name(),
         median * 1e3,
         least * 1e3,
-        cpu * 1e3
+        cpu * 1e3,
+        bytes * 1e-9,
+        operations * 1e-9,
     )
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Exit, FormatArg, GradientArgs, Report, output};
+use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
 use crate::diag::render::{count, sarif_log};
 use crate::driver::{Compilation, Request};
 
@@ -12,6 +12,8 @@ pub(super) struct Args {
     /// Python files with kernels.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    types: TypesArg,
     #[command(flatten)]
     gradients: GradientArgs,
     #[command(flatten)]
@@ -27,7 +29,8 @@ pub(super) fn run(args: &Args) -> Exit {
             return Exit::Usage;
         }
     };
-    let request = Request { kernels: Vec::new(), gradients: args.gradients.options() };
+    let request =
+        Request { types: args.types.types.clone(), gradients: args.gradients.options(), ..Request::default() };
     let mut exit = Exit::Ok;
     let mut results = String::new();
     for path in &args.files {

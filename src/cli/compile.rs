@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::{Exit, GradientArgs, Report, output};
+use super::{Exit, GradientArgs, Report, TypesArg, output};
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{Arch, Artefact, Compilation, Cpu, Opt, Options, Request};
+use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Cpu, Opt, Options, Request};
 use crate::source::lined::Lined;
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
@@ -18,6 +18,8 @@ pub(super) struct Args {
     /// Compile only this kernel; may be repeated.
     #[arg(short, long = "kernel", value_name = "KERNEL")]
     kernels: Vec<String>,
+    #[command(flatten)]
+    types: TypesArg,
     /// What to write.
     #[arg(long, value_enum, value_delimiter = ',', default_value = "ptx,cuda")]
     emit: Vec<Emit>,
@@ -35,6 +37,9 @@ pub(super) struct Args {
     /// Fuse `a * b + c` into one rounding on the GPU, as nvcc does.
     #[arg(long, value_enum, default_value = "on")]
     fmad: Switch,
+    /// How PTX finds the elements of arrays.
+    #[arg(long, value_enum, default_value = "strided")]
+    layout: LayoutArg,
     /// Processor of object files: `native` (this machine's), `x86-64`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`.
     #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
     cpu: Cpu,
@@ -70,6 +75,14 @@ enum Emit {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum LayoutArg {
+    /// By the strides in their descriptors: any view of any array can be passed.
+    Strided,
+    /// As dense row-major arrays: fewer registers, and the strides are not read.
+    Contiguous,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
 enum OptArg {
     /// Quick: for compiling in bulk.
     Lean,
@@ -97,7 +110,8 @@ pub(super) fn run(args: &Args) -> Exit {
         }
     };
     let mut results = String::new();
-    let request = Request { kernels: args.kernels.clone(), gradients: args.gradients.options() };
+    let request =
+        Request { kernels: args.kernels.clone(), types: args.types.types.clone(), gradients: args.gradients.options() };
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
     for path in &args.files {
@@ -199,6 +213,10 @@ fn options(args: &Args) -> Options {
             OptArg::Full => Opt::Full,
         },
         fmad: matches!(args.fmad, Switch::On),
+        layout: match args.layout {
+            LayoutArg::Strided => ArrayLayout::Strided,
+            LayoutArg::Contiguous => ArrayLayout::Contiguous,
+        },
         cpu: args.cpu,
         checked: args.checked,
         ptx: if args.emit.contains(&Emit::Ptx) { args.arch.clone() } else { Vec::new() },

@@ -55,6 +55,7 @@ fn one(args: &Args, path: &std::path::Path, sources: &mut SourceMap) -> Result<b
     let launch = Launch { direction: Direction::Gradient, ..launch::read(path)? };
     let request = driver::Request {
         kernels: launch.kernel.iter().cloned().collect(),
+        types: Vec::new(),
         gradients: driver::Gradients { backward: true, store: args.store.map(Into::into) },
     };
     let mut compilation = driver::Compilation::load(&launch.source, &request);

@@ -146,6 +146,15 @@ impl From<FormatArg> for Format {
     }
 }
 
+/// For which types generic kernels are compiled; shared by the verbs that compile.
+#[derive(clap::Args, Clone, Debug)]
+struct TypesArg {
+    /// Compile a generic kernel for these types, written as a call: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`;
+    /// may be repeated, also for one kernel. The entry's name ends with the types (`scale_float64`).
+    #[arg(long, value_name = "KERNEL(NAME=TYPE, ...)")]
+    types: Vec<String>,
+}
+
 /// How gradients are made; shared by the verbs that compile.
 #[derive(clap::Args, Clone, Debug)]
 struct GradientArgs {

@@ -273,6 +273,7 @@ pub(super) fn report(error: &Diagnostic, sources: &SourceMap) {
 pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program {
     let request = driver::Request {
         kernels: wanted.gradient_of.iter().cloned().collect(),
+        types: Vec::new(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store },
     };
     let compilation = driver::Compilation::load(&wanted.source, &request);

@@ -21,6 +21,8 @@ pub struct MetaOptions {
     pub source_name: String,
     /// The GPU architectures that PTX was made for: `sm_90`.
     pub architectures: Vec<String>,
+    /// PTX takes every array for a dense row-major one.
+    pub contiguous: bool,
 }
 
 #[derive(Serialize)]
@@ -29,6 +31,8 @@ struct Description {
     generator: String,
     source: String,
     architectures: Vec<String>,
+    /// What arrays PTX takes: `strided`, any, or `contiguous`, dense row-major ones alone.
+    layout: &'static str,
     /// Bytes.
     launch_bounds_size: usize,
     array_descriptor_size: usize,
@@ -154,6 +158,7 @@ pub fn emit(module: &Module, entries: &[FuncId], options: &MetaOptions) -> Strin
         generator: format!("kc {}", env!("CARGO_PKG_VERSION")),
         source: options.source_name.clone(),
         architectures: options.architectures.clone(),
+        layout: if options.contiguous { "contiguous" } else { "strided" },
         launch_bounds_size: size_of::<abi::LaunchBounds>(),
         array_descriptor_size: size_of::<abi::ArrayDescriptor>(),
         kernels,

@@ -101,7 +101,7 @@ codes! {
     W0504 "unresolved-kernel" "a kernel that needs a value only Python knows: checked, not compiled";
     W0505 "generic-kernel-types" "a generic kernel for which the file names no types: checked, not compiled";
     W0506 "native-function" "a kernel that calls a function whose body is CUDA text: checked, not compiled";
-    E0507 "imported-name" "a name that is defined in another file";
+    E0507 "imported-name" "a name of another file that cannot be used";
 
     // 06 gradients
     E0601 "order-dependent-gradient" "a value with a gradient that depends on the order of the threads";

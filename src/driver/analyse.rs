@@ -6,12 +6,15 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::sync::Arc;
 
+use super::Disk;
 use crate::check::facts::Facts;
 use crate::check::lints::Allows;
 use crate::check::{self, Checked};
 use crate::diag::{Diagnostic, Diagnostics};
-use crate::source::{FileId, SourceFile, SourceMap, Span};
+use crate::library::Library;
+use crate::source::{FileId, FileSystem, SourceFile, SourceMap, Span};
 use crate::syntax::{self, ast};
 use crate::{autodiff, lower, passes};
 
@@ -43,7 +46,12 @@ impl Analysis {
 
     /// Parses and checks a text as if it stood in a file at `path`.
     pub fn new(path: &Path, text: String) -> (Analysis, Pending) {
-        let (mut sources, mut diagnostics) = (SourceMap::default(), Diagnostics::new());
+        Analysis::with_files(path, text, Arc::new(Disk))
+    }
+
+    /// The same, with imported files read from `files`.
+    pub fn with_files(path: &Path, text: String, files: Arc<dyn FileSystem>) -> (Analysis, Pending) {
+        let (mut sources, mut diagnostics) = (SourceMap::with_files(files), Diagnostics::new());
         let file = sources.add(SourceFile::new(path, text));
         let parsed = syntax::parse(file, &sources.file(file).text, &mut diagnostics);
         let options = check::Options { facts: true, ..check::Options::default() };
@@ -54,16 +62,31 @@ impl Analysis {
         (Analysis { sources, parsed, facts, diagnostics }, Pending { checked, allows })
     }
 
+    /// The files that are imported from.
+    fn imported(&self) -> impl Iterator<Item = &SourceFile> {
+        let own = |(id, file): &(FileId, &SourceFile)| {
+            *id != Self::FILE && file.path.to_str().is_none_or(|path| Library::text(path).is_none())
+        };
+        self.sources.files().filter(own).map(|(_, file)| file)
+    }
+
+    /// Whether the imported files still say what they said.
+    pub fn is_current(&self) -> bool {
+        let Some(system) = self.sources.system() else { return true };
+        self.imported().all(|file| system.read(&file.path).is_some_and(|text| text.as_ref() == Ok(&file.text)))
+    }
+
     /// The text that is analysed.
     pub fn text(&self) -> &str {
         &self.sources.file(Self::FILE).text
     }
 
     /// For each good kernel its place and the key of what its gradient depends on: its own text, and that of everything
-    /// but kernels.
+    /// but kernels, in imported files too.
     fn keys(&self, checked: &Checked) -> HashMap<Span, u64> {
         let kernels: Vec<Span> = checked.kernels.iter().map(|&id| checked.functions[id].span).collect();
         let mut rest = DefaultHasher::new();
+        self.imported().for_each(|file| file.text.hash(&mut rest));
         for item in self.parsed.all_items() {
             let span = match item {
                 ast::Item::Import(import) => import.span,

@@ -3,7 +3,7 @@
 use super::{Artefact, Compilation, Options};
 use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::header;
-use crate::codegen::llvm::{self, ArrayLayout, CodegenError, HostOptions, LlvmTarget, PtxOptions};
+use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
@@ -81,8 +81,8 @@ impl Job<'_> {
     }
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
-        let &Options { opt, fmad, cpu, checked, .. } = self.options;
-        let device = |arch| PtxOptions { arch, opt, fmad, layout: ArrayLayout::Strided };
+        let &Options { opt, fmad, layout, cpu, checked, .. } = self.options;
+        let device = |arch| PtxOptions { arch, opt, fmad, layout };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
         let text = match self.artefact {
@@ -109,7 +109,8 @@ impl Job<'_> {
             Artefact::Header => header::emit(module, kernels, self.name),
             Artefact::Metadata => {
                 let architectures = self.options.ptx.iter().map(|arch| arch.name.to_string()).collect();
-                let options = MetaOptions { source_name: self.name.to_string(), architectures };
+                let contiguous = layout == llvm::ArrayLayout::Contiguous;
+                let options = MetaOptions { source_name: self.name.to_string(), architectures, contiguous };
                 meta::emit(module, kernels, &options)
             }
         };

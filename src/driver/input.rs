@@ -1,10 +1,10 @@
 //! Reading source files: what can stand in the way?
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::source::{FileId, SourceFile, SourceMap};
+use crate::source::{FileId, FileSystem, SourceFile, SourceMap};
 
 /// The largest source file that is read, in bytes.
 pub const MAX_SOURCE_BYTES: u64 = 16 << 20;
@@ -26,6 +26,20 @@ pub fn read(path: &Path, sources: &mut SourceMap, diagnostics: &mut Diagnostics)
             diagnostics.push(diagnostic);
             None
         }
+    }
+}
+
+/// Imported files, as they are on the disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Disk;
+
+impl FileSystem for Disk {
+    fn read(&self, path: &Path) -> Option<Result<String, String>> {
+        path.is_file().then(|| read_text(path).map_err(|diagnostic| diagnostic.message))
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can be asked of the back ends?
 
-pub use crate::codegen::llvm::{Arch, Cpu, Opt};
+pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Opt};
 
 /// One kind of result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +26,8 @@ pub enum Artefact {
 pub struct Request {
     /// The kernels, by their names in the source; empty: all.
     pub kernels: Vec<String>,
+    /// Types for generic kernels, each as `kernel(name=type, ...)`.
+    pub types: Vec<String>,
     pub gradients: crate::autodiff::Options,
 }
 
@@ -35,6 +37,8 @@ pub struct Options {
     pub opt: Opt,
     /// GPU code may fuse a * b + c into one rounding.
     pub fmad: bool,
+    /// How GPU code finds the elements of arrays.
+    pub layout: ArrayLayout,
     /// The processor that objects are for.
     pub cpu: Cpu,
     /// Objects test every array index.

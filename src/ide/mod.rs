@@ -25,10 +25,11 @@ pub mod words;
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::diag::Diagnostic;
 use crate::driver::{Analysis, Pending};
-use crate::source::Span;
+use crate::source::{FileSystem, Span};
 use names::Names;
 
 /// A text, and what is known about it.
@@ -43,7 +44,15 @@ pub struct File {
 impl File {
     /// Looks at a text, and tells what is left to do: its gradients.
     pub fn new(path: &Path, text: String) -> (File, Pending) {
-        let (analysis, pending) = Analysis::new(path, text);
+        File::of(Analysis::new(path, text))
+    }
+
+    /// The same, with imported files read from `files`.
+    pub fn with_files(path: &Path, text: String, files: Arc<dyn FileSystem>) -> (File, Pending) {
+        File::of(Analysis::with_files(path, text, files))
+    }
+
+    fn of((analysis, pending): (Analysis, Pending)) -> (File, Pending) {
         let names = Names::of(&analysis.parsed, &analysis.facts, analysis.text());
         let inside = names::decorated(&analysis.parsed);
         (File { analysis, names, inside }, pending)

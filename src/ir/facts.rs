@@ -12,7 +12,7 @@ mod tests;
 
 use super::*;
 use crate::types::MAX_DIMS;
-pub use memory::{Effects, Place, Root, effects, in_caller, place, root};
+pub use memory::{EffectTable, Effects, Place, Root, effects, in_caller, place, root};
 pub use numbering::numbering;
 pub use private::{Private, Sharing, private, private_among};
 pub use range::Range;

@@ -114,6 +114,7 @@ impl Context<'_> {
         let sources = &self.file.analysis.sources;
         let uri = match span.file {
             Analysis::FILE => self.uri(),
+            other if sources.path(other).is_absolute() => Uri(super::documents::uri_of(sources.path(other))),
             other => library_uri(self.client, &sources.path(other).to_string_lossy())?,
         };
         Some(lsp::Location { uri, range: self.encoding().range(sources.file(span.file), span) })

@@ -1,13 +1,14 @@
 //! Which texts are open, and what do they say? Kept as the client edits them.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gen_lsp_types::{Range, TextDocumentContentChangeEvent};
 
 use super::position::Encoding;
-use crate::source::SourceFile;
+use crate::driver::Disk;
+use crate::source::{FileSystem, SourceFile};
 
 /// Larger texts are kept in step but not looked at, in bytes: nobody writes them, and a check would take seconds.
 const MAX_TEXT: usize = 2 << 20;
@@ -18,6 +19,37 @@ pub struct Snapshot {
     pub uri: String,
     pub version: i32,
     pub source: Arc<SourceFile>,
+    /// What it imports from.
+    pub files: Arc<Files>,
+}
+
+/// The files that documents import from: what is open says more than the disk.
+#[derive(Debug, Default)]
+pub struct Files {
+    open: Mutex<HashMap<PathBuf, Arc<SourceFile>>>,
+}
+
+impl Files {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<SourceFile>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, source: &Arc<SourceFile>) {
+        self.lock().insert(self.absolute(&source.path), source.clone());
+    }
+}
+
+impl FileSystem for Files {
+    fn read(&self, path: &Path) -> Option<Result<String, String>> {
+        if let Some(source) = self.lock().get(path) {
+            return Some(Ok(source.text.clone()));
+        }
+        Disk.read(path)
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        Disk.absolute(path)
+    }
 }
 
 impl Snapshot {
@@ -30,12 +62,14 @@ impl Snapshot {
 #[derive(Debug, Default)]
 pub struct Documents {
     open: HashMap<String, Snapshot>,
+    files: Arc<Files>,
 }
 
 impl Documents {
     pub fn open(&mut self, uri: String, version: i32, text: String) -> Snapshot {
         let source = Arc::new(SourceFile::new(path(&uri), text));
-        let snapshot = Snapshot { uri: uri.clone(), version, source };
+        self.files.set(&source);
+        let snapshot = Snapshot { uri: uri.clone(), version, source, files: self.files.clone() };
         self.open.insert(uri, snapshot.clone());
         snapshot
     }
@@ -50,7 +84,10 @@ impl Documents {
     }
 
     pub fn close(&mut self, uri: &str) -> bool {
-        self.open.remove(uri).is_some()
+        let Some(snapshot) = self.open.remove(uri) else { return false };
+        let path = self.files.absolute(&snapshot.source.path);
+        self.files.lock().remove(&path);
+        true
     }
 
     /// Applies edits, each to the result of the one before. None when the document is not open.
@@ -80,6 +117,7 @@ impl Documents {
             snapshot.source = Arc::new(SourceFile::new(source.path.clone(), text));
         }
         snapshot.version = version;
+        snapshot.files.set(&snapshot.source);
         Some(snapshot.clone())
     }
 }

@@ -229,6 +229,7 @@ impl<'a> Work<'a> {
         let known = self.kept.iter().position(|kept| kept.uri == snapshot.uri);
         if let Some(kept) = known.map(|at| self.kept.remove(at))
             && kept.version == snapshot.version
+            && kept.file.analysis.is_current()
         {
             let file = kept.file.clone();
             self.kept.push(kept);
@@ -238,7 +239,8 @@ impl<'a> Work<'a> {
         if stopped() {
             return None;
         }
-        let (mut file, pending) = File::new(&snapshot.source.path, snapshot.source.text.clone());
+        let (mut file, pending) =
+            File::with_files(&snapshot.source.path, snapshot.source.text.clone(), snapshot.files.clone());
         if stopped() {
             return None;
         }

@@ -6,10 +6,11 @@
 
 use super::functions::has_effect;
 use crate::ids::IdVec;
-use crate::ir::{BlockId, FuncId, Function, InstId, Op, ValueDef, ValueId};
+use crate::ir::facts::EffectTable;
+use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
-/// Cleans a function; `pure` says which calls can go. Says whether anything changed.
-pub fn run(function: &mut Function, pure: &IdVec<FuncId, bool>) -> bool {
+/// Cleans a function; the effects say which calls can go. Says whether anything changed.
+pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     let unchanged = replace_unchanged(function);
     let shape = Shape::of(function);
     let mut liveness = Liveness {
@@ -18,7 +19,7 @@ pub fn run(function: &mut Function, pure: &IdVec<FuncId, bool>) -> bool {
         live: vec![false; function.insts.len()],
         slots: vec![Vec::new(); function.insts.len()],
     };
-    liveness.roots(pure);
+    liveness.roots(effects);
     let (live, slots) = (liveness.live, liveness.slots);
     sweep(function, &shape, &live, &slots) | unchanged
 }
@@ -98,11 +99,11 @@ struct Liveness<'a> {
 }
 
 impl Liveness<'_> {
-    fn roots(&mut self, pure: &IdVec<FuncId, bool>) {
+    fn roots(&mut self, effects: &EffectTable) {
         for &id in &self.shape.order {
             let root = match &self.function.insts[id].op {
                 Op::Return(_) | Op::While { .. } => true,
-                Op::Call(callee, _) => !pure[*callee],
+                Op::Call(callee, _) => !effects[*callee].can_go(),
                 op => has_effect(op),
             };
             if root {

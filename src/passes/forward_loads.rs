@@ -14,11 +14,11 @@
 
 use super::rebuild::Rebuild;
 use crate::ids::IdVec;
-use crate::ir::facts::{Effects, Range, Root, in_caller, numbering, ranges, root};
-use crate::ir::{BinaryOp, BlockId, Const, FuncId, Function, InstId, Op, Path, Step, ValueId, Values};
+use crate::ir::facts::{EffectTable, Range, Root, in_caller, numbering, ranges, root};
+use crate::ir::{BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId, Values};
 
 /// Replaces loads; says whether there were any. `effects` are those of the module's functions.
-pub fn run(function: &mut Function, effects: &IdVec<FuncId, Effects>) -> bool {
+pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     let (first, ranges) = (numbering(function), ranges(function));
     let entry = function.entry;
     let rebuild = Rebuild::start(function);
@@ -47,7 +47,7 @@ struct Known {
 
 struct Forward<'a> {
     rebuild: Rebuild,
-    effects: &'a IdVec<FuncId, Effects>,
+    effects: &'a EffectTable,
     first: IdVec<ValueId, ValueId>,
     ranges: IdVec<ValueId, Option<Range>>,
     known: Vec<Known>,

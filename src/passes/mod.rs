@@ -40,6 +40,7 @@ pub mod unroll;
 pub use select::select;
 
 use crate::ir::Module;
+use crate::ir::facts::effects;
 use crate::ir::verify::{verify, verify_function};
 
 /// More rounds than real programs need: each takes at least one thing away, most do all in two.
@@ -47,12 +48,12 @@ const MAX_ROUNDS: usize = 10;
 
 /// Runs all passes in order. Debug builds verify the module after every pass; the driver verifies the result always.
 pub fn simplify(module: &mut Module) {
-    let pure = functions::effect_free(module);
+    let effects = effects(module);
     for id in module.functions.ids() {
         for _ in 0..MAX_ROUNDS {
             let mut changed = rewrite::run(&mut module.functions[id], &module.structs);
             check("rewrite", module, || verify_function(module, id));
-            changed |= dce::run(&mut module.functions[id], &pure);
+            changed |= dce::run(&mut module.functions[id], &effects);
             check("dce", module, || verify_function(module, id));
             if !changed {
                 break;

@@ -11,19 +11,19 @@ use std::collections::{BinaryHeap, HashSet};
 use smallvec::SmallVec;
 
 use super::functions::has_effect;
-use crate::ids::IdVec;
-use crate::ir::{BinaryOp, Block, BlockId, FuncId, Function, Inst, InstId, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::facts::EffectTable;
+use crate::ir::{BinaryOp, Block, BlockId, Function, Inst, InstId, Op, UnaryOp, ValueDef, ValueId};
 
-/// Makes branches of choices; says whether there were any. `pure`: the functions without effects.
-pub fn run(function: &mut Function, pure: &IdVec<FuncId, bool>) -> bool {
-    let mut pass = Sink::new(function, pure);
+/// Makes branches of choices; says whether there were any.
+pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
+    let mut pass = Sink::new(function, effects);
     pass.block(function, function.entry, &Sink::branch_of_choice);
     pass.changed
 }
 
 /// Moves what only one branch of an `if` reads into that branch, under the same conditions; says whether there was any.
-pub fn into_branches(function: &mut Function, pure: &IdVec<FuncId, bool>) -> bool {
-    let mut pass = Sink::new(function, pure);
+pub fn into_branches(function: &mut Function, effects: &EffectTable) -> bool {
+    let mut pass = Sink::new(function, effects);
     pass.block(function, function.entry, &Sink::fill_branches);
     pass.changed
 }
@@ -36,7 +36,7 @@ struct Here {
 }
 
 struct Sink<'a> {
-    pure: &'a IdVec<FuncId, bool>,
+    effects: &'a EffectTable,
     /// The instructions that read each value, and those that they are nested in.
     users: Vec<SmallVec<[InstId; 4]>>,
     /// The block that each instruction stands in, and its place there.
@@ -45,9 +45,9 @@ struct Sink<'a> {
 }
 
 impl<'a> Sink<'a> {
-    fn new(function: &Function, pure: &'a IdVec<FuncId, bool>) -> Sink<'a> {
+    fn new(function: &Function, effects: &'a EffectTable) -> Sink<'a> {
         let mut pass = Sink {
-            pure,
+            effects,
             users: vec![SmallVec::new(); function.values.len()],
             home: vec![(function.entry, 0); function.insts.len()],
             changed: false,
@@ -225,7 +225,7 @@ impl<'a> Sink<'a> {
     /// Whether an instruction reads memory, and whether it has effects.
     fn memory(&self, function: &Function, inst: &Inst) -> (bool, bool) {
         let mut found = match &inst.op {
-            Op::Call(callee, _) => (true, !self.pure[*callee]),
+            Op::Call(callee, _) => (true, !self.effects[*callee].can_go()),
             Op::Load { .. } => (true, false),
             // A local array is zeroed where it stands.
             Op::LocalArray => (true, true),
@@ -236,7 +236,7 @@ impl<'a> Sink<'a> {
                 found.0 |= matches!(inst.op, Op::Load { .. } | Op::Call(..));
                 found.1 |= has_effect(&inst.op)
                     || matches!(inst.op, Op::LocalArray | Op::Break(_) | Op::Continue(_) | Op::Return(_))
-                    || matches!(inst.op, Op::Call(callee, _) if !self.pure[callee]);
+                    || matches!(inst.op, Op::Call(callee, _) if !self.effects[callee].can_go());
             });
         }
         found

@@ -1,6 +1,7 @@
 //! How fast is a launch? Repeated runs on the same contents, with the time of each entry alone.
 
 use std::collections::BTreeMap;
+use std::ffi::c_void;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ use super::session::Program;
 use super::{Result, fail, gradient};
 use crate::codegen::abi::LaunchBounds;
 use crate::diag::Code;
-use crate::ir::{FuncId, Module, Op, Phase, ValueId};
+use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
 use crate::types::Type;
 
 /// How a launch is measured.
@@ -39,7 +40,14 @@ pub struct Row {
     /// The bytes of the arrays that the entry reads plus those of the arrays that it writes: what must move at least, where
     /// all of each array is used.
     pub bytes: u64,
+    /// Operations on floats of the whole launch, a fused multiply and add as two, a function such as `sqrt` as one where it is
+    /// one instruction of the IR: counted by the interpreter for some threads, and scaled to all.
+    pub operations: f64,
 }
+
+/// Threads whose operations are counted, in pieces that lie evenly in the launch.
+const COUNTED: u64 = 2048;
+const PIECES: u64 = 32;
 
 impl Row {
     /// The middle and the least of some times.
@@ -63,7 +71,8 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
     let mut times: BTreeMap<FuncId, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for repeat in 0..=options.repeats {
         arguments.restore(&start);
-        let mut run = |entry: FuncId, args| -> Result<Report> {
+        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
+            let memory = [&memory, more].concat();
             let executable = match ready.get(&entry) {
                 Some(executable) => executable.clone(),
                 None => {
@@ -88,12 +97,16 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
             }
             Ok(report)
         };
-        match launch.direction {
-            Direction::Forward => run(forward, arguments.block())?,
-            Direction::Backward => gradient::backward(program, forward, &mut arguments, bounds.size, &mut run)?,
-            Direction::Gradient => gradient::gradient(program, forward, &mut arguments, bounds.size, &mut run)?,
-        };
+        run_direction(program, forward, launch.direction, &mut arguments, bounds.size, &mut run)?;
     }
+    arguments.restore(&start);
+    let mut operations: BTreeMap<FuncId, f64> = BTreeMap::new();
+    let mut count = |entry: FuncId, args, _: &[(u64, u64)]| -> Result<Report> {
+        // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
+        operations.insert(entry, unsafe { count_operations(module, entry, &bounds, args) });
+        Ok(Report::default())
+    };
+    run_direction(program, forward, launch.direction, &mut arguments, bounds.size, &mut count)?;
     let rows = times.into_iter().map(|(entry, (wall, cpu))| Row {
         id: launch.id.clone(),
         phase: module.functions[entry].phase,
@@ -101,8 +114,43 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
         wall,
         cpu,
         bytes: moved(module, entry, &arguments),
+        operations: operations.get(&entry).copied().unwrap_or(0.0),
     });
     Ok(rows.collect())
+}
+
+fn run_direction(
+    program: &Program,
+    forward: FuncId,
+    direction: Direction,
+    arguments: &mut Arguments,
+    threads: u64,
+    run: &mut gradient::RunEntry,
+) -> Result<Report> {
+    match direction {
+        Direction::Forward => run(forward, arguments.block(), &[]),
+        Direction::Backward => gradient::backward(program, forward, arguments, threads, run),
+        Direction::Gradient => gradient::gradient(program, forward, arguments, threads, run),
+    }
+}
+
+/// Operations on floats of one launch of an entry, by those of some of its threads.
+///
+/// # Safety
+/// As for [`interp::run_kernel`].
+unsafe fn count_operations(module: &Module, entry: FuncId, bounds: &LaunchBounds, args: *const c_void) -> f64 {
+    let kernel = interp::Program::new(module, entry);
+    let mut outcome = interp::Outcome::new(|_| {});
+    outcome.operations = Some(0);
+    let all = bounds.size <= COUNTED;
+    let (pieces, each) = if all { (1, bounds.size) } else { (PIECES, COUNTED / PIECES) };
+    for piece in 0..pieces {
+        let begin = (u128::from(bounds.size) * u128::from(piece) / u128::from(pieces)) as u64;
+        // SAFETY: the caller's promise.
+        unsafe { kernel.run(bounds, args, begin, begin + each, &mut outcome) };
+    }
+    let scale = if all { 1.0 } else { bounds.size as f64 / COUNTED as f64 };
+    outcome.operations.unwrap_or(0) as f64 * scale
 }
 
 /// Processor time of this process so far, in seconds.
@@ -158,6 +206,10 @@ fn uses(module: &Module, id: FuncId, array: ValueId) -> Uses {
             found = Uses { read: true, written: true };
         }
         Op::View(of, _) | Op::Gradient(of) if aliases.contains(of) => aliases.extend(inst.results.iter().copied()),
+        // A gradient is the adjoint argument, or what its array brings along.
+        Op::Select { then, otherwise, .. } if aliases.contains(then) || aliases.contains(otherwise) => {
+            aliases.extend(inst.results.iter().copied());
+        }
         Op::Call(callee, args) => {
             for (&arg, &param) in args.iter().zip(module.functions[*callee].params()) {
                 if aliases.contains(&arg) {

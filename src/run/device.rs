@@ -176,7 +176,7 @@ pub fn workers(bounds: &LaunchBounds, threads: usize) -> usize {
     if bounds.size <= chunk(bounds, workers) { 1 } else { workers }
 }
 
-/// Makes a kernel ready for launches like this one.
+/// Makes a kernel ready for launches like this one, as it is compiled by default.
 pub fn prepare_for(
     module: &Module,
     kernel: FuncId,
@@ -186,11 +186,11 @@ pub fn prepare_for(
     threads: usize,
 ) -> Result<Executable> {
     let alone = workers(bounds, threads) == 1 && has_atomics(module, kernel);
-    prepare(module, kernel, device, checked, false, alone)
+    prepare(module, kernel, device, checked, true, alone)
 }
 
-/// Makes a kernel ready to run. The interpreter checks indices in any case, a GPU never; `fmad`: a GPU may fuse a * b + c. `alone` is for launches that one worker
-/// runs: then host code needs no atomics.
+/// Makes a kernel ready to run. The interpreter checks indices in any case, a GPU never; `fmad`: a GPU may fuse a * b + c.
+/// `alone` is for launches that one worker runs: then host code needs no atomics.
 pub fn prepare(
     module: &Module,
     kernel: FuncId,

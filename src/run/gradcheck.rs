@@ -49,7 +49,7 @@ pub fn check(program: &Program, kernels: &Kernels, launch: &Launch, origin: &str
     };
     let mut arguments = Arguments::bind(launch, origin, &module.functions[kernels.forward], structs)?;
     let start = arguments.snapshot();
-    let mut run = |entry: FuncId, args| -> Result<Report> {
+    let mut run = |entry: FuncId, args, _: &[(u64, u64)]| -> Result<Report> {
         let executable = device::prepare(module, entry, Device::Interp, true, false, true)?;
         // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
         let report = unsafe { executable.run(module, &Job { bounds, args, threads: 1, block_dim: 1, memory: &[] }) }?;
@@ -94,7 +94,7 @@ pub fn check(program: &Program, kernels: &Kernels, launch: &Launch, origin: &str
         if let Some(kernel) = kernels.tangents {
             fill(&mut arguments, &active, true, structs, &along);
             let block = arguments.block_of_tangents(&module.functions[kernel], structs)?;
-            run(kernel, std::ptr::with_exposed_provenance(block.address() as usize))?;
+            run(kernel, std::ptr::with_exposed_provenance(block.address() as usize), &[])?;
             forward = Some(dot(&read(&arguments, &active, true, structs), &adjoints));
             arguments.restore(&start);
         }
@@ -102,7 +102,7 @@ pub fn check(program: &Program, kernels: &Kernels, launch: &Launch, origin: &str
             let moved: Vec<f64> = x[k].iter().zip(&along[k]).map(|(x, v)| x + h * v).collect();
             let array = arguments.arrays[n].clone();
             arguments.set_floats(&array, false, structs, &moved);
-            run(kernels.forward, arguments.block())?;
+            run(kernels.forward, arguments.block(), &[])?;
             let value = dot(&read(&arguments, &active, false, structs), &adjoints).0;
             arguments.restore(&start);
             Ok(value)

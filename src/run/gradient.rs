@@ -62,8 +62,9 @@ fn why_none(program: &Program, kernel: &Function) -> String {
     }
 }
 
-/// Runs one entry with an argument struct of its own.
-pub type RunEntry<'a> = dyn FnMut(FuncId, *const std::ffi::c_void) -> Result<Report> + 'a;
+/// Runs one entry with an argument struct of its own; the last are address and bytes of the memory that it uses besides
+/// the arrays of the launch.
+pub type RunEntry<'a> = dyn FnMut(FuncId, *const std::ffi::c_void, &[(u64, u64)]) -> Result<Report> + 'a;
 
 /// Runs the backward entry alone, on arrays as the forward run left them.
 pub fn backward(
@@ -97,7 +98,7 @@ pub fn gradient(
     let module = &program.module;
     let entries = entries(program, forward)?;
     let (mut report, logs) = match entries.augmented {
-        None => (run(forward, arguments.block())?, Vec::new()),
+        None => (run(forward, arguments.block(), &[])?, Vec::new()),
         Some(augmented) => {
             let entry = &module.functions[augmented];
             let open = entry.tape.iter().any(|t| t.role == TapeRole::Log && t.slots.is_none());
@@ -105,7 +106,7 @@ pub fn gradient(
             if open {
                 let before = arguments.snapshot();
                 let taped = Taped::new(arguments, entry, &module.structs, |_| 0, threads, &[])?;
-                run(augmented, taped.address())?;
+                run(augmented, taped.address(), &taped.memory)?;
                 slots = taped.needed();
                 arguments.restore(&before);
                 if slots > most_slots(entry, TapeRole::Log, threads) {
@@ -114,7 +115,7 @@ pub fn gradient(
             }
             let capacity = |tape: &TapeBuffer| tape.slots.unwrap_or(slots);
             let taped = Taped::new(arguments, entry, &module.structs, capacity, threads, &[])?;
-            let report = run(augmented, taped.address())?;
+            let report = run(augmented, taped.address(), &taped.memory)?;
             if open && taped.needed() > slots {
                 // Only a race can make the second run need more than the first.
                 let message = format!(
@@ -154,7 +155,7 @@ fn reverse(
     loop {
         let capacity = |tape: &TapeBuffer| tape.slots.unwrap_or(slots);
         let taped = Taped::new(arguments, entry, &module.structs, capacity, threads, &logs)?;
-        let report = run(backward, taped.address())?;
+        let report = run(backward, taped.address(), &taped.memory)?;
         let needed = taped.needed();
         if open && needed > slots {
             if needed > most {

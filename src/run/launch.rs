@@ -182,7 +182,9 @@ struct EntryJson {
     shape: Option<Vec<serde_json::Number>>,
     strides: Option<Vec<serde_json::Number>>,
     data: Option<String>,
+    fill: Option<serde_json::Value>,
     grad: Option<String>,
+    grad_fill: Option<serde_json::Value>,
     #[serde(default)]
     null: bool,
     alias_of: Option<String>,
@@ -306,7 +308,9 @@ impl Reader<'_> {
             ("shape", e.shape.is_some()),
             ("strides", e.strides.is_some()),
             ("data", e.data.is_some()),
+            ("fill", e.fill.is_some()),
             ("grad", e.grad.is_some()),
+            ("grad_fill", e.grad_fill.is_some()),
             ("null", e.null),
             ("alias_of", e.alias_of.is_some()),
             ("grad_alias_of", e.grad_alias_of.is_some()),
@@ -353,17 +357,25 @@ impl Reader<'_> {
                     None => None,
                     Some(list) => Some(self.strides(&at, list)?),
                 };
-                let data = match (e.data, e.alias_of) {
-                    (Some(key), None) => Stored { key, source: Source::Entry },
-                    (Some(key), Some(alias)) => Stored { key, source: Source::Alias(alias) },
-                    (None, Some(alias)) => Stored { key: alias.clone(), source: Source::Alias(alias) },
-                    (None, None) => return Err(missing("data")),
+                let source = |member: &str, fill: &Option<serde_json::Value>, alias: Option<String>| match (fill, alias)
+                {
+                    (None, None) => Ok(Source::Entry),
+                    (None, Some(alias)) => Ok(Source::Alias(alias)),
+                    (Some(fill), None) => self.fill(&format!("{at}.{member}"), fill).map(Source::Fill),
+                    (Some(_), Some(_)) => Err(misplaced(member)),
                 };
-                let grad = match (e.grad, e.grad_alias_of) {
-                    (Some(key), None) => Some(Stored { key, source: Source::Entry }),
-                    (Some(key), Some(alias)) => Some(Stored { key, source: Source::Alias(alias) }),
-                    (None, Some(alias)) => Some(Stored { key: alias.clone(), source: Source::Alias(alias) }),
-                    (None, None) => None,
+                let data_key =
+                    e.data.or_else(|| e.alias_of.clone()).or_else(|| e.fill.as_ref().map(|_| e.name.clone()));
+                let grad_key = (e.grad.or_else(|| e.grad_alias_of.clone())).or_else(|| {
+                    e.grad_fill.as_ref().map(|_| format!("{}.grad", data_key.as_deref().unwrap_or(&e.name)))
+                });
+                let data = Stored {
+                    key: data_key.ok_or_else(|| missing("data"))?,
+                    source: source("fill", &e.fill, e.alias_of)?,
+                };
+                let grad = match grad_key {
+                    Some(key) => Some(Stored { key, source: source("grad_fill", &e.grad_fill, e.grad_alias_of)? }),
+                    None => None,
                 };
                 ArgumentKind::Array(ArrayArgument {
                     dtype,
@@ -420,6 +432,31 @@ impl Reader<'_> {
             }
             one => Ok(Literal::One(number(one).ok_or_else(|| bad(one))?)),
         }
+    }
+
+    /// Contents that need no file: a number or `true` for every scalar, a list that is repeated, `"range"`, `"random"` or
+    /// `"random:SEED"`.
+    fn fill(&self, at: &str, value: &serde_json::Value) -> Result<Fill> {
+        let bad = || {
+            let value = shorten(&value.to_string());
+            let forms = "a number, a list of numbers, \"range\", \"random\" or \"random:SEED\"";
+            self.fail(Code::E1011, format!("{at} is {value}, expected {forms}"))
+        };
+        if let serde_json::Value::String(text) = value
+            && number(value).is_none()
+        {
+            return match (text.as_str(), text.strip_prefix("random:").map(str::parse)) {
+                ("range", _) => Ok(Fill::Range),
+                ("random", _) => Ok(Fill::Random(0)),
+                (_, Some(Ok(seed))) => Ok(Fill::Random(seed)),
+                _ => Err(bad()),
+            };
+        }
+        Ok(match self.literal(at, value).map_err(|_| bad())? {
+            Literal::Many(list) if list.is_empty() => return Err(bad()),
+            Literal::Many(list) => Fill::List(list),
+            one => Fill::Value(one),
+        })
     }
 
     fn dtype(&self, at: &str, d: DTypeJson) -> Result<DType> {

@@ -164,10 +164,6 @@ impl<'a> Session<'a> {
             return Err(fail(Code::E1006, message));
         };
         let mut arguments = Arguments::bind(launch, origin, function, &module.structs)?;
-        if launch.direction != Direction::Forward && self.options.device == Device::Cuda {
-            let message = format!("{origin}: gradients run on `host` and `interp`, not yet on `cuda`");
-            return Err(fail(Code::E1104, message));
-        }
         if let FunctionKind::Kernel { rank } = function.kind
             && launch.direction != Direction::Forward
             && launch.dim.iter().skip(rank.into()).any(|&n| n > 1)
@@ -185,8 +181,9 @@ impl<'a> Session<'a> {
         let threads = self.options.threads;
         let memory = arguments.memory();
         let mut seconds = 0.0;
-        let mut run = |entry: FuncId, args| {
+        let mut run = |entry: FuncId, args, more: &[(u64, u64)]| {
             let executable = self.executable(&wanted, module, entry, &bounds)?;
+            let memory = [&memory, more].concat();
             let start = Instant::now();
             // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
             let report = unsafe {
@@ -197,7 +194,7 @@ impl<'a> Session<'a> {
             Ok(report)
         };
         let report = match launch.direction {
-            Direction::Forward => run(id, arguments.block())?,
+            Direction::Forward => run(id, arguments.block(), &[])?,
             Direction::Backward => gradient::backward(&program, id, &mut arguments, bounds.size, &mut run)?,
             Direction::Gradient => gradient::gradient(&program, id, &mut arguments, bounds.size, &mut run)?,
         };

@@ -56,6 +56,11 @@ impl Tape {
         put(descriptor::NDIM, &(dims.len() as u32).to_le_bytes());
     }
 
+    /// Address and bytes.
+    fn memory(&self) -> (u64, u64) {
+        (self.buffer.address(), self.buffer.bytes().len() as u64)
+    }
+
     pub fn is_counter(&self) -> bool {
         self.counter
     }
@@ -101,6 +106,8 @@ pub fn too_large(entry: &Function, slots: u32, threads: u64, bytes: u64) -> supe
 pub struct Taped {
     pub block: Buffer,
     pub tapes: Vec<Tape>,
+    /// Address and bytes of every buffer that the entry takes, of others' logs too.
+    pub memory: Vec<(u64, u64)>,
 }
 
 impl Taped {
@@ -138,6 +145,7 @@ impl Taped {
             all.push((tape.param, next));
         }
         let block = arguments.block_for(entry, structs, &all)?;
-        Ok(Taped { block, tapes })
+        let memory = all.iter().map(|(_, tape)| tape.memory()).collect();
+        Ok(Taped { block, tapes, memory })
     }
 }

@@ -1,10 +1,13 @@
 //! Source files and positions in them: the lowest layer, known to every stage.
 
+mod files;
 pub mod lined;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::ids::IdVec;
+pub use files::FileSystem;
 
 crate::define_id!(
     /// One source text: the user's file, or a file of the built-in library.
@@ -87,9 +90,25 @@ impl SourceFile {
 #[derive(Debug, Default)]
 pub struct SourceMap {
     files: IdVec<FileId, SourceFile>,
+    /// Where imported files are read; None: nothing is imported.
+    system: Option<Arc<dyn FileSystem>>,
 }
 
 impl SourceMap {
+    /// No texts yet; imported files are read from `system`.
+    pub fn with_files(system: Arc<dyn FileSystem>) -> SourceMap {
+        SourceMap { system: Some(system), ..SourceMap::default() }
+    }
+
+    pub fn system(&self) -> Option<Arc<dyn FileSystem>> {
+        self.system.clone()
+    }
+
+    /// The files so far, in the order in which they were added.
+    pub fn files(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
+        self.files.iter()
+    }
+
     pub fn add(&mut self, file: SourceFile) -> FileId {
         self.files.push(file)
     }

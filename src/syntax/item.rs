@@ -387,7 +387,8 @@ impl<'t> Island<'_, 't> {
     /// A call at module level that changes how kernels are compiled.
     fn module_call(&mut self, header: usize, out: &mut Vec<Item>) {
         let called = self.decorated_name(header, 0);
-        if !called.is_some_and(|name| MODULE_CALLS.contains(&name)) {
+        let launch = self.nested.is_launch(self.lines, self.tokens(header));
+        if !launch && !called.is_some_and(|name| MODULE_CALLS.contains(&name)) {
             return;
         }
         let Some(Line::Simple(smalls)) = self.lines.quiet(header).line else { return };

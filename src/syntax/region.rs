@@ -17,6 +17,12 @@ use crate::source::Span;
 /// Decorators that make a nested definition one of ours.
 const OURS: &[&str] = &["kernel", "func", "func_grad", "func_replay", "func_native", "struct"];
 
+/// Words in the header of a kernel that leave a type open.
+const OPEN: &[&str] = &["Any", "Scalar", "Float", "Int"];
+
+/// Calls that give a kernel its arguments.
+const LAUNCHES: &[&str] = &["launch", "launch_tiled"];
+
 /// Python itself reads at most this many levels of indentation.
 const MAX_DEPTH: usize = 100;
 
@@ -27,6 +33,8 @@ pub(super) struct Nested {
     headers: HashSet<usize>,
     /// The names of these functions: calls of them are of interest.
     makers: HashSet<String>,
+    /// The names of generic kernels: launches of them say for which types they are compiled.
+    generic: HashSet<String>,
 }
 
 impl Nested {
@@ -40,7 +48,8 @@ impl Nested {
             path.filter(|token| token.kind == Tok::Name).last().is_some_and(|last| OURS.contains(&text(last)))
         };
         let nested_ours = (0..all.len()).any(|i| all[i].column > 0 && is_decorator(tokens(i)) && is_ours(tokens(i)));
-        if !nested_ours {
+        let generic = generic_kernels(lines);
+        if !nested_ours && generic.is_empty() {
             return Nested::default();
         }
         let mut scan = Scan { around: Vec::with_capacity(all.len()), names: HashMap::new(), found: Nested::default() };
@@ -73,6 +82,9 @@ impl Nested {
                 open.push(index);
             }
             decorated = false;
+            if launched(lines, tokens).is_some_and(|kernel| generic.contains(kernel)) {
+                scan.mark(open.last().copied());
+            }
             for name in called(tokens) {
                 calls.entry(text(name)).or_default().push(index);
             }
@@ -84,7 +96,13 @@ impl Nested {
                 todo.extend(scan.mark(scan.around.get(line).copied().flatten()));
             }
         }
+        scan.found.generic = generic;
         scan.found
+    }
+
+    /// Whether a line launches a generic kernel.
+    pub fn is_launch(&self, lines: &LineReader<'_>, tokens: &[Token]) -> bool {
+        !self.generic.is_empty() && launched(lines, tokens).is_some_and(|kernel| self.generic.contains(kernel))
     }
 
     /// Whether the function or class with this header line is to be read.
@@ -118,6 +136,45 @@ impl Scan {
         }
         new
     }
+}
+
+/// The kernels with an open type in their header.
+fn generic_kernels(lines: &LineReader<'_>) -> HashSet<String> {
+    let text = |token: &Token| lines.text.get(token.start as usize..token.end as usize).unwrap_or("");
+    let (mut found, mut kernel) = (HashSet::new(), false);
+    for line in &lines.layout.lines {
+        let tokens = lines.tokens(line);
+        if is_decorator(tokens) {
+            kernel |= tokens.iter().any(|token| token.kind == Tok::Name && text(token) == "kernel");
+            continue;
+        }
+        let name = tokens.get(1).filter(|_| tokens[0].kind == Tok::Def);
+        if let (true, Some(name)) = (kernel, name)
+            && tokens.iter().any(|token| token.kind == Tok::Name && OPEN.contains(&text(token)))
+        {
+            found.insert(text(name).to_owned());
+        }
+        kernel = false;
+    }
+    found
+}
+
+/// The name of the kernel that a line launches: `wp.launch(k, ...)`, `wp.launch(kernel=k, ...)`.
+fn launched<'t>(lines: &LineReader<'t>, tokens: &[Token]) -> Option<&'t str> {
+    let text = |token: &Token| lines.text.get(token.start as usize..token.end as usize).unwrap_or("");
+    let kind = |at: usize| tokens.get(at).map(|token| token.kind);
+    let call = |at: &usize| {
+        kind(*at) == Some(Tok::Name) && kind(at + 1) == Some(Tok::LeftParen) && LAUNCHES.contains(&text(&tokens[*at]))
+    };
+    let inside = tokens.get((0..tokens.len()).find(call)? + 2..)?;
+    let named = inside.windows(3).find(|part| {
+        part[0].kind == Tok::Name
+            && text(&part[0]) == "kernel"
+            && part[1].kind == Tok::Assign
+            && part[2].kind == Tok::Name
+    });
+    let token = named.map(|part| &part[2]).or(inside.first().filter(|token| token.kind == Tok::Name))?;
+    Some(text(token))
 }
 
 fn is_decorator(tokens: &[Token]) -> bool {

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use instance::{Instance, Role, instances};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use kc::driver::{Artefact, Compilation, Gradients, Options, Request};
+use kc::driver::{ArrayLayout, Artefact, Compilation, Gradients, Options, Request};
 use kc::ir::{FuncId, Module, Phase};
 use kc::library::Library;
 use kc::source::SourceMap;
@@ -168,7 +168,14 @@ fn cuda_text_of_all() -> Result<(), Failed> {
     let instances: Vec<Instance> = Library::public_names().flat_map(all_instances).collect();
     assert!(instances.len() > 400, "only {} kernels", instances.len());
     let mut compilation = compile(&instances, false)?;
-    let options = Options { opt: Opt::Full, fmad: true, cpu: Cpu::Native, checked: false, ptx: Vec::new() };
+    let options = Options {
+        opt: Opt::Full,
+        fmad: true,
+        layout: ArrayLayout::Strided,
+        cpu: Cpu::Native,
+        checked: false,
+        ptx: Vec::new(),
+    };
     let text = compilation.emit(Artefact::Cuda, &options).ok_or("no CUDA text")?;
     common::assert_cuda(&String::from_utf8(text).map_err(|error| error.to_string())?, "sm_75");
     Ok(())

@@ -249,7 +249,7 @@ impl Run {
         self.fill(true, &seeds);
         let mut code = Code::new(module, device)?;
         let bounds = self.bounds;
-        let mut run = |entry: FuncId, args: *const c_void| code.run(module, entry, &bounds, args);
+        let mut run = |entry: FuncId, args: *const c_void, _: &[(u64, u64)]| code.run(module, entry, &bounds, args);
         let report = gradient::gradient(program, forward, &mut self.arguments, bounds.size, &mut run)
             .map_err(|e| format!("the run fails: {} {}", e.code.name(), e.message))?;
         if let Some(trap) = report.trap {

@@ -8,7 +8,7 @@ A run test `tests/run/NAME.py` holds kernels and, in the same file, a host funct
 arrays to what they must hold after the launch, computed here with numpy and nothing of kc. Integers are always compared
 exactly, floats within |a - b| <= atol + rtol |b|; NaN equals NaN.
 
-    launches.py prepare TEST_FOLDER OUT    writes OUT/ID/case.json, inputs.npz, expected.npz
+    launches.py prepare TEST_FOLDER OUT    writes OUT/ID/case.json, inputs.npz, expected.npz, and copies the programs to OUT
     launches.py compare OUT A B [MORE..]   compares OUT/A/ID.npz with B (bit for bit) and all with what is expected; prints
                                            one JSON line per case: {id, fault}
 """
@@ -16,6 +16,7 @@ exactly, floats within |a - b| <= atol + rtol |b|; NaN equals NaN.
 import importlib.util
 import json
 import pathlib
+import shutil
 import sys
 
 import numpy as np
@@ -68,6 +69,8 @@ def _load(path):
 def prepare(tests, out):
     for path in sorted(tests.glob("*.py")):
         module = _load(path)
+        out.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, out)
         for case in module.cases():
             annotations = getattr(module, case.kernel).__annotations__
             arrays = {}
@@ -76,7 +79,7 @@ def prepare(tests, out):
             folder = out / identity
             folder.mkdir(parents=True)
             launch = {
-                "format": 1, "id": identity, "source": str(path.resolve()), "kernel": case.kernel, "direction": "forward",
+                "format": 1, "id": identity, "source": f"../{path.name}", "kernel": case.kernel, "direction": "forward",
                 "dim": case.dim, "block_dim": 256, "args": args, "outputs": sorted(case.expect),
                 "tolerance": {"rtol": case.rtol, "atol": case.atol},
             }

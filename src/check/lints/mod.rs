@@ -20,7 +20,7 @@ mod unused;
 use crate::check::tree::{FnId, Function};
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::IdVec;
-use crate::source::{SourceMap, Span};
+use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast;
 use crate::types::{StructTable, Type};
 
@@ -63,8 +63,10 @@ pub(super) fn per_thread(function: &Function) -> Vec<(String, bool)> {
     named.map(|(id, local)| (local.name.clone(), differs(id))).collect()
 }
 
-/// Runs every lint: on the checked `functions`, which have no errors, and on those `written` functions that have none.
+/// Runs every lint: on the checked `functions` of `file`, which have no errors, and on those `written` functions that have
+/// none.
 pub(super) fn run(
+    file: FileId,
     functions: &IdVec<FnId, Function>,
     structs: &StructTable,
     written: &[&ast::Function],
@@ -73,7 +75,7 @@ pub(super) fn run(
     diagnostics: &mut Diagnostics,
 ) {
     let mut found: Vec<Diagnostic> = Vec::new();
-    for function in functions.values().filter(|function| !function.library) {
+    for function in functions.values().filter(|function| function.span.file == file) {
         let subject = Subject { function, structs, sources };
         race::check(&subject, &mut found);
         coalescing::check(&subject, &mut found);

@@ -4,8 +4,11 @@
 //! share memory is for who asks to consider: a caller may pass one array twice.
 
 use std::collections::BTreeSet;
+use std::ops::Index;
+use std::sync::LazyLock;
 
 use super::super::*;
+use crate::ids::Id;
 
 /// Where an array comes from.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -118,6 +121,8 @@ pub struct Effects {
     pub may_hang: bool,
     /// It asks for the thread's coordinates or the block's size.
     pub knows_thread: bool,
+    /// It stores to an array, be it a local one.
+    pub stores_any: bool,
 }
 
 impl Effects {
@@ -130,66 +135,108 @@ impl Effects {
         self.writes().next().is_some()
     }
 
+    /// A call whose results nothing uses can go. A `while` counts as an effect, since it may not end.
+    pub fn can_go(&self) -> bool {
+        !self.stores_any && !self.reports && !self.may_hang
+    }
+
     /// Its results depend on its arguments alone, and giving them is all it does (if it ends).
     pub fn is_pure(&self) -> bool {
         self.loads.is_empty() && !self.writes_memory() && !self.reports && !self.knows_thread
     }
 }
 
-/// The effects of every function, calls included.
-pub fn effects(module: &Module) -> IdVec<FuncId, Effects> {
-    let mut all: IdVec<FuncId, Effects> = module.functions.ids().map(|_| Effects::default()).collect();
-    let mut done: IdVec<FuncId, bool> = module.functions.ids().map(|_| false).collect();
-    for id in module.functions.ids() {
-        find(module, id, &mut all, &mut done);
+/// The effects of a module's functions, calls included, found once for each. A function that was not looked at may do
+/// anything.
+#[derive(Clone, Debug, Default)]
+pub struct EffectTable(IdVec<FuncId, Option<Effects>>);
+
+impl Index<FuncId> for EffectTable {
+    type Output = Effects;
+
+    fn index(&self, id: FuncId) -> &Effects {
+        static UNKNOWN: LazyLock<Effects> = LazyLock::new(|| Effects {
+            loads: BTreeSet::from([Root::Unknown]),
+            stores: BTreeSet::from([Root::Unknown]),
+            atomics: BTreeSet::from([Root::Unknown]),
+            reports: true,
+            may_hang: true,
+            knows_thread: true,
+            stores_any: true,
+        });
+        self.0.get(id).and_then(Option::as_ref).unwrap_or(&UNKNOWN)
     }
+}
+
+/// The effects of every function.
+pub fn effects(module: &Module) -> EffectTable {
+    let mut all = EffectTable::default();
+    module.functions.ids().for_each(|id| all.cover(module, id));
     all
 }
 
-fn find(module: &Module, id: FuncId, all: &mut IdVec<FuncId, Effects>, done: &mut IdVec<FuncId, bool>) {
-    // There is no recursion among functions.
-    if std::mem::replace(&mut done[id], true) {
-        return;
-    }
-    let function = &module.functions[id];
-    let mut calls = Vec::new();
-    function.walk(function.entry, &mut |_, inst| {
-        if let Op::Call(callee, _) = inst.op {
-            calls.push(callee);
+impl EffectTable {
+    /// Looks at a function and those that it calls, as far as that was not done. Their bodies must be written by now: an adjoint
+    /// ([`Derivative::AdjointOf`]) whose body is not may do anything, and is looked at again when asked for.
+    pub fn cover(&mut self, module: &Module, id: FuncId) {
+        while self.0.len() <= id.index() {
+            self.0.push(None);
         }
-    });
-    for callee in calls {
-        find(module, callee, all, done);
-    }
-    let mut found = Effects::default();
-    let add = |set: &mut BTreeSet<Root>, root: Root| {
-        if !is_local(&root) {
-            set.insert(root);
+        // There is no recursion among functions.
+        if self.0[id].is_some() {
+            return;
         }
-    };
-    function.walk(function.entry, &mut |_, inst| match &inst.op {
-        Op::Load { array, .. } => add(&mut found.loads, root(function, *array)),
-        Op::Store { array, .. } => add(&mut found.stores, root(function, *array)),
-        Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => add(&mut found.atomics, root(function, *array)),
-        Op::Print { .. } | Op::Assert { .. } => found.reports = true,
-        Op::While { .. } => found.may_hang = true,
-        Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => found.knows_thread = true,
-        Op::Call(callee, args) => {
-            let inner = &all[*callee];
-            for (to, from) in [
-                (&mut found.loads, &inner.loads),
-                (&mut found.stores, &inner.stores),
-                (&mut found.atomics, &inner.atomics),
-            ] {
-                from.iter().for_each(|r| add(to, in_caller(function, args, r)));
+        let function = &module.functions[id];
+        let arrays = || function.params().iter().any(|&p| function.ty(p).bears_array(&module.structs));
+        if matches!(function.derivative, Derivative::AdjointOf(_)) && arrays() {
+            return;
+        }
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op {
+                self.cover(module, callee);
             }
-            found.reports |= inner.reports;
-            found.may_hang |= inner.may_hang;
-            found.knows_thread |= inner.knows_thread;
-        }
-        _ => {}
-    });
-    all[id] = found;
+        });
+        self.0[id] = Some(self.find(function));
+    }
+
+    /// The effects of a function whose callees are covered.
+    fn find(&self, function: &Function) -> Effects {
+        let mut found = Effects::default();
+        let add = |set: &mut BTreeSet<Root>, root: Root| {
+            if !is_local(&root) {
+                set.insert(root);
+            }
+        };
+        function.walk(function.entry, &mut |_, inst| {
+            found.stores_any |= matches!(inst.op, Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. });
+            match &inst.op {
+                Op::Load { array, .. } => add(&mut found.loads, root(function, *array)),
+                Op::Store { array, .. } => add(&mut found.stores, root(function, *array)),
+                Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
+                    add(&mut found.atomics, root(function, *array));
+                }
+                Op::Print { .. } | Op::Assert { .. } => found.reports = true,
+                Op::While { .. } => found.may_hang = true,
+                Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => found.knows_thread = true,
+                Op::Call(callee, args) => {
+                    let inner = &self[*callee];
+                    for (to, from) in [
+                        (&mut found.loads, &inner.loads),
+                        (&mut found.stores, &inner.stores),
+                        (&mut found.atomics, &inner.atomics),
+                    ] {
+                        from.iter().for_each(|r| add(to, in_caller(function, args, r)));
+                    }
+                    found.reports |= inner.reports;
+                    found.may_hang |= inner.may_hang;
+                    found.knows_thread |= inner.knows_thread;
+                    found.stores_any |= inner.stores_any;
+                }
+                _ => {}
+            }
+        });
+        found
+    }
 }
 
 fn is_local(root: &Root) -> bool {

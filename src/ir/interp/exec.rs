@@ -141,6 +141,15 @@ fn gradient(frame: &mut [u64], to: usize, array: usize) {
     }
 }
 
+/// What an instruction counts as in [`Outcome::operations`].
+fn float_operations(code: &Code) -> u64 {
+    match code {
+        Code::Unary { scalar, count, .. } | Code::Binary { scalar, count, .. } if scalar.is_float() => (*count).into(),
+        Code::Fma { scalar, count, .. } if scalar.is_float() => 2 * u64::from(*count),
+        _ => 0,
+    }
+}
+
 const EXTENT: u32 = 0;
 const STRIDE: u32 = 4;
 
@@ -212,6 +221,9 @@ impl<'p> Machine<'p, '_, '_> {
                     return Flow::Stop;
                 }
             }
+        }
+        if let Some(operations) = &mut self.outcome.operations {
+            *operations += code.iter().map(float_operations).sum::<u64>();
         }
         for inst in code {
             match inst {

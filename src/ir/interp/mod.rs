@@ -55,12 +55,15 @@ pub struct Outcome<'a> {
     pub steps: Option<u64>,
     /// Watches which thread stores where.
     pub owners: Option<Owners>,
+    /// Counts the operations on floats of every block that is entered: one for each scalar result, two for a fused multiply
+    /// and add. None: not counted.
+    pub operations: Option<u64>,
 }
 
 impl<'a> Outcome<'a> {
     /// An outcome without a trap yet and without a step limit.
     pub fn new(print: impl FnMut(&str) + 'a) -> Outcome<'a> {
-        Outcome { trap: None, print: Box::new(print), steps: None, owners: None }
+        Outcome { trap: None, print: Box::new(print), steps: None, owners: None, operations: None }
     }
 }
 

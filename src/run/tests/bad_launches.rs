@@ -76,6 +76,19 @@ const BAD: &[Bad] = &[
     ),
     ("argument a number", |l| l["args"][0] = json!(1), Code::E1001, "line"),
     ("name missing", |l| remove(arg(l, "x"), "name"), Code::E1001, "name"),
+    ("fill unknown", |l| arg(l, "x")["fill"] = json!("noise"), Code::E1011, "args[0] (x).fill is \"noise\""),
+    ("fill with a bad seed", |l| arg(l, "x")["fill"] = json!("random:x"), Code::E1011, "random:SEED"),
+    ("fill with nothing", |l| arg(l, "x")["fill"] = json!([]), Code::E1011, "fill"),
+    ("fill an object", |l| arg(l, "x")["grad_fill"] = json!({}), Code::E1011, "grad_fill"),
+    (
+        "fill beside an alias",
+        |l| {
+            arg(l, "x")["fill"] = json!(0);
+            arg(l, "x")["alias_of"] = json!("v")
+        },
+        Code::E1001,
+        "fill",
+    ),
     ("kind missing", |l| remove(arg(l, "x"), "kind"), Code::E1001, "kind"),
     ("kind unknown", |l| arg(l, "x")["kind"] = json!("tensor"), Code::E1001, "tensor"),
     ("member unknown", |l| arg(l, "x")["shap"] = json!([4]), Code::E1001, "shap"),

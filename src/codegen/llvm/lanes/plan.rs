@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
 use crate::ids::Id;
-use crate::ir::facts::{Private, Root, Sharing, private, root};
+use crate::ir::facts::{EffectTable, Private, Root, Sharing, private, root};
 use crate::ir::{
     AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Step, UnaryOp, ValueId, ViewIndex,
 };
-use crate::passes::{dce, functions, inline, rewrite, single_exit};
+use crate::passes::{dce, inline, rewrite, single_exit};
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
 
 /// A kernel larger than this (in IR instructions, with its callees) runs thread by thread, to save compile time.
@@ -53,10 +53,11 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
     let mut function = module.functions[kernel].clone();
     inline::run(&mut function, module, &|_| true).ok()?;
     single_exit::run(&mut function);
-    let pure = functions::effect_free(module);
+    // No calls are left.
+    let effects = EffectTable::default();
     for _ in 0..3 {
         let changed = rewrite::run(&mut function, &module.structs);
-        if !(dce::run(&mut function, &pure) | changed) {
+        if !(dce::run(&mut function, &effects) | changed) {
             break;
         }
     }

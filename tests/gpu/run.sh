@@ -1,0 +1,42 @@
+#!/bin/bash
+# Do kc's kernels run right on this machine's GPU, and how fast?
+#
+#     run.sh [KC [REPORT]]
+#
+# Needs an NVIDIA driver and the folder that `make gpu-kit` makes (this script, kc, examples/, cases/); no CUDA toolkit, no
+# Rust, no Python, no network. It lists the devices, runs every launch on the GPU and on the host and compares all arrays
+# and gradients, times the examples, and writes REPORT (gpu-report.md). Exit status 1 if anything failed.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+kc=${1:-$here/kc}
+report=${2:-gpu-report.md}
+say() { printf '%s\n' "$@" | tee -a "$report"; }
+
+: >"$report" || exit 1
+say "# kc on a GPU" "" "$("$kc" --version), $(date -u +%Y-%m-%d), $(uname -sm)" '' '```'
+devices=$("$kc" devices 2>&1)
+status=$?
+say "$devices" '```' ''
+if [ $status -ne 0 ] || ! grep -q '^cuda:0' <<<"$devices"; then
+    say "No GPU was found: nothing ran."
+    exit 1
+fi
+
+# One process a launch: an error of a kernel breaks its process's connection with the GPU.
+same=0 failed=0
+say "## Results, beside those of the host" ''
+for launch in "$here"/examples/launches/*.json "$here"/cases/*/case.json; do
+    [ -e "$launch" ] || continue
+    if said=$("$kc" verify --devices host,cuda "$launch" 2>&1); then
+        same=$((same + 1))
+    else
+        failed=$((failed + 1))
+        say '```' "${launch#"$here"/}" "$said" '```'
+    fi
+done
+say "$same launches agree, $failed do not." ''
+
+say "## Times" '' 'Of the entries alone, by events.' '' '```'
+if ! times=$("$kc" bench --device cuda "$here"/examples/launches/*.json 2>&1); then failed=$((failed + 1)); fi
+say "$times" '```'
+[ $failed -eq 0 ] && [ $same -gt 0 ]
