@@ -82,7 +82,7 @@ fn levels() {
     expect(&["--allow", "warnings", "--warn", "W1301"], 1, "warning[W1301 error[E0303");
     expect(&["--deny", "W1301"], 1, "error[W1301 error[E0303");
     expect(&["--deny", "warnings"], 1, "error[W1301 error[E0303");
-    expect(&["--warn", "I0705"], 1, "note[I0705 warning[W1301 note[I0705 error[E0303");
+    expect(&["--warn", "I0705"], 1, "warning[W1301 note[I0705 note[I0705 error[E0303");
     for (option, code) in [("--allow", "E0303"), ("--warn", "E0303"), ("--deny", "W9999"), ("--allow", "unused")] {
         let (exit, _, error) = kc(TEXT, &["check", "k.py", option, code]);
         assert!(exit == 2 && error.contains(code), "{option} {code}: {exit} {error}");

@@ -101,7 +101,7 @@ fn every_safe_fix_is_shown() -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut shown = std::collections::BTreeSet::new();
     let mut look = |program: String| -> Result<(), String> {
-        let (_, findings) = check(program, false)?;
+        let (_, findings) = check(program, &Files::default(), false)?;
         let safe = |fix: &kc::diag::Fix| fix.applicability == Applicability::Machine;
         shown.extend(findings.iter().filter(|f| f.fix.as_ref().is_some_and(safe)).map(|finding| finding.code));
         Ok(())

@@ -1,7 +1,9 @@
 // Starts `kc lsp` and shows the documents that it makes. Everything else is the server's work.
 
 import * as vscode from 'vscode';
-import { LanguageClient, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
+import {
+    LanguageClient, type LanguageClientOptions, type ServerOptions, type ShowDocumentRequest,
+} from 'vscode-languageclient/node';
 import { follow } from './follow';
 import type { Lines } from './lines';
 
@@ -35,12 +37,26 @@ export async function deactivate(): Promise<void> {
     await client?.stop();
 }
 
+/** Opens a view beside its source; other documents as usual. */
+const beside: ShowDocumentRequest.MiddlewareSignature = async (params, token, next) => {
+    const uri = vscode.Uri.parse(params.uri);
+    if (uri.scheme !== 'kc-view') {
+        return next(params, token);
+    }
+    const shown = vscode.window.visibleTextEditors.find(editor => editor.document.uri.scheme === uri.scheme);
+    const viewColumn = shown?.viewColumn ?? vscode.ViewColumn.Beside;
+    // The keyboard stays in the source: its lines show theirs in the view.
+    await vscode.window.showTextDocument(uri, { viewColumn, preserveFocus: true, preview: false });
+    return { success: true };
+};
+
 async function start(): Promise<void> {
     const command = vscode.workspace.getConfiguration('kc').get('path', 'kc');
     const server: ServerOptions = { command, args: ['lsp', '--stdio'] };
     const options: LanguageClientOptions = {
         documentSelector: [{ language: 'python' }],
         initializationOptions: settings(),
+        middleware: { window: { showDocument: beside } },
     };
     client = new LanguageClient('kc', 'kc', server, options);
     try {
