@@ -120,7 +120,12 @@ impl Compilation {
         } else {
             let checked = self.front(
                 file,
-                &check::Options { backward: request.gradients.backward, facts: false, types: request.types.clone() },
+                &check::Options {
+                    backward: request.gradients.backward,
+                    facts: false,
+                    double: request.double,
+                    types: request.types.clone(),
+                },
             );
             self.module = self.timings.time("lower", || lower::lower(&checked));
             self.select(&request.kernels);
@@ -159,6 +164,19 @@ impl Compilation {
         let made = autodiff::jvp::jvp(&mut self.module, kernel).map_err(|refused| refused.reason)?;
         ir::verify::verify(&self.module).map_err(|faults| faults.join("; "))?;
         Ok(made)
+    }
+
+    /// Adds forward mode of the entries of a gradient run of the kernel `name`: of its augmented entry where it has one, else
+    /// of its forward entry, and of its backward entry. Together they give Hessian-vector products.
+    pub fn second_order(&mut self, name: &str) -> Result<(ir::FuncId, ir::FuncId), String> {
+        let first = self.module.entry(name, Phase::Augmented).or_else(|| self.module.entry(name, Phase::Forward));
+        let (Some(first), Some(backward)) = (first, self.module.entry(name, Phase::Backward)) else {
+            return Err("it has no backward entry".to_string());
+        };
+        let mut made = |entry| autodiff::jvp::jvp(&mut self.module, entry).map_err(|refused| refused.reason);
+        let (first, backward) = (made(first)?, made(backward)?);
+        ir::verify::verify(&self.module).map_err(|faults| faults.join("; "))?;
+        Ok((first, backward))
     }
 
     /// Parses and checks.

@@ -1,8 +1,7 @@
 //! Which stores only add to what was there? `a[i] = a[i] + e` passes the adjoint of the element on to `e` and leaves it
 //! where it is for the old value: nothing is cleared and added again.
 
-use std::collections::HashMap;
-
+use crate::ids::IdMap;
 use crate::ir::facts::{Root, root, uses};
 use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, ValueId};
 use crate::types::Type;
@@ -10,7 +9,7 @@ use crate::types::Type;
 /// For each store that only adds, the load of what it adds to.
 #[derive(Default)]
 pub(super) struct Accumulations {
-    stores: HashMap<InstId, ValueId>,
+    stores: IdMap<InstId, ValueId>,
 }
 
 impl Accumulations {

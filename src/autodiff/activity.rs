@@ -3,9 +3,7 @@
 //!
 //! Both directions are fixed points over the structured program; what goes round a loop is one value per slot.
 
-use std::collections::HashSet;
-
-use crate::ids::IdVec;
+use crate::ids::{IdSet, IdVec};
 use crate::ir::facts::EffectTable;
 use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, UnaryOp, ValueId, Values};
 
@@ -66,7 +64,7 @@ impl Activity {
 struct Flow<'a> {
     module: &'a Module,
     function: &'a Function,
-    writing: &'a HashSet<InstId>,
+    writing: &'a IdSet<InstId>,
     varied: IdVec<ValueId, bool>,
     useful: IdVec<ValueId, bool>,
     changed: bool,
@@ -89,8 +87,8 @@ pub(super) fn smooth_operands(op: &Op) -> Values {
 }
 
 /// The calls that stay calls and write to arrays that they are given.
-pub(super) fn writing_calls(module: &Module, effects: &EffectTable, function: &Function) -> HashSet<InstId> {
-    let mut found = HashSet::new();
+pub(super) fn writing_calls(module: &Module, effects: &EffectTable, function: &Function) -> IdSet<InstId> {
+    let mut found = IdSet::default();
     function.walk(function.entry, &mut |id, inst| {
         if let Op::Call(callee, args) = &inst.op
             && !matches!(module.functions[*callee].derivative, Derivative::Body | Derivative::Replay(_))

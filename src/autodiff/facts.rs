@@ -1,6 +1,6 @@
 //! What is known of a function before its reverse is built: activity, what is reversed, what is needed, how loops are kept.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::Options;
@@ -12,7 +12,7 @@ use super::needed::{bounds, closure, holders};
 use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
 use super::written::Written;
-use crate::ids::IdVec;
+use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::facts::{Private, Range, Sharing, private, ranges};
 use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueId};
@@ -23,13 +23,13 @@ pub(super) struct Facts {
     pub written: Written,
     private: Private,
     /// The instructions with something to do in reverse.
-    pub reversed: HashSet<InstId>,
+    pub reversed: IdSet<InstId>,
     /// Where guards are needed.
     pub finite: Finite,
     pub accumulations: Accumulations,
     /// The values that reverse code computes again, in whatever scope.
-    pub needed: Rc<HashSet<ValueId>>,
-    pub plans: HashMap<InstId, Plan>,
+    pub needed: Rc<IdSet<ValueId>>,
+    pub plans: IdMap<InstId, Plan>,
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers.
     pub ranges: IdVec<ValueId, Option<Range>>,
@@ -37,9 +37,9 @@ pub(super) struct Facts {
     pub guards: bool,
     pub log: Log,
     /// The calls that write to arrays by themselves.
-    pub writing: HashSet<InstId>,
+    pub writing: IdSet<InstId>,
     /// The instructions whose results can't be computed again, with what finding them in the log takes.
-    pub leaves: HashMap<InstId, Option<ValueId>>,
+    pub leaves: IdMap<InstId, Option<ValueId>>,
 }
 
 impl Facts {
@@ -60,7 +60,7 @@ impl Facts {
             finite: Finite::of(world.module, function),
             accumulations: Accumulations::of(function),
             needed: Rc::default(),
-            plans: HashMap::new(),
+            plans: IdMap::default(),
             holders: holders(function),
             ranges: ranges(function),
             guards,
@@ -69,8 +69,8 @@ impl Facts {
         };
         let reads = reads(world, function, &facts);
         let all = reads.values().flatten().copied();
-        facts.needed = Rc::new(closure(function, &facts.holders, all, &HashSet::new(), &facts.leaves));
-        let mut plans = HashMap::new();
+        facts.needed = Rc::new(closure(function, &facts.holders, all, &|_| false, &facts.leaves));
+        let mut plans = IdMap::default();
         function.walk(function.entry, &mut |id, inst| {
             if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {
                 plans.insert(id, plan(world, function, &facts, &reads, inst, options));
@@ -98,7 +98,7 @@ impl Facts {
     }
 }
 
-fn holds_effect(function: &Function, inst: &Inst, reversed: &HashSet<InstId>) -> bool {
+fn holds_effect(function: &Function, inst: &Inst, reversed: &IdSet<InstId>) -> bool {
     let mut found = false;
     for block in inst.op.blocks() {
         function.walk(block, &mut |id, inst| {
@@ -108,8 +108,8 @@ fn holds_effect(function: &Function, inst: &Inst, reversed: &HashSet<InstId>) ->
     found
 }
 
-fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing: &HashSet<InstId>) -> HashSet<InstId> {
-    let mut found = HashSet::new();
+fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing: &IdSet<InstId>) -> IdSet<InstId> {
+    let mut found = IdSet::default();
     let mut outer = Vec::new();
     function.walk(function.entry, &mut |id, inst| {
         let works = match &inst.op {
@@ -144,11 +144,11 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing
 }
 
 /// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on a scratch function.
-fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> HashMap<InstId, BTreeSet<ValueId>> {
+fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> IdMap<InstId, BTreeSet<ValueId>> {
     let scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
     let mut reverse = Reverse::new(world, function, facts, scratch);
     reverse.scratch_shadows();
-    let mut found = HashMap::new();
+    let mut found = IdMap::default();
     function.walk(function.entry, &mut |id, inst| {
         if !facts.reversed.contains(&id) {
             return;

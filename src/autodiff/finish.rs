@@ -1,9 +1,10 @@
 //! The last touches on what was made: small adjoints of built-ins take the place of their calls, sums are written as
 //! a person would, and what nobody asked for is not computed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::normal::clean;
+use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::facts::{EffectTable, numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
@@ -14,19 +15,19 @@ const MAX_INLINED: usize = 8;
 
 /// Finishes the functions that differentiation has made, callees first in `made`.
 pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
-    let rules: HashSet<FuncId> = module
+    let rules: IdSet<FuncId> = module
         .functions
         .values()
         .filter_map(|f| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None })
         .collect();
-    let named: HashSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
+    let named: IdSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
     for &rule in &rules {
         if start_without_zero(&mut module.functions[rule]) {
             tidy(module, rule, effects);
         }
     }
     for &id in made {
-        let small: HashSet<FuncId> =
+        let small: IdSet<FuncId> =
             callees(&module.functions[id]).into_iter().filter(|&f| is_small(&module.functions[f])).collect();
         if !small.is_empty() {
             let mut function = module.functions[id].clone();
@@ -39,7 +40,7 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
         tidy(module, id, effects);
     }
     let mut calls = Calls::default();
-    let ours: HashSet<FuncId> = made.iter().copied().collect();
+    let ours: IdSet<FuncId> = made.iter().copied().collect();
     let others = module.functions.iter().filter(|(id, _)| !ours.contains(id));
     others.for_each(|(id, function)| calls.count(id, function));
     for &id in made.iter().rev() {
@@ -87,7 +88,7 @@ fn is_small(function: &Function) -> bool {
 
 /// `0 + x` is x: a sum of adjoints starts with its first part. (The sign of a zero adjoint means nothing.)
 fn start_without_zero(function: &mut Function) -> bool {
-    let mut same: HashMap<ValueId, ValueId> = HashMap::new();
+    let mut same: IdMap<ValueId, ValueId> = IdMap::default();
     function.walk(function.entry, &mut |_, inst| {
         if let Op::Binary(BinaryOp::Add, zero, x) = inst.op
             && matches!(function.def(zero), Some(Inst { op: Op::Zero, .. }))

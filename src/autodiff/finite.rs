@@ -16,23 +16,22 @@
 //! of 1, their gradients are what IEEE arithmetic makes of the chain rule.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
 
 use super::activity::{smooth_operands, yields};
-use crate::ids::IdVec;
+use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
 
 /// Which values may meet a zero adjoint, and which are no factors for one.
 pub(super) struct Finite {
-    chosen: HashSet<ValueId>,
+    chosen: IdSet<ValueId>,
     wild: IdVec<ValueId, bool>,
     /// Whether functions are tame, as far as asked for.
-    tame: RefCell<HashMap<FuncId, bool>>,
+    tame: RefCell<IdMap<FuncId, bool>>,
 }
 
 impl Finite {
     pub fn of(module: &Module, function: &Function) -> Finite {
-        let mut known = HashMap::new();
+        let mut known = IdMap::default();
         let wild = wild(module, function, &mut known);
         Finite { chosen: chosen(function), wild, tame: RefCell::new(known) }
     }
@@ -55,7 +54,7 @@ impl Finite {
 /// Library functions that are finite wherever their arguments are, although a look at their code does not tell.
 const FINITE: [&str; 8] = ["sin", "cos", "tanh", "atan", "atan2", "erf", "erfc", "asinh"];
 
-fn tame(module: &Module, id: FuncId, known: &mut HashMap<FuncId, bool>) -> bool {
+fn tame(module: &Module, id: FuncId, known: &mut IdMap<FuncId, bool>) -> bool {
     if let Some(&known) = known.get(&id) {
         return known;
     }
@@ -67,8 +66,8 @@ fn tame(module: &Module, id: FuncId, known: &mut HashMap<FuncId, bool>) -> bool 
 }
 
 /// Values that flow into `select`, `min` or `max`.
-fn chosen(function: &Function) -> HashSet<ValueId> {
-    let mut found = HashSet::new();
+fn chosen(function: &Function) -> IdSet<ValueId> {
+    let mut found = IdSet::default();
     loop {
         let before = found.len();
         function.walk(function.entry, &mut |_, inst| match &inst.op {
@@ -104,7 +103,7 @@ fn chosen(function: &Function) -> HashSet<ValueId> {
 }
 
 /// The wild values of a function.
-fn wild(module: &Module, function: &Function, known: &mut HashMap<FuncId, bool>) -> IdVec<ValueId, bool> {
+fn wild(module: &Module, function: &Function, known: &mut IdMap<FuncId, bool>) -> IdVec<ValueId, bool> {
     let mut search = Search {
         module,
         function,
@@ -122,7 +121,7 @@ fn wild(module: &Module, function: &Function, known: &mut HashMap<FuncId, bool>)
 struct Search<'a> {
     module: &'a Module,
     function: &'a Function,
-    known: &'a mut HashMap<FuncId, bool>,
+    known: &'a mut IdMap<FuncId, bool>,
     wild: IdVec<ValueId, bool>,
     /// Values that branches around have found not to be zero.
     nonzero: Vec<ValueId>,

@@ -71,7 +71,6 @@ impl Pass<'_> {
         for result in old.results.iter().filter(|r| has_tangent(r.ty, &structs)) {
             new.function.results.push(ResultInfo { ty: result.ty, role: ResultRole::Return, name: None });
         }
-        new.function.tape.clone_from(&old.tape);
         let count = old.values.len();
         let entry = new.function.entry;
         let mut copy =

@@ -5,11 +5,10 @@
 //! slot from turn to turn, as a value of the program like any other: where each turn adds as much, its reverse knows the slot
 //! from the number of the turn.
 
-use std::collections::{HashMap, HashSet};
-
 use super::buffers::{Buffers, Slots, Wanted, add, height, slots_of};
 use super::reverse::World;
 use super::written::Written;
+use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, Phase, TapeRole, ValueId};
 use crate::passes::loops::trips;
@@ -29,7 +28,7 @@ pub(super) struct Logged {
 /// The log of a function: none, if `at` is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
-    pub at: HashMap<InstId, Logged>,
+    pub at: IdMap<InstId, Logged>,
     pub scalars: Vec<Scalar>,
     /// The slots that a thread needs at most, where compilation can tell.
     pub slots: Option<u32>,
@@ -55,8 +54,8 @@ pub(super) fn is_stale(module: &Module, function: &Function, written: &Written, 
 }
 
 /// The stale instructions of a function.
-pub(super) fn stale(module: &Module, function: &Function, written: &Written) -> HashSet<InstId> {
-    let mut found = HashSet::new();
+pub(super) fn stale(module: &Module, function: &Function, written: &Written) -> IdSet<InstId> {
+    let mut found = IdSet::default();
     function.walk(function.entry, &mut |id, inst| {
         if is_stale(module, function, written, inst) {
             found.insert(id);
@@ -101,7 +100,7 @@ pub(super) struct NoLog {
 }
 
 /// Gives the results of the instructions `wanted` slots, and loops a carried value for the next slot where they need one.
-pub(super) fn thread(function: &mut Function, structs: &StructTable, wanted: &HashSet<InstId>) -> Result<Log, NoLog> {
+pub(super) fn thread(function: &mut Function, structs: &StructTable, wanted: &IdSet<InstId>) -> Result<Log, NoLog> {
     if wanted.is_empty() {
         return Ok(Log::default());
     }
@@ -150,7 +149,7 @@ fn what(function: &Function, inst: &Inst) -> String {
 struct Threading<'a> {
     b: Builder,
     structs: &'a StructTable,
-    wanted: &'a HashSet<InstId>,
+    wanted: &'a IdSet<InstId>,
     log: Log,
 }
 

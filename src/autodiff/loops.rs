@@ -36,6 +36,9 @@ impl Reverse<'_> {
         let old = self.old;
         let (body, first) = body_of(&inst.op).expect("a loop");
         let params = &old.blocks[body].params;
+        if self.facts.plans.get(&id).is_some_and(|plan| plan.store == Store::Unroll) {
+            return self.unrolled_sweep(id, inst, keep);
+        }
         let plan = keep.then(|| self.facts.plans[&id].clone());
         // A checkpointed loop keeps nothing on the way; it starts again from snapshots.
         let keeps = plan.as_ref().is_some_and(|plan| plan.keeps() && plan.store != Store::Checkpoint);
@@ -45,14 +48,7 @@ impl Reverse<'_> {
             self.sweeps.insert(id, Sweep::default());
             return;
         }
-        let tested = match inst.op {
-            Op::While { condition, .. } => old.blocks[condition].params.as_slice(),
-            _ => &[],
-        };
-        let in_scope = |v: Option<&ValueId>| v.is_some_and(|v| self.scope.contains(v));
-        let live: Vec<usize> = (0..inst.results.len())
-            .filter(|&n| [inst.results.get(n), params.get(first + n), tested.get(n)].into_iter().any(in_scope))
-            .collect();
+        let live = self.live_slots(inst, params, first);
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
         let numbered = counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.turn_from_counter(&inst.op)));
         let mut types: Vec<Type> = live.iter().map(|&n| old.ty(inst.results[n])).collect();
@@ -94,6 +90,18 @@ impl Reverse<'_> {
             };
             self.sweeps.insert(id, Sweep { turns, kept, complete });
         }
+    }
+
+    /// The slots of a loop that computing it again takes.
+    pub(super) fn live_slots(&self, inst: &Inst, params: &[ValueId], first: usize) -> Vec<usize> {
+        let tested = match inst.op {
+            Op::While { condition, .. } => self.old.blocks[condition].params.as_slice(),
+            _ => &[],
+        };
+        let in_scope = |v: Option<&ValueId>| v.is_some_and(|v| self.scope.contains(v));
+        (0..inst.results.len())
+            .filter(|&n| [inst.results.get(n), params.get(first + n), tested.get(n)].into_iter().any(in_scope))
+            .collect()
     }
 
     /// A copy of a `while`'s condition.
@@ -205,6 +213,9 @@ impl Reverse<'_> {
         let mut init: Values =
             seeds.iter().zip(&types).map(|(seed, &ty)| seed.unwrap_or_else(|| self.b.zero(ty))).collect();
         init.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
+        if plan.store == Store::Unroll {
+            return self.reverse_unrolled(id, inst, &plan, init);
+        }
         let snapshots = (plan.store == Store::Checkpoint && plan.keeps()).then(|| self.make_snapshots(&plan, inst));
         if let Some(snapshots) = &snapshots {
             init.push(snapshots.top);
@@ -221,7 +232,6 @@ impl Reverse<'_> {
         let outside = self.b.switch_to(block);
         let params: Vec<ValueId> = self.b.params(block).to_vec();
         let turn = self.bind_counter(inst, &plan, &backwards, params[0]);
-        let outer_at = 1 + plan.active.len();
         let (body, first) = body_of(&inst.op).expect("a loop");
         let body_params = &old.blocks[body].params[first..];
         let top = match (&snapshots, &sweep.kept) {
@@ -236,21 +246,8 @@ impl Reverse<'_> {
         };
         self.bind_linear(inst, &plan, body_params, turn);
         let before = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.parts));
-        for (at, &v) in plan.outer.iter().enumerate() {
-            self.name_after(params[outer_at + at], "adj_", v);
-            self.adjoints.insert(v, params[outer_at + at]);
-        }
-        let scope = std::mem::replace(&mut self.scope, plan.needs.clone());
-        self.block(body, |this| {
-            for (at, &n) in plan.active.iter().enumerate() {
-                this.name_after(params[1 + at], "adj_", body_params[n]);
-                this.add(yields(old, body)[n], params[1 + at]);
-            }
-        });
-        let mut next: Vec<ValueId> = plan.active.iter().map(|&n| self.take_or_zero(body_params[n])).collect();
-        next.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
+        let mut next = self.reverse_turn(&plan, body, body_params, &params[1..]);
         next.extend(top);
-        self.scope = scope;
         self.b.yield_(&next);
         self.b.switch_to(outside);
         let [mut start, end, step] = range;
@@ -260,12 +257,44 @@ impl Reverse<'_> {
         }
         let results = self.b.push(Op::For { start, end, step, init, body: block }, &types);
         (self.adjoints, self.parts) = before;
+        self.pass_out_of_loop(inst, &plan, &results);
+    }
+
+    /// The reverse of one turn. `carried`: the adjoints that go round, those of the slots and then those of values from outside;
+    /// gives what they become.
+    pub(super) fn reverse_turn(
+        &mut self,
+        plan: &Plan,
+        body: BlockId,
+        params: &[ValueId],
+        carried: &[ValueId],
+    ) -> Vec<ValueId> {
+        let old = self.old;
+        for (&v, &adjoint) in plan.outer.iter().zip(&carried[plan.active.len()..]) {
+            self.name_after(adjoint, "adj_", v);
+            self.adjoints.insert(v, adjoint);
+        }
+        let scope = std::mem::replace(&mut self.scope, plan.needs.clone());
+        self.block(body, |this| {
+            for (&n, &adjoint) in plan.active.iter().zip(carried) {
+                this.name_after(adjoint, "adj_", params[n]);
+                this.add(yields(old, body)[n], adjoint);
+            }
+        });
+        self.scope = scope;
+        let mut next: Vec<ValueId> = plan.active.iter().map(|&n| self.take_or_zero(params[n])).collect();
+        next.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
+        next
+    }
+
+    /// What went round a reverse loop comes to the values from outside and to what the loop started with.
+    pub(super) fn pass_out_of_loop(&mut self, inst: &Inst, plan: &Plan, results: &[ValueId]) {
         for (&v, &result) in plan.outer.iter().zip(&results[plan.active.len()..]) {
             self.name_after(result, "adj_", v);
             self.adjoints.insert(v, result);
         }
         if let Op::For { init, .. } | Op::While { init, .. } = &inst.op {
-            for (&n, &result) in plan.active.iter().zip(&results) {
+            for (&n, &result) in plan.active.iter().zip(results) {
                 self.add(init[n], result);
             }
         }

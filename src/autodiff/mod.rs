@@ -26,11 +26,12 @@
 //! The adjoint of a kernel's array parameter `x` is the array in the adjoint parameter `adj_x`, or when that is null the
 //! one behind `x`'s own gradient pointer; when both are null, `x` has no gradient and nothing is written for it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use self::facts::Facts;
 use self::reverse::World;
 use crate::diag::{Diagnostic, Diagnostics, Level};
+use crate::ids::{IdMap, IdSet};
 use crate::ir::facts::EffectTable;
 use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
@@ -63,6 +64,7 @@ mod sharing;
 mod stores;
 #[cfg(test)]
 mod tests;
+mod unrolled;
 mod written;
 
 /// What is wanted of [`differentiate`].
@@ -91,13 +93,13 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         module,
         options,
         effects: EffectTable::default(),
-        prepared: HashSet::new(),
-        adjoints: HashMap::new(),
-        generated: HashSet::new(),
+        prepared: IdSet::default(),
+        adjoints: IdMap::default(),
+        generated: IdSet::default(),
         made: Vec::new(),
         names,
-        missing: HashSet::new(),
-        warned: HashSet::new(),
+        missing: IdSet::default(),
+        warned: IdSet::default(),
         found: Vec::new(),
     };
     // Gradients that forward code asks for come first: kernels may be differentiated through them.
@@ -134,19 +136,19 @@ struct Work<'a> {
     /// Those of the functions looked at so far, and of all that they call.
     effects: EffectTable,
     /// The functions that [`Work::prepare`] has been through.
-    prepared: HashSet<FuncId>,
+    prepared: IdSet<FuncId>,
     /// The adjoint functions made so far; None: there is none, and it was said why.
-    adjoints: HashMap<FuncId, Option<FuncId>>,
+    adjoints: IdMap<FuncId, Option<FuncId>>,
     /// The adjoint functions that were made here, which may be differentiated again.
-    generated: HashSet<FuncId>,
+    generated: IdSet<FuncId>,
     /// All that was made, callees before callers.
     made: Vec<FuncId>,
     /// Of all functions.
     names: HashSet<String>,
     /// Those that could not be made although forward code calls them.
-    missing: HashSet<FuncId>,
+    missing: IdSet<FuncId>,
     /// The functions that were looked through for lost gradients.
-    warned: HashSet<FuncId>,
+    warned: IdSet<FuncId>,
     found: Vec<Diagnostic>,
 }
 
@@ -190,11 +192,7 @@ impl Work<'_> {
     fn normal_form(&mut self, id: FuncId) -> Option<Function> {
         self.prepare(id);
         let normal = normal::normal_form(self.module, &self.effects, id, &self.generated);
-        let mut function = normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()?;
-        if self.options.store == Some(Store::Unroll) {
-            normal::unroll_loops(self.module, &self.effects, &mut function);
-        }
-        Some(function)
+        normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()
     }
 
     /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls. None: it was said why.
@@ -204,7 +202,7 @@ impl Work<'_> {
         normal: &Function,
         build: impl FnOnce(&World<'_>, &Function, &Facts) -> Result<Function, Vec<String>>,
     ) -> Option<Function> {
-        let none = HashMap::new();
+        let none = IdMap::default();
         let world = World {
             module: self.module,
             effects: &self.effects,
@@ -213,7 +211,7 @@ impl Work<'_> {
             names: &self.names,
         };
         // What the log takes in turn may be needed too.
-        let mut logged = HashSet::new();
+        let mut logged = IdSet::default();
         let (normal, facts) = loop {
             let mut function = normal.clone();
             let log = match log::thread(&mut function, &self.module.structs, &logged) {
@@ -245,7 +243,7 @@ impl Work<'_> {
         if refused {
             return None;
         }
-        let mut adjoints = HashMap::new();
+        let mut adjoints = IdMap::default();
         for callee in callees {
             adjoints.insert(callee, self.adjoint_of(callee)?);
         }

@@ -1,9 +1,8 @@
 //! Which values of the forward program does reverse code read? The adjoint rules name the first ones; the rest is what
 //! it takes to compute those again.
 
-use std::collections::{HashMap, HashSet};
-
 use super::activity::yields;
+use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
 /// The instruction that holds each block.
@@ -17,19 +16,19 @@ pub(super) fn holders(function: &Function) -> Vec<Option<InstId>> {
     holders
 }
 
-/// All values that computing `roots` takes, themselves included, on the way not looking behind those in `given`. The results
+/// All values that computing `roots` takes, themselves included, on the way not looking behind those that are `given`. The results
 /// of `leaves` are not computed again: they take only the value given there, if any.
 pub(super) fn closure(
     function: &Function,
     holders: &[Option<InstId>],
     roots: impl IntoIterator<Item = ValueId>,
-    given: &HashSet<ValueId>,
-    leaves: &HashMap<InstId, Option<ValueId>>,
-) -> HashSet<ValueId> {
-    let mut found = HashSet::new();
+    given: &dyn Fn(ValueId) -> bool,
+    leaves: &IdMap<InstId, Option<ValueId>>,
+) -> IdSet<ValueId> {
+    let mut found = IdSet::default();
     let mut work: Vec<ValueId> = roots.into_iter().collect();
     while let Some(value) = work.pop() {
-        if !found.insert(value) || given.contains(&value) {
+        if !found.insert(value) || given(value) {
             continue;
         }
         match function.values[value].def {
@@ -75,8 +74,8 @@ pub(super) fn bounds(function: &Function, inst: InstId, work: &mut Vec<ValueId>)
 }
 
 /// The values that a block and those nested in it define, without the block's parameters.
-pub(super) fn defined_in(function: &Function, block: BlockId) -> HashSet<ValueId> {
-    let mut found = HashSet::new();
+pub(super) fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
+    let mut found = IdSet::default();
     function.walk(block, &mut |_, inst| {
         found.extend(inst.results.iter().copied());
         for nested in inst.op.blocks() {

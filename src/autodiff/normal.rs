@@ -1,13 +1,12 @@
 //! The form that can be reversed: one exit per region, local arrays as values, and calls only of functions that keep an
 //! adjoint of their own.
 
-use std::collections::HashSet;
-
 use super::written::Written;
 use crate::diag::Diagnostic;
+use crate::ids::IdSet;
 use crate::ir::facts::EffectTable;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
-use crate::passes::{dce, forward_loads, inline, local_arrays, rewrite, single_exit, sink, unroll};
+use crate::passes::{dce, forward_loads, inline, local_arrays, rewrite, single_exit, sink};
 
 /// A local array with more scalars than this stays in memory.
 const MAX_LOCAL_SCALARS: u64 = 256;
@@ -15,15 +14,12 @@ const MAX_LOCAL_SCALARS: u64 = 256;
 /// Calls nest no deeper than this (each round inlines one level of those that only then turn out to need it).
 const MAX_ROUNDS: usize = 64;
 
-/// The most instructions that a loop is unrolled to.
-const MAX_UNROLLED: u64 = 1 << 14;
-
 /// A copy of a function in normal form. Calls of functions that differentiation made stay.
 pub(super) fn normal_form(
     module: &Module,
     effects: &EffectTable,
     id: FuncId,
-    generated: &HashSet<FuncId>,
+    generated: &IdSet<FuncId>,
 ) -> Result<Function, Diagnostic> {
     let mut copy = module.functions[id].clone();
     for _ in 0..MAX_ROUNDS {
@@ -51,18 +47,6 @@ pub(super) fn normal_form(
         sink::run(&mut copy, effects);
     }
     Ok(copy)
-}
-
-/// Copies of the bodies of loops with a constant number of turns, if they are not too many.
-pub(super) fn unroll_loops(module: &Module, effects: &EffectTable, function: &mut Function) {
-    // Bounds may become constant only through unrolling.
-    for _ in 0..MAX_ROUNDS {
-        let wanted = |turns: u64, size: usize| turns.saturating_mul(size as u64) <= MAX_UNROLLED;
-        if !unroll::run(function, &wanted) {
-            break;
-        }
-        clean(module, function, effects);
-    }
 }
 
 /// Removes what a transformation left unused.
@@ -93,7 +77,7 @@ fn calls_to_inline(
     module: &Module,
     function: &Function,
     effects: &EffectTable,
-    generated: &HashSet<FuncId>,
+    generated: &IdSet<FuncId>,
 ) -> Vec<FuncId> {
     let written = Written::of(&module.structs, effects, function);
     let mut found = Vec::new();

@@ -1,6 +1,6 @@
 //! How does the reverse of a loop get the state at the start of each turn?
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::activity::yields;
@@ -9,6 +9,7 @@ use super::facts::Facts;
 use super::needed::{closure, defined_in};
 use super::reverse::World;
 use super::{Options, Store};
+use crate::ids::{IdMap, IdSet};
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId};
 use crate::passes::loops::trips;
 use crate::types::Layout;
@@ -18,6 +19,9 @@ const STACK_BYTES: u64 = 2048;
 
 /// The same where local memory is asked for.
 const MOST_STACK_BYTES: u64 = 1 << 18;
+
+/// The most instructions that a loop is unrolled to.
+const MAX_UNROLLED: u64 = 1 << 14;
 
 /// Where one carried value of a loop is at the start of turn k of the reverse sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +44,8 @@ pub(super) struct Plan {
     /// The slots that are linear in the number of the turn, needed in reverse or only for going on; the others `Dead`.
     pub counters: Vec<Slot>,
     /// What the reverse of a turn computes again, and what going on from a snapshot computes.
-    pub needs: Rc<HashSet<ValueId>>,
-    pub steps: Rc<HashSet<ValueId>>,
+    pub needs: Rc<IdSet<ValueId>>,
+    pub steps: Rc<IdSet<ValueId>>,
     /// The number of turns, where it is known.
     pub turns: Option<u64>,
     /// Active values from outside that the body uses: their adjoints go round the reverse loop.
@@ -74,7 +78,7 @@ pub(super) fn plan(
     world: &World<'_>,
     function: &Function,
     facts: &Facts,
-    reads: &HashMap<InstId, BTreeSet<ValueId>>,
+    reads: &IdMap<InstId, BTreeSet<ValueId>>,
     inst: &Inst,
     options: &Options,
 ) -> Plan {
@@ -82,7 +86,7 @@ pub(super) fn plan(
     let all = &function.blocks[body].params;
     let params = &all[first..];
     let inside = defined_in(function, body);
-    let given: HashSet<ValueId> = all.iter().copied().collect();
+    let given: IdSet<ValueId> = all.iter().copied().collect();
     let mut roots = Vec::new();
     let mut used = BTreeSet::new();
     function.walk(body, &mut |id, inst| {
@@ -95,7 +99,10 @@ pub(super) fn plan(
         .into_iter()
         .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
         .collect();
-    let needs = closure(function, &facts.holders, roots, &given, &facts.leaves);
+    // At the start of a turn its parameters are there, and all that stands outside the loop. (Looking behind what an outer loop
+    // carries would lead back into this one.)
+    let there = |value: ValueId| !inside.contains(&value);
+    let needs = closure(function, &facts.holders, roots, &there, &facts.leaves);
     let next = yields(function, body);
     let slots: Vec<Slot> = params
         .iter()
@@ -112,7 +119,7 @@ pub(super) fn plan(
     // Going on from a snapshot computes the next kept values, which takes others in turn.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
-        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &given, &facts.leaves);
+        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &there, &facts.leaves);
         let before = snapshot.len();
         snapshot.extend((0..slots.len()).filter(|&n| {
             steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()
@@ -134,6 +141,7 @@ pub(super) fn plan(
     let can_tape = function.is_kernel()
         && (0..slots.len()).all(|n| slots_of(function.ty(params[n]), &world.module.structs).is_some());
     let store = match options.store {
+        Some(Store::Unroll) if unrolled_size(function, inst).is_some_and(|size| size <= MAX_UNROLLED) => Store::Unroll,
         Some(Store::Checkpoint) => Store::Checkpoint,
         Some(Store::Stack | Store::Unroll) if small => Store::Stack,
         Some(Store::Tape | Store::Stack | Store::Unroll) if can_tape => Store::Tape,
@@ -160,13 +168,28 @@ pub(super) fn plan(
     }
 }
 
+/// The instructions of a `for` with a known number of turns when it and those inside it are unrolled; None: it has none.
+fn unrolled_size(function: &Function, inst: &Inst) -> Option<u64> {
+    let Op::For { start, end, step, body, .. } = inst.op else { return None };
+    Some(trips(function, start, end, step)?.saturating_mul(block_size(function, body)))
+}
+
+fn block_size(function: &Function, block: BlockId) -> u64 {
+    let size = |inst: &Inst| {
+        let nested =
+            || inst.op.blocks().into_iter().map(|block| block_size(function, block)).fold(1, u64::saturating_add);
+        unrolled_size(function, inst).unwrap_or_else(nested)
+    };
+    function.blocks[block].insts.iter().map(|&id| size(&function.insts[id])).fold(0, u64::saturating_add)
+}
+
 /// A counter: an integer that every turn changes by an amount that the loop does not change.
 pub(super) fn linear(
     function: &Function,
     param: ValueId,
     next: ValueId,
-    inside: &HashSet<ValueId>,
-    given: &HashSet<ValueId>,
+    inside: &IdSet<ValueId>,
+    given: &IdSet<ValueId>,
 ) -> Option<Slot> {
     if !function.ty(param).is_int() {
         return None;

@@ -20,10 +20,10 @@ fn name(store: Store) -> &'static str {
     }
 }
 
-/// What a loop keeps; None: nothing.
+/// What a loop keeps; None: nothing, or what is left of it is no loop.
 pub(super) fn kept(world: &World<'_>, function: &Function, plan: &Plan, inst: &Inst) -> Option<Kept> {
     let (body, first) = body_of(&inst.op)?;
-    if !plan.keeps() {
+    if !plan.keeps() || plan.store == Store::Unroll {
         return None;
     }
     let params = &function.blocks[body].params[first..];

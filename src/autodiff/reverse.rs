@@ -1,7 +1,7 @@
 //! Walks a function backwards and builds its reverse: blocks and branches. Loops are in [`super::loops`], memory in
 //! [`super::memory`], calls in [`super::calls`].
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -13,7 +13,7 @@ use super::facts::Facts;
 use super::loops::Sweep;
 use super::memory::Shadow;
 use super::stores::Tape;
-use crate::ids::IdVec;
+use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::facts::{EffectTable, Root};
 use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Module, Op, ValueId};
@@ -24,9 +24,9 @@ pub(super) struct World<'a> {
     pub module: &'a Module,
     pub effects: &'a EffectTable,
     /// The adjoint function of each differentiated device function that is called.
-    pub adjoints: &'a HashMap<FuncId, FuncId>,
+    pub adjoints: &'a IdMap<FuncId, FuncId>,
     /// Functions that were made by differentiation.
-    pub generated: &'a HashSet<FuncId>,
+    pub generated: &'a IdSet<FuncId>,
     /// The names of all functions.
     pub names: &'a HashSet<String>,
 }
@@ -59,9 +59,9 @@ pub(super) struct Reverse<'a> {
     pub parts: BTreeMap<ValueId, Parts>,
     pub shadows: BTreeMap<Root, Shadow>,
     /// The old values that code at the cursor computes again: those needed in the innermost loop that is being reversed.
-    pub scope: Rc<HashSet<ValueId>>,
+    pub scope: Rc<IdSet<ValueId>>,
     /// What the forward sweeps of the loops of the blocks around the cursor have kept.
-    pub sweeps: HashMap<InstId, Sweep>,
+    pub sweeps: IdMap<InstId, Sweep>,
     /// What the forward entry logged.
     pub log: Option<Buffers>,
     /// Where loops keep state on a tape.
@@ -84,7 +84,7 @@ impl<'a> Reverse<'a> {
             parts: BTreeMap::new(),
             shadows: BTreeMap::new(),
             scope: facts.needed.clone(),
-            sweeps: HashMap::new(),
+            sweeps: IdMap::default(),
             log: None,
             tape: None,
             reads: None,

@@ -16,6 +16,8 @@ pub(super) const SNAPSHOTS: u32 = 12;
 /// State that a forward sweep kept.
 #[derive(Clone, Debug)]
 pub(super) enum Kept {
+    /// Of an unrolled loop: per turn, the number and the value of each kept slot.
+    Turns(Vec<Vec<(usize, ValueId)>>),
     /// Per kept slot, its number and its array.
     Local(Vec<(usize, ValueId)>),
     Tape(Taped),
@@ -151,6 +153,7 @@ impl Reverse<'_> {
     /// Keeps the state at the start of a turn; `params` are the old carried values.
     pub(super) fn save(&mut self, kept: &Kept, turn: ValueId, params: &[ValueId]) {
         match kept {
+            Kept::Turns(_) => {}
             Kept::Local(slots) => {
                 for &(n, array) in slots {
                     let value = self.primal(params[n]);
@@ -176,6 +179,7 @@ impl Reverse<'_> {
     /// Sets the old carried values to the state at the start of a turn.
     pub(super) fn restore(&mut self, kept: &Kept, turn: ValueId, params: &[ValueId]) {
         match kept {
+            Kept::Turns(_) => {}
             Kept::Local(slots) => {
                 for &(n, array) in slots {
                     let ty = self.old.ty(params[n]);

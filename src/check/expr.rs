@@ -10,7 +10,7 @@ use crate::types::{BOOL, Type};
 
 impl Body<'_, '_> {
     pub fn expr(&mut self, expr: &ast::Expr) -> Res<Operand> {
-        let result = self.meaning(expr);
+        let result = self.meaning(expr).map(|operand| self.in_double(operand));
         if let (Some(facts), Ok(operand)) = (&mut self.c.facts, &result) {
             facts.expression(expr.span, operand);
         }

@@ -505,9 +505,15 @@ impl<'a> Body<'_, 'a> {
                         Ast::Attribute { name, .. } => name.text == "adjoint",
                         _ => false,
                     };
-                    if let (true, [ast::Expr { kind: Ast::Name(name), .. }]) = (is_word, indices.as_slice()) {
-                        rule.written.insert(name.clone());
-                        return;
+                    if let (true, [index]) = (is_word, indices.as_slice()) {
+                        let mut root = index;
+                        while let Ast::Attribute { base, .. } = &root.kind {
+                            root = base;
+                        }
+                        if let Ast::Name(name) = &root.kind {
+                            rule.written.insert(name.clone());
+                            return;
+                        }
                     }
                     at = base;
                 }

@@ -4,8 +4,9 @@
 //! - [`modules`]: names of other files; [`member`]: names of modules.
 //! - [`nest`]: kernels inside host code, and what they capture there.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
-//! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
+//! - [`slice`]: parts of vectors and matrices; [`indexed`]: `wp.indexedarray`; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
 //! - [`gradient`]: how functions are differentiated; [`grad_call`]: `wp.grad(f)`.
+//! - [`double`]: the file in double precision.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
@@ -17,11 +18,13 @@ mod builtin;
 mod call;
 mod cascade;
 mod construct;
+mod double;
 mod expr;
 pub mod facts;
 mod grad_call;
 mod gradient;
 mod habits;
+mod indexed;
 mod known;
 mod launches;
 pub mod lints;
@@ -66,13 +69,15 @@ pub struct Options {
     /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
     /// gradients are checked in any case.
     pub backward: bool,
+    /// Every float type of the file is float64: see [`double`].
+    pub double: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
     pub types: Vec<String>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, facts: false, types: Vec::new() }
+        Options { backward: true, facts: false, double: false, types: Vec::new() }
     }
 }
 
@@ -104,6 +109,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         quiet_failures: HashSet::new(),
         custom_written: Vec::new(),
         structs: IdVec::new(),
+        indexed: Vec::new(),
         functions: IdVec::new(),
         instances: HashMap::new(),
         names: HashSet::new(),
@@ -116,6 +122,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         needs_rules: false,
         overloads: Vec::new(),
         backward_off: false,
+        double: options.double,
         facts: options.facts.then(facts::Facts::default),
     };
     checker.collect(parsed);
@@ -273,6 +280,8 @@ pub(crate) struct Checker<'a> {
     quiet_failures: HashSet<(ScopeId, String)>,
     custom_written: Vec<gradient::CustomWritten>,
     pub structs: StructTable,
+    /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
+    indexed: Vec<(crate::types::StructId, crate::types::ArrayType)>,
     pub functions: IdVec<tree::FnId, tree::Function>,
     instances: HashMap<InstanceKey, Instance>,
     /// Function names taken in the output.
@@ -293,6 +302,8 @@ pub(crate) struct Checker<'a> {
     overloads: Vec<overload::Overload>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     backward_off: bool,
+    /// [`Options::double`]
+    double: bool,
     /// What an editor asks for.
     pub facts: Option<facts::Facts>,
 }
@@ -378,13 +389,17 @@ impl Checker<'_> {
             None => {}
         }
         self.instances.insert(key.clone(), Instance::Open);
-        let errors = self.diagnostics.error_count();
+        let (known, errors) = (self.diagnostics.len(), self.diagnostics.error_count());
         let outer = std::mem::take(&mut self.unknown);
         let scope = self.body_scope(definition);
         let function = self.within(scope, |c| Body::check(c, definition, &key.args, bindings));
         let unknown = std::mem::replace(&mut self.unknown, outer);
         for unknown in &unknown {
             self.need_unknown(unknown);
+        }
+        let generic = !definition.library() && key.args.iter().any(|arg| matches!(arg, InstanceArg::Function(_)));
+        if generic && !definition.kernel {
+            self.diagnostics.blame(known, call, "for this call");
         }
         let result = self.accept(definition, errors, function);
         if let (Ok(id), false) = (result, definition.kernel) {

@@ -110,8 +110,12 @@ pub(super) fn run(args: &Args) -> Exit {
         }
     };
     let mut results = String::new();
-    let request =
-        Request { kernels: args.kernels.clone(), types: args.types.types.clone(), gradients: args.gradients.options() };
+    let request = Request {
+        kernels: args.kernels.clone(),
+        types: args.types.types.clone(),
+        gradients: args.gradients.options(),
+        ..Request::default()
+    };
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
     for path in &args.files {

@@ -1,29 +1,43 @@
-//! `kc gradcheck`: are the gradients of launches right?
+//! `kc gradcheck`: are the gradients of launches, or of the kernels of a file, right?
 
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use super::{Exit, StoreArg, output};
 use crate::diag::render::{Format, render};
+use crate::diag::{Diagnostic, Level};
 use crate::driver;
+use crate::ir::{Derivative, FuncId, Phase};
+use crate::run::args::Arguments;
 use crate::run::gradcheck::{self, Kernels, Row};
-use crate::run::launch::{self, Direction, Launch};
+use crate::run::launch::{self, Launch};
 use crate::run::session::{Program, kernel};
-use crate::run::{Fail, Result};
+use crate::run::{Fail, Result, double, make, second_order};
 use crate::source::SourceMap;
 
-/// Compares the gradient of a launch with forward mode and with finite differences, on the reference interpreter and in the
-/// kernel's own types. Exit code 1 if one is wrong.
+/// Compares gradients with forward mode and with finite differences, on the reference interpreter and in double precision
+/// whatever the kernel's types; then compares the gradient in the kernel's own types with that. Exit code 1 if one is
+/// wrong or can't be checked.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Launch files.
-    #[arg(required = true, value_name = "LAUNCH")]
+    /// Launch files (.json); or source files (.py, .ir), whose kernels are launched with made-up arguments.
+    #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Seed of the random directions.
+    /// Only this kernel of a source file.
+    #[arg(short, long, value_name = "NAME")]
+    kernel: Option<String>,
+    /// Seed of the random directions and of made-up arguments.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Where the state of loops waits for the reverse sweep.
     #[arg(long, value_enum, value_name = "STORE")]
     store: Option<StoreArg>,
+    /// Check in the kernel's own types only.
+    #[arg(long)]
+    own_types: bool,
+    /// Check second derivatives: Hessian-vector products against differences of the gradient, and their symmetry.
+    #[arg(long)]
+    second_order: bool,
     /// One JSON object per launch.
     #[arg(long)]
     json: bool,
@@ -33,76 +47,313 @@ pub(super) fn run(args: &Args) -> Exit {
     let mut exit = Exit::Ok;
     for path in &args.files {
         let mut sources = SourceMap::default();
-        let end = match one(args, path, &mut sources) {
-            Ok(right) => {
-                if right {
-                    Exit::Ok
-                } else {
-                    Exit::Errors
-                }
-            }
-            Err(error) => {
-                output::err(&render(&error, &sources, Format::Full, output::style()));
-                Exit::Errors
-            }
-        };
+        let end = file(args, path, &mut sources).unwrap_or_else(|error| {
+            say(&error, &sources);
+            Exit::Errors
+        });
         exit = exit.max(end);
     }
     exit
 }
 
-fn one(args: &Args, path: &std::path::Path, sources: &mut SourceMap) -> Result<bool> {
-    let launch = Launch { direction: Direction::Gradient, ..launch::read(path)? };
-    let request = driver::Request {
-        kernels: launch.kernel.iter().cloned().collect(),
-        types: Vec::new(),
-        gradients: driver::Gradients { backward: true, store: args.store.map(Into::into) },
-    };
-    let mut compilation = driver::Compilation::load(&launch.source, &request);
-    let tangents = compilation.forward_mode(launch.kernel.as_deref());
-    let (module, diagnostics) = (compilation.module, compilation.diagnostics.into_sorted());
-    let program = Program { module, sources: compilation.sources, diagnostics };
-    let found = kernel(&program, &launch.source, launch.kernel.as_deref())
-        .map_err(|mut errors| -> Fail { Box::new(errors.swap_remove(0)) })
-        .and_then(|forward| {
-            let (tangents, why) = match tangents {
-                Ok(id) => (Some(id), None),
-                Err(why) => (None, Some(why)),
-            };
-            let rows = gradcheck::check(&program, &Kernels { forward, tangents }, &launch, &launch.id, args.seed)?;
-            Ok((rows, why))
-        });
-    *sources = program.sources;
-    let (rows, why) = found?;
-    let right = rows.iter().all(|row| row.right);
-    let text = if args.json {
-        format!(
-            "{}\n",
-            serde_json::json!({"id": launch.id, "seed": args.seed, "right": right, "no_forward_mode": why, "arguments": rows})
-        )
-    } else {
-        table(&launch.id, &rows, why.as_deref())
-    };
-    output::out(text.as_bytes()).map_err(Box::new)?;
-    Ok(right)
+fn say(error: &Diagnostic, sources: &SourceMap) {
+    output::err(&render(error, sources, Format::Full, output::style()));
 }
 
-fn table(id: &str, rows: &[Row], why: Option<&str>) -> String {
-    let mut text =
-        format!("{id}\n  {:<20} {:>12} {:>12} {:>12}\n", "argument", "|gradient|", "dot product", "difference");
+fn file(args: &Args, path: &Path, sources: &mut SourceMap) -> Result<Exit> {
+    if path.extension().is_some_and(|e| e == "json") {
+        let launch = gradcheck::as_gradient(launch::read(path)?);
+        let subject = Subject::new(args, &launch.source, launch.kernel.as_deref());
+        let end = of_launch(args, &subject, &launch);
+        *sources = subject.plain.program.sources;
+        return end;
+    }
+    let subject = Subject::new(args, path, args.kernel.as_deref());
+    let end = of_source(args, &subject, path);
+    *sources = subject.plain.program.sources;
+    end
+}
+
+fn of_launch(args: &Args, subject: &Subject, launch: &Launch) -> Result<Exit> {
+    let program = &subject.plain.program;
+    let forward = kernel(program, &launch.source, launch.kernel.as_deref())
+        .map_err(|mut errors| -> Fail { Box::new(errors.swap_remove(0)) })?;
+    let function = &program.module.functions[forward];
+    let arguments = Arguments::bind(launch, &launch.id, function, &program.module.structs)?;
+    one(args, subject, forward, launch, arguments)
+}
+
+/// All kernels of a source file.
+fn of_source(args: &Args, subject: &Subject, path: &Path) -> Result<Exit> {
+    let program = &subject.plain.program;
+    let mut exit = Exit::Ok;
+    for error in program.diagnostics.iter().filter(|d| d.level == Level::Error) {
+        say(error, &program.sources);
+        exit = Exit::Errors;
+    }
+    for (name, why) in &subject.plain.left_out {
+        output::out(format!("{name}\n  not checked: {why}\n").as_bytes()).map_err(Box::new)?;
+    }
+    let kernels: Vec<FuncId> = program
+        .module
+        .kernels()
+        .filter(|(_, f)| subject.plain.tangents.contains_key(&f.source_name))
+        .filter(|(_, f)| f.phase == Phase::Forward)
+        .map(|(id, _)| id)
+        .collect();
+    for forward in kernels {
+        let function = &program.module.functions[forward];
+        if matches!(function.derivative, Derivative::None(_)) {
+            let text = format!("{}\n  not checked: `enable_backward=False`\n", function.source_name);
+            output::out(text.as_bytes()).map_err(Box::new)?;
+            continue;
+        }
+        let end = crate::run::gradient::entries(program, forward)
+            .and_then(|_| make::launch(program, forward, path, args.seed))
+            .and_then(|(launch, arguments)| one(args, subject, forward, &launch, arguments));
+        let end = end.unwrap_or_else(|error| {
+            // Errors of the source were shown.
+            if error.level < Level::Error || !program.diagnostics.iter().any(|d| d.message == error.message) {
+                say(&error, &program.sources);
+            }
+            Exit::Errors
+        });
+        exit = exit.max(end);
+    }
+    Ok(exit)
+}
+
+fn one(args: &Args, subject: &Subject, forward: FuncId, launch: &Launch, arguments: Arguments) -> Result<Exit> {
+    if args.second_order {
+        return second_order(args, subject, forward, launch, arguments);
+    }
+    let plain = &subject.plain;
+    let name = &plain.program.module.functions[forward].source_name;
+    let (kernels, mut why) = plain.kernels(forward, name);
+    let (rows, types) = match subject.double(forward, name) {
+        Ok(double) => {
+            let kernel = double.program.module.entry(name, Phase::Forward);
+            let kernel = kernel.ok_or_else(no_kernel)?;
+            let (wide, reason) = double.kernels(kernel, name);
+            why = reason;
+            let both = (&double.program, &wide);
+            let rows =
+                gradcheck::check_double(&plain.program, &kernels, both, launch, arguments, &launch.id, args.seed)?;
+            (rows, Ok(()))
+        }
+        Err(reason) => {
+            let rows = gradcheck::check_bound(&plain.program, &kernels, launch, arguments, &launch.id, args.seed)?;
+            (rows, Err(reason))
+        }
+    };
+    let right = rows.iter().all(|row| row.right);
+    let text = if args.json {
+        let value = serde_json::json!({
+            "id": launch.id, "seed": args.seed, "right": right, "double": types.is_ok(), "own_types_because": types.err(),
+            "no_forward_mode": why, "arguments": rows
+        });
+        format!("{value}\n")
+    } else {
+        table(&launch.id, &rows, why.as_deref(), types.err().as_deref())
+    };
+    output::out(text.as_bytes()).map_err(Box::new)?;
+    Ok(if right { Exit::Ok } else { Exit::Errors })
+}
+
+fn second_order(
+    args: &Args,
+    subject: &Subject,
+    forward: FuncId,
+    launch: &Launch,
+    arguments: Arguments,
+) -> Result<Exit> {
+    let name = &subject.plain.program.module.functions[forward].source_name;
+    let structs = &subject.plain.program.module.structs;
+    let (compiled, arguments, types) = match subject.double(forward, name) {
+        Ok(double) => {
+            let module = &double.program.module;
+            let kernel = module.entry(name, Phase::Forward).ok_or_else(no_kernel)?;
+            let wide =
+                double::arguments(launch, &launch.id, &arguments, structs, &module.functions[kernel], &module.structs)?;
+            (double, wide, Ok(()))
+        }
+        Err(reason) => (&subject.plain, arguments, Err(reason)),
+    };
+    let forward = compiled.program.module.entry(name, Phase::Forward).ok_or_else(no_kernel)?;
+    let (kernels, _) = compiled.kernels(forward, name);
+    let (first, backward) = match compiled.second.get(name) {
+        Some(Ok(made)) => *made,
+        Some(Err(why)) => return Err(no_second(name, why)),
+        None => return Err(no_second(name, "it has no backward entry")),
+    };
+    let tangents = second_order::Tangents { first, backward };
+    let program = &compiled.program;
+    let found = second_order::check(program, &kernels, tangents, launch, arguments, &launch.id, args.seed)?;
+    let text = if args.json {
+        let value = serde_json::json!({
+            "id": launch.id, "seed": args.seed, "right": found.right, "double": types.is_ok(),
+            "own_types_because": types.err(), "symmetry": found.symmetry, "arguments": found.rows
+        });
+        format!("{value}\n")
+    } else {
+        second_table(&launch.id, &found, types.err().as_deref())
+    };
+    output::out(text.as_bytes()).map_err(Box::new)?;
+    Ok(if found.right { Exit::Ok } else { Exit::Errors })
+}
+
+fn no_kernel() -> Fail {
+    crate::run::fail(crate::diag::Code::E0999, "no kernel in double precision")
+}
+
+fn no_second(name: &str, why: &str) -> Fail {
+    crate::run::fail(crate::diag::Code::E1103, format!("kernel `{name}` has no second derivatives: {why}"))
+}
+
+fn second_table(id: &str, found: &second_order::Found, own_types: Option<&str>) -> String {
+    let mut text = format!("{id}\n  {:<20} {:>12} {:>12}\n", "argument", "|H v|", "difference");
+    for row in &found.rows {
+        let verdict = match (row.right, row.kink) {
+            (true, false) => "right",
+            (true, true) => "right; the gradient has a kink?",
+            (false, _) => "WRONG",
+        };
+        text += &format!("  {:<20} {:>12.4e} {:>12.1e}  {verdict}\n", row.argument, row.norm, row.difference);
+    }
+    text += &format!(
+        "  w.(H v) and v.(H w) differ by {:.1e}{}\n",
+        found.symmetry,
+        if found.right { "" } else { "  WRONG" }
+    );
+    if let Some(why) = own_types {
+        text += &format!("  checked in the kernel's own types, to their precision: {why}\n");
+    }
+    text
+}
+
+/// A source, compiled as it is and in double precision.
+struct Subject {
+    plain: Compiled,
+    /// Or why there is none.
+    double: std::result::Result<Compiled, String>,
+}
+
+struct Compiled {
+    program: Program,
+    /// The forward-mode kernels by the name of their kernel, or why there is none.
+    tangents: HashMap<String, std::result::Result<FuncId, String>>,
+    /// Forward mode of the entries of a gradient run, or why there is none; empty where only first derivatives are checked.
+    second: HashMap<String, std::result::Result<(FuncId, FuncId), String>>,
+    /// Kernels that were not compiled without being wrong, and why.
+    left_out: Vec<(String, String)>,
+}
+
+impl Subject {
+    fn new(args: &Args, source: &Path, kernel: Option<&str>) -> Subject {
+        let plain = Compiled::new(args, source, kernel, false);
+        let double = if args.own_types {
+            Err("asked for".to_string())
+        } else if source.extension().is_some_and(|e| e == "ir") {
+            Err("IR text has the types that it has".to_string())
+        } else {
+            Ok(Compiled::new(args, source, kernel, true))
+        };
+        Subject { plain, double }
+    }
+
+    /// The program in double precision, if that says the same about a kernel.
+    fn double(&self, forward: FuncId, name: &str) -> std::result::Result<&Compiled, String> {
+        let double = self.double.as_ref().map_err(String::clone)?;
+        if double::rounds(&self.plain.program.module, forward) {
+            return Err("it rounds to a narrower type and goes on with the result".to_string());
+        }
+        let module = &double.program.module;
+        if module.entry(name, Phase::Forward).is_some() && module.entry(name, Phase::Backward).is_some() {
+            return Ok(double);
+        }
+        let error = double.program.diagnostics.iter().find(|d| d.level == Level::Error);
+        let reason = error.map_or("no entry".to_string(), |d| format!("{} {}", d.code.name(), d.message));
+        Err(format!("it has no form in double precision: {reason}"))
+    }
+}
+
+impl Compiled {
+    fn new(args: &Args, source: &Path, kernel: Option<&str>, double: bool) -> Compiled {
+        let request = driver::Request {
+            kernels: kernel.iter().map(|k| k.to_string()).collect(),
+            gradients: driver::Gradients { backward: true, store: args.store.map(Into::into) },
+            double,
+            ..driver::Request::default()
+        };
+        let mut compilation = driver::Compilation::load(source, &request);
+        let names: Vec<String> = compilation
+            .module
+            .kernels()
+            .filter(|(_, f)| f.phase == Phase::Forward)
+            .map(|(_, f)| f.source_name.clone())
+            .collect();
+        let mut tangents = HashMap::new();
+        let mut second = HashMap::new();
+        for name in names {
+            if args.second_order {
+                second.insert(name.clone(), compilation.second_order(&name));
+            }
+            let made = compilation.forward_mode(Some(&name));
+            tangents.insert(name, made);
+        }
+        let left_out = compilation
+            .unresolved
+            .iter()
+            .map(|u| (u.name.clone(), "it needs what only Python knows".to_string()))
+            .collect();
+        let (module, diagnostics) = (compilation.module, compilation.diagnostics.into_sorted());
+        Compiled { program: Program { module, sources: compilation.sources, diagnostics }, tangents, second, left_out }
+    }
+
+    /// The kernels for a check, and why there is no forward mode if there is none.
+    fn kernels(&self, forward: FuncId, name: &str) -> (Kernels, Option<String>) {
+        match self.tangents.get(name) {
+            Some(Ok(id)) => (Kernels { forward, tangents: Some(*id) }, None),
+            Some(Err(why)) => (Kernels { forward, tangents: None }, Some(why.clone())),
+            None => (Kernels { forward, tangents: None }, None),
+        }
+    }
+}
+
+fn table(id: &str, rows: &[Row], no_forward_mode: Option<&str>, own_types: Option<&str>) -> String {
+    let mut text = format!(
+        "{id}\n  {:<20} {:>12} {:>12} {:>12} {:>12}\n",
+        "argument", "|gradient|", "dot product", "difference", "own types"
+    );
     for row in rows {
-        let dot = row.dot_product.map_or("-".to_string(), |e| format!("{e:.1e}"));
+        let figure = |e: Option<f64>| e.map_or("-".to_string(), |e| format!("{e:.1e}"));
         let verdict = match (row.right, row.kink) {
             (true, _) if row.custom => "right by the source's own rule; differences disagree with that",
             (true, false) => "right",
             (true, true) => "right; at a kink?",
+            (false, _) if row.custom && row.dot_product.is_none() => {
+                "not settled: the source's own rule may be the reason, and there is no forward mode to tell"
+            }
             (false, false) => "WRONG",
             (false, true) => "WRONG; at a kink?",
         };
-        text += &format!("  {:<20} {:>12.4e} {dot:>12} {:>12.1e}  {verdict}\n", row.argument, row.norm, row.difference);
+        text += &format!(
+            "  {:<20} {:>12.4e} {:>12} {:>12.1e} {:>12}  {verdict}\n",
+            row.argument,
+            row.norm,
+            figure(row.dot_product),
+            row.difference,
+            figure(row.own)
+        );
     }
-    if let Some(why) = why {
+    if rows.is_empty() {
+        text += "  no array holds floats: nothing to check\n";
+    }
+    if let Some(why) = no_forward_mode {
         text += &format!("  no forward mode: {why}\n");
+    }
+    if let Some(why) = own_types {
+        text += &format!("  checked in the kernel's own types, to their precision: {why}\n");
     }
     text
 }

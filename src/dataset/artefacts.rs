@@ -50,7 +50,7 @@ pub struct Texts {
 
 /// Compiles a program; warnings count as much as errors, for rows are to be examples.
 pub fn compile(text: &str, name: &str, backward: bool, checks: bool) -> Result<Compiled, Rejection> {
-    let request = Request { kernels: vec![], types: vec![], gradients: Gradients { backward, store: None } };
+    let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
     let mut compilation = Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request);
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
     for finding in compilation.diagnostics.iter() {

@@ -1,7 +1,6 @@
 //! How is code repeated? Copies blocks of a function to another place of it, or into another function.
 
-use std::collections::HashMap;
-
+use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{BlockId, Function, InstId, Op, ValueId};
 use crate::types::Type;
@@ -11,18 +10,18 @@ use crate::types::Type;
 pub struct Copier<'s> {
     /// None: the function under construction itself.
     source: Option<&'s Function>,
-    values: HashMap<ValueId, ValueId>,
+    values: IdMap<ValueId, ValueId>,
 }
 
 impl<'s> Copier<'s> {
     /// Copies code of another function. All values of it that the code uses must be mapped or defined in the code.
     pub fn from(source: &'s Function) -> Copier<'s> {
-        Copier { source: Some(source), values: HashMap::new() }
+        Copier { source: Some(source), values: IdMap::default() }
     }
 
     /// Copies code of the function under construction.
     pub fn within() -> Copier<'static> {
-        Copier { source: None, values: HashMap::new() }
+        Copier { source: None, values: IdMap::default() }
     }
 
     /// The copy uses `to` where the source has `from`.

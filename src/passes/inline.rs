@@ -4,11 +4,10 @@
 //! into single-exit form first, on a copy: the module stays as it is. The caller may have any shape. A local array of the
 //! callee is zeroed each time its `local_array` runs (rule 17), inlined as called.
 
-use std::collections::HashMap;
-
 use super::copy::Copier;
 use super::rebuild::Rebuild;
 use super::single_exit;
+use crate::ids::IdMap;
 use crate::ir::{BlockId, FuncId, Function, Module, Op};
 use crate::source::Span;
 
@@ -26,14 +25,14 @@ pub struct TooLarge {
 /// Inlines the calls in `function` of those functions of `module` that are `wanted`, and the wanted calls in these. Says
 /// whether there were any. `function` need not be in the module. After an error it is half done: drop it.
 pub fn run(function: &mut Function, module: &Module, wanted: &dyn Fn(FuncId) -> bool) -> Result<bool, TooLarge> {
-    Inliner { module, wanted, callees: HashMap::new() }.function(function)
+    Inliner { module, wanted, callees: IdMap::default() }.function(function)
 }
 
 struct Inliner<'a> {
     module: &'a Module,
     wanted: &'a dyn Fn(FuncId) -> bool,
     /// Those met, with their own calls inlined.
-    callees: HashMap<FuncId, Function>,
+    callees: IdMap<FuncId, Function>,
 }
 
 impl Inliner<'_> {

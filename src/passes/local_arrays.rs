@@ -9,12 +9,13 @@
 //! store changes nothing, as rule 14 has it for steps) but no longer report it: promote in code that runs after code that
 //! did, such as the replay of a kernel.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use parts::{Part, parts};
 use smallvec::{SmallVec, smallvec};
 
 use super::rebuild::Rebuild;
+use crate::ids::IdMap;
 use crate::ir::{AtomicOp, BinaryOp, BlockId, CompareOp, Const, Function, InstId, Op, Path, Step, ValueId, Values};
 use crate::source::Span;
 use crate::types::{LocalArrayType, Scalar, StructTable, Type};
@@ -35,16 +36,16 @@ pub struct Kept {
 /// Promotes the local arrays with at most `max_scalars` scalars; gives those that it can't promote. The function may have
 /// any shape.
 pub fn run(function: &mut Function, structs: &StructTable, max_scalars: u64) -> Vec<Kept> {
-    let mut survey = Survey { function, structs, max_scalars, arrays: HashMap::new(), kept: Vec::new() };
+    let mut survey = Survey { function, structs, max_scalars, arrays: IdMap::default(), kept: Vec::new() };
     survey.find();
     let (arrays, kept) = (survey.arrays, survey.kept);
     if arrays.is_empty() {
         return kept;
     }
-    let mut stored = HashMap::new();
+    let mut stored = IdMap::default();
     writes(function, function.entry, &arrays, &mut stored);
     let entry = function.entry;
-    let mut promotion = Promotion { rebuild: Rebuild::start(function), structs, arrays, stored, now: HashMap::new() };
+    let mut promotion = Promotion { rebuild: Rebuild::start(function), structs, arrays, stored, now: IdMap::default() };
     promotion.block(entry, &Carried::default());
     promotion.rebuild.finish(function);
     kept
@@ -55,7 +56,7 @@ struct Survey<'a> {
     function: &'a Function,
     structs: &'a StructTable,
     max_scalars: u64,
-    arrays: HashMap<ValueId, Vec<Part>>,
+    arrays: IdMap<ValueId, Vec<Part>>,
     kept: Vec<Kept>,
 }
 
@@ -150,8 +151,8 @@ fn stored_array(op: &Op) -> Option<ValueId> {
 fn writes(
     function: &Function,
     block: BlockId,
-    arrays: &HashMap<ValueId, Vec<Part>>,
-    stored: &mut HashMap<BlockId, BTreeSet<ValueId>>,
+    arrays: &IdMap<ValueId, Vec<Part>>,
+    stored: &mut IdMap<BlockId, BTreeSet<ValueId>>,
 ) -> BTreeSet<ValueId> {
     let mut all = BTreeSet::new();
     for &id in &function.blocks[block].insts {
@@ -177,11 +178,11 @@ struct Carried {
 struct Promotion<'a> {
     rebuild: Rebuild,
     structs: &'a StructTable,
-    arrays: HashMap<ValueId, Vec<Part>>,
+    arrays: IdMap<ValueId, Vec<Part>>,
     /// The arrays that each block writes.
-    stored: HashMap<BlockId, BTreeSet<ValueId>>,
+    stored: IdMap<BlockId, BTreeSet<ValueId>>,
     /// The present value of each part of the visible arrays.
-    now: HashMap<ValueId, Values>,
+    now: IdMap<ValueId, Values>,
 }
 
 impl Promotion<'_> {

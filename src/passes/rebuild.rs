@@ -2,8 +2,7 @@
 //! their operands to what earlier values have become, and appends what it wants to keep; blocks, instructions and values
 //! that stay keep their ids, and with them names, spans and notes.
 
-use std::collections::HashMap;
-
+use crate::ids::IdMap;
 use crate::ir::build::Builder;
 use crate::ir::{BlockId, Function, InstId, Op, ValueId};
 
@@ -11,7 +10,7 @@ use crate::ir::{BlockId, Function, InstId, Op, ValueId};
 pub(super) struct Rebuild {
     pub b: Builder,
     /// What a value of old has become. Definitions come before uses, so entries are final.
-    same: HashMap<ValueId, ValueId>,
+    same: IdMap<ValueId, ValueId>,
 }
 
 impl Rebuild {
@@ -19,7 +18,7 @@ impl Rebuild {
     pub fn start(function: &mut Function) -> Rebuild {
         let placeholder = Builder::new("", function.kind, &[], function.span).finish();
         let entry = function.entry;
-        Rebuild { b: Builder::resume(std::mem::replace(function, placeholder), entry), same: HashMap::new() }
+        Rebuild { b: Builder::resume(std::mem::replace(function, placeholder), entry), same: IdMap::default() }
     }
 
     pub fn finish(self, function: &mut Function) {

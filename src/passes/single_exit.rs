@@ -11,12 +11,10 @@
 //!
 //! Outcomes are a bool where there are two, else an int32.
 
-use std::collections::HashMap;
-
 use outcome::{Context, Left, Outcome, Outcomes, Slot, find_outcomes};
 
 use super::rebuild::Rebuild;
-use crate::ids::IdVec;
+use crate::ids::{IdMap, IdVec};
 use crate::ir::{BlockId, CompareOp, Const, Function, InstId, Op, Results, ValueId, Values};
 use crate::types::{BOOL, Scalar};
 
@@ -33,7 +31,7 @@ pub fn run(function: &mut Function) -> bool {
     find_outcomes(function, function.entry, &mut outcomes);
     let entry = function.entry;
     let returned: Vec<Slot> = function.results.iter().map(|r| Slot { ty: r.ty, name: None }).collect();
-    let mut pass = SingleExit { rebuild: Rebuild::start(function), outcomes, joins: HashMap::new(), returned };
+    let mut pass = SingleExit { rebuild: Rebuild::start(function), outcomes, joins: IdMap::default(), returned };
     let outcomes = Outcomes::of(Outcome::Return);
     let context = Context { outcomes, yields: Outcome::Return, fall: Vec::new(), carried: Vec::new() };
     let insts = pass.take(entry);
@@ -61,7 +59,7 @@ struct SingleExit {
     rebuild: Rebuild,
     outcomes: IdVec<BlockId, Outcomes>,
     /// A `yield` whose region goes on behind its `if`, and the results of that.
-    joins: HashMap<InstId, Results>,
+    joins: IdMap<InstId, Results>,
     returned: Vec<Slot>,
 }
 

@@ -6,11 +6,12 @@
 //! What moves into the branch: instructions of the same block without effects whose results only this side reads; loads only
 //! if nothing is written on the way. Choices between values that are there anyway stay as they are.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 
 use smallvec::SmallVec;
 
 use super::functions::has_effect;
+use crate::ids::IdSet;
 use crate::ir::facts::EffectTable;
 use crate::ir::{BinaryOp, Block, BlockId, Function, Inst, InstId, Op, UnaryOp, ValueDef, ValueId};
 
@@ -72,7 +73,7 @@ impl<'a> Sink<'a> {
         &mut self,
         function: &mut Function,
         block: BlockId,
-        work: &dyn Fn(&mut Self, &mut Function, &Here, InstId) -> HashSet<InstId>,
+        work: &dyn Fn(&mut Self, &mut Function, &Here, InstId) -> IdSet<InstId>,
     ) {
         let mut effects = vec![0];
         for (at, &id) in function.blocks[block].insts.iter().enumerate() {
@@ -80,7 +81,7 @@ impl<'a> Sink<'a> {
             effects.push(effects[at] + usize::from(self.memory(function, &function.insts[id]).1));
         }
         let here = Here { block, effects };
-        let mut moved = HashSet::new();
+        let mut moved = IdSet::default();
         for id in function.blocks[block].insts.clone().into_iter().rev() {
             if !moved.contains(&id) {
                 moved.extend(work(self, function, &here, id));
@@ -98,10 +99,10 @@ impl<'a> Sink<'a> {
     }
 
     /// Makes a branch of a choice with a side that can fail.
-    fn branch_of_choice(&mut self, function: &mut Function, here: &Here, id: InstId) -> HashSet<InstId> {
-        let Op::Select { condition, then, otherwise } = function.insts[id].op else { return HashSet::new() };
+    fn branch_of_choice(&mut self, function: &mut Function, here: &Here, id: InstId) -> IdSet<InstId> {
+        let Op::Select { condition, then, otherwise } = function.insts[id].op else { return IdSet::default() };
         if then == otherwise {
-            return HashSet::new();
+            return IdSet::default();
         }
         let sides =
             [then, otherwise].map(|side| match [condition, then, otherwise].iter().filter(|v| **v == side).count() {
@@ -109,7 +110,7 @@ impl<'a> Sink<'a> {
                 _ => Vec::new(),
             });
         if !sides.iter().flatten().any(|&inst| can_fail(function, &function.insts[inst])) {
-            return HashSet::new();
+            return IdSet::default();
         }
         let span = function.insts[id].span;
         let blocks = [(then, &sides[0]), (otherwise, &sides[1])].map(|(value, side)| {
@@ -134,8 +135,8 @@ impl<'a> Sink<'a> {
     }
 
     /// Moves what an `if` alone needs into its branches.
-    fn fill_branches(&mut self, function: &mut Function, here: &Here, id: InstId) -> HashSet<InstId> {
-        let mut all = HashSet::new();
+    fn fill_branches(&mut self, function: &mut Function, here: &Here, id: InstId) -> IdSet<InstId> {
+        let mut all = IdSet::default();
         let Op::If { condition, then, otherwise } = function.insts[id].op else { return all };
         for (branch, other) in [(then, otherwise), (otherwise, then)] {
             let mut roots = Vec::new();
@@ -182,7 +183,7 @@ impl<'a> Sink<'a> {
         };
         // From the last to the first: all that may read a value has been decided before it.
         let mut waiting: BinaryHeap<(usize, InstId)> = roots.iter().filter_map(|&v| place(v)).collect();
-        let (mut seen, mut found) = (HashSet::new(), HashSet::new());
+        let (mut seen, mut found) = (IdSet::default(), IdSet::default());
         let mut order = Vec::new();
         while let Some((at, candidate)) = waiting.pop() {
             if !seen.insert(candidate) {

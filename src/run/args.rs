@@ -145,6 +145,40 @@ impl Arguments {
         self.block_with(entry, structs, entry.params().len() / 2, |_| true, &[])
     }
 
+    /// The argument struct of the forward mode of `entry`: its parameters as [`Self::block_for`] lays them out, then their
+    /// tangents: for each array the one of `tangents`, with its gradient; values have tangent zero.
+    pub fn block_of_both(
+        &self,
+        tangents: &Arguments,
+        entry: &Function,
+        jvp: &Function,
+        structs: &StructTable,
+        tapes: &[(u32, &Tape)],
+        tangent_tapes: &[(u32, &Tape)],
+    ) -> Result<Buffer> {
+        let types: Vec<Type> = jvp.params().iter().map(|&v| jvp.ty(v)).collect();
+        let (offsets, layout) = argument_layout(&types, structs);
+        let mut block = Buffer::zeroed(layout.size.into(), "the argument struct")?;
+        let bytes = block.bytes_mut();
+        let own = self.block_for(entry, structs, tapes)?;
+        let second = entry.params().len();
+        let end = (offsets.get(second).map_or(layout.size, |&at| at) as usize).min(own.bytes().len());
+        bytes[..end].copy_from_slice(&own.bytes()[..end]);
+        for array in &tangents.arrays {
+            let Some(param) = (0..second).rev().find(|&k| offsets[k] <= array.offset) else { continue };
+            let at = (offsets[second + param] + array.offset - offsets[param]) as usize;
+            let from = array.offset as usize;
+            let descriptor = &tangents.block.bytes()[from..from + ARRAY_DESCRIPTOR_SIZE as usize];
+            bytes[at..at + ARRAY_DESCRIPTOR_SIZE as usize].copy_from_slice(descriptor);
+        }
+        for (param, tape) in tangent_tapes {
+            if let Some(&offset) = offsets.get(second + *param as usize) {
+                tape.describe(bytes, offset);
+            }
+        }
+        Ok(block)
+    }
+
     /// `own` parameters of the kernel, then as many that take those gradients which `second` picks, then tapes.
     fn block_with(
         &self,
@@ -239,6 +273,18 @@ impl Arguments {
     /// The same of its gradient, if it has one.
     pub fn gather_grad(&self, array: &BoundArray, leaf: &Leaf) -> Option<Vec<u8>> {
         Some(self.gather_at(array, array.grad.as_ref()?.place, leaf))
+    }
+
+    /// Writes the contents of an array's leaf, as [`Self::gather`] gives them.
+    pub fn put_leaf(&mut self, array: &BoundArray, leaf: &Leaf, bytes: &[u8]) {
+        let memory = self.buffers[array.place.buffer].bytes_mut();
+        let mut chunks = bytes.chunks_exact(leaf.bytes().max(1));
+        for_each_element(&array.shape, &array.strides, |at| {
+            let start = (array.place.origin as i64 + at) as usize + leaf.offset as usize;
+            if let Some(chunk) = chunks.next() {
+                memory[start..start + chunk.len()].copy_from_slice(chunk);
+            }
+        });
     }
 
     fn gather_at(&self, array: &BoundArray, place: Place, leaf: &Leaf) -> Vec<u8> {

@@ -10,10 +10,13 @@
 //! | [`fill`] | what stands in an array that comes from no file? |
 //! | [`args`] | what does the kernel receive? |
 //! | [`flags`] | how do the flags of the command line describe a launch? |
+//! | [`double`] | what is a launch in double precision? |
 //! | [`device`], [`gpu`] | on what does it run? |
 //! | `copies` | how do workers add to one array? |
 //! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
 //! | [`gradcheck`] | is the gradient right? |
+//! | [`second_order`] | are second derivatives right? |
+//! | [`make`] | how is a kernel launched that comes without a launch? |
 //! | [`bench`] | how fast is it? |
 //! | [`verify`] | do devices agree? |
 //! | [`tape`] | where are values kept for the reverse sweep? |
@@ -28,6 +31,7 @@ pub mod args;
 pub mod bench;
 mod copies;
 pub mod device;
+pub mod double;
 pub mod elements;
 pub mod fill;
 pub mod flags;
@@ -36,11 +40,13 @@ pub mod gradcheck;
 pub mod gradient;
 pub mod launch;
 pub mod literal;
+pub mod make;
 mod meeting;
 pub mod memory;
 pub mod npy;
 pub mod npz;
 pub mod output;
+pub mod second_order;
 pub mod session;
 pub mod show;
 pub mod tape;

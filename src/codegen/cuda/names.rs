@@ -17,7 +17,7 @@ pub fn hint(shared: &Shared<'_>, function: &Function, variables: &Variables, mem
     if let Some(name) = members.iter().find_map(|&m| function.values[m].name.as_deref()) {
         return identifier(name);
     }
-    if members.iter().any(|&m| is_loop_end(function, m)) {
+    if members.iter().any(|&m| variables.is_loop_end(m)) {
         return "end".to_string();
     }
     let from_copy = members.iter().find_map(|&m| copied_name(function, m));
@@ -41,9 +41,8 @@ fn copied_name(function: &Function, value: ValueId) -> Option<String> {
 
 /// A word for what an unnamed value is.
 fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables, value: ValueId) -> Option<String> {
-    let _ = variables;
     let (inst, n) = match function.values[value].def {
-        ValueDef::Param(block, 0) if is_loop_index(function, block) => return Some("k".to_string()),
+        ValueDef::Param(block, 0) if variables.is_loop_body(block) => return Some("k".to_string()),
         ValueDef::Param(..) => return None,
         ValueDef::Result(inst, n) => (&function.insts[inst], n as usize),
     };
@@ -150,14 +149,6 @@ fn part_name(function: &Function, shared: &Shared<'_>, base: &str, path: &crate:
         }
         _ => format!("{base}_part"),
     }
-}
-
-fn is_loop_index(function: &Function, block: crate::ir::BlockId) -> bool {
-    function.insts.values().any(|inst| matches!(inst.op, Op::For { body, .. } if body == block))
-}
-
-fn is_loop_end(function: &Function, value: ValueId) -> bool {
-    function.insts.values().any(|inst| matches!(inst.op, Op::For { end, .. } if end == value))
 }
 
 /// Gives every variable of a function its name, by number.

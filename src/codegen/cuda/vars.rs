@@ -4,13 +4,13 @@
 //! construction; further values are joined where that saves a copy and they do not interfere (Chaitin, "Register
 //! allocation and spilling via graph coloring", 1982; here only the coalescing part).
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
 
 use super::plan::{Form, Plan};
 use super::tree::Var;
-use crate::ids::{Id, IdVec};
+use crate::ids::{Id, IdSet, IdVec};
 use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId};
 use crate::types::Type;
 
@@ -19,9 +19,22 @@ pub struct Variables {
     of: IdVec<ValueId, Var>,
     /// The values of each variable, in the order of their numbers.
     members: Vec<Vec<ValueId>>,
+    /// The ends of `for` loops, and their bodies.
+    ends: IdSet<ValueId>,
+    bodies: IdSet<BlockId>,
 }
 
 impl Variables {
+    /// Whether a `for` counts up to this value.
+    pub fn is_loop_end(&self, value: ValueId) -> bool {
+        self.ends.contains(&value)
+    }
+
+    /// Whether a block is the body of a `for`, whose first parameter counts.
+    pub fn is_loop_body(&self, block: BlockId) -> bool {
+        self.bodies.contains(&block)
+    }
+
     pub fn of(&self, value: ValueId) -> Var {
         self.of[value]
     }
@@ -36,16 +49,20 @@ impl Variables {
             module,
             function,
             plan,
-            edges: vec![HashSet::new(); values],
+            edges: vec![IdSet::default(); values],
             parent: (0..values as u32).map(ValueId).collect(),
             names: function.values.values().map(|v| v.name.clone()).collect(),
             copies: Vec::new(),
+            candidates: vec![false; values],
         };
         graph.join_loops(function.entry);
-        let mut live = Live::new();
-        graph.block(function.entry, &mut live, &Context::default());
+        // A first walk finds the copies alone; only what occurs in one is worth following.
+        graph.block(function.entry, &mut Live::new(), &Context::default());
+        graph.same_names();
+        let copies = graph.wanted_copies();
+        graph.block(function.entry, &mut Live::new(), &Context::default());
         graph.pin_parameters();
-        graph.coalesce();
+        graph.coalesce(copies);
         graph.finish()
     }
 }
@@ -68,12 +85,14 @@ struct Graph<'a> {
     function: &'a Function,
     plan: &'a Plan,
     /// Interference: for the representative of each class, at least one value of each class it interferes with.
-    edges: Vec<HashSet<u32>>,
+    edges: Vec<IdSet<u32>>,
     parent: Vec<ValueId>,
     /// The source name of each class.
     names: Vec<Option<String>>,
     /// Pairs that would like to share a variable, the most useful first.
     copies: Vec<(u8, ValueId, ValueId)>,
+    /// The values whose class may be joined with another: of these alone it counts where they are alive.
+    candidates: Vec<bool>,
 }
 
 impl Graph<'_> {
@@ -89,6 +108,11 @@ impl Graph<'_> {
 
     fn interferes(&mut self, a: ValueId, b: ValueId) -> bool {
         let (a, b) = (self.find(a), self.find(b));
+        // The parameters of a kernel keep their values from thread to thread of the loop around the body.
+        let is_kept = |v: ValueId| self.function.is_kernel() && self.function.params().contains(&v);
+        if a != b && (is_kept(a) || is_kept(b)) {
+            return true;
+        }
         let (small, large) = if self.edges[a.index()].len() <= self.edges[b.index()].len() { (a, b) } else { (b, a) };
         let neighbours: Vec<u32> = self.edges[small.index()].iter().copied().collect();
         neighbours.into_iter().any(|n| self.find(ValueId(n)) == large)
@@ -111,6 +135,9 @@ impl Graph<'_> {
     }
 
     fn edge(&mut self, a: ValueId, b: ValueId) {
+        if !(self.candidates[a.index()] && self.candidates[b.index()]) || self.function.ty(a) != self.function.ty(b) {
+            return;
+        }
         let (ra, rb) = (self.find(a), self.find(b));
         if ra != rb {
             self.edges[ra.index()].insert(b.0);
@@ -141,7 +168,9 @@ impl Graph<'_> {
     fn leaves(&self, value: ValueId, out: &mut Live) {
         match self.plan.form(value) {
             Form::Variable => {
-                out.insert(value);
+                if self.candidates[value.index()] {
+                    out.insert(value);
+                }
             }
             Form::Unused => {}
             Form::Inline => {
@@ -398,33 +427,38 @@ impl Graph<'_> {
         self.parallel_copy(&targets, &sources, live);
     }
 
-    /// The parameters of a kernel keep their values from thread to thread of the loop around the body. Parameters taken
-    /// by reference are alive to the end.
+    /// Parameters taken by reference are alive to the end.
     fn pin_parameters(&mut self) {
-        let params = self.function.params().to_vec();
-        for &a in &params {
-            self.define(a, &Live::new(), &params);
-        }
-        if self.function.is_kernel() {
-            for value in self.function.values.ids() {
-                for &param in &params {
-                    self.edge(param, value);
-                }
-            }
+        let params = self.function.params();
+        for &a in params {
+            self.define(a, &Live::new(), params);
         }
     }
 
-    fn coalesce(&mut self) {
-        self.same_names();
+    /// The copies found that joining could save, with the classes of their values made candidates.
+    fn wanted_copies(&mut self) -> Vec<(u8, ValueId, ValueId)> {
+        let function = self.function;
         let mut copies = std::mem::take(&mut self.copies);
+        copies.retain(|&(_, a, b)| {
+            let can_change = !matches!(function.ty(a), Type::Local(_));
+            can_change && function.ty(a) == function.ty(b) && self.find(a) != self.find(b)
+        });
         copies.sort_by_key(|&(priority, ..)| priority);
+        let mut wanted = vec![false; self.parent.len()];
+        for &(_, a, b) in &copies {
+            wanted[self.find(a).index()] = true;
+            wanted[self.find(b).index()] = true;
+        }
+        self.candidates = function.values.ids().map(|value| wanted[self.find(value).index()]).collect();
+        copies
+    }
+
+    fn coalesce(&mut self, copies: Vec<(u8, ValueId, ValueId)>) {
         for (_, a, b) in copies {
             let (a, b) = (self.find(a), self.find(b));
             let (na, nb) = (&self.names[a.index()], &self.names[b.index()]);
             let names_agree = na.is_none() || nb.is_none() || na == nb;
-            let same_type = self.function.ty(a) == self.function.ty(b);
-            let can_change = !matches!(self.function.ty(a), Type::Local(_));
-            if a != b && names_agree && same_type && can_change && !self.interferes(a, b) {
+            if a != b && names_agree && !self.interferes(a, b) {
                 self.join(a, b);
             }
         }
@@ -467,6 +501,11 @@ impl Graph<'_> {
             members[number].push(value);
             of.push(Var(number as u32));
         }
-        Variables { of, members }
+        let loops = self.function.insts.values().filter_map(|inst| match inst.op {
+            Op::For { end, body, .. } => Some((end, body)),
+            _ => None,
+        });
+        let (ends, bodies) = loops.unzip();
+        Variables { of, members, ends, bodies }
     }
 }

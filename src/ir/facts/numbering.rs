@@ -1,14 +1,13 @@
 //! Which values are equal because they are computed the same way from equal values?
 
-use std::collections::HashMap;
-
 use super::super::*;
+use crate::ids::IdMap;
 
 /// For each value, the first one in program order that is surely equal to it wherever both are visible. Operations on
 /// values alone are compared; what memory gives, and what branches and loops give, equals itself only.
 pub fn numbering(function: &Function) -> IdVec<ValueId, ValueId> {
     let mut first: IdVec<ValueId, ValueId> = function.values.ids().collect();
-    let mut known: HashMap<(Op, Type), ValueId> = HashMap::new();
+    let mut known: IdMap<(Op, Type), ValueId> = IdMap::default();
     function.walk(function.entry, &mut |_, inst| {
         let [result] = inst.results[..] else { return };
         if !is_value_op(&inst.op) {

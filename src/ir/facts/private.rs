@@ -10,12 +10,13 @@
 //! * What [`Sharing`] says about the memory of different arrays.
 //! * An index that overflowed names no element (rule 13).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::*;
 use super::memory::{Root, place, root};
 use super::numbering::numbering;
 use super::{Range, ranges};
+use crate::ids::{IdMap, IdSet};
 use crate::types::{ArrayType, Element, StructTable};
 
 /// Which array parameters may share memory.
@@ -61,10 +62,10 @@ pub fn private_among(
     counts: &dyn Fn(&Op) -> bool,
 ) -> Private {
     let FunctionKind::Kernel { rank } = function.kind else { return Private::default() };
-    let mut forms = Forms { function, ranges: ranges(function), first: numbering(function), uniform: HashMap::new() };
+    let mut forms = Forms { function, ranges: ranges(function), first: numbering(function), uniform: IdMap::default() };
     let mut accesses: Vec<Access> = Vec::new();
     // Element types of arrays that something unknown is done to.
-    let mut unknown = HashSet::new();
+    let mut unknown = IdSet::default();
     function.walk(function.entry, &mut |_, inst| match &inst.op {
         op if !counts(op) => {}
         Op::Load { array, index, .. }
@@ -173,7 +174,7 @@ struct Forms<'a> {
     ranges: IdVec<ValueId, Option<Range>>,
     first: IdVec<ValueId, ValueId>,
     /// Which values are the same in all threads.
-    uniform: HashMap<ValueId, bool>,
+    uniform: IdMap<ValueId, bool>,
 }
 
 impl Forms<'_> {

@@ -1,0 +1,274 @@
+//! `kc gradcheck` on source files: kernels launched with made-up arguments, in double precision, first and second derivatives;
+//! and the kernels of `tests/gradients`, on the interpreter and on the host, with each store.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use kc::codegen::abi::{HostStatus, LaunchBounds};
+use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use kc::driver::{Compilation, Gradients, Request, Store};
+use kc::ir::{FuncId, Phase};
+use kc::run::device::{self, Device, Job, Report};
+use kc::run::session::Program;
+use kc::run::{gradient, make};
+
+const STORES: [(&str, Store); 4] =
+    [("unroll", Store::Unroll), ("stack", Store::Stack), ("tape", Store::Tape), ("checkpoint", Store::Checkpoint)];
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The kernels of `tests/gradients`, some of which have loops that keep state.
+fn cases() -> [PathBuf; 2] {
+    ["basics", "loops_and_overwrites"].map(|name| path(&format!("tests/gradients/{name}.py")))
+}
+
+/// The kernels of a source text, by their decorators.
+fn kernels(source: &Path) -> HashSet<String> {
+    let text = std::fs::read_to_string(source).expect("a source");
+    let names = text.split("@wp.kernel\ndef ").skip(1).filter_map(|rest| rest.split_once('('));
+    names.map(|(name, _)| name.to_string()).collect()
+}
+
+fn gradcheck(args: &[&str], source: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_kc")).arg("gradcheck").args(args).arg(source).output().expect("kc runs")
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()).into_owned()
+}
+
+/// The result of each launch, by its name.
+fn results(output: &Output) -> Vec<serde_json::Value> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn in_file(source: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("kernels.py"), format!("import warp as wp\n\n\n{source}")).expect("a source");
+    folder
+}
+
+#[test]
+fn the_examples_have_right_gradients() {
+    for entry in std::fs::read_dir(path("examples")).expect("examples") {
+        let source = entry.expect("an example").path();
+        if source.extension().is_none_or(|e| e != "py") {
+            continue;
+        }
+        let output = gradcheck(&["--json"], &source);
+        assert_eq!(output.status.code(), Some(0), "{}\n{}", source.display(), text(&output));
+        let found: HashSet<String> = results(&output).iter().filter_map(|r| Some(r["id"].as_str()?.into())).collect();
+        assert_eq!(found, kernels(&source), "{}", source.display());
+        for result in results(&output) {
+            assert_eq!(result["double"], true, "{}: {result}", source.display());
+        }
+    }
+}
+
+#[test]
+fn loops_and_overwrites_are_right_with_every_store() {
+    for ((store, _), cases) in STORES.iter().flat_map(|store| cases().map(|cases| (store, cases))) {
+        let output = gradcheck(&["--json", "--store", store], &cases);
+        assert_eq!(output.status.code(), Some(0), "{store}\n{}", text(&output));
+        let results = results(&output);
+        assert_eq!(results.len(), kernels(&cases).len(), "{store}");
+        for result in results {
+            assert_eq!(result["double"], true, "{store}: {result}");
+            for row in result["arguments"].as_array().expect("rows") {
+                let error = row["dot_product"].as_f64().expect("forward mode");
+                assert!(error <= 1e-9, "{store}: {result}");
+                assert_eq!(row["kink"], false, "{store}: {result}");
+                // Some of these amplify rounding errors.
+                assert!(row["own"].as_f64().expect("compared") < 1e-4, "{store}: {result}");
+            }
+        }
+    }
+}
+
+#[test]
+fn second_derivatives_are_right_with_every_store() {
+    for ((store, _), cases) in STORES.iter().flat_map(|store| cases().map(|cases| (store, cases))) {
+        let output = gradcheck(&["--json", "--second-order", "--store", store], &cases);
+        assert_eq!(output.status.code(), Some(0), "{store}\n{}", text(&output));
+        let results = results(&output);
+        assert_eq!(results.len(), kernels(&cases).len(), "{store}");
+        for result in results {
+            assert!(result["symmetry"].as_f64().expect("a number") <= 1e-9, "{store}: {result}");
+            for row in result["arguments"].as_array().expect("rows") {
+                assert!(row["difference"].as_f64().expect("a number") < 1e-4, "{store}: {result}");
+            }
+        }
+    }
+}
+
+/// The gradients of all cases, as bits, after a run on a device.
+fn bits(program: &Program, source: &Path, device: Device) -> Vec<(String, Vec<u64>)> {
+    let module = &program.module;
+    let all: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
+    let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: true };
+    let host = (device == Device::Host).then(|| HostModule::compile(module, &all, &options).expect("host code"));
+    let mut found = Vec::new();
+    for (kernel, function) in module.kernels().filter(|(_, f)| f.phase == Phase::Forward) {
+        let (launch, mut arguments) = make::launch(program, kernel, source, 1).expect("a launch");
+        let bounds = LaunchBounds::new(&launch.dim).expect("a small launch");
+        let active: Vec<_> = arguments.arrays.iter().filter(|a| a.grad.is_some()).cloned().collect();
+        for array in &active {
+            let count = arguments.floats(array, true, &module.structs).len();
+            let seeds: Vec<f64> = (0..count).map(|n| 0.5 + 0.25 * n as f64).collect();
+            arguments.set_floats(array, true, &module.structs, &seeds);
+        }
+        let mut run = |entry: FuncId, args, _: &[(u64, u64)]| {
+            let Some(host) = &host else {
+                let ready = device::prepare(module, entry, Device::Interp, true, false, true)?;
+                let job = Job { bounds, args, threads: 1, block_dim: 1, memory: &[] };
+                // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
+                return unsafe { ready.run(module, &job) };
+            };
+            let code = host.entry(entry).expect("all kernels are compiled");
+            let mut status = HostStatus {
+                kind: HostStatus::OK,
+                site: 0,
+                dim: 0,
+                extent: 0,
+                index: 0,
+                thread: 0,
+                print: None,
+                user: std::ptr::null_mut(),
+            };
+            // SAFETY: as above.
+            unsafe { code(&bounds, args, 0, bounds.size, &raw mut status) };
+            assert_eq!(status.kind, HostStatus::OK);
+            Ok(Report::default())
+        };
+        gradient::gradient(program, kernel, &mut arguments, bounds.size, &mut run).expect("a gradient");
+        let all = active.iter().flat_map(|array| arguments.floats(array, true, &module.structs));
+        // The sign of a zero gradient is not fixed.
+        let bits = all.map(|x| if x == 0.0 { 0 } else { x.to_bits() }).collect();
+        found.push((function.source_name.clone(), bits));
+    }
+    found
+}
+
+#[test]
+fn host_and_interpreter_agree_with_every_store() {
+    for source in cases() {
+        agree(&source);
+    }
+}
+
+fn agree(source: &Path) {
+    let mut first: Option<Vec<(String, Vec<u64>)>> = None;
+    for (name, store) in STORES {
+        let gradients = Gradients { store: Some(store), ..Gradients::default() };
+        let compilation = Compilation::load(source, &Request { gradients, ..Request::default() });
+        let program = Program {
+            module: compilation.module,
+            sources: compilation.sources,
+            diagnostics: compilation.diagnostics.into_sorted(),
+        };
+        let (host, interp) = (bits(&program, source, Device::Host), bits(&program, source, Device::Interp));
+        assert_eq!(host.len(), kernels(source).len());
+        assert_eq!(host, interp, "{name}");
+        // Where loops are unrolled, constants are folded: the last bit may differ.
+        if store != Store::Unroll {
+            assert_eq!(*first.get_or_insert_with(|| host.clone()), host, "{name}");
+        }
+    }
+}
+
+#[test]
+fn narrow_types_are_checked_in_double_precision() {
+    let folder = in_file(
+        "@wp.struct
+class P:
+    at: wp.vec3h
+    n: int
+
+
+@wp.kernel
+def halves(x: wp.array(dtype=wp.float16), s: wp.array(dtype=P), out: wp.array(dtype=wp.float16), c: wp.float16):
+    i = wp.tid()
+    p = s[i]
+    out[i] = x[i] * p.at[p.n % 3] * c + wp.float16(wp.sin(float(x[i])))
+
+
+@wp.kernel
+def mixed(x: wp.array2d(dtype=wp.mat22), out: wp.array(dtype=wp.float64), r: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    state = wp.rand_init(7, i)
+    m = x[i, j] * 0.5 + wp.identity(n=2, dtype=float)
+    wp.atomic_add(out, j, wp.float64(wp.determinant(m) * wp.randf(state)) * wp.float64(0.25))
+    w = wp.zeros(shape=3, dtype=float)
+    w[1] = m[0, 1] * wp.pi
+    r[i, j] = w[1] + w[2]
+",
+    );
+    let output = gradcheck(&["--json"], &folder.path().join("kernels.py"));
+    let text = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    let results = results(&output);
+    assert_eq!(results.len(), 2, "{text}");
+    for result in results {
+        assert_eq!(result["double"], true, "{text}");
+        for row in result["arguments"].as_array().expect("rows") {
+            assert!(row["dot_product"].as_f64().expect("forward mode") <= 1e-9, "{text}");
+        }
+    }
+}
+
+#[test]
+fn what_double_precision_would_change_is_checked_as_it_is() {
+    let bodies = [
+        ("    y = wp.float32(wp.float16(x[i]))\n    out[i] = x[i] * x[i] + y\n", "rounds"),
+        ("    b = wp.cast(x[i], wp.uint32)\n    out[i] = x[i] * float(b % wp.uint32(3))\n", "E0401"),
+    ];
+    for (body, reason) in bodies {
+        let head = "@wp.kernel\ndef k(x: wp.array(dtype=float), out: wp.array(dtype=float)):\n    i = wp.tid()\n";
+        let folder = in_file(&format!("{head}{body}"));
+        let output = gradcheck(&["--json"], &folder.path().join("kernels.py"));
+        let results = results(&output);
+        assert_eq!(results[0]["double"], false, "{}", text(&output));
+        let why = results[0]["own_types_because"].as_str().expect("a reason");
+        assert!(why.contains(reason), "{}", text(&output));
+    }
+}
+
+#[test]
+fn kernels_without_a_launch_are_said_so() {
+    let folder = in_file(
+        "@wp.kernel
+def endless(x: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    while n > 0:
+        x[i] = x[i] * 0.5
+
+
+@wp.kernel(enable_backward=False)
+def without(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] * 0.5
+
+
+@wp.kernel
+def fine(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] * 0.5
+
+
+@wp.kernel
+def ordered(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = wp.atomic_add(x, 0, y[i]) * y[i]
+",
+    );
+    let output = gradcheck(&[], &folder.path().join("kernels.py"));
+    let text = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for wanted in ["E1109", "`endless` does not run", "not checked: `enable_backward=False`", "E0601", "fine\n"] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+}
