@@ -54,10 +54,11 @@ fn bytes_do_not_depend_on_threads_kills_or_machines() {
     for n in 0..40 {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
         command.arg("dataset").args(QUICK).args(["--jobs", "2", "--resume", "-o"]).arg(at("killed"));
-        let mut child = command.stderr(Stdio::null()).spawn().expect("kc runs");
+        let errors = std::fs::File::create(at("errors")).expect("a file");
+        let mut child = command.stderr(Stdio::from(errors)).spawn().expect("kc runs");
         std::thread::sleep(Duration::from_millis(50).mul_f64(1.25f64.powi(n)));
         if let Some(status) = child.try_wait().expect("a child") {
-            assert!(status.success());
+            assert!(status.success(), "{}", std::fs::read_to_string(at("errors")).unwrap_or_default());
             finished = true;
             break;
         }

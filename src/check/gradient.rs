@@ -85,7 +85,7 @@ impl Checker<'_> {
                 _ => continue,
             };
             let definition = Rc::new(Definition {
-                ast: function.clone(),
+                ast: Rc::new(function.clone()),
                 entry: None,
                 kernel: false,
                 native: false,

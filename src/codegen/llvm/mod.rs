@@ -209,6 +209,18 @@ pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget)
     }
 }
 
+/// Device code as both texts, from one compilation: the optimised LLVM IR and its PTX.
+pub fn emit_device(
+    module: &ir::Module,
+    kernels: &[FuncId],
+    options: &PtxOptions,
+) -> Result<(String, String), CodegenError> {
+    let (ll, machine) = nvptx::compile(module, kernels, options, true, None)?;
+    // The back end works on the module: its text is taken first.
+    let text = ll.print();
+    Ok((text, nvptx::text(&ll, &machine)?))
+}
+
 /// The most memory that the local arrays of one kernel may take, in bytes: what a device thread can have, and far less
 /// than the stack of a host thread.
 const MAX_LOCAL_BYTES: u64 = 256 << 10;

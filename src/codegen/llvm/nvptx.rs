@@ -28,8 +28,12 @@ const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop
 /// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`.
 pub fn emit_ptx(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
     let (ll, machine) = compile(module, kernels, options, false, None)?;
-    let text = machine.emit(&ll, true)?;
-    Ok(tidy(&String::from_utf8_lossy(&text)))
+    text(&ll, &machine)
+}
+
+/// The PTX of an optimised module.
+pub(super) fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
+    Ok(tidy(&String::from_utf8_lossy(&machine.emit(ll, true)?)))
 }
 
 /// The same, with a mark around each instruction that comes from the file `source` ([`crate::source::lined`]).
@@ -40,8 +44,7 @@ pub fn emit_ptx_marked(
     source: FileId,
 ) -> Result<String, CodegenError> {
     let (ll, machine) = compile(module, kernels, options, false, Some(source))?;
-    let text = machine.emit(&ll, true)?;
-    Ok(places::marked(&tidy(&String::from_utf8_lossy(&text)), source))
+    Ok(places::marked(&text(&ll, &machine)?, source))
 }
 
 /// The optimised module.
