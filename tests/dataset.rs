@@ -116,6 +116,9 @@ fn bad_options_are_errors_and_change_nothing() {
     let output = validate(&new);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.code() == Some(1) && text.contains("train-00000-of-00001.jsonl.zst"), "{text}");
+    let stats = Command::new(env!("CARGO_BIN_EXE_kc")).args(["dataset", "stats"]).arg(&new).output().expect("kc runs");
+    let text = String::from_utf8_lossy(&stats.stderr).into_owned();
+    assert!(stats.status.code() == Some(1) && text.contains("E1403"), "{text}");
     // A damaged shard is made again.
     good(&kc(&["-n", "2", "--emit", "cuda", "--no-verify", "--resume"], &new));
     good(&validate(&new));
