@@ -308,7 +308,9 @@ fn print(value: &Value) -> Result<()> {
 }
 
 fn show_stats(dir: &Path, with_diversity: bool, json: bool) -> Result<()> {
-    let stats = stats(&open(dir)?, with_diversity)?;
+    let store = open(dir)?;
+    store.expect_intact()?;
+    let stats = stats(&store, with_diversity)?;
     if json {
         return print(&stats);
     }
