@@ -145,7 +145,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     written.sort_by_key(|definition| definition.ast.span);
     written.dedup_by_key(|definition| definition.ast.span);
     written.retain(|definition| definition.ast.span.file == parsed.file);
-    let written: Vec<&ast::Function> = written.iter().map(|definition| &definition.ast).collect();
+    let written: Vec<&ast::Function> = written.iter().map(|definition| &*definition.ast).collect();
     let modules = checker.module_names();
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
     lints::run(
@@ -178,7 +178,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
 /// A function as written, of the user's file or of the library.
 #[derive(Debug)]
 pub(crate) struct Definition {
-    pub ast: ast::Function,
+    pub ast: Rc<ast::Function>,
     /// The library's entry, for built-ins.
     pub entry: Option<Rc<crate::library::Entry>>,
     pub kernel: bool,

@@ -300,7 +300,7 @@ impl Checker<'_> {
         let kernel = role == Some(Role::Kernel);
         let native = role == Some(Role::Native);
         let definition =
-            || Rc::new(Definition { ast: function.clone(), entry: None, kernel, native, scope: self.scope });
+            || Rc::new(Definition { ast: Rc::new(function.clone()), entry: None, kernel, native, scope: self.scope });
         match role {
             Some(Role::Kernel) => {
                 let definition = definition();
