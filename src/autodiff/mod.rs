@@ -159,7 +159,7 @@ impl Work<'_> {
         }
         let functions = &self.module.functions;
         let blind = |id: FuncId| matches!(functions[id].derivative, Derivative::None(_));
-        if let Some(text) = self.module.native_below(id, |id| blind(id)) {
+        if let Some(text) = self.module.native_below(id, blind) {
             let what = format!("the CUDA text of `{}`, which has no `adj_snippet`", functions[text].source_name);
             let span = functions[text].span;
             self.found.push(refuse::limit(span, what));
