@@ -184,11 +184,16 @@ def main():
         unresolved = {f["spans"][0]["start"]["line"]: f["code"] for f in findings if f["code"] in ("W0504", "W0505", "W0506") and f["spans"]}
         errors = [f for f in findings if f["level"] == "error" and f["spans"]]
         places = [({s["start"]["line"] for s in f["spans"] if s["file"] == path}, f) for f in errors]
-        for kernel in (d for d in found if d.kind == "kernel"):
+        kernels = [d for d in found if d.kind == "kernel"]
+        for kernel in kernels:
             parts = reached(kernel, by_name)
             kind = need(parts, set(), fem_file)
             codes, first = [], ""
             for lines, finding in places:
+                # An error of one instance of a function names the kernels that ask for it.
+                asking = {k.first for k in kernels for line in lines if k.first <= line <= k.last}
+                if asking and kernel.first not in asking:
+                    continue
                 if any(p.first <= line <= p.last for p in parts for line in lines):
                     codes.append(finding["code"])
                     first = first or f"{short}:{finding['spans'][0]['start']['line']}: {finding['code']} {finding['message']}"

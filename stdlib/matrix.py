@@ -154,6 +154,68 @@ def matrix_from_rows(v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar],
     return m
 
 
+@func
+def matrix_from_cols(
+    v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar], v3: Vec[N, Scalar], v4: Vec[N, Scalar]
+) -> Mat[N, 5, Scalar]:
+    """The matrix with these columns."""
+    m = Mat[N, 5, Scalar]()
+    for i in range(N):
+        m[i, 0] = v0[i]
+        m[i, 1] = v1[i]
+        m[i, 2] = v2[i]
+        m[i, 3] = v3[i]
+        m[i, 4] = v4[i]
+    return m
+
+
+@func
+def matrix_from_rows(
+    v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar], v3: Vec[N, Scalar], v4: Vec[N, Scalar]
+) -> Mat[5, N, Scalar]:
+    """The matrix with these rows."""
+    m = Mat[5, N, Scalar]()
+    for i in range(N):
+        m[0, i] = v0[i]
+        m[1, i] = v1[i]
+        m[2, i] = v2[i]
+        m[3, i] = v3[i]
+        m[4, i] = v4[i]
+    return m
+
+
+@func
+def matrix_from_cols(
+    v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar], v3: Vec[N, Scalar], v4: Vec[N, Scalar], v5: Vec[N, Scalar]
+) -> Mat[N, 6, Scalar]:
+    """The matrix with these columns."""
+    m = Mat[N, 6, Scalar]()
+    for i in range(N):
+        m[i, 0] = v0[i]
+        m[i, 1] = v1[i]
+        m[i, 2] = v2[i]
+        m[i, 3] = v3[i]
+        m[i, 4] = v4[i]
+        m[i, 5] = v5[i]
+    return m
+
+
+@func
+def matrix_from_rows(
+    v0: Vec[N, Scalar], v1: Vec[N, Scalar], v2: Vec[N, Scalar], v3: Vec[N, Scalar], v4: Vec[N, Scalar], v5: Vec[N, Scalar]
+) -> Mat[6, N, Scalar]:
+    """The matrix with these rows."""
+    m = Mat[6, N, Scalar]()
+    for i in range(N):
+        m[0, i] = v0[i]
+        m[1, i] = v1[i]
+        m[2, i] = v2[i]
+        m[3, i] = v3[i]
+        m[4, i] = v4[i]
+        m[5, i] = v5[i]
+    return m
+
+
 # ---- Determinant, inverse -----------------------------------------------------------------------------------------------
 
 

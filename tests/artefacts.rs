@@ -24,8 +24,8 @@ fn main() -> ExitCode {
         assert!(!files.is_empty(), "{folder} is empty");
         for file in files {
             let name = format!("{folder}/{}", file.file_name().unwrap_or_default().to_string_lossy());
-            let kinds: [(&str, fn(&Path) -> Outcome); 5] =
-                [("ptx", ptx), ("cuda", cuda), ("header", header), ("object", object), ("ir", ir)];
+            let kinds: [(&str, fn(&Path) -> Outcome); 6] =
+                [("ptx", ptx), ("cuda", cuda), ("header", header), ("object", object), ("ir", ir), ("lines", lines)];
             for (kind, test) in kinds {
                 let file = file.clone();
                 trials.push(Trial::test(format!("{name} {kind}"), move || test(&file)));
@@ -65,6 +65,42 @@ fn run(command: &mut Command) -> Outcome {
         true => Ok(()),
         false => Err(format!("{command:?}:\n{}", String::from_utf8_lossy(&output.stderr)).into()),
     }
+}
+
+/// With the origin of its lines a text is the same text, and lines of kernels do come from lines of the source.
+fn lines(file: &Path) -> Outcome {
+    let source = std::fs::read_to_string(file)?;
+    for emit in ["ptx", "cuda", "ir"] {
+        let print = |more: &[&str]| -> Result<Vec<u8>, Failed> {
+            let args = ["compile", "--opt", "lean", "-o", "-", "--emit", emit];
+            Ok(Command::new(env!("CARGO_BIN_EXE_kc")).args(args).args(more).arg(file).output()?.stdout)
+        };
+        let plain = String::from_utf8(print(&[])?)?;
+        let lined: serde_json::Value = serde_json::from_slice(&print(&["--lines"])?)?;
+        let text = lined["text"].as_str().unwrap_or_default();
+        if let Some((a, b)) = plain.lines().zip(text.lines()).find(|(a, b)| a != b) {
+            return Err(format!("{emit}: `{a}` has become `{b}`").into());
+        }
+        let from: Vec<Vec<usize>> = serde_json::from_value(lined["lines"].clone())?;
+        if plain.lines().count() != text.lines().count() || from.len() != text.lines().count() {
+            return Err(format!("{emit}: another number of lines").into());
+        }
+        let last = source.lines().count();
+        if from.iter().flatten().any(|&line| line == 0 || line > last) {
+            return Err(format!("{emit}: a line that the source does not have").into());
+        }
+        // Most of what is no frame: instructions, statements.
+        let code = |line: &&str| line.starts_with([' ', '\t']) && line.trim_end().ends_with([';', '{']) || emit == "ir";
+        let (all, placed) = text
+            .lines()
+            .zip(&from)
+            .filter(|(line, _)| code(line))
+            .fold((0, 0), |(all, placed), (_, from)| (all + 1, placed + usize::from(!from.is_empty())));
+        if placed == 0 {
+            return Err(format!("{emit}: none of {all} lines has an origin").into());
+        }
+    }
+    Ok(())
 }
 
 fn ptx(file: &Path) -> Outcome {

@@ -54,10 +54,11 @@ fn bytes_do_not_depend_on_threads_kills_or_machines() {
     for n in 0..40 {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
         command.arg("dataset").args(QUICK).args(["--jobs", "2", "--resume", "-o"]).arg(at("killed"));
-        let mut child = command.stderr(Stdio::null()).spawn().expect("kc runs");
+        let errors = std::fs::File::create(at("errors")).expect("a file");
+        let mut child = command.stderr(Stdio::from(errors)).spawn().expect("kc runs");
         std::thread::sleep(Duration::from_millis(50).mul_f64(1.25f64.powi(n)));
         if let Some(status) = child.try_wait().expect("a child") {
-            assert!(status.success());
+            assert!(status.success(), "{}", std::fs::read_to_string(at("errors")).unwrap_or_default());
             finished = true;
             break;
         }
@@ -113,6 +114,9 @@ fn bad_options_are_errors_and_change_nothing() {
     let output = validate(&new);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.code() == Some(1) && text.contains("train-00000-of-00001.jsonl.zst"), "{text}");
+    let stats = Command::new(env!("CARGO_BIN_EXE_kc")).args(["dataset", "stats"]).arg(&new).output().expect("kc runs");
+    let text = String::from_utf8_lossy(&stats.stderr).into_owned();
+    assert!(stats.status.code() == Some(1) && text.contains("E1403"), "{text}");
     // A damaged shard is made again.
     good(&kc(&["-n", "2", "--emit", "cuda", "--no-verify", "--resume"], &new));
     good(&validate(&new));

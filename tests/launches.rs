@@ -334,3 +334,26 @@ fn bench_counts_bytes_and_operations() {
     assert!(forward > 512.0 * 511.0 * 15.0 && forward < 512.0 * 511.0 * 25.0, "{forward}");
     assert!(backward > forward && backward < 5.0 * forward, "{backward}");
 }
+
+#[test]
+fn deterministic_sums_are_the_same_on_any_number_of_cores() {
+    let folder = Folder::new();
+    folder.write(
+        "sum.py",
+        "import warp as wp\n\n@wp.kernel\ndef sum(x: wp.array(dtype=float), s: wp.array(dtype=float)):\n    wp.atomic_add(s, 0, x[wp.tid()])\n",
+    );
+    let sum = |flags: &[&str]| {
+        let mut args =
+            vec!["sum.py", "--dim", "100000", "--arg", "x=random:1:100000", "--arg", "s=zeros:1", "--print", "s"];
+        args.extend(flags);
+        let output = folder.run(&args);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().find(|line| line.trim_start().starts_with("[0]")).expect("a value").to_string()
+    };
+    let one = sum(&["--threads", "1"]);
+    assert_ne!(one, sum(&["--threads", "4"]), "the sum does not depend on its order: the test shows nothing");
+    for threads in ["1", "2", "4"] {
+        assert_eq!(one, sum(&["--deterministic", "--threads", threads]));
+    }
+}

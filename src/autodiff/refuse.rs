@@ -66,8 +66,13 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                 if world.generated.contains(callee)
                     && args.iter().any(|&arg| function.ty(arg).bears_array(structs)) =>
             {
-                let name = &world.module.functions[*callee].source_name;
-                found.push(no_gradient(name, "it writes to gradients of arrays", inst.span));
+                let callee = &world.module.functions[*callee];
+                let of = match callee.derivative {
+                    Derivative::AdjointOf(of) => &world.module.functions[of].source_name,
+                    _ => &callee.source_name,
+                };
+                let name = format!("wp.grad({of})");
+                found.push(no_gradient(&name, "it writes to gradients of arrays", inst.span));
             }
             Op::Call(callee, args) if active_result || facts.writing.contains(&id) => {
                 let floats = |&arg: &ValueId| match function.ty(arg) {

@@ -63,6 +63,7 @@ impl Checker<'_> {
             TypeWord::Class(class) => Pattern::Class(class),
             TypeWord::Function => Pattern::Function,
             TypeWord::Array(n) => Pattern::Array(Box::new(Pattern::Any), Some(n.max(1))),
+            TypeWord::IndexedArray(_) => return self.not_a_type(span, "its `dtype` is missing"),
             TypeWord::Family(_) => return self.not_a_type(span, "its length and `dtype` are missing"),
             TypeWord::Ref => return self.not_a_type(span, "write `wp.ref[T]`"),
             TypeWord::None => return self.not_a_type(span, "no value"),
@@ -102,6 +103,10 @@ impl Checker<'_> {
                 let element = self.annotation(element, library)?;
                 self.array_pattern(element, ndim, span)
             }
+            (TypeWord::IndexedArray(n), [element]) => {
+                let element = self.annotation(element, library)?;
+                self.indexed_pattern(element, n.max(1), span)
+            }
             (TypeWord::Ref, [inner]) => Ok(Pattern::Ref(Box::new(self.annotation(inner, library)?))),
             (TypeWord::Family(Family::Vector), [n, s]) => {
                 Ok(Self::close(Pattern::Vec(self.length(n, library)?, self.part(s, library)?)))
@@ -119,11 +124,18 @@ impl Checker<'_> {
                 .map(|arg| &arg.value)
         };
         match word {
-            TypeWord::Array(n) => {
+            TypeWord::Array(n) | TypeWord::IndexedArray(n) => {
                 let ndim = match find("ndim", 1) {
                     Some(expr) => self.rank(expr)?,
                     None => n.max(1),
                 };
+                if matches!(word, TypeWord::IndexedArray(_)) {
+                    let Some(element) = find("dtype", 0) else {
+                        return self.not_a_type(span, "its `dtype` is missing");
+                    };
+                    let element = self.annotation(element, library)?;
+                    return self.indexed_pattern(element, ndim, span);
+                }
                 match find("dtype", 0) {
                     Some(element) => {
                         let element = self.annotation(element, library)?;
@@ -169,6 +181,16 @@ impl Checker<'_> {
             },
             open => Pattern::Array(Box::new(open), Some(ndim)),
         })
+    }
+
+    fn indexed_pattern(&mut self, element: Pattern, ndim: u8, span: Span) -> Res<Pattern> {
+        match element {
+            Pattern::Exact(ty) => match ty.element() {
+                Some(element) => Ok(Pattern::Exact(self.indexed_array(element, ndim))),
+                None => self.not_a_type(span, "an array cannot hold arrays"),
+            },
+            _ => self.error(Code::E0408, span, "generic `indexedarray` is not supported", "its element type is open"),
+        }
     }
 
     fn rank(&mut self, expr: &Expr) -> Res<u8> {

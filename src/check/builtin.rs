@@ -92,6 +92,9 @@ impl Body<'_, '_> {
                 match expr.ty {
                     Type::Array(_) => Ok(Operand::Value(Expr::new(ExprKind::Extent(Box::new(expr), 0), I32, span))),
                     Type::Local(local) => number(local.shape[0]),
+                    ty if self.c.as_indexed(ty).is_some() => {
+                        self.indexed_extents(&expr, span).into_iter().next().map(Operand::Value).ok_or(Reported)
+                    }
                     Type::Transform(_) => number(7),
                     ty if ty.is_composite() => number(ty.step_count(&self.c.structs)),
                     ty => {
@@ -301,6 +304,7 @@ impl Body<'_, '_> {
         let (rank, element) = match array.ty {
             Type::Array(a) => (usize::from(a.ndim), Type::from(a.element)),
             Type::Local(a) => (usize::from(a.ndim), Type::from(a.element)),
+            ty if let Some(a) = self.c.as_indexed(ty) => (usize::from(a.ndim), Type::from(a.element)),
             ty => {
                 let shown = self.show(ty);
                 return self.error(
@@ -362,6 +366,10 @@ impl Body<'_, '_> {
                     _ => return Err(Reported),
                 }
             }
+            ty if self.c.as_indexed(ty).is_some() => match self.indexed_element(&array, index, span) {
+                Some(element) => element,
+                None => return Err(Reported),
+            },
             _ => (array, index),
         };
         let root = crate::check::tree::Root::Element { array: Box::new(array), index };

@@ -204,6 +204,9 @@ impl Body<'_, '_> {
                 .iter()
                 .map(|&n| Operand::Const(Constant::untyped(Number::Int(i128::from(n)))))
                 .collect(),
+            ty if self.c.as_indexed(ty).is_some() => {
+                self.indexed_extents(array, span).into_iter().map(Operand::Value).collect()
+            }
             ty => (0..self.rank_of(ty))
                 .map(|d| Operand::Value(Expr::new(ExprKind::Extent(Box::new(array.clone()), d), I32, span)))
                 .collect(),

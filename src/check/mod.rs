@@ -4,7 +4,7 @@
 //! - [`modules`]: names of other files; [`member`]: names of modules.
 //! - [`nest`]: kernels inside host code, and what they capture there.
 //! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
-//! - [`slice`]: parts of vectors and matrices; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
+//! - [`slice`]: parts of vectors and matrices; [`indexed`]: `wp.indexedarray`; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
 //! - [`gradient`]: how functions are differentiated; [`grad_call`]: `wp.grad(f)`.
 //! - [`double`]: the file in double precision.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
@@ -24,6 +24,7 @@ pub mod facts;
 mod grad_call;
 mod gradient;
 mod habits;
+mod indexed;
 mod known;
 mod launches;
 pub mod lints;
@@ -108,6 +109,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         quiet_failures: HashSet::new(),
         custom_written: Vec::new(),
         structs: IdVec::new(),
+        indexed: Vec::new(),
         functions: IdVec::new(),
         instances: HashMap::new(),
         names: HashSet::new(),
@@ -141,7 +143,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     written.sort_by_key(|definition| definition.ast.span);
     written.dedup_by_key(|definition| definition.ast.span);
     written.retain(|definition| definition.ast.span.file == parsed.file);
-    let written: Vec<&ast::Function> = written.iter().map(|definition| &definition.ast).collect();
+    let written: Vec<&ast::Function> = written.iter().map(|definition| &*definition.ast).collect();
     let modules = checker.module_names();
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
     lints::run(
@@ -174,7 +176,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
 /// A function as written, of the user's file or of the library.
 #[derive(Debug)]
 pub(crate) struct Definition {
-    pub ast: ast::Function,
+    pub ast: Rc<ast::Function>,
     /// The library's entry, for built-ins.
     pub entry: Option<Rc<crate::library::Entry>>,
     pub kernel: bool,
@@ -278,6 +280,8 @@ pub(crate) struct Checker<'a> {
     quiet_failures: HashSet<(ScopeId, String)>,
     custom_written: Vec<gradient::CustomWritten>,
     pub structs: StructTable,
+    /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
+    indexed: Vec<(crate::types::StructId, crate::types::ArrayType)>,
     pub functions: IdVec<tree::FnId, tree::Function>,
     instances: HashMap<InstanceKey, Instance>,
     /// Function names taken in the output.
@@ -385,13 +389,17 @@ impl Checker<'_> {
             None => {}
         }
         self.instances.insert(key.clone(), Instance::Open);
-        let errors = self.diagnostics.error_count();
+        let (known, errors) = (self.diagnostics.len(), self.diagnostics.error_count());
         let outer = std::mem::take(&mut self.unknown);
         let scope = self.body_scope(definition);
         let function = self.within(scope, |c| Body::check(c, definition, &key.args, bindings));
         let unknown = std::mem::replace(&mut self.unknown, outer);
         for unknown in &unknown {
             self.need_unknown(unknown);
+        }
+        let generic = !definition.library() && key.args.iter().any(|arg| matches!(arg, InstanceArg::Function(_)));
+        if generic && !definition.kernel {
+            self.diagnostics.blame(known, call, "for this call");
         }
         let result = self.accept(definition, errors, function);
         if let (Ok(id), false) = (result, definition.kernel) {

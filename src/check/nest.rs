@@ -262,15 +262,26 @@ impl Checker<'_> {
         Some(scope)
     }
 
-    /// What a call of a host function returns, if it has one `return` and kc can know its value.
-    pub fn returned(&mut self, call: &ast::Expr) -> Res<Operand> {
+    /// What a call of a host function returns, or only one item of that, if it has one `return` and kc can know its value.
+    pub fn returned(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Res<Operand> {
         if self.call_depth >= MAX_CALLS {
             return Err(Reported);
         }
         self.call_depth += 1;
         let scope = self.call_scope(call);
         let result = match scope.and_then(|scope| Some((scope, self.scopes[scope].returned.clone()?))) {
-            Some((scope, Some(value))) => self.within(scope, |c| c.constant(&value, false)),
+            Some((scope, Some(value))) => {
+                let part = item.and_then(|index| match (&value.kind, &index.kind) {
+                    (ExprKind::Tuple(items), ExprKind::Int(Some(n))) => items.get(usize::try_from(*n).ok()?).cloned(),
+                    _ => None,
+                });
+                let whole = item.filter(|_| part.is_none()).cloned().map(|index| {
+                    let kind = ExprKind::Subscript { base: Box::new(value.clone()), indices: vec![index] };
+                    ast::Expr { kind, span: value.span }
+                });
+                let wanted = part.or(whole).unwrap_or(value);
+                self.within(scope, |c| c.constant(&wanted, false))
+            }
             _ => Err(Reported),
         };
         self.call_depth -= 1;
@@ -409,14 +420,24 @@ impl Checker<'_> {
 impl Body<'_, '_> {
     /// A call of a host function in a constant: the value it returns, where kc can know it. None: it is no such call.
     pub fn call_host_function(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Option<Res<Operand>> {
+        let call = ExprKind::Call { callee: Box::new(callee.clone()), args: args.to_vec() };
+        self.returned_by(&ast::Expr { kind: call, span }, None)
+    }
+
+    /// The same for a call, or one item of the tuple that it returns: `f(...)[1]`.
+    pub fn returned_by(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Option<Res<Operand>> {
+        let ExprKind::Call { callee, .. } = &call.kind else { return None };
         let ExprKind::Name(name) = &callee.kind else { return None };
         if !self.is_host() || self.scope.contains_key(name) {
             return None;
         }
-        let Some((_, Global::Maker(_))) = self.c.follow(name) else { return None };
-        let call = ExprKind::Call { callee: Box::new(callee.clone()), args: args.to_vec() };
+        let known = match self.c.follow(name) {
+            Some((_, Global::Maker(_))) => true,
+            Some((_, Global::Host(_))) => false,
+            _ => return None,
+        };
         let needed = self.c.unknown.len();
-        let result = self.c.returned(&ast::Expr { kind: call, span });
+        let result = if known { self.c.returned(call, item) } else { Err(Reported) };
         if result.is_err() && self.c.unknown.len() == needed {
             self.c.need_unknown(&Unknown { name: name.clone(), place: callee.span, why: Why::Computed(None) });
         }

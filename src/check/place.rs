@@ -153,7 +153,7 @@ impl Body<'_, '_> {
         match ty {
             Type::Array(a) => a.ndim,
             Type::Local(a) => a.ndim,
-            _ => 0,
+            ty => self.c.as_indexed(ty).map_or(0, |a| a.ndim),
         }
     }
 
@@ -217,6 +217,12 @@ impl Body<'_, '_> {
                 "q" => Some(Operand::Value(self.part(expr.clone(), Step::At(1), span))),
                 _ => None,
             },
+            ty if self.c.as_indexed(ty).is_some() && name == "shape" => Some(Operand::Shape(expr.clone())),
+            ty if self.c.as_indexed(ty).is_some() && name == "size" => {
+                let product =
+                    |a, b| Expr::new(ExprKind::Binary(crate::ir::BinaryOp::Mul, Box::new(a), Box::new(b)), I32, span);
+                self.indexed_extents(expr, span).into_iter().reduce(product).map(Operand::Value)
+            }
             Type::Struct(id) => {
                 let k = self.c.structs[id].fields.iter().position(|f| f.name == name)?;
                 Some(Operand::Value(self.part(expr.clone(), Step::At(k as u32), span)))
@@ -250,7 +256,7 @@ impl Body<'_, '_> {
         let element = match ty {
             Type::Array(a) => Some((Type::from(a.element), a.ndim)),
             Type::Local(a) => Some((Type::from(a.element), a.ndim)),
-            _ => None,
+            ty => self.c.as_indexed(ty).map(|a| (Type::from(a.element), a.ndim)),
         };
         match (name, element) {
             ("dtype", Some((element, _))) => Some(Operand::Type(TypeWord::Type(element))),
@@ -301,8 +307,22 @@ impl Body<'_, '_> {
                 None => self.error(Code::E0310, span, "this type has open parts", "not known here"),
             };
         }
+        if let [index] = indices
+            && let Some(item) = self.returned_by(base, Some(index))
+        {
+            return item;
+        }
         match self.expr(base)? {
-            Operand::Adjoint => self.adjoint(indices, span),
+            Operand::Adjoint => match indices {
+                // `adjoint[x.field]` is `adjoint[x].field`.
+                [ast::Expr { kind: ast::ExprKind::Attribute { base: inner, name }, .. }] => {
+                    let (base, indices) = (Box::new(base.clone()), vec![(**inner).clone()]);
+                    let whole = ast::Expr { kind: ast::ExprKind::Subscript { base, indices }, span };
+                    let kind = ast::ExprKind::Attribute { base: Box::new(whole), name: name.clone() };
+                    self.expr(&ast::Expr { kind, span })
+                }
+                _ => self.adjoint(indices, span),
+            },
             Operand::Tuple(items) => self.tuple_item(&items, indices, span),
             Operand::Shape(array) => {
                 // Every shape has four extents in memory; those past the rank are 0.
@@ -316,6 +336,7 @@ impl Body<'_, '_> {
                 match expr.ty {
                     Type::Array(_) | Type::Local(_) => self.index_array(expr, indices, span),
                     ty if ty.is_composite() => self.index_composite(expr, indices, span),
+                    ty if let Some(picked) = self.c.as_indexed(ty) => self.index_indexed(expr, picked, indices, span),
                     ty => {
                         let shown = self.show(ty);
                         self.error(

@@ -190,6 +190,14 @@ impl Checker<'_> {
             (Some(Global::Functions(_) | Global::Struct(_)), Host(place)) if self.conditional => {
                 Global::Unknown(Unknown { name: name.to_string(), place, why: Why::Rebound })
             }
+            // `A = S`: what the name means now, whatever it is bound to later.
+            (_, Constant(value)) => match &value.kind {
+                ExprKind::Name(other) => match self.names().get(other) {
+                    Some(made @ Global::Struct(_)) => made.clone(),
+                    _ => Constant(value),
+                },
+                _ => Constant(value),
+            },
             (_, new) => new,
         };
         self.scopes[self.scope].names.insert(name.to_string(), global);
@@ -292,7 +300,7 @@ impl Checker<'_> {
         let kernel = role == Some(Role::Kernel);
         let native = role == Some(Role::Native);
         let definition =
-            || Rc::new(Definition { ast: function.clone(), entry: None, kernel, native, scope: self.scope });
+            || Rc::new(Definition { ast: Rc::new(function.clone()), entry: None, kernel, native, scope: self.scope });
         match role {
             Some(Role::Kernel) => {
                 let definition = definition();
@@ -530,22 +538,17 @@ impl Checker<'_> {
 
     /// A name that is neither local nor in the file: Python's and Warp's own words.
     pub fn ambient(&mut self, name: &str) -> Option<Operand> {
-        if self.scopes[self.module_of(self.scope)].star_import {
-            if let Some(word) = builtin_word("warp", name) {
-                return Some(word);
-            }
-            if self.knows_builtin(name) {
-                return Some(Operand::Function(FunctionName::Builtin(name.to_string())));
-            }
-        }
-        match name {
+        let own = match name {
             "float" | "int" | "bool" => type_of_name(name).map(|ty| Operand::Type(TypeWord::Type(ty))),
             "Any" => Some(Operand::Type(TypeWord::Any)),
             "abs" | "min" | "max" | "round" | "pow" | "len" | "range" | "reversed" | "print" | "type" => {
                 Some(Operand::Function(FunctionName::Builtin(name.to_string())))
             }
             _ => None,
-        }
+        };
+        // Warp takes its own words without prefix, too.
+        let builtin = || Some(Operand::Function(FunctionName::Builtin(name.to_string())));
+        own.or_else(|| builtin_word("warp", name)).or_else(|| if self.knows_builtin(name) { builtin() } else { None })
     }
 
     /// Whether the library has a built-in of this name that users may call.

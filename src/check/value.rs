@@ -58,6 +58,8 @@ pub enum TypeWord {
     Type(Type),
     /// `wp.array`, `wp.array2d`, ... (0: the rank is given by `ndim`).
     Array(u8),
+    /// `wp.indexedarray`, `wp.indexedarray2d`, ... (0: the rank is given by `ndim`).
+    IndexedArray(u8),
     /// `wp.types.vector`, `wp.types.matrix`, `wp.types.quaternion`, `wp.types.transformation`
     Family(Family),
     Ref,

@@ -2,16 +2,17 @@
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::{Exit, output};
 use crate::dataset::sample::Category;
-use crate::dataset::store::Store;
+use crate::dataset::store::{Store, Writer};
 use crate::dataset::{Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, produce, validate};
 use crate::diag::Code;
 use crate::diag::render::{Format, render};
+use crate::driver::Timings;
 use crate::source::SourceMap;
 
 /// Generates kernels, compiles them, runs them, checks their gradients, and writes what passed as Parquet and JSONL.
@@ -62,6 +63,9 @@ pub(super) struct Args {
     /// Rows of a shard.
     #[arg(long, value_name = "N", default_value_t = crate::dataset::SHARD_ROWS)]
     shard_rows: u64,
+    /// Print how long the stages took, all threads together.
+    #[arg(long)]
+    timings: bool,
     /// Go on with a set that was interrupted.
     #[arg(long, alias = "checkpoint")]
     resume: bool,
@@ -118,6 +122,7 @@ enum DeviceArg {
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
 enum EmitArg {
     Cuda,
+    Standalone,
     Adjoint,
     Llvm,
     Ptx,
@@ -155,6 +160,7 @@ fn options(args: &Args) -> Result<Options> {
     let wants = |text: EmitArg| args.emit.is_empty() || args.emit.contains(&text);
     let emit = Emit {
         cuda: has(DeviceArg::Cuda) && wants(EmitArg::Cuda),
+        standalone: has(DeviceArg::Cuda) && wants(EmitArg::Standalone) && !args.no_verify,
         adjoint: wants(EmitArg::Adjoint),
         host: has(DeviceArg::Cpu) && wants(EmitArg::Host),
         llvm: has(DeviceArg::Cuda) && wants(EmitArg::Llvm),
@@ -173,8 +179,7 @@ fn options(args: &Args) -> Result<Options> {
         emit,
         backward: !args.no_backward,
         parquet: args.format.contains(&FileFormat::Parquet),
-        // Validation and statistics read this one.
-        jsonl: true,
+        jsonl: args.format.contains(&FileFormat::Jsonl),
         version: env!("CARGO_PKG_VERSION").to_string(),
     };
     options.parsed_categories()?;
@@ -206,6 +211,7 @@ fn generate(args: &Args) -> Result<()> {
     let total: u64 = (0..options.shards()).filter(|&s| own(s)).map(|s| options.rows_of(s)).sum();
     let mut progress = Progress::new(total);
     let mut seen = produce::Seen::default();
+    let mut timings = Timings::default();
     let last = (0..options.shards()).rev().find(|&s| own(s) && !store.shards.contains_key(&s));
     for shard in 0..options.shards() {
         // What comes after the last shard that is to be made need not be known.
@@ -219,14 +225,19 @@ fn generate(args: &Args) -> Result<()> {
             }
             continue;
         }
-        let (rows, tally) = pool.install(|| {
+        let mut writer = Writer::new(&store, shard)?;
+        let tally = pool.install(|| {
             let mut report = |rows: u64| progress.show(rows);
-            produce::shard(&options, &categories, shard, &mut seen, &mut report)
+            let mut sink = |rows| writer.push(rows);
+            produce::shard(&options, &categories, shard, &mut seen, &mut timings, &mut report, &mut sink)
         })?;
-        progress.done += rows.len() as u64;
-        store.add(shard, &rows, tally)?;
+        progress.done += options.rows_of(shard);
+        timings.time("write", || writer.finish(&mut store, tally))?;
     }
     progress.end();
+    if args.timings {
+        output::err(&stage_times(&timings, total));
+    }
     if store.is_complete() {
         finish(&store)?;
         output::err(&format!("{} rows in `{}`\n", options.rows, args.out.display()));
@@ -240,6 +251,15 @@ fn generate(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// Seconds of all threads per stage, and milliseconds of each row.
+fn stage_times(timings: &Timings, rows: u64) -> String {
+    let line = |&(stage, spent): &(&str, Duration)| {
+        let seconds = spent.as_secs_f64();
+        format!("{stage:<16} {seconds:9.3} s {:9.3} ms per row\n", 1e3 * seconds / rows.max(1) as f64)
+    };
+    timings.stages().iter().map(line).collect()
+}
+
 fn finish(store: &Store) -> Result<()> {
     store.sort_journal()?;
     store.finish(&stats(store, true)?)
@@ -249,34 +269,25 @@ fn finish(store: &Store) -> Result<()> {
 fn stats(store: &Store, with_diversity: bool) -> Result<Value> {
     /// More programs than these say nothing new, and would have to be held in memory.
     const MEASURED: usize = 2709;
-    let mut sources: Vec<String> = Vec::new();
-    let mut counts: [std::collections::BTreeMap<String, u64>; 4] = Default::default();
-    let (mut rows, mut graded) = (0u64, 0u64);
-    store.each_row(|_, row| {
-        rows += 1;
-        graded += u64::from(row["verify"]["grad_ok"] == true);
-        for (n, column) in ["category", "domain", "split"].iter().enumerate() {
-            *counts[n].entry(row[*column].as_str().unwrap_or_default().to_string()).or_default() += 1;
-        }
-        *counts[3].entry(row["difficulty"].to_string()).or_default() += 1;
-        if with_diversity && sources.len() < MEASURED {
-            sources.push(row["python_source"].as_str().unwrap_or_default().to_string());
-        }
-        Ok(())
-    })?;
-    let bytes: u64 = store.entries().map(|entry| entry.bytes).sum();
-    let [categories, domains, splits, difficulty] = counts;
+    let mut counts = store.counts();
+    let mut of = |column: &str| json!(counts.remove(column).unwrap_or_default());
+    let graded = of("gradient_checked")["true"].as_u64().unwrap_or(0);
     let mut out = json!({
-        "rows": rows,
-        "bytes": bytes,
+        "rows": store.entries().filter(|entry| store.is_read(entry)).map(|entry| entry.rows).sum::<u64>(),
+        "bytes": store.entries().map(|entry| entry.bytes).sum::<u64>(),
         "gradients_checked": graded,
-        "splits": splits,
-        "categories": categories,
-        "domains": domains,
-        "difficulty": difficulty,
+        "splits": of("split"),
+        "categories": of("category"),
+        "domains": of("domain"),
+        "difficulty": of("difficulty"),
         "tally": store.tally(),
     });
     if with_diversity {
+        let mut sources: Vec<String> = Vec::new();
+        store.each_row(|_, row| {
+            sources.push(row["python_source"].as_str().unwrap_or_default().to_string());
+            sources.len() < MEASURED
+        })?;
         out["diversity"] = diversity::measure(&sources);
     }
     Ok(out)
@@ -330,14 +341,10 @@ fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
 }
 
 fn show(dir: &Path, id: &str, column: Option<&str>) -> Result<()> {
-    let mut found = None;
-    let index: Option<u64> = id.parse().ok();
-    open(dir)?.each_row(|_, row| {
-        if found.is_none() && (row["id"] == id || (index.is_some() && row["index"].as_u64() == index)) {
-            found = Some(row);
-        }
-        Ok(())
-    })?;
+    // The id ends in the index.
+    let index: Option<u64> = id.rsplit('-').next().and_then(|index| index.parse().ok());
+    let found = index.map(|index| open(dir)?.row(index)).transpose()?.flatten();
+    let found = found.filter(|row| row["id"] == id || id.parse().ok() == row["index"].as_u64());
     let Some(row) = found else {
         return Err(fail(Code::E1404, format!("`{}` has no row `{id}`", dir.display())));
     };

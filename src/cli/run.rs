@@ -30,6 +30,10 @@ pub(super) struct Args {
     /// Do not test array indices.
     #[arg(long)]
     unchecked: bool,
+    /// The same results on any number of cores, although sums of floats round by their order: kernels in which it shows run on
+    /// one core.
+    #[arg(long)]
+    deterministic: bool,
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
@@ -118,6 +122,7 @@ fn attempt(args: &Args) -> Result<Exit> {
         checked: !args.unchecked,
         fmad: matches!(args.fmad, Switch::On),
         threads: args.threads.into(),
+        deterministic: args.deterministic,
         out_dir: args.out_dir.clone(),
         npy: by_flags,
     };
@@ -177,7 +182,7 @@ fn worker(args: &Args, progress: &Path, files: &[PathBuf]) -> Command {
     if let Some(store) = args.store.and_then(|store| store.to_possible_value()) {
         command.arg("--store").arg(store.get_name());
     }
-    command.args(args.unchecked.then_some("--unchecked"));
+    command.args(args.unchecked.then_some("--unchecked")).args(args.deterministic.then_some("--deterministic"));
     if let Some(folder) = &args.out_dir {
         command.arg("--out-dir").arg(folder);
     }

@@ -50,6 +50,7 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
             checked: true,
             fmad: false,
             threads: args.threads.into(),
+            deterministic: false,
             out_dir: None,
             npy: false,
         };

@@ -6,7 +6,7 @@ use super::Emit;
 use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, HostOptions, LlvmTarget, Opt, PtxOptions};
 use crate::diag::Level;
-use crate::driver::{Compilation, Gradients, Request};
+use crate::driver::{Compilation, Gradients, Request, Timings};
 use crate::ir::{FuncId, Module, Phase};
 use crate::run::session::Program;
 
@@ -42,6 +42,7 @@ pub struct Compiled {
 pub struct Texts {
     pub cuda_forward: Option<String>,
     pub cuda_backward: Option<String>,
+    pub standalone: Option<String>,
     pub adjoint: Option<String>,
     pub llvm_host: Option<String>,
     pub llvm_nvptx: Option<String>,
@@ -49,7 +50,13 @@ pub struct Texts {
 }
 
 /// Compiles a program; warnings count as much as errors, for rows are to be examples.
-pub fn compile(text: &str, name: &str, backward: bool, checks: bool) -> Result<Compiled, Rejection> {
+pub fn compile(
+    text: &str,
+    name: &str,
+    backward: bool,
+    checks: bool,
+    timings: &mut Timings,
+) -> Result<Compiled, Rejection> {
     let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
     let mut compilation = Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request);
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
@@ -61,8 +68,9 @@ pub fn compile(text: &str, name: &str, backward: bool, checks: bool) -> Result<C
             return Err(Rejection::new(format!("check {code}"), finding.message.clone()));
         }
     }
+    timings.add(&compilation.timings);
     let tangents = match checks && backward && no_backward.is_none() {
-        true => compilation.forward_mode(Some(name)).ok(),
+        true => timings.time("forward mode", || compilation.forward_mode(Some(name)).ok()),
         false => None,
     };
     let module = compilation.module;
@@ -86,7 +94,7 @@ fn arch() -> Option<Arch> {
 }
 
 /// The texts that are asked for.
-pub fn texts(compiled: &Compiled, emit: Emit) -> Result<Texts, Rejection> {
+pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<Texts, Rejection> {
     let module = &compiled.program.module;
     let refused = |what: &str, message: String| Rejection::new(format!("back end {what}"), message);
     let backward: Vec<FuncId> = compiled.augmented.into_iter().chain(compiled.backward).collect();
@@ -95,30 +103,32 @@ pub fn texts(compiled: &Compiled, emit: Emit) -> Result<Texts, Rejection> {
         let print = |kernels: &[FuncId]| {
             cuda::emit(module, kernels, &CudaOptions::default()).map_err(|e| refused("cuda", e.message.clone()))
         };
-        out.cuda_forward = Some(print(&[compiled.forward])?);
+        out.cuda_forward = Some(timings.time("cuda text", || print(&[compiled.forward]))?);
         if compiled.backward.is_some() {
-            out.cuda_backward = Some(print(&backward)?);
+            out.cuda_backward = Some(timings.time("cuda text", || print(&backward))?);
         }
     }
     if emit.adjoint && compiled.backward.is_some() {
-        out.adjoint = Some(print_entries(module, &backward));
+        out.adjoint = Some(timings.time("adjoint text", || print_entries(module, &backward)));
     }
     let mut kernels = vec![compiled.forward];
     kernels.extend(&backward);
     if let Some(arch) = arch().filter(|_| emit.ptx || emit.llvm) {
         let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided };
-        if emit.ptx {
-            let ptx = llvm::emit_ptx(module, &kernels, &options).map_err(|e| refused("ptx", e.message))?;
-            out.ptx = Some(ptx);
-        }
-        if emit.llvm {
-            let text = llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Ptx(options));
-            out.llvm_nvptx = Some(text.map_err(|e| refused("llvm", e.message))?);
+        let failed = |e: llvm::CodegenError| refused("device", e.message);
+        if emit.ptx && emit.llvm {
+            let (ir, ptx) = timings.time("device", || llvm::emit_device(module, &kernels, &options)).map_err(failed)?;
+            (out.llvm_nvptx, out.ptx) = (Some(ir), Some(ptx));
+        } else if emit.ptx {
+            out.ptx = Some(timings.time("device", || llvm::emit_ptx(module, &kernels, &options)).map_err(failed)?);
+        } else {
+            let text = timings.time("device", || llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Ptx(options)));
+            out.llvm_nvptx = Some(text.map_err(failed)?);
         }
     }
     if emit.host {
         let options = HostOptions { checked: false, opt: Opt::Lean, cpu: Cpu::Baseline(CpuLevel::V3), alone: false };
-        let text = llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options));
+        let text = timings.time("host ir", || llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options)));
         out.llvm_host = Some(text.map_err(|e| refused("host", e.message))?);
     }
     Ok(out)

@@ -30,8 +30,8 @@ impl Scale {
     pub const ALL: [Scale; 3] = [Scale::One, Scale::Few, Scale::Many];
 }
 
-/// The threads of a block where launches are rounded up.
-const BLOCK: u32 = 32;
+/// The threads of a block in each dimension where launches are rounded up, by the launch's rank: 32 together.
+const BLOCK: [[u32; 3]; 3] = [[32, 0, 0], [4, 8, 0], [2, 4, 4]];
 
 /// The size of a launch of `program`.
 pub fn size(program: &Program, scale: Scale) -> Size {
@@ -45,7 +45,10 @@ pub fn size(program: &Program, scale: Scale) -> Size {
         (Scale::Many, _) => vec![5, 6, 7],
     };
     let threads = match program.guarded {
-        true => extents.iter().map(|n| n.div_ceil(BLOCK) * BLOCK).collect(),
+        true => {
+            let block = BLOCK[extents.len().clamp(1, 3) - 1];
+            extents.iter().zip(block).map(|(n, block)| n.div_ceil(block) * block).collect()
+        }
         false => extents.clone(),
     };
     Size { threads, extents }

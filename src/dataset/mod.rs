@@ -7,6 +7,7 @@
 //! | [`identity`] | when are two programs the same? |
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
+//! | [`standalone`] | how does its kernel run by itself? |
 //! | [`record`] | what does a row hold? |
 //! | [`produce`] | in what order are rows made, and which? |
 //! | [`store`] | how do rows lie on disk? |
@@ -23,6 +24,7 @@ pub mod launch;
 pub mod produce;
 pub mod record;
 pub mod sample;
+pub mod standalone;
 pub mod store;
 pub mod validate;
 pub mod verify;
@@ -44,6 +46,8 @@ pub fn fail(code: Code, message: impl Into<String>) -> Fail {
 pub struct Emit {
     /// CUDA C++.
     pub cuda: bool,
+    /// CUDA C++ with a host `main` that checks the kernel; needs `cuda` and `verify`.
+    pub standalone: bool,
     /// The backward entries as IR text.
     pub adjoint: bool,
     /// Host LLVM IR.
@@ -56,7 +60,8 @@ pub struct Emit {
 }
 
 impl Emit {
-    pub const ALL: Emit = Emit { cuda: true, adjoint: true, host: true, llvm: true, ptx: true, verify: true };
+    pub const ALL: Emit =
+        Emit { cuda: true, standalone: true, adjoint: true, host: true, llvm: true, ptx: true, verify: true };
 }
 
 /// What makes two data sets the same: equal options give equal bytes.

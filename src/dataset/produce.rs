@@ -15,7 +15,7 @@ use super::identity::{self, Identity};
 use super::sample::{self, Category, Sample};
 use super::{Options, Result, fail, record};
 use crate::diag::Code;
-use crate::driver;
+use crate::driver::{self, Timings};
 
 /// Candidates that are looked at together.
 const BATCH: u64 = 128;
@@ -76,60 +76,86 @@ pub fn skip(options: &Options, categories: &[Category], shard: u64, seen: &mut S
     seen.shapes.extend(shapes.into_iter().flatten());
 }
 
-/// The rows of a shard, in order. `report` is told how many there are, every now and then.
+/// Makes the rows of a shard and hands them to `sink`, in order. `report` is told how many there are, every now and then.
 pub fn shard(
     options: &Options,
     categories: &[Category],
     shard: u64,
     seen: &mut Seen,
+    timings: &mut Timings,
     report: &mut dyn FnMut(u64),
-) -> Result<(Vec<Value>, Tally)> {
+    sink: &mut (dyn FnMut(Vec<Value>) -> Result<()> + Send),
+) -> Result<Tally> {
     let wanted = options.rows_of(shard);
     let most = tries(wanted);
-    let mut rows: Vec<Value> = Vec::with_capacity(wanted as usize);
+    let mut count = 0;
+    let mut ready: Vec<Value> = Vec::new();
     let mut tally = Tally::default();
+    // Shards after this one must know the structures of all its candidates.
+    let last = shard + 1 >= options.shards();
     let mut at = 0;
-    while at < most {
+    while at < most && !(last && count == wanted) {
         let end = (at + BATCH.min(wanted.max(16))).min(most);
-        let candidates: Vec<Option<Candidate>> =
-            (at..end).into_par_iter().map(|at| candidate(options, categories, number(shard, at))).collect();
+        let candidates: Vec<(Option<Candidate>, Timings)> = (at..end)
+            .into_par_iter()
+            .map(|at| {
+                let mut timings = Timings::default();
+                (timings.time("sample", || candidate(options, categories, number(shard, at))), timings)
+            })
+            .collect();
         at = end;
-        let full = rows.len() as u64 == wanted;
+        let full = count == wanted;
         let fresh: Vec<Option<Candidate>> = candidates
             .into_iter()
-            .map(|candidate| candidate.filter(|c| seen.shapes.insert(c.identity.shape)))
+            .map(|(candidate, spent)| {
+                timings.add(&spent);
+                candidate.filter(|c| seen.shapes.insert(c.identity.shape))
+            })
             .collect();
         if full {
             // Only their structures count from here on.
             continue;
         }
-        let made: Vec<Option<std::result::Result<Value, Rejection>>> =
-            fresh.into_par_iter().map(|candidate| candidate.map(|c| attempt(&c, options))).collect();
+        let attempt = |candidate: Candidate| {
+            let mut timings = Timings::default();
+            (attempt(&candidate, options, &mut timings), timings)
+        };
+        // What is ready is written while the next rows are made.
+        let done = std::mem::take(&mut ready);
+        let (made, written): (Vec<Option<_>>, _) = rayon::join(
+            || fresh.into_par_iter().map(|candidate| candidate.map(attempt)).collect(),
+            || timed(|| sink(done)),
+        );
+        timings.add(&written.1);
+        written.0?;
         for made in made {
-            if rows.len() as u64 == wanted {
+            let made = made.map(|(made, spent)| {
+                timings.add(&spent);
+                made
+            });
+            if count == wanted {
                 break;
             }
             tally.candidates += 1;
             match made {
                 None => tally.duplicates += 1,
                 Some(Ok(mut row)) => {
-                    let index = shard * options.shard_rows + rows.len() as u64;
+                    let index = shard * options.shard_rows + count;
                     row["id"] = Value::String(format!("kc1-{:x}-{index}", options.seed));
                     row["index"] = index.into();
-                    rows.push(row);
+                    ready.push(row);
+                    count += 1;
                 }
                 Some(Err(rejection)) => *tally.rejected.entry(rejection.cause).or_default() += 1,
             }
         }
-        report(rows.len() as u64);
+        report(count);
     }
-    if (rows.len() as u64) < wanted {
+    sink(ready)?;
+    if count < wanted {
         let mut error = fail(
             Code::E1405,
-            format!(
-                "shard {shard} found {} different programs among {most} candidates, {wanted} were asked for",
-                rows.len()
-            ),
+            format!("shard {shard} found {count} different programs among {most} candidates, {wanted} were asked for"),
         );
         error.notes.push(format!("{} had a structure that was there already", tally.duplicates));
         for (cause, count) in &tally.rejected {
@@ -137,20 +163,26 @@ pub fn shard(
         }
         return Err(error);
     }
-    Ok((rows, tally))
+    Ok(tally)
+}
+
+/// What a work gives, and how long it took to write.
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
+    let mut timings = Timings::default();
+    (timings.time("write", work), timings)
 }
 
 /// A panic of a stage costs one candidate, and is counted.
-fn attempt(candidate: &Candidate, options: &Options) -> std::result::Result<Value, Rejection> {
+fn attempt(candidate: &Candidate, options: &Options, timings: &mut Timings) -> std::result::Result<Value, Rejection> {
     let Candidate { number, sample, text, identity } = candidate;
-    driver::catch(|| record::make(sample, text, identity, *number, options))
+    driver::catch(|| record::make(sample, text, identity, *number, options, timings))
         .unwrap_or_else(|fault| Err(Rejection::new("fault of kc", format!("{}: {}", fault.place, fault.message))))
 }
 
 /// The row that candidate number `number` makes, without its place; for validation.
 pub fn again(options: &Options, categories: &[Category], number: u64) -> std::result::Result<Value, Rejection> {
     match candidate(options, categories, number) {
-        Some(candidate) => attempt(&candidate, options),
+        Some(candidate) => attempt(&candidate, options, &mut Timings::default()),
         None => Err(Rejection::new("no kernel", "the program has no kernel")),
     }
 }

@@ -7,8 +7,9 @@ use super::identity::Identity;
 use super::launch;
 use super::sample::tree::Given;
 use super::sample::{Sample, random::Random};
-use super::verify::{Example, Verdict};
-use super::{Options, identity, verify};
+use super::verify::{Example, Launched, Verdict};
+use super::{Options, identity, standalone, verify};
+use crate::driver::Timings;
 use crate::ir::{Module, Op};
 
 /// Version of the columns.
@@ -41,6 +42,7 @@ pub const COLUMNS: &[(&str, ColumnType)] = {
         ("python_source", Text),
         ("cuda_forward", OptionalText),
         ("cuda_backward", OptionalText),
+        ("cuda_standalone", OptionalText),
         ("adjoint_source", OptionalText),
         ("llvm_ir_host", OptionalText),
         ("llvm_ir_nvptx", OptionalText),
@@ -88,19 +90,28 @@ pub fn make(
     identity: &Identity,
     candidate: u64,
     options: &Options,
+    timings: &mut Timings,
 ) -> Result<Value, Rejection> {
     let program = &sample.program;
-    let compiled = artefacts::compile(text, &program.kernel.name, options.backward, options.emit.verify)?;
+    let compiled = artefacts::compile(text, &program.kernel.name, options.backward, options.emit.verify, timings)?;
     let seed = Random::new(options.seed, candidate).word();
-    let (verdict, example) = match options.emit.verify {
-        true => {
-            let (verdict, example) = verify::verify(program, &compiled, seed)?;
-            (Some(verdict), example)
-        }
-        false => (None, Example::default()),
+    let checked = match options.emit.verify {
+        true => Some(verify::verify(program, &compiled, seed, timings)?),
+        false => None,
     };
-    let texts = artefacts::texts(&compiled, options.emit)?;
-    Ok(row(sample, text, identity, candidate, options, &compiled, verdict, &example, &texts))
+    let mut texts = artefacts::texts(&compiled, options.emit, timings)?;
+    if let (true, Some(cuda), Some(checked)) = (options.emit.standalone, &texts.cuda_forward, &checked) {
+        let Launched { size, before, after } = &checked.few;
+        texts.standalone = timings.time("standalone", || standalone::source(&compiled, cuda, size, before, after));
+    }
+    let (verdict, example) = match checked {
+        Some(checked) => {
+            let example = checked.example(&compiled);
+            (Some(checked.verdict), example)
+        }
+        None => (None, Example::default()),
+    };
+    Ok(timings.time("row", || row(sample, text, identity, candidate, options, &compiled, verdict, &example, &texts)))
 }
 
 fn row(
@@ -148,6 +159,7 @@ fn row(
         "python_source": text,
         "cuda_forward": texts.cuda_forward,
         "cuda_backward": texts.cuda_backward,
+        "cuda_standalone": texts.standalone,
         "adjoint_source": texts.adjoint,
         "llvm_ir_host": texts.llvm_host,
         "llvm_ir_nvptx": texts.llvm_nvptx,

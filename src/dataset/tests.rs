@@ -1,5 +1,7 @@
 use super::sample::{Category, sample};
-use super::{Emit, Options, diversity, identity, produce, store::Store, validate};
+use super::store::{Store, Writer};
+use super::{Emit, Options, diversity, identity, produce, validate};
+use crate::driver::Timings;
 
 fn options(rows: u64) -> Options {
     Options {
@@ -63,9 +65,15 @@ fn rows_are_made_again_and_damage_is_found() {
     let options = options(6);
     let categories = options.parsed_categories().expect("categories");
     let mut store = Store::create(folder.path(), &options, false).expect("an empty folder");
-    let (rows, tally) =
-        produce::shard(&options, &categories, 0, &mut produce::Seen::default(), &mut |_| {}).expect("rows");
-    store.add(0, &rows, tally.clone()).expect("written");
+    let mut writer = Writer::new(&store, 0).expect("memory");
+    let mut rows = Vec::new();
+    let mut sink = |some: Vec<serde_json::Value>| {
+        rows.extend(some.iter().cloned());
+        writer.push(some)
+    };
+    let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
+    let tally = produce::shard(&options, &categories, 0, seen, timings, &mut |_| {}, &mut sink).expect("rows");
+    writer.finish(&mut store, tally.clone()).expect("written");
     let report = validate::validate(&store, 1.0, true).expect("readable");
     assert_eq!((report.made_again, report.faults.len()), (6, 0), "{report:?}");
 
@@ -73,7 +81,9 @@ fn rows_are_made_again_and_damage_is_found() {
     changed[2]["cuda_forward"] = "__global__ void nothing() {}".into();
     let other = tempfile::tempdir().expect("a folder");
     let mut store = Store::create(other.path(), &options, false).expect("an empty folder");
-    store.add(0, &changed, tally).expect("written");
+    let mut writer = Writer::new(&store, 0).expect("memory");
+    writer.push(changed).expect("memory");
+    writer.finish(&mut store, tally).expect("written");
     let report = validate::validate(&store, 1.0, true).expect("readable");
     let [fault] = report.faults.as_slice() else { panic!("{report:?}") };
     assert!(fault.row.ends_with("-2") && fault.reason.contains("cuda_forward"), "{fault:?}");

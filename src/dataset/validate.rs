@@ -41,7 +41,7 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
     let mut shapes: HashMap<u64, String> = HashMap::new();
     let mut skeletons: HashMap<u64, String> = HashMap::new();
     for entry in store.entries() {
-        if !entry.path.ends_with(".jsonl.zst") {
+        if !store.is_read(entry) {
             check_file(store, &entry.path, &entry.sha256, &mut report);
             continue;
         }

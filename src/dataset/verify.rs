@@ -6,6 +6,7 @@ use super::launch::{self, Scale, Size};
 use super::sample::tree::Program;
 use crate::codegen::abi::LaunchBounds;
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use crate::driver::Timings;
 use crate::ir::interp;
 use crate::run::args::Arguments;
 use crate::run::device::{Executable, Job, Sharing};
@@ -48,14 +49,37 @@ pub struct Example {
     pub outputs: Vec<Tensor>,
 }
 
+/// The launch at [`Scale::Few`], as the interpreter did it.
+pub struct Launched {
+    pub size: Size,
+    pub before: Arguments,
+    pub after: Arguments,
+}
+
+/// A program that passed.
+pub struct Checked {
+    pub verdict: Verdict,
+    pub few: Launched,
+}
+
+impl Checked {
+    /// The small launch as rows show it.
+    pub fn example(&self, compiled: &Compiled) -> Example {
+        let Launched { size, before, after } = &self.few;
+        let (inputs, outputs) = (tensors(before, compiled), tensors(after, compiled));
+        Example { launch_dim: size.threads.clone(), inputs, outputs }
+    }
+}
+
 /// Instructions that one launch of the interpreter may take: loops of generated programs are short.
 const STEPS: u64 = 20_000_000;
 
-/// Runs all checks of a program; the example is the launch at [`Scale::Few`].
-pub fn verify(program: &Program, compiled: &Compiled, seed: u64) -> Result<(Verdict, Example), Rejection> {
+/// Runs all checks of a program.
+pub fn verify(program: &Program, compiled: &Compiled, seed: u64, timings: &mut Timings) -> Result<Checked, Rejection> {
     let module = &compiled.program.module;
     let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: true };
-    let code = HostModule::compile(module, &[compiled.forward], &options)
+    let code = timings
+        .time("host code", || HostModule::compile(module, &[compiled.forward], &options))
         .map_err(|e| Rejection::new("back end host", e.message))?;
     let Some(entry) = code.entry(compiled.forward) else {
         return Err(Rejection::new("back end host", "the host code has no entry"));
@@ -63,13 +87,12 @@ pub fn verify(program: &Program, compiled: &Compiled, seed: u64) -> Result<(Verd
     let host = Executable::Host { code, entry, sharing: Sharing::Alone };
     let interpreter = interp::Program::new(module, compiled.forward);
     let mut verdict = Verdict { host_ok: true, order_free: true, ..Verdict::default() };
-    let mut example = Example::default();
+    let mut few = None;
     for scale in Scale::ALL {
         let size = launch::size(program, scale);
         let case = Case { program, compiled, size: &size, seed };
-        let expected = case.interpret(&interpreter, false)?;
+        let expected = timings.time("interpret", || case.interpret(&interpreter, false))?;
         let mut found = case.bind(Direction::Forward)?;
-        let before = (scale == Scale::Few).then(|| tensors(&found, compiled));
         let bounds = case.bounds()?;
         let (args, memory) = (found.block(), found.memory());
         let job = Job { bounds, args, threads: 1, block_dim: 1, memory: &memory };
@@ -84,19 +107,20 @@ pub fn verify(program: &Program, compiled: &Compiled, seed: u64) -> Result<(Verd
             return Err(Rejection::new("host differs", format!("{ulp} ulp at {:?}", size.threads)));
         }
         verdict.shapes.push(size.threads.iter().map(u32::to_string).collect::<Vec<_>>().join("x"));
-        if let Some(inputs) = before {
-            let reversed = case.interpret(&interpreter, true)?;
+        if scale == Scale::Few {
+            let reversed = timings.time("interpret", || case.interpret(&interpreter, true))?;
             if !same_in_any_order(&expected, &reversed, compiled) {
                 return Err(Rejection::new("race", "the result depends on the order of the threads"));
             }
-            example = Example { launch_dim: size.threads.clone(), inputs, outputs: tensors(&expected, compiled) };
+            few = Some(Launched { before: case.bind(Direction::Forward)?, after: expected, size });
         }
     }
     match (&compiled.backward, &compiled.no_backward) {
-        (Some(_), _) => gradient(program, compiled, seed, &mut verdict)?,
+        (Some(_), _) => timings.time("gradient", || gradient(program, compiled, seed, &mut verdict))?,
         (None, reason) => verdict.grad_skipped.clone_from(reason),
     }
-    Ok((verdict, example))
+    let few = few.ok_or_else(|| Rejection::new("launch", "there is no small launch"))?;
+    Ok(Checked { verdict, few })
 }
 
 struct Case<'a> {

@@ -7,6 +7,8 @@ use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptio
 use crate::codegen::meta::{self, MetaOptions};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
+use crate::source::FileId;
+use crate::source::lined::Lined;
 
 impl Compilation {
     /// One artefact of the good kernels. A kernel that the back end refuses is reported and left out; None when
@@ -14,8 +16,22 @@ impl Compilation {
     pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Option<Vec<u8>> {
         let Compilation { module, diagnostics, timings, name, .. } = self;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-        let job = Job { module, name, artefact, options };
+        let job = Job { module, name, artefact, options, marked: None };
         timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
+    }
+
+    /// The text of an artefact (PTX, CUDA C++ or IR) with the source lines that its lines come from; otherwise as
+    /// [`Compilation::emit`]. None for artefacts that have no lines.
+    pub fn emit_lined(&mut self, artefact: Artefact, options: &Options) -> Option<Lined> {
+        if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir) {
+            return None;
+        }
+        let Compilation { module, diagnostics, timings, name, sources, .. } = self;
+        let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
+        let file = module.functions.get(*kernels.first()?)?.span.file;
+        let job = Job { module, name, artefact, options, marked: Some(file) };
+        let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))?;
+        Some(Lined::read(&String::from_utf8_lossy(&bytes), file, sources.file(file)))
     }
 }
 
@@ -39,6 +55,8 @@ struct Job<'a> {
     name: &'a str,
     artefact: Artefact,
     options: &'a Options,
+    /// The text has marks for places of this file.
+    marked: Option<FileId>,
 }
 
 impl Job<'_> {
@@ -68,7 +86,10 @@ impl Job<'_> {
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
         let text = match self.artefact {
-            Artefact::Ptx(arch) => llvm::emit_ptx(module, kernels, &device(arch)).map_err(boxed)?,
+            Artefact::Ptx(arch) => match self.marked {
+                Some(file) => llvm::emit_ptx_marked(module, kernels, &device(arch), file).map_err(boxed)?,
+                None => llvm::emit_ptx(module, kernels, &device(arch)).map_err(boxed)?,
+            },
             Artefact::Llvm(arch) => {
                 llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch))).map_err(boxed)?
             }
@@ -76,7 +97,14 @@ impl Job<'_> {
                 return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu, alone: false })
                     .map_err(boxed);
             }
-            Artefact::Cuda => cuda::emit(module, kernels, &CudaOptions { source_name: self.name.to_string() })?,
+            Artefact::Cuda => {
+                let options = CudaOptions { source_name: self.name.to_string() };
+                match self.marked {
+                    Some(_) => cuda::emit_marked(module, kernels, &options)?,
+                    None => cuda::emit(module, kernels, &options)?,
+                }
+            }
+            Artefact::Ir if self.marked.is_some() => ir::print::print_marked(module),
             Artefact::Ir => ir::print::print(module),
             Artefact::Header => header::emit(module, kernels, self.name),
             Artefact::Metadata => {

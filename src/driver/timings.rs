@@ -21,6 +21,16 @@ impl Timings {
         result
     }
 
+    /// Adds what other work took.
+    pub fn add(&mut self, other: &Timings) {
+        for &(stage, spent) in &other.stages {
+            match self.stages.iter_mut().find(|(name, _)| *name == stage) {
+                Some((_, total)) => *total += spent,
+                None => self.stages.push((stage, spent)),
+            }
+        }
+    }
+
     pub fn stages(&self) -> &[(&'static str, Duration)] {
         &self.stages
     }

@@ -6,10 +6,12 @@
 //! beside it, `@zero_grad("reason")`, `@no_grad("reason")`, `@compiler_grad("words")`, or, for composites, its own body.
 //! Names that begin with `_` are helpers of the library that users do not see.
 //!
-//! Entries are parsed when a compilation first uses them.
+//! Entries are parsed when a compilation first uses them; a thread keeps them for the next compilation.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use crate::diag::Diagnostics;
 use crate::source::{FileId, SourceFile, SourceMap};
@@ -41,7 +43,7 @@ pub enum Decision {
 /// One overload of a built-in.
 #[derive(Debug)]
 pub struct Entry {
-    pub function: ast::Function,
+    pub function: Rc<ast::Function>,
     /// The IR operation it is; None for composites.
     pub op: Option<String>,
     /// The CUDA functions that compute the same for float32 and float64.
@@ -69,11 +71,25 @@ pub struct CudaNames {
     pub float64: String,
 }
 
-/// The entries used so far by one compilation.
+/// The door to the entries; they are the same for all compilations.
 #[derive(Debug, Default)]
-pub struct Library {
-    files: HashMap<u32, FileId>,
+pub struct Library {}
+
+/// What was parsed so far.
+#[derive(Default)]
+struct Parsed {
     entries: HashMap<String, Rc<[Rc<Entry>]>>,
+    constants: HashMap<String, Option<Rc<ast::Expr>>>,
+}
+
+thread_local! {
+    static PARSED: RefCell<Parsed> = RefCell::default();
+}
+
+/// The texts, numbered as in the index.
+fn sources_of_library() -> &'static [SourceFile] {
+    static FILES: OnceLock<Vec<SourceFile>> = OnceLock::new();
+    FILES.get_or_init(|| index::FILES.iter().map(|&(path, text)| SourceFile::new(path, text.to_string())).collect())
 }
 
 fn chunks(name: &str) -> impl Iterator<Item = &'static (&'static str, u32, u32, u32)> {
@@ -120,13 +136,14 @@ impl Library {
 
     /// All overloads of a name, in the order of the files; empty when there are none.
     pub fn entries(&mut self, name: &str, sources: &mut SourceMap) -> Rc<[Rc<Entry>]> {
-        if let Some(entries) = self.entries.get(name) {
-            return entries.clone();
+        sources.share(sources_of_library());
+        if let Some(entries) = PARSED.with_borrow(|parsed| parsed.entries.get(name).cloned()) {
+            return entries;
         }
         let has_rules = !name.contains('.') && Library::has(&format!("{name}.grad"));
         let rules = if has_rules { self.rules(name, sources) } else { Rc::from([]) };
         let entries: Rc<[Rc<Entry>]> = self
-            .parse(name, sources)
+            .parse(name)
             .into_iter()
             .filter_map(|item| match item {
                 Item::Function(function) => {
@@ -136,7 +153,7 @@ impl Library {
                 _ => None,
             })
             .collect();
-        self.entries.insert(name.to_string(), entries.clone());
+        PARSED.with_borrow_mut(|parsed| parsed.entries.insert(name.to_string(), entries.clone()));
         entries
     }
 
@@ -146,19 +163,27 @@ impl Library {
     }
 
     /// The value of a module-level constant of the library.
-    pub fn constant(&mut self, name: &str, sources: &mut SourceMap) -> Option<ast::Expr> {
-        self.parse(name, sources).into_iter().find_map(|item| match item {
-            Item::Constant(constant) => Some(constant.value),
+    pub fn constant(&mut self, name: &str, sources: &mut SourceMap) -> Option<Rc<ast::Expr>> {
+        if !Library::has(name) {
+            return None;
+        }
+        sources.share(sources_of_library());
+        if let Some(value) = PARSED.with_borrow(|parsed| parsed.constants.get(name).cloned()) {
+            return value;
+        }
+        let value = self.parse(name).into_iter().find_map(|item| match item {
+            Item::Constant(constant) => Some(Rc::new(constant.value)),
             _ => None,
-        })
+        });
+        PARSED.with_borrow_mut(|parsed| parsed.constants.insert(name.to_string(), value.clone()));
+        value
     }
 
-    fn parse(&mut self, name: &str, sources: &mut SourceMap) -> Vec<Item> {
+    fn parse(&self, name: &str) -> Vec<Item> {
         let mut items = Vec::new();
         for &(_, number, start, end) in chunks(name) {
             let (path, text) = index::FILES[number as usize];
-            let file =
-                *self.files.entry(number).or_insert_with(|| sources.add(SourceFile::new(path, text.to_string())));
+            let file = FileId::shared(number);
             // The chunk at its own place in the file, so that spans point into the file; blanks stand for the rest.
             let mut padded = " ".repeat((start as usize).saturating_sub(1));
             if start > 0 {
@@ -227,7 +252,7 @@ impl Entry {
             (None, false) if !intrinsic => Decision::Body,
             (_, false) => Decision::Missing,
         });
-        Entry { function, op, cuda, decision, intrinsic, form, domains }
+        Entry { function: Rc::new(function), op, cuda, decision, intrinsic, form, domains }
     }
 }
 

@@ -107,6 +107,11 @@ impl Arguments {
         std::ptr::with_exposed_provenance(self.block.address() as usize)
     }
 
+    /// The bytes of the argument struct from an offset on; None where it ends before.
+    pub fn bytes_at(&self, offset: u32, size: u32) -> Option<&[u8]> {
+        self.block.bytes().get(offset as usize..(offset + size) as usize)
+    }
+
     /// Address and bytes of each block of memory that arrays lie in.
     pub fn memory(&self) -> Vec<(u64, u64)> {
         self.buffers.iter().map(|buffer| (buffer.address(), buffer.bytes().len() as u64)).collect()

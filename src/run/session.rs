@@ -25,6 +25,8 @@ pub struct Options {
     pub fmad: bool,
     /// Worker threads on the host; 0: one per core.
     pub threads: usize,
+    /// Results are the same on any number of cores: where the order of atomic updates shows, one worker runs the launch.
+    pub deterministic: bool,
     /// Where results go; None: nowhere.
     pub out_dir: Option<PathBuf>,
     /// Write each array as `NAME.npy` too.
@@ -178,11 +180,21 @@ impl<'a> Session<'a> {
         if launch.direction == Direction::Gradient && self.options.checked {
             meeting::check(module, id, &bounds, &mut arguments)?;
         }
-        let threads = self.options.threads;
+        let options = self.options.clone();
         let memory = arguments.memory();
         let mut seconds = 0.0;
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| {
-            let executable = self.executable(&wanted, module, entry, &bounds)?;
+            let in_order = options.deterministic && device::order_shows(module, entry);
+            if in_order && options.device == Device::Cuda {
+                let name = &module.functions[entry].source_name;
+                let message =
+                    format!("the atomics of kernel `{name}` show the order of its threads, and a GPU has none to keep");
+                let mut error = fail(Code::E1012, message);
+                error.help = Some("run it on the host, or leave `--deterministic` out".to_string());
+                return Err(error);
+            }
+            let threads = if in_order { 1 } else { options.threads };
+            let executable = self.executable(&wanted, module, entry, &bounds, threads)?;
             let memory = [&memory, more].concat();
             let start = Instant::now();
             // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
@@ -218,8 +230,9 @@ impl<'a> Session<'a> {
         module: &Module,
         entry: FuncId,
         bounds: &LaunchBounds,
+        threads: usize,
     ) -> Result<Rc<Executable>> {
-        let alone = device::workers(bounds, self.options.threads) == 1 && device::has_atomics(module, entry);
+        let alone = device::workers(bounds, threads) == 1 && device::has_atomics(module, entry);
         let key = (wanted.clone(), entry, alone);
         if let Some(executable) = self.executables.get(&key) {
             return Ok(executable.clone());

@@ -1,6 +1,7 @@
 //! Source files and positions in them: the lowest layer, known to every stage.
 
 mod files;
+pub mod lined;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,6 +38,16 @@ impl Span {
 
     pub fn is_empty(self) -> bool {
         self.start == self.end
+    }
+}
+
+/// The ids of texts that all compilations share begin here; those before are a compilation's own.
+const SHARED: u32 = 1 << 24;
+
+impl FileId {
+    /// Text number `n` of those that all compilations share.
+    pub fn shared(n: u32) -> FileId {
+        FileId(SHARED + n)
     }
 }
 
@@ -89,6 +100,8 @@ impl SourceFile {
 #[derive(Debug, Default)]
 pub struct SourceMap {
     files: IdVec<FileId, SourceFile>,
+    /// The texts of the built-in library, once it is used.
+    shared: &'static [SourceFile],
     /// Where imported files are read; None: nothing is imported.
     system: Option<Arc<dyn FileSystem>>,
 }
@@ -112,15 +125,23 @@ impl SourceMap {
         self.files.push(file)
     }
 
+    /// Makes the texts known that [`FileId::shared`] numbers.
+    pub fn share(&mut self, files: &'static [SourceFile]) {
+        self.shared = files;
+    }
+
     pub fn file(&self, id: FileId) -> &SourceFile {
-        &self.files[id]
+        match id.0.checked_sub(SHARED) {
+            Some(n) => &self.shared[n as usize],
+            None => &self.files[id],
+        }
     }
 
     pub fn text(&self, span: Span) -> &str {
-        self.files[span.file].text.get(span.start as usize..span.end as usize).unwrap_or("")
+        self.file(span.file).text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
     pub fn path(&self, id: FileId) -> &Path {
-        &self.files[id].path
+        &self.file(id).path
     }
 }

@@ -124,6 +124,7 @@ impl<'t> Island<'_, 't> {
             (Some(Tok::Name), Some(Tok::Dot | Tok::LeftParen)) if header == self.first => self.module_call(header, out),
             (Some(Tok::Name), Some(Tok::Comma)) if header == self.first => self.constants(header, out),
             (Some(Tok::Return), _) => self.returned(header, out),
+            (Some(Tok::Class), _) if self.has_constants(header) => self.class_region(header, out),
             (Some(Tok::Async), Some(Tok::Def)) | (Some(Tok::Class), _) => {}
             _ if ours || is_struct => {
                 if let Some(&token) = self.tokens(self.first).first() {
@@ -134,6 +135,17 @@ impl<'t> Island<'_, 't> {
             (Some(first), _) if header + 1 < self.end || first.opens_block() => self.block_region(header, out),
             _ => {}
         }
+    }
+
+    /// Whether the body of a class binds names: `NAME = value`.
+    fn has_constants(&self, header: usize) -> bool {
+        let lines = &self.lines.layout.lines;
+        let column = lines.get(header + 1).map_or(0, |line| line.column);
+        (header + 1..self.end).any(|index| {
+            let kinds = self.tokens(index).get(..2).map(|two| (two[0].kind, two[1].kind));
+            lines.get(index).is_some_and(|line| line.column == column)
+                && matches!(kinds, Some((Tok::Name, Tok::Assign | Tok::Colon)))
+        })
     }
 
     /// The last part of the path of a decorator line: `kernel` of `@wp.kernel(enable_backward=False)`.
@@ -368,6 +380,10 @@ impl<'t> Island<'_, 't> {
     fn constants(&mut self, header: usize, out: &mut Vec<Item>) {
         let read = self.lines.quiet(header);
         let readable = read.faults.is_empty() && !read.unsupported;
+        if !readable && let Some(smalls) = self.without_annotation(header) {
+            smalls.into_iter().for_each(|stmt| constant(stmt, false, out));
+            return;
+        }
         match read.line {
             Some(Line::Simple(smalls)) => {
                 for small in smalls {
@@ -381,6 +397,25 @@ impl<'t> Island<'_, 't> {
                 self.changed_constant(header, out);
             }
             _ => {}
+        }
+    }
+
+    /// `NAME: T = value`, where only the annotation cannot be read: as if it were not there.
+    fn without_annotation(&self, header: usize) -> Option<Vec<Stmt>> {
+        let tokens = self.tokens(header);
+        let (name, colon) = (tokens.first()?, tokens.get(1)?);
+        let assign = tokens.iter().position(|token| token.kind == Tok::Assign)?;
+        if name.kind != Tok::Name || colon.kind != Tok::Colon {
+            return None;
+        }
+        let mut line = vec![*name];
+        line.extend_from_slice(tokens.get(assign..)?);
+        let read = self.lines.attempt(&line).ok()?;
+        match read.line? {
+            Line::Simple(smalls) if !read.unsupported => {
+                smalls.into_iter().map(|small| if let Small::Stmt(stmt) = small { Some(stmt) } else { None }).collect()
+            }
+            _ => None,
         }
     }
 

@@ -4,7 +4,8 @@ A run test `tests/run/NAME.py` holds kernels and, in the same file, a host funct
 
     case(kernel, dim, args, expect, rtol=..., atol=..., id=...)
 
-`args` maps each parameter to a number, a list, a numpy array, or (for a struct) a dictionary of its fields; `expect` maps
+`args` maps each parameter to a number, a list, a numpy array, or (for a struct) a dictionary of its fields, or None (for
+an array that is not set); `expect` maps
 arrays to what they must hold after the launch, computed here with numpy and nothing of kc. Integers are always compared
 exactly, floats within |a - b| <= atol + rtol |b|; NaN equals NaN.
 
@@ -48,6 +49,8 @@ def _plain(value):
 def _argument(name, annotation, value, arrays, key):
     if isinstance(annotation, wp.Array):
         description = wp.describe(annotation.dtype)
+        if value is None:
+            return {"name": name, "kind": "array", "dtype": description, "ndim": annotation.ndim, "null": True}
         value = np.asarray(value, dtype=_dtype(description))
         shape = value.shape[: value.ndim - len(description["shape"])]
         arrays[key] = value

@@ -50,6 +50,20 @@ class _Ranked:
 array1d, array2d, array3d, array4d = (_Ranked(n) for n in (1, 2, 3, 4))
 
 
+def _indexed(dtype, ndim):
+    rank = "" if ndim == 1 else f"{ndim}d"
+    lists = {f"indices_{d}": Array(int) for d in range(ndim)}
+    return type(f"indexedarray{rank}_{describe(dtype)['scalar']}", (), {"__annotations__": {"data": Array(dtype, ndim), **lists}})
+
+
+def indexedarray(dtype=None, ndim=1):
+    return _indexed(dtype, ndim)
+
+
+def indexedarray2d(dtype=None):
+    return _indexed(dtype, 2)
+
+
 def _decorator(thing=None, **options):
     return thing if thing is not None else _decorator
 

@@ -79,7 +79,7 @@ pub(super) fn compile(
     }
     let mut state = ModuleState::new(&module, &shadows, &ll, target, Machine::host_has_half(options.cpu), names);
     for (&kernel, body) in kernels.iter().zip(bodies) {
-        KernelEntry::define(&mut state, kernel, body);
+        KernelEntry::define(&mut state, kernel, body, options.opt == Opt::Full);
     }
     state.finish();
     let large = kernels.iter().any(|&kernel| state.weight(kernel) > FULL_LIMIT);
@@ -102,6 +102,8 @@ struct KernelEntry {
     types: Vec<Type>,
     /// Of each argument in the argument struct.
     offsets: Vec<u32>,
+    /// May be compiled twice, once without checks.
+    twice: bool,
 }
 
 /// The body that runs several threads at once.
@@ -112,7 +114,7 @@ struct LaneBody {
 }
 
 impl KernelEntry {
-    fn define(state: &mut ModuleState, kernel: FuncId, body: Option<LaneBody>) {
+    fn define(state: &mut ModuleState, kernel: FuncId, body: Option<LaneBody>, twice: bool) {
         let function = &state.ir.functions[kernel];
         let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
         let rank = match function.kind {
@@ -120,7 +122,7 @@ impl KernelEntry {
             FunctionKind::Device => 1,
         };
         let offsets = abi::argument_layout(&types, &state.ir.structs).0;
-        let entry = KernelEntry { kernel, rank, types, offsets };
+        let entry = KernelEntry { kernel, rank, types, offsets, twice };
         let rows = entry.define_rows(state);
         entry.define_entry(state, rows, body);
     }
@@ -405,9 +407,13 @@ impl KernelEntry {
         after
     }
 
-    /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice.
+    /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice. It pays
+    /// nowhere where little time is spent on the code.
     fn wants_fast_loop(&self, state: &mut ModuleState) -> bool {
         let function = &state.ir.functions[self.kernel];
+        if !self.twice {
+            return false;
+        }
         let mut memory = false;
         function.walk(function.entry, &mut |_, inst| {
             memory |= matches!(

@@ -9,6 +9,9 @@
 
 mod card;
 mod parquet;
+mod writer;
+
+pub use writer::Writer;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -41,7 +44,12 @@ pub struct Shard {
     pub shard: u64,
     pub files: Vec<Entry>,
     pub tally: Tally,
+    #[serde(default)]
+    pub counts: Counts,
 }
+
+/// How many rows have which value, by column.
+pub type Counts = BTreeMap<String, BTreeMap<String, u64>>;
 
 /// A data set on disk.
 pub struct Store {
@@ -54,6 +62,11 @@ pub struct Store {
 const OPTIONS: &str = "options.json";
 const JOURNAL: &str = "journal.jsonl";
 const SPLITS: [&str; 3] = ["train", "validation", "test"];
+const LINES: &str = ".jsonl.zst";
+const TABLE: &str = ".parquet";
+
+/// Of both formats: higher levels cost more time than the rows themselves.
+const ZSTD_LEVEL: i32 = 3;
 
 impl Store {
     /// Begins a set in a new or empty folder, or goes on with one if `resume`.
@@ -71,14 +84,18 @@ impl Store {
                 return Err(fail(Code::E1402, format!("`{shown}` was begun with {difference}")));
             }
             store.clear_remains()?;
+            store.make_folders()?;
             return Ok(store);
         }
-        if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+        // A run that was killed at its very beginning leaves this.
+        let is_remains = |name: &std::ffi::OsStr| name == "options.tmp";
+        if fs::read_dir(folder).is_ok_and(|mut all| all.any(|entry| !entry.is_ok_and(|e| is_remains(&e.file_name())))) {
             return Err(fail(Code::E1401, format!("`{shown}` is not empty, and no data set of kc")));
         }
-        fs::create_dir_all(folder.join("data")).map_err(|e| unwritten(folder, &e))?;
+        fs::create_dir_all(folder).map_err(|e| unwritten(folder, &e))?;
         let store = Store { folder: folder.to_path_buf(), options: options.clone(), shards: BTreeMap::new() };
         store.write(OPTIONS, pretty(&json!(options)).as_bytes())?;
+        store.make_folders()?;
         Ok(store)
     }
 
@@ -106,6 +123,11 @@ impl Store {
         self.shards.retain(|_, shard| shard.files.iter().all(|entry| is_intact(&folder, entry)));
     }
 
+    fn make_folders(&self) -> Result<()> {
+        let data = self.folder.join("data");
+        fs::create_dir_all(&data).map_err(|e| unwritten(&data, &e))
+    }
+
     /// Files of an interrupted run.
     fn clear_remains(&self) -> Result<()> {
         for entry in fs::read_dir(self.folder.join("data")).into_iter().flatten().flatten() {
@@ -116,28 +138,10 @@ impl Store {
         Ok(())
     }
 
-    /// Writes the files of a shard, then its line in the journal.
-    pub fn add(&mut self, number: u64, rows: &[Value], tally: Tally) -> Result<()> {
-        let total = self.options.shards();
-        let mut files = Vec::new();
-        for split in SPLITS {
-            let own: Vec<Value> = rows.iter().filter(|row| row["split"] == split).cloned().collect();
-            if own.is_empty() {
-                continue;
-            }
-            let name = format!("data/{split}-{number:05}-of-{total:05}");
-            if self.options.parquet {
-                let bytes = parquet::encode(&own)
-                    .map_err(|e| fail(Code::E0999, format!("kc could not make a Parquet file: {e}")))?;
-                files.push(self.file(format!("{name}.parquet"), split, own.len(), &bytes)?);
-            }
-            if self.options.jsonl {
-                files.push(self.file(format!("{name}.jsonl.zst"), split, own.len(), &lines(&own)?)?);
-            }
-        }
-        let shard = Shard { shard: number, files, tally };
+    /// Notes a shard whose files are written.
+    fn add(&mut self, shard: Shard) -> Result<()> {
         self.log(&shard)?;
-        self.shards.insert(number, shard);
+        self.shards.insert(shard.shard, shard);
         Ok(())
     }
 
@@ -156,9 +160,9 @@ impl Store {
         write().map_err(|e| unwritten(&path, &e))
     }
 
-    fn file(&self, path: String, split: &str, rows: usize, bytes: &[u8]) -> Result<Entry> {
+    fn file(&self, path: String, split: &str, rows: u64, bytes: &[u8]) -> Result<Entry> {
         self.write(&path, bytes)?;
-        let (rows, size) = (rows as u64, bytes.len() as u64);
+        let size = bytes.len() as u64;
         Ok(Entry { path, split: split.to_string(), rows, bytes: size, sha256: sha256(bytes) })
     }
 
@@ -201,6 +205,18 @@ impl Store {
         out
     }
 
+    /// How many rows of all shards have which value.
+    pub fn counts(&self) -> Counts {
+        let mut out = Counts::new();
+        for (column, values) in self.shards.values().flat_map(|shard| &shard.counts) {
+            let column = out.entry(column.clone()).or_default();
+            for (value, count) in values {
+                *column.entry(value.clone()).or_default() += count;
+            }
+        }
+        out
+    }
+
     /// Writes what describes the complete set. `stats` holds its measures.
     pub fn finish(&self, stats: &Value) -> Result<()> {
         let files: Vec<&Entry> = self.entries().collect();
@@ -221,23 +237,52 @@ impl Store {
         self.write("manifest.json", pretty(&manifest).as_bytes())
     }
 
-    /// Calls `f` with every row, file by file; stops at the first error. Files are checked against the journal.
-    pub fn each_row(&self, mut f: impl FnMut(&Entry, Value) -> Result<()>) -> Result<()> {
-        for entry in self.entries().filter(|entry| entry.path.ends_with(".jsonl.zst")) {
-            for row in self.rows(entry)? {
-                f(entry, row)?;
+    /// Calls `f` with the rows file by file, until it says no or an error stops it. Files are checked against the journal.
+    pub fn each_row(&self, mut f: impl FnMut(&Entry, Value) -> bool) -> Result<()> {
+        for shard in self.shards.values() {
+            for entry in self.read_of(shard) {
+                for row in self.rows(entry)? {
+                    if !f(entry, row) {
+                        return Ok(());
+                    }
+                }
             }
         }
         Ok(())
     }
 
-    /// The rows of a JSONL file.
+    /// The row at a place of the set; None: the set has no such row.
+    pub fn row(&self, index: u64) -> Result<Option<Value>> {
+        let Some(shard) = self.shards.get(&(index / self.options.shard_rows.max(1))) else { return Ok(None) };
+        for entry in self.read_of(shard) {
+            if let Some(row) = self.rows(entry)?.into_iter().find(|row| row["index"].as_u64() == Some(index)) {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The files of a shard from which its rows are read: both formats hold the same.
+    pub fn read_of<'a>(&self, shard: &'a Shard) -> impl Iterator<Item = &'a Entry> {
+        let jsonl = self.options.jsonl;
+        shard.files.iter().filter(move |entry| entry.path.ends_with(if jsonl { LINES } else { TABLE }))
+    }
+
+    /// Whether rows are read from this file ([`Store::read_of`]).
+    pub fn is_read(&self, entry: &Entry) -> bool {
+        entry.path.ends_with(if self.options.jsonl { LINES } else { TABLE })
+    }
+
+    /// The rows of a file.
     pub fn rows(&self, entry: &Entry) -> Result<Vec<Value>> {
         let path = self.folder.join(&entry.path);
         let damaged = |what: String| fail(Code::E1403, format!("`{}` {what}", path.display()));
         let bytes = fs::read(&path).map_err(|e| damaged(format!("cannot be read: {}", reason(&e))))?;
         if sha256(&bytes) != entry.sha256 {
             return Err(damaged("is not what was written: its SHA-256 differs from the journal".to_string()));
+        }
+        if entry.path.ends_with(TABLE) {
+            return parquet::rows(&path).map_err(|e| damaged(format!("is damaged: {e}")));
         }
         let mut text = String::new();
         zstd::Decoder::new(bytes.as_slice())
@@ -290,15 +335,6 @@ fn difference(theirs: &Options, ours: &Options) -> Option<String> {
 
 fn is_intact(folder: &Path, entry: &Entry) -> bool {
     fs::read(folder.join(&entry.path)).is_ok_and(|bytes| sha256(&bytes) == entry.sha256)
-}
-
-fn lines(rows: &[Value]) -> Result<Vec<u8>> {
-    let mut text = Vec::new();
-    for row in rows {
-        text.extend_from_slice(row.to_string().as_bytes());
-        text.push(b'\n');
-    }
-    zstd::encode_all(text.as_slice(), 6).map_err(|e| fail(Code::E0999, format!("kc could not compress a shard: {e}")))
 }
 
 pub fn sha256(bytes: &[u8]) -> String {

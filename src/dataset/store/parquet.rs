@@ -1,19 +1,20 @@
 //! How do rows become a Parquet file? Column by column, from the same JSON values as the other format.
 
+use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::{Field, Row};
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
 
 use crate::dataset::record::{COLUMNS, ColumnType};
-
-/// Small row groups: viewers scan a group at a time.
-const GROUP_ROWS: usize = 256;
 
 /// The schema in Parquet's message syntax.
 fn schema() -> String {
@@ -50,24 +51,62 @@ fn schema() -> String {
     out + "}"
 }
 
-/// The file.
-pub fn encode(rows: &[Value]) -> Result<Vec<u8>, ParquetError> {
-    let schema = Arc::new(parse_message_type(&schema())?);
-    let properties = WriterProperties::builder()
-        .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_created_by("kc".to_string())
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(6)?))
-        .build();
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
-    for group in rows.chunks(GROUP_ROWS) {
-        let mut out = writer.next_row_group()?;
+/// A file in memory that grows by row groups.
+pub struct Table {
+    writer: SerializedFileWriter<Vec<u8>>,
+}
+
+impl Table {
+    pub fn new() -> Result<Table, ParquetError> {
+        let schema = Arc::new(parse_message_type(&schema())?);
+        let properties = WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_1_0)
+            .set_created_by("kc".to_string())
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(super::ZSTD_LEVEL)?))
+            // Texts differ from row to row: a dictionary of them would be all of them.
+            .set_dictionary_enabled(false)
+            .build();
+        Ok(Table { writer: SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))? })
+    }
+
+    /// Adds a row group.
+    pub fn push(&mut self, rows: &[Value]) -> Result<(), ParquetError> {
+        let mut out = self.writer.next_row_group()?;
         for (name, ty) in COLUMNS {
-            let values: Vec<&Value> = group.iter().map(|row| lookup(row, name)).collect();
+            let values: Vec<&Value> = rows.iter().map(|row| lookup(row, name)).collect();
             column(&mut out, *ty, &values)?;
         }
         out.close()?;
+        Ok(())
     }
-    writer.into_inner()
+
+    /// The file.
+    pub fn finish(self) -> Result<Vec<u8>, ParquetError> {
+        self.writer.into_inner()
+    }
+}
+
+/// The rows of a file, as [`Table`] writes them.
+pub fn rows(path: &Path) -> Result<Vec<Value>, ParquetError> {
+    let reader = SerializedFileReader::new(File::open(path)?)?;
+    reader.get_row_iter(None)?.map(|row| Ok(object(&row?))).collect()
+}
+
+fn object(row: &Row) -> Value {
+    let fields = row.get_column_iter().map(|(name, field)| (name.clone(), value(field)));
+    Value::Object(fields.collect())
+}
+
+fn value(field: &Field) -> Value {
+    match field {
+        Field::Bool(b) => (*b).into(),
+        Field::Long(n) => (*n).into(),
+        Field::Double(x) => (*x).into(),
+        Field::Str(text) => text.as_str().into(),
+        Field::Group(row) => object(row),
+        Field::ListInternal(list) => list.elements().iter().map(value).collect(),
+        _ => Value::Null,
+    }
 }
 
 fn lookup<'a>(row: &'a Value, name: &str) -> &'a Value {

@@ -1,0 +1,225 @@
+//! How does a row's kernel run by itself? CUDA C++ with a host `main` that launches it once, compares what it finds with what is
+//! right, and says so by its exit status.
+//!
+//! The host part stands in a namespace of its own, so that no name of the kernel meets one of it.
+
+use std::fmt::Write;
+
+use super::artefacts::Compiled;
+use super::launch::Size;
+use crate::codegen::abi::{self, LaunchBounds};
+use crate::run::args::{Arguments, BoundArray};
+use crate::run::elements::{Leaf, leaves};
+use crate::types::{Layout, Scalar, Type};
+
+/// Threads of a block of the launch.
+const BLOCK: u64 = 256;
+
+/// The file. `cuda` is the text of the forward kernel, `before` and `after` are the arguments of one launch. None: there is an argument
+/// that cannot be written as numbers (16-bit floats, arrays in structs, arrays without elements).
+pub fn source(compiled: &Compiled, cuda: &str, size: &Size, before: &Arguments, after: &Arguments) -> Option<String> {
+    let module = &compiled.program.module;
+    let kernel = &module.functions[compiled.forward];
+    let entry = abi::device_entry(&kernel.source_name, kernel.phase);
+    let declared = parameters(cuda, &entry)?;
+    let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
+    let (offsets, _) = abi::argument_layout(&types, &module.structs);
+    let bounds = LaunchBounds::new(&size.threads)?;
+    let ((_, dim), declared) = declared.split_first()?;
+    if declared.len() != types.len() {
+        return None;
+    }
+    let mut out = Parts::default();
+    let shape: Vec<String> = bounds.shape.iter().map(u32::to_string).collect();
+    let _ = writeln!(out.setup, "    launch_bounds {dim} = {{{{{}}}, {}}};", shape.join(", "), bounds.size);
+    let (mut befores, mut afters) = (before.arrays.iter(), after.arrays.iter());
+    for ((&ty, &offset), (declaration, name)) in types.iter().zip(&offsets).zip(declared) {
+        if let Type::Array(_) = ty {
+            out.array(declaration, name, (before, befores.next()?), (after, afters.next()?), compiled)?;
+        } else {
+            let bytes = before.bytes_at(offset, Layout::of(ty, &module.structs).size)?;
+            out.value(declaration, name, bytes, &leaves(ty, &module.structs)?)?;
+        }
+    }
+    let names: Vec<&str> = std::iter::once(*dim).chain(declared.iter().map(|p| p.1)).collect();
+    let grid = bounds.size.div_ceil(BLOCK).max(1);
+    let Parts { data, setup, checks } = out;
+    Some(format!(
+        "{cuda}{HELPERS}{data}\n}}  // namespace host\n\nint main()\n{{\n{setup}    {entry}<<<{grid}, {BLOCK}>>>({});\n    \
+         host::check(cudaGetLastError());\n    host::check(cudaDeviceSynchronize());\n{checks}    \
+         std::puts(host::good ? \"PASS\" : \"FAIL\");\n    return host::good ? 0 : 1;\n}}\n#endif\n",
+        names.join(", "),
+    ))
+}
+
+/// Types and names of an entry's parameters, as the text declares them.
+fn parameters<'a>(cuda: &'a str, entry: &str) -> Option<Vec<(&'a str, &'a str)>> {
+    let (_, rest) = cuda.split_once(&format!("void {entry}("))?;
+    let (list, _) = rest.split_once(")\n{")?;
+    list.split(',').map(|one| one.trim().rsplit_once(' ')).collect()
+}
+
+/// What every such file has above its data. The compiler for kernels alone knows no host code.
+const HELPERS: &str = r#"
+#ifndef __CUDACC_RTC__
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <vector>
+#include <cuda_runtime.h>
+
+namespace host {
+
+static bool good = true;
+
+static void check(cudaError_t error)
+{
+    if (error != cudaSuccess) {
+        std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
+        std::exit(2);
+    }
+}
+
+// Sets numbers inside a value, `offset` bytes from its start.
+template <typename T> static void set(void *value, size_t offset, std::initializer_list<T> numbers)
+{
+    std::memcpy((char *)value + offset, numbers.begin(), numbers.size() * sizeof(T));
+}
+
+// The same for an array whose elements take `size` bytes: each gets `width` of the numbers.
+template <typename T, size_t N> static void fill(std::vector<char> &bytes, size_t size, size_t offset, size_t width, const T (&numbers)[N])
+{
+    for (size_t n = 0; n < N; ++n)
+        std::memcpy(&bytes[n / width * size + offset + n % width * sizeof(T)], &numbers[n], sizeof(T));
+}
+
+// A copy on the GPU.
+static void *upload(const std::vector<char> &bytes)
+{
+    void *data = nullptr;
+    check(cudaMalloc(&data, bytes.size()));
+    check(cudaMemcpy(data, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+    return data;
+}
+
+// Floats may differ a little, because compilers fuse multiplications and additions.
+template <typename T, size_t N>
+static void compare(const char *name, const void *data, size_t size, size_t offset, size_t width, const T (&expected)[N])
+{
+    std::vector<char> bytes(N / width * size);
+    check(cudaMemcpy(bytes.data(), data, bytes.size(), cudaMemcpyDeviceToHost));
+    double worst = 0.0;
+    for (size_t n = 0; n < N; ++n) {
+        T found;
+        std::memcpy(&found, &bytes[n / width * size + offset + n % width * sizeof(T)], sizeof(T));
+        double error = std::fabs((double)found - (double)expected[n]) / (1.0 + std::fabs((double)expected[n]));
+        if (!(error <= worst)) worst = error;
+    }
+    std::printf("%s: largest error %g\n", name, worst);
+    good = good && worst <= 1e-4;
+}
+
+"#;
+
+#[derive(Default)]
+struct Parts {
+    data: String,
+    setup: String,
+    checks: String,
+}
+
+impl Parts {
+    fn value(&mut self, declaration: &str, name: &str, bytes: &[u8], leaves: &[Leaf]) -> Option<()> {
+        if let [leaf @ Leaf { offset: 0, .. }] = leaves
+            && leaf.shape.is_empty()
+        {
+            let _ = writeln!(self.setup, "    {declaration} {name} = {};", numbers(bytes, leaf.scalar)?.1);
+            return Some(());
+        }
+        let _ = writeln!(self.setup, "    {declaration} {name} = {{}};");
+        for leaf in leaves {
+            let start = leaf.offset as usize;
+            let (element, list) = numbers(bytes.get(start..start + leaf.bytes())?, leaf.scalar)?;
+            let _ = writeln!(self.setup, "    host::set<{element}>(&{name}, {start}, {{{list}}});");
+        }
+        Some(())
+    }
+
+    fn array(
+        &mut self,
+        declaration: &str,
+        name: &str,
+        (before, array): (&Arguments, &BoundArray),
+        (after, changed): (&Arguments, &BoundArray),
+        compiled: &Compiled,
+    ) -> Option<()> {
+        let structs = &compiled.program.module.structs;
+        let element = declaration.split_once('<')?.1.strip_suffix('>')?;
+        let size = Layout::of_element(array.ty.element, structs).size;
+        let count: u32 = array.shape.iter().product();
+        if count == 0 {
+            return None;
+        }
+        let _ = writeln!(self.setup, "    std::vector<char> {name}_bytes({count} * {size});");
+        for leaf in leaves(array.ty.element.into(), structs)? {
+            let Leaf { suffix, offset, scalar, .. } = &leaf;
+            let width: u64 = leaf.shape.iter().product();
+            let label = format!("{name}{}", suffix.replace('.', "_dot_"));
+            let (ty, first) = numbers(&before.gather(array, &leaf), *scalar)?;
+            let (_, last) = numbers(&after.gather(changed, &leaf), *scalar)?;
+            let _ = writeln!(self.data, "static const {ty} {label}_before[] = {{{first}}};");
+            let _ =
+                writeln!(self.setup, "    host::fill({name}_bytes, {size}, {offset}, {width}, host::{label}_before);");
+            if first != last {
+                let _ = writeln!(self.data, "static const {ty} {label}_after[] = {{{last}}};");
+                let _ = writeln!(
+                    self.checks,
+                    "    host::compare(\"{name}{suffix}\", {name}.data, {size}, {offset}, {width}, host::{label}_after);"
+                );
+            }
+        }
+        let list = |numbers: Vec<String>| numbers.join(", ");
+        let shape = list(array.shape.iter().map(u32::to_string).collect());
+        let strides = list(array.strides.iter().map(i64::to_string).collect());
+        let _ = writeln!(
+            self.setup,
+            "    {declaration} {name} = {{({element} *)host::upload({name}_bytes), nullptr, {{{shape}}}, {{{strides}}}, {}, 0}};",
+            array.shape.len()
+        );
+        Some(())
+    }
+}
+
+/// Numbers that lie one after the other: their type in C++ and their list. None: C++ has no such numbers.
+fn numbers(bytes: &[u8], scalar: Scalar) -> Option<(&'static str, String)> {
+    let word = |chunk: &[u8]| chunk.iter().rev().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
+    let size = scalar.size() as usize;
+    let words = bytes.chunks_exact(size).map(word);
+    let (name, print): (&str, fn(u64) -> String) = match scalar {
+        Scalar::F32 => {
+            ("float", |w| float(f64::from(f32::from_bits(w as u32)), format!("{:?}f", f32::from_bits(w as u32))))
+        }
+        Scalar::F64 => ("double", |w| float(f64::from_bits(w), format!("{:?}", f64::from_bits(w)))),
+        Scalar::I32 => ("int", |w| match w as i32 {
+            i32::MIN => "-2147483647 - 1".to_string(),
+            n => n.to_string(),
+        }),
+        Scalar::U32 => ("unsigned", |w| format!("{w}u")),
+        Scalar::U64 => ("unsigned long long", |w| format!("{w}ull")),
+        Scalar::Bool => ("bool", |w| (w != 0).to_string()),
+        _ => return None,
+    };
+    Some((name, words.map(print).collect::<Vec<_>>().join(", ")))
+}
+
+/// C++ has no literals for what is no number.
+fn float(x: f64, literal: String) -> String {
+    match x.is_finite() {
+        true => literal,
+        false if x.is_nan() => "NAN".to_string(),
+        false if x > 0.0 => "INFINITY".to_string(),
+        false => "-INFINITY".to_string(),
+    }
+}
