@@ -161,6 +161,14 @@ impl Work<'_> {
         if self.module.functions[id].derivative != Derivative::Body {
             return;
         }
+        let functions = &self.module.functions;
+        let blind = |id: FuncId| matches!(functions[id].derivative, Derivative::None(_));
+        if let Some(text) = self.module.native_below(id, blind) {
+            let what = format!("the CUDA text of `{}`, which has no `adj_snippet`", functions[text].source_name);
+            let span = functions[text].span;
+            self.found.push(refuse::limit(span, what));
+            return;
+        }
         let Some(normal) = self.normal_form(id) else { return };
         self.warn_of_losses(id);
         let mut forward = None;

@@ -60,6 +60,7 @@ pub mod build;
 pub mod eval;
 pub mod facts;
 pub mod interp;
+mod native;
 pub mod parse;
 pub mod print;
 mod text;
@@ -125,6 +126,8 @@ pub struct Function {
     pub results: Vec<ResultInfo>,
     /// The CUDA function that computes the same (`sinf`): CUDA text calls it and does not print the body.
     pub cuda_name: Option<String>,
+    /// The body as CUDA C++ text. Only CUDA text has it: the instructions stand for "this cannot run".
+    pub native: Option<String>,
     /// From the built-in library, not from the user's file.
     pub library: bool,
     /// Which of a kernel's entries this is; `Forward` for device functions.
