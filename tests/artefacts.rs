@@ -32,7 +32,43 @@ fn main() -> ExitCode {
             }
         }
     }
+    let native = root.join("tests/native/texts.py");
+    let tests: [(&str, fn(&Path) -> Outcome); 3] = [("cuda", cuda), ("header", header), ("refused", refused)];
+    for (kind, test) in tests {
+        let file = native.clone();
+        trials.push(Trial::test(format!("tests/native/texts.py {kind}"), move || test(&file)));
+    }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// CUDA text cannot become PTX or an object, and does not run.
+fn refused(file: &Path) -> Outcome {
+    let arguments: [&[&str]; 4] = [
+        &["compile", "--emit", "ptx", "-o", "-"],
+        &["compile", "--emit", "obj", "-o", "-"],
+        &["run", "-k", "k2", "--dim", "2", "--arg", "x=ones:int32:2", "--arg", "out=zeros:int32:2"],
+        &[
+            "run",
+            "-k",
+            "k2",
+            "--dim",
+            "2",
+            "--arg",
+            "x=ones:int32:2",
+            "--arg",
+            "out=zeros:int32:2",
+            "--device",
+            "interp",
+        ],
+    ];
+    for args in arguments {
+        let output = Command::new(env!("CARGO_BIN_EXE_kc")).arg(args[0]).arg(file).args(&args[1..]).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() || !said.contains("error[E0821]") {
+            return Err(format!("{args:?} is not refused:\n{said}").into());
+        }
+    }
+    Ok(())
 }
 
 /// Compiles a file into a new folder.

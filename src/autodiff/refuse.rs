@@ -32,6 +32,12 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
                 found.push(order(inst.span, "the value returned by a float atomic"));
             }
+            Op::Call(callee, _)
+                if world.module.functions[*callee].native.is_some()
+                    && matches!(world.module.functions[*callee].derivative, Derivative::None(_)) =>
+            {
+                found.push(no_gradient(&world.module.functions[*callee].source_name, "it is CUDA text", inst.span));
+            }
             Op::Call(..) if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the result of this call"));
             }

@@ -135,6 +135,7 @@ impl Checker<'_> {
                     Decision::Rule if library => self.library_derivative(&next),
                     _ => Derivative::Body,
                 },
+                None if next.definition.native => self.native_derivative(&next),
                 None => self.user_derivative(&next),
             };
             self.functions[next.id].derivative = derivative;
@@ -447,6 +448,7 @@ impl<'a> Body<'_, 'a> {
             kernel_rank: None,
             library: rule.library(),
             cuda_name: None,
+            native: None,
             locals,
             param_count,
             results: Vec::new(),

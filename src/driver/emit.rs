@@ -5,7 +5,7 @@ use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::header;
 use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
 use crate::source::FileId;
 use crate::source::lined::Lined;
@@ -70,6 +70,8 @@ impl Job<'_> {
         for &kernel in kernels.iter().filter(|_| kernels.len() > 1) {
             match self.backend(&[kernel]) {
                 Ok(_) => good.push(kernel),
+                // The entries of one kernel have one reason.
+                Err(fault) if diagnostics.iter().any(|d| d.message == fault.message && d.span() == fault.span()) => {}
                 Err(fault) => diagnostics.push(*fault),
             }
         }
@@ -85,6 +87,12 @@ impl Job<'_> {
         let device = |arch| PtxOptions { arch, opt, fmad, layout };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
+        let translated = matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object);
+        if let Some((kernel, text)) =
+            kernels.iter().filter(|_| translated).find_map(|&k| Some((k, module.native_below(k, |_| true)?)))
+        {
+            return Err(Box::new(native(module, kernel, text)));
+        }
         let text = match self.artefact {
             Artefact::Ptx(arch) => match self.marked {
                 Some(file) => llvm::emit_ptx_marked(module, kernels, &device(arch), file).map_err(boxed)?,
@@ -116,4 +124,13 @@ impl Job<'_> {
         };
         Ok(text.into_bytes())
     }
+}
+
+/// Why a kernel that calls CUDA text has no other form.
+fn native(module: &Module, kernel: FuncId, text: FuncId) -> Diagnostic {
+    let (kernel, text) = (&module.functions[kernel], &module.functions[text]);
+    let message = format!("kernel `{}` calls a function whose body is CUDA text", kernel.source_name);
+    Diagnostic::new(Code::E0821, message)
+        .label(text.span, "only `--emit cuda` has it")
+        .help("write the function in the kernel language, with `@wp.func`, or compile this kernel with `--emit cuda`")
 }

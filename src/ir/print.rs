@@ -155,6 +155,9 @@ impl<'a> Printer<'a> {
         if let Some(name) = &function.cuda_name {
             self.text.push_str(&format!(" cuda {}", quote(name)));
         }
+        if let Some(text) = &function.native {
+            self.text.push_str(&format!(" native {}", quote(text)));
+        }
         if function.phase != Phase::Forward {
             self.text.push_str(&format!(" {}", function.phase.name()));
         }
