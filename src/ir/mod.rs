@@ -212,7 +212,7 @@ pub struct Kept {
 }
 
 /// A buffer that keeps values from forward to reverse code: the parameter `param` of a kernel's function, a matrix
-/// `[slot][thread]` of one scalar type, or (`Needed`) one int32.
+/// `[slot][thread]` of one scalar type, or (`Needed`) one int64.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TapeBuffer {
     pub param: u32,
@@ -229,7 +229,7 @@ pub enum TapeRole {
     Log,
     /// State of loops: scratch of the backward entry alone.
     State,
-    /// Receives (by atomic max) the slots that the thread with the most needs, from threads for which there were not enough. Not
+    /// Receives (by atomic max) in its high half the slots that the thread with the most needs, in its low half that thread, from threads for which there were not enough. Not
     /// zero: the run has failed, and what it wrote to gradients means nothing.
     Needed,
 }

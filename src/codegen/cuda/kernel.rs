@@ -165,7 +165,9 @@ fn heading(function: &Function, has_defaults: bool) -> String {
         let slots = buffer.slots.map_or(String::new(), |n| format!(" ({n} slots)"));
         lines.push(match buffer.role {
             TapeRole::Log | TapeRole::State => format!("{name}[slot][thread]{slots}: {}", buffer.reason),
-            TapeRole::Needed => format!("{name}: receives the most slots that a thread wants."),
+            TapeRole::Needed => {
+                format!("{name}: receives the most slots that a thread wants (high half), and that thread.")
+            }
         });
     }
     lines.iter().flat_map(|text| text.lines()).map(|line| format!("// {line}\n")).collect()
