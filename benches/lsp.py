@@ -1,14 +1,16 @@
 """How fast is `kc lsp`, and does its memory stay flat?
 
-    lsp.py [--kc target/release/kc] [--edits 200] [--flood 10000]
+    lsp.py [--kc target/release/kc] [--edits 200] [--flood 10000] [--busy]
 
-Prints a table of wall-clock times as a client sees them, on files of about 500 and 4,000 lines, and the memory of the
-server before and after a flood of edits. The limits are the project's own goals for the static release; a row above its
-limit is marked, and the exit status is 1.
+Prints a table of wall-clock times as a client sees them, on files of about 500 and 4,000 lines, with the processor time
+that the server and its children took for them, and the memory of the server before and after a flood of edits. The limits
+are the project's own goals for the static release; a row above its limit is marked, and the exit status is 1. On a machine
+that does other work, too, wall-clock times say little: `--busy` judges by processor time.
 """
 
 import argparse
 import json
+import os
 import pathlib
 import queue
 import subprocess
@@ -71,7 +73,7 @@ class Client:
         self.inbox = queue.Queue()
         threading.Thread(target=self.read, daemon=True).start()
         self.ask("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
-        self.initialize = time.perf_counter() - begin
+        self.initialize = time.perf_counter() - begin, self.cpu()
         self.tell("initialized", {})
 
     def read(self):
@@ -106,6 +108,19 @@ class Client:
                     raise SystemExit(f"{method}: {message['error']}")
                 return message["result"], at - begin
 
+    def timed(self, method, params):
+        """The result, with the wall-clock and the processor time it took."""
+        before = self.cpu()
+        result, seconds = self.ask(method, params)
+        return result, (seconds, self.cpu() - before)
+
+    def settle(self):
+        """Waits until the server has nothing to do, so that a question is measured alone."""
+        threads = pathlib.Path(f"/proc/{self.process.pid}/task")
+        state = lambda thread: thread.read_text().rsplit(")", 1)[1].split()[0]
+        while any(state(thread) != "S" for thread in threads.glob("*/stat")):
+            time.sleep(0.002)
+
     def findings(self, version):
         """When the findings of a version came, and how many they are."""
         while True:
@@ -113,6 +128,14 @@ class Client:
             message = json.loads(body)
             if message.get("method") == "textDocument/publishDiagnostics" and message["params"]["version"] == version:
                 return at, len(message["params"]["diagnostics"])
+
+    def cpu(self):
+        """The processor time of the server and of its children that ended, in seconds."""
+        threads = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        own = sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        children = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+        return own + children
 
     def memory(self):
         """What the server holds, in MB."""
@@ -134,25 +157,32 @@ def percentile(values, part):
 
 
 class Table:
-    def __init__(self):
-        self.missed = False
+    def __init__(self, busy):
+        self.busy, self.missed = busy, False
+        print(f"{'':42} {'wall':>9}  {'processor':>10}")
 
-    def row(self, what, value, limit, unit="ms"):
-        over = value > limit
+    def row(self, what, value, limit, unit="ms", cpu=None):
+        over = (cpu if self.busy and cpu is not None else value) > limit
         self.missed |= over
-        print(f"{what:44} {value:9.1f} {unit:3} (goal {limit:g}){'  OVER' if over else ''}", flush=True)
+        spent = "" if cpu is None else f"{cpu:9.1f}"
+        print(f"{what:42} {value:9.1f}  {spent:>10} {unit:3} (goal {limit:g}){'  OVER' if over else ''}", flush=True)
+
+    def times(self, what, pairs, part, limit):
+        """A percentile of pairs of wall-clock and processor times."""
+        wall, cpu = ([pair[n] * 1e3 for pair in pairs] for n in (0, 1))
+        self.row(what, percentile(wall, part), limit, cpu=percentile(cpu, part))
 
 
 def session(kc, lines, goals, edits, table):
     text = text_of(lines)
     client = Client(kc)
     print(f"-- {text.count(chr(10))} lines")
-    table.row("initialize, with the start of the process", client.initialize * 1e3, 20)
-    begin = time.perf_counter()
+    table.times("initialize, with the start of the process", [client.initialize], 0, 20)
+    begin, before = time.perf_counter(), client.cpu()
     client.tell("textDocument/didOpen",
                 {"textDocument": {"uri": URI, "languageId": "python", "version": 1, "text": text}})
     at, _ = client.findings(1)
-    table.row("open to findings", (at - begin) * 1e3, goals["open"])
+    table.times("open to findings", [(at - begin, client.cpu() - before)], 0, goals["open"])
     # A person changes a number in the last kernel, so that every second state has one error more.
     lines_of = text.split("\n")
     line = max(n for n, content in enumerate(lines_of) if "speed > 100.0" in content)
@@ -163,26 +193,26 @@ def session(kc, lines, goals, edits, table):
         change = {"range": {"start": {"line": line, "character": column},
                             "end": {"line": line, "character": column + len(now)}}, "text": new}
         now = new
-        begin = time.perf_counter()
+        begin, before = time.perf_counter(), client.cpu()
         client.tell("textDocument/didChange",
                     {"textDocument": {"uri": URI, "version": version}, "contentChanges": [change]})
         at, _ = client.findings(version)
-        spent.append((at - begin) * 1e3)
+        spent.append((at - begin, client.cpu() - before))
+        client.settle()
         place = {"textDocument": {"uri": URI}, "position": {"line": line, "character": column - 4}}
-        _, seconds = client.ask("textDocument/hover", place)
-        hovers.append(seconds * 1e3)
+        hovers.append(client.timed("textDocument/hover", place)[1])
         name = {"line": line - 1, "character": lines_of[line - 1].index("wp.") + 3}
         field = {"line": line - 1, "character": lines_of[line - 1].index("velocity")}
-        result, seconds = client.ask("textDocument/completion",
-                                     {"textDocument": {"uri": URI}, "position": field if version % 2 else name})
+        result, seconds = client.timed("textDocument/completion",
+                                       {"textDocument": {"uri": URI}, "position": field if version % 2 else name})
         assert result["items"], "no proposals"
-        completions.append(seconds * 1e3)
-    table.row("edit to findings, p50", percentile(spent, 0.5), goals["p50"])
-    table.row("edit to findings, p95", percentile(spent, 0.95), goals["p95"])
-    table.row("hover, p95", percentile(hovers, 0.95), 5)
-    table.row("completion, p95", percentile(completions, 0.95), 20)
-    views = [client.ask("kc/view", {"uri": URI, "kernel": "forces_0", "view": "ptx"})[1] * 1e3 for _ in range(5)]
-    table.row("PTX of a kernel after an edit, p50", percentile(views, 0.5), goals["ptx"])
+        completions.append(seconds)
+    table.times("edit to findings, p50", spent, 0.5, goals["p50"])
+    table.times("edit to findings, p95", spent, 0.95, goals["p95"])
+    table.times("hover, p95", hovers, 0.95, 5)
+    table.times("completion, p95", completions, 0.95, 20)
+    views = [client.timed("kc/view", {"uri": URI, "kernel": "forces_0", "view": "ptx"})[1] for _ in range(9)]
+    table.times("PTX of a kernel after an edit, p50", views, 0.5, goals["ptx"])
     table.row("memory", client.memory(), 60, "MB")
     return client, line, column
 
@@ -209,8 +239,9 @@ def main():
     parser.add_argument("--kc", default="target/release/kc")
     parser.add_argument("--edits", type=int, default=200)
     parser.add_argument("--flood", type=int, default=10_000)
+    parser.add_argument("--busy", action="store_true")
     options = parser.parse_args()
-    table = Table()
+    table = Table(options.busy)
     small = {"open": 40, "p50": 10, "p95": 20, "ptx": 300}
     large = {"open": 150, "p50": 60, "p95": 100, "ptx": 1000}
     client, line, column = session(options.kc, 480, small, options.edits, table)

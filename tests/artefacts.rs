@@ -24,15 +24,51 @@ fn main() -> ExitCode {
         assert!(!files.is_empty(), "{folder} is empty");
         for file in files {
             let name = format!("{folder}/{}", file.file_name().unwrap_or_default().to_string_lossy());
-            let kinds: [(&str, fn(&Path) -> Outcome); 5] =
-                [("ptx", ptx), ("cuda", cuda), ("header", header), ("object", object), ("ir", ir)];
+            let kinds: [(&str, fn(&Path) -> Outcome); 6] =
+                [("ptx", ptx), ("cuda", cuda), ("header", header), ("object", object), ("ir", ir), ("lines", lines)];
             for (kind, test) in kinds {
                 let file = file.clone();
                 trials.push(Trial::test(format!("{name} {kind}"), move || test(&file)));
             }
         }
     }
+    let native = root.join("tests/native/texts.py");
+    let tests: [(&str, fn(&Path) -> Outcome); 3] = [("cuda", cuda), ("header", header), ("refused", refused)];
+    for (kind, test) in tests {
+        let file = native.clone();
+        trials.push(Trial::test(format!("tests/native/texts.py {kind}"), move || test(&file)));
+    }
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// CUDA text cannot become PTX or an object, and does not run.
+fn refused(file: &Path) -> Outcome {
+    let arguments: [&[&str]; 4] = [
+        &["compile", "--emit", "ptx", "-o", "-"],
+        &["compile", "--emit", "obj", "-o", "-"],
+        &["run", "-k", "k2", "--dim", "2", "--arg", "x=ones:int32:2", "--arg", "out=zeros:int32:2"],
+        &[
+            "run",
+            "-k",
+            "k2",
+            "--dim",
+            "2",
+            "--arg",
+            "x=ones:int32:2",
+            "--arg",
+            "out=zeros:int32:2",
+            "--device",
+            "interp",
+        ],
+    ];
+    for args in arguments {
+        let output = Command::new(env!("CARGO_BIN_EXE_kc")).arg(args[0]).arg(file).args(&args[1..]).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.success() || !said.contains("error[E0821]") {
+            return Err(format!("{args:?} is not refused:\n{said}").into());
+        }
+    }
+    Ok(())
 }
 
 /// Compiles a file into a new folder.
@@ -65,6 +101,42 @@ fn run(command: &mut Command) -> Outcome {
         true => Ok(()),
         false => Err(format!("{command:?}:\n{}", String::from_utf8_lossy(&output.stderr)).into()),
     }
+}
+
+/// With the origin of its lines a text is the same text, and lines of kernels do come from lines of the source.
+fn lines(file: &Path) -> Outcome {
+    let source = std::fs::read_to_string(file)?;
+    for emit in ["ptx", "cuda", "ir"] {
+        let print = |more: &[&str]| -> Result<Vec<u8>, Failed> {
+            let args = ["compile", "--opt", "lean", "-o", "-", "--emit", emit];
+            Ok(Command::new(env!("CARGO_BIN_EXE_kc")).args(args).args(more).arg(file).output()?.stdout)
+        };
+        let plain = String::from_utf8(print(&[])?)?;
+        let lined: serde_json::Value = serde_json::from_slice(&print(&["--lines"])?)?;
+        let text = lined["text"].as_str().unwrap_or_default();
+        if let Some((a, b)) = plain.lines().zip(text.lines()).find(|(a, b)| a != b) {
+            return Err(format!("{emit}: `{a}` has become `{b}`").into());
+        }
+        let from: Vec<Vec<usize>> = serde_json::from_value(lined["lines"].clone())?;
+        if plain.lines().count() != text.lines().count() || from.len() != text.lines().count() {
+            return Err(format!("{emit}: another number of lines").into());
+        }
+        let last = source.lines().count();
+        if from.iter().flatten().any(|&line| line == 0 || line > last) {
+            return Err(format!("{emit}: a line that the source does not have").into());
+        }
+        // Most of what is no frame: instructions, statements.
+        let code = |line: &&str| line.starts_with([' ', '\t']) && line.trim_end().ends_with([';', '{']) || emit == "ir";
+        let (all, placed) = text
+            .lines()
+            .zip(&from)
+            .filter(|(line, _)| code(line))
+            .fold((0, 0), |(all, placed), (_, from)| (all + 1, placed + usize::from(!from.is_empty())));
+        if placed == 0 {
+            return Err(format!("{emit}: none of {all} lines has an origin").into());
+        }
+    }
+    Ok(())
 }
 
 fn ptx(file: &Path) -> Outcome {

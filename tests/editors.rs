@@ -1,5 +1,4 @@
-//! Real clients against the server: headless Neovim and pytest-lsp, from the private Python environment. A client that is
-//! not installed is skipped, with a line that says so.
+//! Real clients against the server: headless Neovim and pytest-lsp, from the private Python environment.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,13 +8,10 @@ fn root() -> &'static Path {
 }
 
 /// A program of the test environment.
-fn installed(name: &str) -> Option<PathBuf> {
+fn installed(name: &str) -> PathBuf {
     let path = root().join(".env-test/bin").join(name);
-    if !path.exists() {
-        eprintln!("skipped: {name} is not installed (scripts/setup.sh test)");
-        return None;
-    }
-    Some(path)
+    assert!(path.is_file(), "there is no {name} in .env-test: run `scripts/setup.sh test`");
+    path
 }
 
 fn must_pass(command: &mut Command, sign: &str) {
@@ -27,7 +23,7 @@ fn must_pass(command: &mut Command, sign: &str) {
 
 #[test]
 fn neovim() {
-    let Some(nvim) = installed("nvim") else { return };
+    let nvim = installed("nvim");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("kernels.py");
     std::fs::copy(root().join("tests/editors/kernels.py"), &file).expect("a copy");
@@ -38,7 +34,7 @@ fn neovim() {
 
 #[test]
 fn pytest_lsp() {
-    let Some(pytest) = installed("pytest") else { return };
+    let pytest = installed("pytest");
     let mut command = Command::new(pytest);
     command.args(["-q", "-p", "no:cacheprovider", "test_session.py"]).env("KC", env!("CARGO_BIN_EXE_kc"));
     must_pass(command.current_dir(root().join("tests/editors")), " passed");

@@ -18,12 +18,13 @@ const SQUARE: &str = r#"kernel @square(%x: array(dtype=float32)) rank 1 {
   return
 }
 
-kernel @square_augmented(%x: array(dtype=float32), %kept: array2d(dtype=float32), %needed: array(dtype=int32)) rank 1 source "square" augmented tape (1 log "x[i] before it is overwritten", 2 needed "the slots") {
+kernel @square_augmented(%x: array(dtype=float32), %kept: array2d(dtype=float32), %needed: array(dtype=int64)) rank 1 source "square" augmented tape (1 log "x[i] before it is overwritten", 2 needed "the slots") {
   %i: int32 = thread_index 0
   %zero: int32 = const 0
   %one: int32 = const 1
   %0: float32 = load %x[%i]
-  %1: int32 = atomic max %needed[%zero], %one
+  %wanted: int64 = const 4294967296
+  %1: int64 = atomic max %needed[%zero], %wanted
   %slots: int32 = extent %kept, 0
   %room: bool = lt %zero, %slots
   if %room {
@@ -333,4 +334,53 @@ def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     let output = python_folder(source, &[("x", &X, None), ("y", &[0.0; 3], None)], &[3]).kc(&["run"]);
     assert!(text(&output).contains("E1103"), "{}", text(&output));
     assert!(text(&output).contains("W0603: AD-OVERWRITE"), "{}", text(&output));
+}
+
+#[test]
+fn a_custom_gradient_of_a_function_without_results() {
+    let source = "import warp as wp
+
+@wp.func
+def put(y: wp.array(dtype=float), i: int, v: float):
+    y[i] = v * v
+
+@wp.func_grad(put)
+def adj_put(y: wp.array(dtype=float), i: int, v: float):
+    wp.adjoint[v] += 2.0 * v * wp.adjoint[y][i]
+    wp.adjoint[y][i] = 0.0
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    put(y, i, x[i])
+";
+    let arrays: [(&str, &[f32], Option<&[f32]>); 2] = [("x", &X, None), ("y", &[0.0; 3], Some(&[1.0, 2.0, 3.0]))];
+    for device in ["host", "interp"] {
+        assert_eq!(python_folder(source, &arrays, &[3]).result(device, "x.grad"), [2.0, -8.0, 24.0], "{device}");
+    }
+}
+
+#[test]
+fn a_gradient_of_a_gradient() {
+    let source = "import warp as wp
+
+@wp.func
+def cube(x: float):
+    return x * x * x
+
+@wp.func
+def slope(x: float):
+    return wp.grad(cube)(x)
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = wp.grad(slope)(x[i])
+";
+    let arrays: [(&str, &[f32], Option<&[f32]>); 2] = [("x", &X, None), ("y", &[0.0; 3], Some(&[1.0, 2.0, 3.0]))];
+    for device in ["host", "interp"] {
+        let folder = python_folder(source, &arrays, &[3]);
+        assert_eq!(folder.result(device, "y"), [6.0, -12.0, 24.0], "{device}");
+        assert_eq!(folder.result(device, "x.grad"), [6.0, 12.0, 18.0], "{device}");
+    }
 }

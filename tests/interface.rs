@@ -33,7 +33,7 @@ kernel @nothing() rank 1 {
   return
 }
 
-kernel @step_backward(%x: array(dtype=float32), %adj_x: array(dtype=float32), %adj_x.1: array(dtype=float32), %adj_adj_x: array(dtype=float32), %kept: array2d(dtype=float64), %turns: array2d(dtype=int32), %needed: array(dtype=int32)) rank 2 source "step" backward tape (4 log 3 "x[i] */ before", 5 state 2 "turns", 6 needed "slots") {
+kernel @step_backward(%x: array(dtype=float32), %adj_x: array(dtype=float32), %adj_x.1: array(dtype=float32), %adj_adj_x: array(dtype=float32), %kept: array2d(dtype=float64), %turns: array2d(dtype=int32), %needed: array(dtype=int64)) rank 2 source "step" backward tape (4 log 3 "x[i] */ before", 5 state 2 "turns", 6 needed "slots") {
   return
 }
 "#;

@@ -95,3 +95,59 @@ fn leads_to_load(function: &Function, value: ValueId, array: &ValueId, index: &[
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    /// Of each store of a kernel, whether it only adds.
+    fn stores(body: &str) -> Vec<bool> {
+        let text = format!(
+            "kernel @k(%a: array(dtype=float64), %b: array(dtype=float64)) rank 1 {{
+             %i: int32 = thread_index 0
+             %zero: int32 = const 0
+             %e: float64 = load %b[%i]
+             {body}
+             return
+             }}"
+        );
+        let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let function = &module.functions[module.find("k").unwrap()];
+        let found = Accumulations::of(function);
+        let mut all = Vec::new();
+        function.walk(function.entry, &mut |id, inst| {
+            if matches!(inst.op, Op::Store { .. }) {
+                all.push(found.is_one(id));
+            }
+        });
+        all
+    }
+
+    #[test]
+    fn sums_and_differences_accumulate() {
+        let sum = "%o: float64 = load %a[%i]
+             %s: float64 = add %o, %e
+             store %a[%i], %s";
+        assert_eq!(stores(sum), [true]);
+        assert_eq!(stores(&sum.replace("add %o, %e", "add %e, %o")), [true]);
+        assert_eq!(stores(&sum.replace("add %o, %e", "sub %o, %e")), [true]);
+        assert_eq!(stores(&sum.replace("add %o, %e", "sub %e, %o")), [false]);
+        assert_eq!(stores(&sum.replace("add %o, %e", "mul %o, %e")), [false]);
+        assert_eq!(stores(&sum.replace("store %a[%i]", "store %a[%zero]")), [false], "another element");
+    }
+
+    #[test]
+    fn what_else_reads_or_writes_the_element_prevents_it() {
+        let twice = "%o: float64 = load %a[%i]
+             %s: float64 = add %o, %o
+             store %a[%i], %s";
+        assert_eq!(stores(twice), [false]);
+        let between = "%o: float64 = load %a[%i]
+             store %a[%zero], %e
+             %s: float64 = add %o, %e
+             store %a[%i], %s";
+        assert_eq!(stores(between), [false, false]);
+        assert_eq!(stores(&between.replace("store %a[%zero]", "store %b[%zero]")), [false, true], "another array");
+    }
+}

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use smallvec::smallvec;
 
 use crate::ir::build::Builder;
-use crate::ir::{AtomicOp, CompareOp, Op, Path, Step, TapeBuffer, TapeRole, ValueId, Values};
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, Op, Path, Step, TapeBuffer, TapeRole, ValueId, Values};
 use crate::types::{ArrayType, Element, I32, Scalar, StructTable, Type};
 
 /// Numbers of slots per buffer.
@@ -100,7 +100,7 @@ impl Buffers {
             arrays.insert(scalar, param(b, &name, scalar, 2, wanted.role, wanted.reason));
         }
         let needed = (wanted.counted && !arrays.is_empty()).then(|| {
-            param(b, &format!("{word}_needed"), Scalar::I32, 1, TapeRole::Needed, "the slots that were missing")
+            param(b, &format!("{word}_needed"), Scalar::I64, 1, TapeRole::Needed, "the slots that were missing")
         });
         let thread = b.one(Op::ThreadNumber, I32);
         b.name(thread, "thread");
@@ -114,7 +114,7 @@ impl Buffers {
         let number = b.int(Scalar::I32, i128::from(offset));
         match base {
             Some(base) if offset == 0 => base,
-            Some(base) => b.binary(crate::ir::BinaryOp::Add, base, number),
+            Some(base) => b.binary(BinaryOp::Add, base, number),
             None => number,
         }
     }
@@ -171,7 +171,7 @@ impl Buffers {
         b.compare(CompareOp::Lt, slot, extent)
     }
 
-    /// Reports the slots that the thread wanted, if there are fewer.
+    /// Reports the slots that the thread wanted and its number, if there are fewer.
     pub fn report(&self, b: &mut Builder, wanted: ValueId) {
         let Some(array) = self.needed else { return };
         let bits = [wanted, self.extent].map(|v| b.cast(v, Scalar::U32));
@@ -183,8 +183,12 @@ impl Buffers {
         let most = b.int(Scalar::I32, i128::from(i32::MAX));
         let overflowed = b.compare(CompareOp::Lt, wanted, zero);
         let value = b.select(overflowed, most, wanted);
+        let [slots, thread] = [value, self.thread].map(|v| b.cast(v, Scalar::I64));
+        let half = b.int(Scalar::I64, 32);
+        let slots = b.binary(BinaryOp::Shl, slots, half);
+        let value = b.binary(BinaryOp::Or, slots, thread);
         let op = Op::Atomic { op: AtomicOp::Max, array, index: smallvec![zero], path: Path::new(), value };
-        b.one(op, I32);
+        b.one(op, Type::Scalar(Scalar::I64));
         b.yield_(&[]);
         b.switch_to(otherwise);
         b.yield_(&[]);

@@ -186,3 +186,70 @@ fn drop_results(module: &mut Module, id: FuncId, calls: Option<&(Vec<bool>, BTre
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Diagnostics;
+    use crate::ir::parse::parse;
+    use crate::ir::verify::verify;
+
+    fn ops(function: &Function) -> Vec<&Op> {
+        let mut ops = Vec::new();
+        function.walk(function.entry, &mut |id, _| ops.push(&function.insts[id].op));
+        ops
+    }
+
+    #[test]
+    fn a_value_and_itself_are_twice_the_value() {
+        let text = "func @f(%x: float64, %y: float64) -> (float64) {
+            %p: float64 = mul %x, %y
+            %q: float64 = mul %x, %y
+            %s: float64 = add %p, %q
+            %t: float64 = add %s, %x
+            return %t
+            }";
+        let mut module = parse(text).unwrap();
+        let id = module.find("f").unwrap();
+        double(&mut module.functions[id]);
+        assert_eq!(verify(&module), Ok(()));
+        let adds = ops(&module.functions[id]).iter().filter(|op| matches!(op, Op::Binary(BinaryOp::Add, ..))).count();
+        assert_eq!(adds, 1, "{}", crate::ir::print::print(&module));
+    }
+
+    #[test]
+    fn sums_begin_with_their_first_part() {
+        let text = "func @f(%x: float64) -> (float64) {
+            %z: float64 = zero
+            %s: float64 = add %z, %x
+            %t: float64 = add %s, %x
+            return %t
+            }";
+        let mut module = parse(text).unwrap();
+        let id = module.find("f").unwrap();
+        assert!(start_without_zero(&mut module.functions[id]));
+        let x = module.functions[id].params()[0];
+        assert!(ops(&module.functions[id]).contains(&&Op::Binary(BinaryOp::Add, x, x)));
+    }
+
+    #[test]
+    fn an_adjoint_gives_only_what_its_callers_take() {
+        let text = "func @f(%x: float64, %y: float64) -> (float64) {
+            %p: float64 = mul %x, %y
+            %q: float64 = mul %p, %y
+            return %q
+            }
+            kernel @k(%a: array(dtype=float64), %b: array(dtype=float64), %c: float64) rank 1 {
+            %i: int32 = thread_index 0
+            %x: float64 = load %a[%i]
+            %r: float64 = call @f(%x, %c)
+            store %b[%i], %r
+            return
+            }";
+        let mut module = parse(text).unwrap();
+        super::super::differentiate(&mut module, &super::super::Options::default(), &mut Diagnostics::new());
+        assert_eq!(verify(&module), Ok(()));
+        let adjoint = &module.functions[module.find("adj_f").unwrap()];
+        assert_eq!(adjoint.results.len(), 1, "the second argument is no float of an array");
+    }
+}

@@ -68,36 +68,45 @@ fn tame(module: &Module, id: FuncId, known: &mut IdMap<FuncId, bool>) -> bool {
 /// Values that flow into `select`, `min` or `max`.
 fn chosen(function: &Function) -> IdSet<ValueId> {
     let mut found = IdSet::default();
+    let mut insts = Vec::new();
+    function.walk(function.entry, &mut |id, _| insts.push(id));
     loop {
         let before = found.len();
-        function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Select { then, otherwise, .. } => found.extend([*then, *otherwise]),
-            Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => found.extend([*a, *b]),
-            Op::If { then, otherwise, .. } => {
-                for block in [then, otherwise] {
-                    let given = inst.results.iter().zip(yields(function, *block));
-                    let flowing: Vec<ValueId> = given.filter(|(r, _)| found.contains(*r)).map(|(_, &v)| v).collect();
-                    found.extend(flowing);
-                }
-            }
-            Op::For { init, body, .. } | Op::While { init, body, .. } => {
-                let first = usize::from(matches!(inst.op, Op::For { .. }));
-                for (n, &start) in init.iter().enumerate() {
-                    let param = function.blocks[*body].params[first + n];
-                    if found.contains(&inst.results[n]) || found.contains(&param) {
-                        found.insert(start);
-                        found.extend(yields(function, *body).get(n));
-                    }
-                }
-            }
-            op => {
-                if inst.results.iter().any(|r| found.contains(r)) {
-                    found.extend(smooth_operands(op));
-                }
-            }
-        });
+        // From the end, as it flows.
+        for &id in insts.iter().rev() {
+            chosen_operands(function, &function.insts[id], &mut found);
+        }
         if found.len() == before {
             return found;
+        }
+    }
+}
+
+fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>) {
+    match &inst.op {
+        Op::Select { then, otherwise, .. } => found.extend([*then, *otherwise]),
+        Op::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => found.extend([*a, *b]),
+        Op::If { then, otherwise, .. } => {
+            for block in [then, otherwise] {
+                let given = inst.results.iter().zip(yields(function, *block));
+                let flowing: Vec<ValueId> = given.filter(|(r, _)| found.contains(*r)).map(|(_, &v)| v).collect();
+                found.extend(flowing);
+            }
+        }
+        Op::For { init, body, .. } | Op::While { init, body, .. } => {
+            let first = usize::from(matches!(inst.op, Op::For { .. }));
+            for (n, &start) in init.iter().enumerate() {
+                let param = function.blocks[*body].params[first + n];
+                if found.contains(&inst.results[n]) || found.contains(&param) {
+                    found.insert(start);
+                    found.extend(yields(function, *body).get(n));
+                }
+            }
+        }
+        op => {
+            if inst.results.iter().any(|r| found.contains(r)) {
+                found.extend(smooth_operands(op));
+            }
         }
     }
 }
@@ -224,5 +233,51 @@ impl Search<'_> {
             _ => false,
         };
         nonzero.then_some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    /// The facts about the values of `@f` with these names.
+    fn facts(body: &str, names: &[&str]) -> Vec<(bool, bool)> {
+        let text = format!("func @f(%x: float64, %y: float64) -> (float64) {{\n{body}\n}}");
+        let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let function = &module.functions[module.find("f").unwrap()];
+        let finite = Finite::of(&module, function);
+        let value = |name: &&str| {
+            let named = |v: &ValueId| function.values[*v].name.as_deref() == Some(*name);
+            function.values.ids().find(named).unwrap()
+        };
+        names.iter().map(value).map(|v| (finite.is_chosen(v), finite.is_wild(v))).collect()
+    }
+
+    #[test]
+    fn quotients_are_wild_and_what_a_choice_takes_is_chosen() {
+        let body = "%q: float64 = div %x, %y
+             %p: float64 = mul %q, %x
+             %s: float64 = add %x, %y
+             %c: bool = lt %x, %y
+             %r: float64 = select %c, %p, %s
+             return %r";
+        let all = facts(body, &["q", "p", "s", "r"]);
+        assert_eq!(all, [(true, true), (true, true), (true, false), (false, true)]);
+    }
+
+    #[test]
+    fn what_goes_round_a_loop_is_chosen_with_its_end() {
+        let body = "%zero: int32 = const 0
+             %one: int32 = const 1
+             %three: int32 = const 3
+             %e: float64 = for %k: int32 = %zero to %three step %one carry %a: float64 = %x {
+               %b: float64 = mul %a, %y
+               yield %b
+             }
+             %m: float64 = min %e, %y
+             return %m";
+        let chosen: Vec<bool> = facts(body, &["x", "b", "e", "m"]).into_iter().map(|(chosen, _)| chosen).collect();
+        assert_eq!(chosen, [true, true, true, false]);
     }
 }

@@ -4,6 +4,7 @@ use super::Store;
 use super::activity::yields;
 use super::plan::{Plan, Slot, body_of};
 use super::reverse::Reverse;
+use super::snapshots::NUMBER;
 use super::stores::Kept;
 use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueId, Values};
 use crate::types::{I32, Scalar, Type};
@@ -219,7 +220,7 @@ impl Reverse<'_> {
         let snapshots = (plan.store == Store::Checkpoint && plan.keeps()).then(|| self.make_snapshots(&plan, inst));
         if let Some(snapshots) = &snapshots {
             init.push(snapshots.top);
-            types.push(I32);
+            types.push(NUMBER);
         }
         let backwards = match &inst.op {
             Op::For { start, end, step, .. } => self.backwards(&plan, &inst.op, [*start, *end, *step]),

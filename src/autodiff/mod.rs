@@ -61,6 +61,7 @@ mod report;
 mod reverse;
 mod rules;
 mod sharing;
+mod snapshots;
 mod stores;
 #[cfg(test)]
 mod tests;
@@ -97,6 +98,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         adjoints: IdMap::default(),
         generated: IdSet::default(),
         made: Vec::new(),
+        next_snapshot: None,
         names,
         missing: IdSet::default(),
         warned: IdSet::default(),
@@ -143,6 +145,8 @@ struct Work<'a> {
     generated: IdSet<FuncId>,
     /// All that was made, callees before callers.
     made: Vec<FuncId>,
+    /// The function that places snapshots, once one was needed.
+    next_snapshot: Option<FuncId>,
     /// Of all functions.
     names: HashSet<String>,
     /// Those that could not be made although forward code calls them.
@@ -155,6 +159,14 @@ struct Work<'a> {
 impl Work<'_> {
     fn kernel(&mut self, id: FuncId) {
         if self.module.functions[id].derivative != Derivative::Body {
+            return;
+        }
+        let functions = &self.module.functions;
+        let blind = |id: FuncId| matches!(functions[id].derivative, Derivative::None(_));
+        if let Some(text) = self.module.native_below(id, blind) {
+            let what = format!("the CUDA text of `{}`, which has no `adj_snippet`", functions[text].source_name);
+            let span = functions[text].span;
+            self.found.push(refuse::limit(span, what));
             return;
         }
         let Some(normal) = self.normal_form(id) else { return };
@@ -203,13 +215,7 @@ impl Work<'_> {
         build: impl FnOnce(&World<'_>, &Function, &Facts) -> Result<Function, Vec<String>>,
     ) -> Option<Function> {
         let none = IdMap::default();
-        let world = World {
-            module: self.module,
-            effects: &self.effects,
-            adjoints: &none,
-            generated: &self.generated,
-            names: &self.names,
-        };
+        let world = self.world(&none);
         // What the log takes in turn may be needed too.
         let mut logged = IdSet::default();
         let (normal, facts) = loop {
@@ -247,13 +253,12 @@ impl Work<'_> {
         for callee in callees {
             adjoints.insert(callee, self.adjoint_of(callee)?);
         }
-        let world = World {
-            module: self.module,
-            effects: &self.effects,
-            adjoints: &adjoints,
-            generated: &self.generated,
-            names: &self.names,
-        };
+        let checkpoints = |plan: &plan::Plan| plan.store == Store::Checkpoint && plan.keeps();
+        if self.next_snapshot.is_none() && facts.plans.values().any(checkpoints) {
+            let function = snapshots::next_snapshot(&self.world(&adjoints), normal.span);
+            self.next_snapshot = self.push(function);
+        }
+        let world = self.world(&adjoints);
         match build(&world, normal, &facts) {
             Ok(mut function) => {
                 function.scattered = scattered;
@@ -266,6 +271,17 @@ impl Work<'_> {
                 self.found.extend(faults.iter().map(|fault| refuse::fault(normal.span, fault)));
                 None
             }
+        }
+    }
+
+    fn world<'a>(&'a self, adjoints: &'a IdMap<FuncId, FuncId>) -> World<'a> {
+        World {
+            module: self.module,
+            effects: &self.effects,
+            adjoints,
+            generated: &self.generated,
+            next_snapshot: self.next_snapshot,
+            names: &self.names,
         }
     }
 

@@ -23,6 +23,10 @@ const MOST_STACK_BYTES: u64 = 1 << 18;
 /// The most instructions that a loop is unrolled to.
 const MAX_UNROLLED: u64 = 1 << 14;
 
+/// The bytes per thread that the snapshots of a loop may take, and how many there are at least and at most.
+const SNAPSHOT_BYTES: u64 = 512;
+const SNAPSHOTS: [u64; 2] = [12, 32];
+
 /// Where one carried value of a loop is at the start of turn k of the reverse sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Slot {
@@ -48,6 +52,8 @@ pub(super) struct Plan {
     pub steps: Rc<IdSet<ValueId>>,
     /// The number of turns, where it is known.
     pub turns: Option<u64>,
+    /// The snapshots that there is room for, if it is checkpointed.
+    pub snapshots: u32,
     /// Active values from outside that the body uses: their adjoints go round the reverse loop.
     pub outer: Vec<ValueId>,
     /// The slots whose adjoints go round.
@@ -135,6 +141,10 @@ pub(super) fn plan(
         .collect();
     let size = |n: usize| u64::from(Layout::of(function.ty(params[n]), &world.module.structs).size);
     let bytes: u64 = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).map(size).sum();
+    // A snapshot also says which turn it is of.
+    let snapshot_bytes = snapshot.iter().map(|&n| size(n)).sum::<u64>() + 4;
+    let snapshots = (SNAPSHOT_BYTES / snapshot_bytes).clamp(SNAPSHOTS[0], SNAPSHOTS[1]);
+    let snapshots = turns.map_or(snapshots, |turns| turns.min(snapshots)).max(1) as u32;
     let fits = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= STACK_BYTES);
     let small = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= MOST_STACK_BYTES);
     // Only kernels are given buffers.
@@ -163,6 +173,7 @@ pub(super) fn plan(
         needs: Rc::new(needs),
         steps: Rc::new(steps),
         turns,
+        snapshots,
         outer,
         active,
     }

@@ -32,6 +32,12 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
                 found.push(order(inst.span, "the value returned by a float atomic"));
             }
+            Op::Call(callee, _)
+                if world.module.functions[*callee].native.is_some()
+                    && matches!(world.module.functions[*callee].derivative, Derivative::None(_)) =>
+            {
+                found.push(no_gradient(&world.module.functions[*callee].source_name, "it is CUDA text", inst.span));
+            }
             Op::Call(..) if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the result of this call"));
             }
@@ -66,8 +72,13 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                 if world.generated.contains(callee)
                     && args.iter().any(|&arg| function.ty(arg).bears_array(structs)) =>
             {
-                let name = &world.module.functions[*callee].source_name;
-                found.push(no_gradient(name, "it writes to gradients of arrays", inst.span));
+                let callee = &world.module.functions[*callee];
+                let of = match callee.derivative {
+                    Derivative::AdjointOf(of) => &world.module.functions[of].source_name,
+                    _ => &callee.source_name,
+                };
+                let name = format!("wp.grad({of})");
+                found.push(no_gradient(&name, "it writes to gradients of arrays", inst.span));
             }
             Op::Call(callee, args) if active_result || facts.writing.contains(&id) => {
                 let floats = |&arg: &ValueId| match function.ty(arg) {

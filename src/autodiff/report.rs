@@ -4,7 +4,6 @@ use super::Store;
 use super::facts::Facts;
 use super::plan::{Plan, body_of};
 use super::reverse::World;
-use super::stores::SNAPSHOTS;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Function, Inst, Kept, Op};
 use crate::source::Span;
@@ -36,10 +35,9 @@ pub(super) fn kept(world: &World<'_>, function: &Function, plan: &Plan, inst: &I
             names.push(name);
         }
     }
-    let snapshots = plan.turns.map_or(SNAPSHOTS, |turns| turns.min(u64::from(SNAPSHOTS)) as u32);
     // A checkpoint also says which turn it is of.
     let (bytes, slots) = match plan.store {
-        Store::Checkpoint => (numbers.iter().map(size).sum::<u32>() + 4, Some(u64::from(snapshots))),
+        Store::Checkpoint => (numbers.iter().map(size).sum::<u32>() + 4, Some(u64::from(plan.snapshots))),
         _ => (numbers.iter().map(size).sum::<u32>(), plan.turns),
     };
     let why = match (plan.store, plan.turns) {

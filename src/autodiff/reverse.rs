@@ -27,6 +27,8 @@ pub(super) struct World<'a> {
     pub adjoints: &'a IdMap<FuncId, FuncId>,
     /// Functions that were made by differentiation.
     pub generated: &'a IdSet<FuncId>,
+    /// The function that places snapshots, where one is called ([`super::snapshots`]).
+    pub next_snapshot: Option<FuncId>,
     /// The names of all functions.
     pub names: &'a HashSet<String>,
 }

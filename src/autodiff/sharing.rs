@@ -87,6 +87,9 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             }
         }
     });
+    // A kernel that never asks which thread it is runs on one.
+    let mut asks = false;
+    function.walk(function.entry, &mut |_, inst| asks |= matches!(inst.op, Op::ThreadIndex(_) | Op::ThreadNumber));
     let mut all = None;
     let mut stores = None;
     let mut found = Vec::new();
@@ -112,7 +115,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             let private = all.get_or_insert_with(|| {
                 private_among(function, structs, Sharing::Never, &|op| !matches!(op, Op::Call(..)))
             });
-            if !private.contains(function, array) {
+            if asks && !private.contains(function, array) {
                 let message = format!(
                     "AD-RACE: the gradient takes it that no thread reads an element of {name} that another one writes"
                 );
@@ -131,6 +134,9 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             });
             if !private.contains(function, array) {
                 scattered.extend(uses.stores.iter().copied());
+                if !asks {
+                    continue;
+                }
                 let message =
                     format!("AD-OVERWRITE: the gradient takes it that no two threads store to one element of {name}");
                 found.push(

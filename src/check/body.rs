@@ -114,6 +114,9 @@ impl<'c, 'a> Body<'c, 'a> {
         args: &[InstanceArg],
         bindings: Bindings,
     ) -> Res<Function> {
+        if definition.native {
+            return c.native_function(definition, args);
+        }
         let mut look = Body::look(c, definition, args, bindings.clone(), None)?;
         if let Some(array) = look.returned {
             // The caller has to bring the array: look again, with one more parameter.
@@ -196,6 +199,7 @@ impl<'c, 'a> Body<'c, 'a> {
             kernel_rank: definition.kernel.then_some(rank),
             library: definition.library(),
             cuda_name,
+            native: None,
             locals,
             param_count,
             results,

@@ -239,11 +239,9 @@ impl Body<'_, '_> {
             return result.map(Operand::Value);
         }
         let Bound { definition, bindings, values, key, by_ref, .. } = bound;
-        if definition.native {
-            return self.native_result(&definition, span);
-        }
         let callee = match self.c.instance(&definition, key, bindings, span) {
             Ok(callee) => callee,
+            Err(Reported) if definition.native => return self.native_result(&definition, span),
             Err(Reported) => {
                 self.failed = true;
                 return Err(Reported);

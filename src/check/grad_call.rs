@@ -157,6 +157,7 @@ impl Checker<'_> {
             kernel_rank: None,
             library,
             cuda_name: None,
+            native: None,
             locals: locals.into_iter().collect(),
             param_count,
             results,

@@ -20,6 +20,7 @@ use crate::ids::IdVec;
 use crate::library::Decision;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind as Ast};
+use crate::syntax::visit;
 use crate::types::{BOOL, Type};
 
 /// An instance whose derivative is not decided yet.
@@ -134,6 +135,7 @@ impl Checker<'_> {
                     Decision::Rule if library => self.library_derivative(&next),
                     _ => Derivative::Body,
                 },
+                None if next.definition.native => self.native_derivative(&next),
                 None => self.user_derivative(&next),
             };
             self.functions[next.id].derivative = derivative;
@@ -288,16 +290,18 @@ impl Checker<'_> {
         self.accept(rule, errors, function)
     }
 
-    /// A gradient without effects is wrong more often than meant: the adjoint of each float argument should be written.
+    /// A gradient without effects is wrong more often than meant: the adjoint of each float argument that the function
+    /// reads should be written. One that the rule reads is that of an output.
     fn warn_of_missing_adjoints(&mut self, rule: &Definition, of: &Underived, written: &HashSet<String>) -> Res<()> {
         let name = &of.definition.ast.name;
-        for (param, arg) in rule.ast.params.iter().zip(&of.args) {
+        for (at, (param, arg)) in rule.ast.params.iter().zip(&of.args).enumerate() {
             let InstanceArg::Type(ty) = arg else { continue };
             let floats = match ty {
                 Type::Array(array) => Type::from(array.element).holds_floats(&self.structs),
                 ty => ty.holds_floats(&self.structs),
             };
-            if floats && !written.contains(&param.name.text) {
+            let meant = || !reads(&of.definition.ast, at) || reads_adjoint(&rule.ast, &param.name.text);
+            if floats && !written.contains(&param.name.text) && !meant() {
                 let x = &param.name.text;
                 self.diagnostics.push(
                     Diagnostic::new(
@@ -315,6 +319,48 @@ impl Checker<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a function does more with its parameter `at` than store to its elements.
+fn reads(function: &ast::Function, at: usize) -> bool {
+    let Some(name) = function.params.get(at).map(|param| &param.name.text) else { return true };
+    let mut found = false;
+    let mut look = |expr: &ast::Expr| {
+        visit::walk(expr, &mut |part| found |= matches!(&part.kind, Ast::Name(used) if used == name));
+    };
+    visit::each_statement(&function.body, &mut |stmt| {
+        let targets = visit::targets(stmt);
+        let mut place = 0;
+        visit::expressions(stmt, &mut |expr| {
+            place += 1;
+            match &expr.kind {
+                Ast::Subscript { base, indices } if place <= targets.len() && matches!(base.kind, Ast::Name(_)) => {
+                    indices.iter().for_each(&mut look);
+                }
+                _ => look(expr),
+            }
+        });
+    });
+    found
+}
+
+/// Whether a rule mentions `wp.adjoint[name]`.
+fn reads_adjoint(rule: &ast::Function, name: &str) -> bool {
+    let mut found = false;
+    visit::each_statement(&rule.body, &mut |stmt| {
+        visit::expressions(stmt, &mut |expr| {
+            visit::walk(expr, &mut |part| {
+                let Ast::Subscript { base, indices } = &part.kind else { return };
+                let adjoint = match &base.kind {
+                    Ast::Attribute { name, .. } => name.text == "adjoint",
+                    Ast::Name(name) => name == "adjoint",
+                    _ => false,
+                };
+                found |= adjoint && indices.iter().any(|index| matches!(&index.kind, Ast::Name(used) if used == name));
+            });
+        });
+    });
+    found
 }
 
 /// "1 adjoint", "no adjoints"
@@ -402,6 +448,7 @@ impl<'a> Body<'_, 'a> {
             kernel_rank: None,
             library: rule.library(),
             cuda_name: None,
+            native: None,
             locals,
             param_count,
             results: Vec::new(),

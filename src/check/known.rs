@@ -11,7 +11,7 @@ use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind, LocalId};
 use crate::check::value::{Constant, Number, Operand, Res};
 use crate::diag::Code;
-use crate::syntax::ast;
+use crate::syntax::{ast, visit};
 
 /// The literal that each variable holds, where that is known.
 pub(crate) type Known = HashMap<LocalId, Constant>;
@@ -104,83 +104,25 @@ pub(crate) fn assigned(statements: &[ast::Stmt]) -> HashSet<&str> {
 
 /// The names that statements may assign. A call may change any variable it is given, so its arguments count too.
 fn assigned_names<'a>(statements: &'a [ast::Stmt], names: &mut HashSet<&'a str>) {
-    for statement in statements {
-        match &statement.kind {
-            ast::StmtKind::Assign { targets, value } => {
-                targets.iter().for_each(|target| target_names(target, names));
-                call_names(value, names);
-            }
-            ast::StmtKind::AugAssign { target, value, .. } => {
-                target_names(target, names);
-                call_names(value, names);
-            }
-            ast::StmtKind::If { condition, then, otherwise } => {
-                call_names(condition, names);
-                assigned_names(then, names);
-                assigned_names(otherwise, names);
-            }
-            ast::StmtKind::For { target, body, otherwise, .. } => {
-                target_names(target, names);
-                assigned_names(body, names);
-                assigned_names(otherwise, names);
-            }
-            ast::StmtKind::While { condition, body, otherwise } => {
-                call_names(condition, names);
-                assigned_names(body, names);
-                assigned_names(otherwise, names);
-            }
-            ast::StmtKind::Expr(expr) | ast::StmtKind::Return(Some(expr)) => call_names(expr, names),
-            _ => {}
+    visit::each_statement(statements, &mut |stmt| {
+        for target in visit::targets(stmt) {
+            visit::bound_names(target, &mut |_, name| names.extend([name]));
         }
-    }
-}
-
-fn target_names<'a>(target: &'a ast::Expr, names: &mut HashSet<&'a str>) {
-    match &target.kind {
-        ast::ExprKind::Name(name) => {
-            names.insert(name);
-        }
-        ast::ExprKind::Tuple(items) => items.iter().for_each(|item| target_names(item, names)),
-        _ => {}
-    }
+        visit::expressions(stmt, &mut |expr| call_names(expr, names));
+    });
 }
 
 /// The names that stand alone as arguments of calls somewhere in an expression.
 fn call_names<'a>(expr: &'a ast::Expr, names: &mut HashSet<&'a str>) {
-    let mut visit = |part: &'a ast::Expr| call_names(part, names);
-    match &expr.kind {
-        ast::ExprKind::Call { args, .. } => {
+    visit::walk(expr, &mut |part| {
+        if let ast::ExprKind::Call { args, .. } = &part.kind {
             for arg in args {
-                match &arg.value.kind {
-                    ast::ExprKind::Name(name) => {
-                        names.insert(name);
-                    }
-                    _ => call_names(&arg.value, names),
+                if let ast::ExprKind::Name(name) = &arg.value.kind {
+                    names.insert(name);
                 }
             }
         }
-        ast::ExprKind::Attribute { base, .. } => visit(base),
-        ast::ExprKind::Unary { operand, .. } => visit(operand),
-        ast::ExprKind::Binary { left, right, .. } => {
-            visit(left);
-            visit(right);
-        }
-        ast::ExprKind::Logic { operands, .. } | ast::ExprKind::Tuple(operands) => operands.iter().for_each(visit),
-        ast::ExprKind::Compare { first, rest } => {
-            visit(first);
-            rest.iter().for_each(|(_, part)| call_names(part, names));
-        }
-        ast::ExprKind::Conditional { condition, then, otherwise } => {
-            visit(condition);
-            visit(then);
-            visit(otherwise);
-        }
-        ast::ExprKind::Subscript { base, indices } => {
-            visit(base);
-            indices.iter().for_each(|part| call_names(part, names));
-        }
-        _ => {}
-    }
+    });
 }
 
 /// A constant without the variables of the place where it was computed: each use of one is replaced by its value, which

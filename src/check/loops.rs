@@ -7,6 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare};
 use crate::source::Span;
 use crate::syntax::ast;
+use crate::syntax::visit::each_statement;
 use crate::types::{BOOL, Scalar, Type};
 
 /// The most turns of a loop that is unrolled for `wp.static`.
@@ -227,16 +228,9 @@ impl Body<'_, '_> {
 
 /// Whether a body may leave its loop early, or assigns the loop's variable.
 fn leaves_or_assigns(body: &[ast::Stmt], name: &str) -> bool {
-    body.iter().any(|stmt| match &stmt.kind {
-        ast::StmtKind::Break => true,
-        ast::StmtKind::If { then, otherwise, .. } => {
-            leaves_or_assigns(then, name) || leaves_or_assigns(otherwise, name)
-        }
-        ast::StmtKind::For { body, otherwise, .. } | ast::StmtKind::While { body, otherwise, .. } => {
-            leaves_or_assigns(body, name) || leaves_or_assigns(otherwise, name)
-        }
-        _ => false,
-    }) || crate::check::known::assigns(body, name)
+    let mut leaves = false;
+    each_statement(body, &mut |stmt| leaves |= matches!(stmt.kind, ast::StmtKind::Break));
+    leaves || crate::check::known::assigns(body, name)
 }
 
 /// Whether a statement's text has a call of `static`, whose argument may need the loop variable.

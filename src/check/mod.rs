@@ -7,6 +7,7 @@
 //! - [`slice`]: parts of vectors and matrices; [`indexed`]: `wp.indexedarray`; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
 //! - [`gradient`]: how functions are differentiated; [`grad_call`]: `wp.grad(f)`.
 //! - [`double`]: the file in double precision.
+//! - [`native`]: functions that are CUDA text.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
@@ -32,6 +33,7 @@ mod local_array;
 mod loops;
 mod member;
 mod modules;
+mod native;
 mod nest;
 mod operator;
 mod overload;

@@ -369,7 +369,7 @@ impl Checker<'_> {
         let diagnostic = if native {
             let mut diagnostic = Diagnostic::new(
                 Code::W0506,
-                format!("kernel `{}` calls a function whose body is CUDA text: {}", kernel.text, names.join(", ")),
+                format!("kernel `{}` calls CUDA text that kc cannot pass on: {}", kernel.text, names.join(", ")),
             )
             .label(kernel.span, "checked; not compiled");
             for unknown in unknown.iter().take(4) {

@@ -335,6 +335,15 @@ fn custom_gradients_are_checked() {
     for (text, expected) in table {
         assert_eq!(run(&format!("{f}{text}")).1, *expected, "{text}");
     }
+    // What the function does not read, and what the rule reads of an output, needs no gradient.
+    let store = "@wp.func\ndef f(i: int, x: wp.array(dtype=float), out: wp.array(dtype=float), spare: wp.array(dtype=float)):\n    \
+                 out[i] = x[i]\n@wp.func_grad(f)\ndef g(i: int, x: wp.array(dtype=float), out: wp.array(dtype=float), \
+                 spare: wp.array(dtype=float)):\n    ";
+    let rules: &[(&str, &[&str])] =
+        &[("wp.adjoint[x][i] += wp.adjoint[out][i]\n", &[]), ("spare[i] = wp.adjoint[out][i]\n", &["W0620 5"])];
+    for (rule, expected) in rules {
+        assert_eq!(run(&format!("{store}{rule}")).1, *expected, "{rule}");
+    }
     let files: &[(&str, &[&str])] = &[
         ("@wp.func_grad(h)\ndef g(a: float, r: float):\n    wp.adjoint[a] += r\n", &["E0621 1"]),
         (

@@ -53,6 +53,8 @@ pub struct Function {
     pub library: bool,
     /// The CUDA function that computes the same, such as `sinf`.
     pub cuda_name: Option<String>,
+    /// The body as CUDA C++ text; `body` is empty.
+    pub native: Option<String>,
     /// The first `param_count` locals are the parameters.
     pub locals: IdVec<LocalId, Local>,
     pub param_count: u32,

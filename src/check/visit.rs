@@ -92,6 +92,26 @@ pub fn walk<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
     children(expr, &mut |child| walk(child, f));
 }
 
+/// Calls `f` on every statement, nested ones included, in order.
+pub fn each_statement<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in body {
+        f(stmt);
+        match &stmt.kind {
+            StmtKind::If { then, otherwise, .. } => {
+                each_statement(then, f);
+                each_statement(otherwise, f);
+            }
+            StmtKind::For { body, .. } | StmtKind::While { body, .. } => each_statement(body, f),
+            _ => {}
+        }
+    }
+}
+
+/// Calls `f` on every expression of a function, in order.
+pub fn each_expression<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Expr)) {
+    each_statement(body, &mut |stmt| expressions(stmt, &mut |expr| walk(expr, f)));
+}
+
 /// The paths of component steps that stand directly in an expression, with whether they step into a composite or struct
 /// value.
 pub fn path(expr: &Expr) -> &[Step] {

@@ -7,6 +7,7 @@ use super::{Exit, GradientArgs, Report, TypesArg, output};
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
 use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Cpu, Opt, Options, Request};
+use crate::source::lined::Lined;
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
 #[derive(clap::Args, Debug)]
@@ -45,6 +46,9 @@ pub(super) struct Args {
     /// Object files test every array index and report the first that is out of bounds.
     #[arg(long)]
     checked: bool,
+    /// Print the result as JSON: its `text`, and for each line the `lines` of the source that it comes from.
+    #[arg(long, hide = true)]
+    lines: bool,
     /// Print how long each stage took.
     #[arg(long)]
     timings: bool,
@@ -133,7 +137,11 @@ pub(super) fn run(args: &Args) -> Exit {
                 compilation.diagnostics.push(Diagnostic::new(Code::E0906, message));
                 continue;
             }
-            let Some(bytes) = compilation.emit(artefact, &options(args)) else { continue };
+            let bytes = match args.lines {
+                true => compilation.emit_lined(artefact, &options(args)).map(|lined| json(&lined)),
+                false => compilation.emit(artefact, &options(args)),
+            };
+            let Some(bytes) = bytes else { continue };
             let written = compilation.timings.time("write", || match stdout {
                 true => output::out(&bytes),
                 false => output::write_file(&target, &bytes),
@@ -217,6 +225,11 @@ fn options(args: &Args) -> Options {
         checked: args.checked,
         ptx: if args.emit.contains(&Emit::Ptx) { args.arch.clone() } else { Vec::new() },
     }
+}
+
+/// A text with the lines that it comes from, for editors.
+fn json(lined: &Lined) -> Vec<u8> {
+    serde_json::json!({"text": lined.text, "lines": lined.lines}).to_string().into_bytes()
 }
 
 /// The input's name without folder and extension.

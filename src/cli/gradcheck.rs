@@ -335,6 +335,7 @@ fn table(id: &str, rows: &[Row], no_forward_mode: Option<&str>, own_types: Optio
                 "not settled: the source's own rule may be the reason, and there is no forward mode to tell"
             }
             (false, false) => "WRONG",
+            (false, true) if row.dot_product.is_none() => "not settled: at a kink?, and there is no forward mode",
             (false, true) => "WRONG; at a kink?",
         };
         text += &format!(

@@ -157,7 +157,10 @@ fn comment(kernel: &Function, fields: &[(String, Type)]) -> String {
             TapeRole::Log => write!(out, "\n   {name} [slot][thread], {slots}: {}", buffer.reason),
             TapeRole::State => write!(out, "\n   {name} [slot][thread], {slots}, scratch: {}", buffer.reason),
             TapeRole::Needed => {
-                write!(out, "\n   {name}: one int32, at first 0; afterwards the slots that some thread wanted")
+                write!(
+                    out,
+                    "\n   {name}: one int64, at first 0; afterwards the most slots that a thread wanted << 32 | the thread"
+                )
             }
         };
     }

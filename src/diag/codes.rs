@@ -100,7 +100,7 @@ codes! {
     E0503 "literal-range" "a number that does not fit its type";
     W0504 "unresolved-kernel" "a kernel that needs a value only Python knows: checked, not compiled";
     W0505 "generic-kernel-types" "a generic kernel for which the file names no types: checked, not compiled";
-    W0506 "native-function" "a kernel that calls a function whose body is CUDA text: checked, not compiled";
+    W0506 "native-function" "a kernel that calls CUDA text which kc cannot pass on: checked, not compiled";
     E0507 "imported-name" "a name of another file that cannot be used";
 
     // 06 gradients
@@ -130,6 +130,7 @@ codes! {
     E0802 "local-memory-too-large" "local arrays that do not fit in a thread";
     E0803 "parameters-too-large" "more parameter bytes than a kernel can have";
     E0820 "no-cuda-text" "a construct without CUDA C++ form";
+    E0821 "native-text" "a kernel that calls CUDA text, for another output";
 
     // 09 kc itself
     E0901 "unreadable-file" "a file that cannot be read";

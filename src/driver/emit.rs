@@ -5,8 +5,10 @@ use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::header;
 use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
-use crate::diag::{Diagnostic, Diagnostics};
+use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
+use crate::source::FileId;
+use crate::source::lined::Lined;
 
 impl Compilation {
     /// One artefact of the good kernels. A kernel that the back end refuses is reported and left out; None when
@@ -14,8 +16,22 @@ impl Compilation {
     pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Option<Vec<u8>> {
         let Compilation { module, diagnostics, timings, name, .. } = self;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-        let job = Job { module, name, artefact, options };
+        let job = Job { module, name, artefact, options, marked: None };
         timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
+    }
+
+    /// The text of an artefact (PTX, CUDA C++ or IR) with the source lines that its lines come from; otherwise as
+    /// [`Compilation::emit`]. None for artefacts that have no lines.
+    pub fn emit_lined(&mut self, artefact: Artefact, options: &Options) -> Option<Lined> {
+        if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir) {
+            return None;
+        }
+        let Compilation { module, diagnostics, timings, name, sources, .. } = self;
+        let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
+        let file = module.functions.get(*kernels.first()?)?.span.file;
+        let job = Job { module, name, artefact, options, marked: Some(file) };
+        let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))?;
+        Some(Lined::read(&String::from_utf8_lossy(&bytes), file, sources.file(file)))
     }
 }
 
@@ -39,6 +55,8 @@ struct Job<'a> {
     name: &'a str,
     artefact: Artefact,
     options: &'a Options,
+    /// The text has marks for places of this file.
+    marked: Option<FileId>,
 }
 
 impl Job<'_> {
@@ -52,6 +70,8 @@ impl Job<'_> {
         for &kernel in kernels.iter().filter(|_| kernels.len() > 1) {
             match self.backend(&[kernel]) {
                 Ok(_) => good.push(kernel),
+                // The entries of one kernel have one reason.
+                Err(fault) if diagnostics.iter().any(|d| d.message == fault.message && d.span() == fault.span()) => {}
                 Err(fault) => diagnostics.push(*fault),
             }
         }
@@ -67,8 +87,17 @@ impl Job<'_> {
         let device = |arch| PtxOptions { arch, opt, fmad, layout };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
+        let translated = matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object);
+        if let Some((kernel, text)) =
+            kernels.iter().filter(|_| translated).find_map(|&k| Some((k, module.native_below(k, |_| true)?)))
+        {
+            return Err(Box::new(native(module, kernel, text)));
+        }
         let text = match self.artefact {
-            Artefact::Ptx(arch) => llvm::emit_ptx(module, kernels, &device(arch)).map_err(boxed)?,
+            Artefact::Ptx(arch) => match self.marked {
+                Some(file) => llvm::emit_ptx_marked(module, kernels, &device(arch), file).map_err(boxed)?,
+                None => llvm::emit_ptx(module, kernels, &device(arch)).map_err(boxed)?,
+            },
             Artefact::Llvm(arch) => {
                 llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch))).map_err(boxed)?
             }
@@ -76,7 +105,14 @@ impl Job<'_> {
                 return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu, alone: false })
                     .map_err(boxed);
             }
-            Artefact::Cuda => cuda::emit(module, kernels, &CudaOptions { source_name: self.name.to_string() })?,
+            Artefact::Cuda => {
+                let options = CudaOptions { source_name: self.name.to_string() };
+                match self.marked {
+                    Some(_) => cuda::emit_marked(module, kernels, &options)?,
+                    None => cuda::emit(module, kernels, &options)?,
+                }
+            }
+            Artefact::Ir if self.marked.is_some() => ir::print::print_marked(module),
             Artefact::Ir => ir::print::print(module),
             Artefact::Header => header::emit(module, kernels, self.name),
             Artefact::Metadata => {
@@ -88,4 +124,13 @@ impl Job<'_> {
         };
         Ok(text.into_bytes())
     }
+}
+
+/// Why a kernel that calls CUDA text has no other form.
+fn native(module: &Module, kernel: FuncId, text: FuncId) -> Diagnostic {
+    let (kernel, text) = (&module.functions[kernel], &module.functions[text]);
+    let message = format!("kernel `{}` calls a function whose body is CUDA text", kernel.source_name);
+    Diagnostic::new(Code::E0821, message)
+        .label(text.span, "only `--emit cuda` has it")
+        .help("write the function in the kernel language, with `@wp.func`, or compile this kernel with `--emit cuda`")
 }

@@ -5,6 +5,7 @@ use crate::check::facts::Meaning;
 use crate::diag::{Applicability, Code, Diagnostic, Level};
 use crate::source::Span;
 use crate::syntax::ast::{ExprKind, StmtKind};
+use crate::syntax::visit::each_statement;
 use crate::types::{Scalar, Type};
 
 /// A change that a person can choose.
@@ -79,7 +80,7 @@ fn convert(file: &File, offset: u32) -> Option<Action> {
     // What is assigned cannot be converted.
     let function = file.function_at(offset)?;
     let mut target = false;
-    super::names::each_statement(&function.body, &mut |stmt| {
+    each_statement(&function.body, &mut |stmt| {
         if let StmtKind::Assign { targets, .. } = &stmt.kind {
             target |= targets.iter().any(|t| t.span.start <= expr.span.start && expr.span.end <= t.span.end);
         }
@@ -105,7 +106,7 @@ fn atomic(file: &File, offset: u32) -> Option<Action> {
     use crate::syntax::ast::BinaryOp;
     let function = file.function_at(offset)?;
     let mut found = None;
-    super::names::each_statement(&function.body, &mut |stmt| {
+    each_statement(&function.body, &mut |stmt| {
         let here = stmt.span.start <= offset && offset <= stmt.span.end;
         let StmtKind::AugAssign { target, op, value } = &stmt.kind else { return };
         let ExprKind::Subscript { base, indices } = &target.kind else { return };

@@ -1,9 +1,9 @@
 //! What stands at an offset? The parts of the syntax tree around it.
 
 use super::File;
-use super::names::{each_statement, expressions};
 use crate::source::Span;
 use crate::syntax::ast::{self, Expr, ExprKind, Item};
+use crate::syntax::visit::{each_statement, expressions};
 
 fn touches(span: Span, offset: u32) -> bool {
     span.start <= offset && offset <= span.end

@@ -1,9 +1,9 @@
 //! What can be folded away, and what grows when a selection widens?
 
 use super::File;
-use super::names::each_statement;
 use crate::source::Span;
 use crate::syntax::ast::StmtKind;
+use crate::syntax::visit::each_statement;
 
 /// The most places that [`around`] gives.
 const MAX_LEVELS: usize = 40;

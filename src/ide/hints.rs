@@ -1,10 +1,10 @@
 //! What is good to know and not written? The types of variables, and the parameters that literals go to.
 
 use super::File;
-use super::names::each_statement;
 use super::names::{Role, Symbol};
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind};
+use crate::syntax::visit::{each_statement, expressions};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hint {
@@ -35,7 +35,7 @@ pub fn hints(file: &File, range: std::ops::Range<u32>) -> Vec<Hint> {
             continue;
         }
         each_statement(&function.body, &mut |stmt| {
-            super::names::expressions(stmt, &mut |expr| calls(file, expr, &range, &mut list));
+            expressions(stmt, &mut |expr| calls(file, expr, &range, &mut list));
         });
     }
     list.sort_by_key(|hint| hint.offset);

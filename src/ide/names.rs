@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::check::facts::{Facts, Meaning};
 use crate::source::Span;
-use crate::syntax::ast::{self, Expr, ExprKind, Item, StmtKind};
+use crate::syntax::ast::{self, Expr, ExprKind, Item};
+use crate::syntax::visit::{bound_names, each_statement, expressions, targets};
 use crate::types::Type;
 
 /// What a name means. Two occurrences of one symbol are renamed together.
@@ -108,74 +109,12 @@ pub fn decorated(parsed: &ast::Parsed) -> Vec<Span> {
 /// The names that a function binds.
 pub fn bound(function: &ast::Function) -> HashSet<String> {
     let mut names: HashSet<String> = function.params.iter().map(|param| param.name.text.clone()).collect();
-    each_statement(&function.body, &mut |stmt| match &stmt.kind {
-        StmtKind::Assign { targets, .. } => targets.iter().for_each(|target| targets_of(target, &mut names)),
-        StmtKind::AugAssign { target, .. } | StmtKind::AnnAssign { target, .. } | StmtKind::For { target, .. } => {
-            targets_of(target, &mut names);
+    each_statement(&function.body, &mut |stmt| {
+        for target in targets(stmt) {
+            bound_names(target, &mut |_, name| names.extend([name.to_string()]));
         }
-        _ => {}
     });
     names
-}
-
-fn targets_of(target: &Expr, names: &mut HashSet<String>) {
-    match &target.kind {
-        ExprKind::Name(name) => {
-            names.insert(name.clone());
-        }
-        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| targets_of(item, names)),
-        ExprKind::Starred(inner) => targets_of(inner, names),
-        _ => {}
-    }
-}
-
-/// Calls `f` on every statement, nested ones included, in order.
-pub fn each_statement<'a>(body: &'a [ast::Stmt], f: &mut dyn FnMut(&'a ast::Stmt)) {
-    for stmt in body {
-        f(stmt);
-        match &stmt.kind {
-            StmtKind::If { then, otherwise, .. } => {
-                each_statement(then, f);
-                each_statement(otherwise, f);
-            }
-            StmtKind::For { body, otherwise, .. } | StmtKind::While { body, otherwise, .. } => {
-                each_statement(body, f);
-                each_statement(otherwise, f);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Calls `f` on the expressions that stand directly in a statement, targets first.
-pub fn expressions<'a>(stmt: &'a ast::Stmt, f: &mut dyn FnMut(&'a Expr)) {
-    match &stmt.kind {
-        StmtKind::Assign { targets, value } => {
-            targets.iter().for_each(&mut *f);
-            f(value);
-        }
-        StmtKind::AugAssign { target, value, .. } => {
-            f(target);
-            f(value);
-        }
-        StmtKind::AnnAssign { target, annotation, value } => {
-            f(target);
-            f(annotation);
-            value.iter().for_each(f);
-        }
-        StmtKind::If { condition, .. } | StmtKind::While { condition, .. } => f(condition),
-        StmtKind::For { target, iter, .. } => {
-            f(target);
-            f(iter);
-        }
-        StmtKind::Return(value) => value.iter().for_each(f),
-        StmtKind::Expr(value) => f(value),
-        StmtKind::Assert { condition, message } => {
-            f(condition);
-            message.iter().for_each(f);
-        }
-        StmtKind::Pass | StmtKind::Break | StmtKind::Continue | StmtKind::Unsupported(_) | StmtKind::Error => {}
-    }
 }
 
 struct Walker<'a> {
@@ -237,25 +176,14 @@ impl<'a> Walker<'a> {
             let symbol = Symbol::Local { function: function.span, name: param.name.text.clone() };
             self.add(param.name.span, symbol, Role::Definition);
         }
-        each_statement(&function.body, &mut |stmt| match &stmt.kind {
-            StmtKind::Assign { targets, value } => {
-                targets.iter().for_each(|target| self.expr(target, Role::Write));
-                self.expr(value, Role::Read);
-            }
-            StmtKind::For { target, iter, .. } => {
-                self.expr(target, Role::Write);
-                self.expr(iter, Role::Read);
-            }
-            StmtKind::AugAssign { target, value, .. } => {
-                self.expr(target, Role::Write);
-                self.expr(value, Role::Read);
-            }
-            StmtKind::AnnAssign { target, annotation, value } => {
-                self.expr(target, Role::Write);
-                self.expr(annotation, Role::Read);
-                value.iter().for_each(|value| self.expr(value, Role::Read));
-            }
-            _ => expressions(stmt, &mut |expr| self.expr(expr, Role::Read)),
+        each_statement(&function.body, &mut |stmt| {
+            let written = targets(stmt);
+            // Targets stand first.
+            let mut k = 0;
+            expressions(stmt, &mut |expr| {
+                self.expr(expr, if k < written.len() { Role::Write } else { Role::Read });
+                k += 1;
+            });
         });
         self.locals = None;
     }

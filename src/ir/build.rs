@@ -25,6 +25,7 @@ impl Builder {
                 kind,
                 results: Vec::new(),
                 cuda_name: None,
+                native: None,
                 library: false,
                 phase: Phase::Forward,
                 derivative: Derivative::Body,

@@ -60,6 +60,7 @@ pub mod build;
 pub mod eval;
 pub mod facts;
 pub mod interp;
+mod native;
 pub mod parse;
 pub mod print;
 mod text;
@@ -125,6 +126,8 @@ pub struct Function {
     pub results: Vec<ResultInfo>,
     /// The CUDA function that computes the same (`sinf`): CUDA text calls it and does not print the body.
     pub cuda_name: Option<String>,
+    /// The body as CUDA C++ text. Only CUDA text has it: the instructions stand for "this cannot run".
+    pub native: Option<String>,
     /// From the built-in library, not from the user's file.
     pub library: bool,
     /// Which of a kernel's entries this is; `Forward` for device functions.
@@ -209,7 +212,7 @@ pub struct Kept {
 }
 
 /// A buffer that keeps values from forward to reverse code: the parameter `param` of a kernel's function, a matrix
-/// `[slot][thread]` of one scalar type, or (`Needed`) one int32.
+/// `[slot][thread]` of one scalar type, or (`Needed`) one int64.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TapeBuffer {
     pub param: u32,
@@ -226,7 +229,7 @@ pub enum TapeRole {
     Log,
     /// State of loops: scratch of the backward entry alone.
     State,
-    /// Receives (by atomic max) the slots that the thread with the most needs, from threads for which there were not enough. Not
+    /// Receives (by atomic max) in its high half the slots that the thread with the most needs, in its low half that thread, from threads for which there were not enough. Not
     /// zero: the run has failed, and what it wrote to gradients means nothing.
     Needed,
 }

@@ -60,6 +60,7 @@ fn empty_function() -> Function {
         kind: FunctionKind::Device,
         results: Vec::new(),
         cuda_name: None,
+        native: None,
         library: false,
         phase: Phase::Forward,
         derivative: Derivative::Body,
@@ -299,6 +300,9 @@ impl<'t> Parser<'t> {
         self.function.library = self.eat_word("library");
         if self.eat_word("cuda") {
             self.function.cuda_name = Some(self.text()?);
+        }
+        if self.eat_word("native") {
+            self.function.native = Some(self.text()?);
         }
         for phase in [Phase::Augmented, Phase::Backward] {
             if self.eat_word(phase.name()) {

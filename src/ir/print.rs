@@ -23,9 +23,19 @@ use std::collections::HashMap;
 
 use super::text::{constant, is_identifier, quote, shown_structs};
 use super::*;
+use crate::source::lined;
 
 /// The whole module.
 pub fn print(module: &Module) -> String {
+    text_of(module, false)
+}
+
+/// The same, with a mark around what each instruction gives ([`crate::source::lined`]).
+pub fn print_marked(module: &Module) -> String {
+    text_of(module, true)
+}
+
+fn text_of(module: &Module, marked: bool) -> String {
     let structs = shown_structs(&module.structs);
     let mut text = String::new();
     for (id, def) in structs.iter() {
@@ -39,7 +49,8 @@ pub fn print(module: &Module) -> String {
         if n > 0 {
             text.push('\n');
         }
-        text.push_str(&Printer::new(module, &structs, function).function());
+        let printer = Printer { marked, ..Printer::new(module, &structs, function) };
+        text.push_str(&printer.function());
     }
     text
 }
@@ -60,6 +71,7 @@ struct Printer<'a> {
     names: Vec<String>,
     text: String,
     nested: bool,
+    marked: bool,
     /// Blocks on the way to this one: a faulty module could nest one in itself.
     open: Vec<BlockId>,
 }
@@ -110,7 +122,7 @@ fn tape_buffer(buffer: &TapeBuffer) -> String {
 impl<'a> Printer<'a> {
     fn new(module: &'a Module, structs: &'a StructTable, function: &'a Function) -> Self {
         let names = value_names(function);
-        Printer { module, structs, function, names, text: String::new(), nested: true, open: Vec::new() }
+        Printer { module, structs, function, names, text: String::new(), nested: true, marked: false, open: Vec::new() }
     }
 
     fn function(mut self) -> String {
@@ -118,7 +130,8 @@ impl<'a> Printer<'a> {
         let word = if function.is_kernel() { "kernel" } else { "func" };
         let params = self.function.blocks.get(function.entry).map_or(&[][..], |block| &block.params);
         let params = self.list(params, |p, v| p.typed(v));
-        self.text = format!("{word} @{}({params})", function.name);
+        self.begin(function.span);
+        self.text.push_str(&format!("{word} @{}({params})", function.name));
         if let FunctionKind::Kernel { rank } = function.kind {
             self.text.push_str(&format!(" rank {rank}"));
         }
@@ -142,6 +155,9 @@ impl<'a> Printer<'a> {
         if let Some(name) = &function.cuda_name {
             self.text.push_str(&format!(" cuda {}", quote(name)));
         }
+        if let Some(text) = &function.native {
+            self.text.push_str(&format!(" native {}", quote(text)));
+        }
         if function.phase != Phase::Forward {
             self.text.push_str(&format!(" {}", function.phase.name()));
         }
@@ -150,10 +166,24 @@ impl<'a> Printer<'a> {
             let tape: Vec<String> = function.tape.iter().map(tape_buffer).collect();
             self.text.push_str(&format!(" tape ({})", tape.join(", ")));
         }
-        self.text.push_str(" {\n");
+        self.text.push_str(" {");
+        self.end();
+        self.text.push('\n');
         self.block(function.entry, 1);
         self.text.push_str("}\n");
         self.text
+    }
+
+    fn begin(&mut self, span: Span) {
+        if self.marked {
+            self.text.push_str(&lined::begin(span));
+        }
+    }
+
+    fn end(&mut self) {
+        if self.marked {
+            self.text.push(lined::END);
+        }
     }
 
     fn derivative(&mut self) {
@@ -213,6 +243,7 @@ impl<'a> Printer<'a> {
             self.text.push_str(&format!("?{id}\n"));
             return;
         };
+        self.begin(inst.span);
         if !inst.results.is_empty() {
             let results = self.list(&inst.results, |p, v| p.typed(v));
             self.text.push_str(&results);
@@ -254,6 +285,7 @@ impl<'a> Printer<'a> {
                 self.text.push_str(&line);
             }
         }
+        self.end();
         self.text.push('\n');
     }
 

@@ -115,14 +115,14 @@ fn signatures(module: &Module, errors: &mut Vec<String>) {
             let ty = params.get(buffer.param as usize).copied().flatten();
             let fits = match ty {
                 Some(Type::Array(array)) if buffer.role == TapeRole::Needed => {
-                    array.ndim == 1 && array.element == Element::Scalar(Scalar::I32)
+                    array.ndim == 1 && array.element == Element::Scalar(Scalar::I64)
                 }
                 Some(Type::Array(array)) => array.ndim == 2 && matches!(array.element, Element::Scalar(_)),
                 _ => false,
             };
             if !fits || function.phase == Phase::Forward {
                 error(
-                    "a tape buffer is a matrix of scalars, or one int32 for `needed`, of an augmented or backward entry",
+                    "a tape buffer is a matrix of scalars, or one int64 for `needed`, of an augmented or backward entry",
                 );
             }
         }

@@ -65,6 +65,7 @@ impl<'a> Lowering<'a> {
         let mut b = Builder::new(&function.name, kind, &params, function.span);
         b.function.source_name = function.source_name.clone();
         b.function.cuda_name = function.cuda_name.clone();
+        b.function.native = function.native.clone();
         b.function.library = function.library;
         b.function.results = result_infos(function);
         b.function.derivative = derivative(&function.derivative);
@@ -85,6 +86,12 @@ impl<'a> Lowering<'a> {
     }
 
     fn run(mut self) -> Function {
+        if self.function.native.is_some() {
+            // Who runs this must not go on with results that were never computed.
+            let never = self.b.constant(crate::ir::Const::bool(false));
+            let message = format!("`{}` is CUDA text, which only the CUDA output has", self.function.source_name);
+            self.b.effect(crate::ir::Op::Assert { condition: never, message });
+        }
         self.block(&self.function.body);
         if !self.b.is_terminated() {
             // The end of a body that returns nothing, or that the checker knows never to be reached.
@@ -138,12 +145,13 @@ impl<'a> Lowering<'a> {
 }
 
 fn result_infos(function: &tree::Function) -> Vec<ResultInfo> {
-    let accumulated = function.accumulators.iter().map(|&local| function.locals[local].ty);
-    let returned = function.results.iter().copied().chain(accumulated).map(|ty| ResultInfo {
-        ty,
-        role: ResultRole::Return,
-        name: None,
+    // CUDA text calls them by name.
+    let accumulated = function.accumulators.iter().map(|&local| {
+        let local = &function.locals[local];
+        (local.ty, function.native.as_ref().map(|_| local.name.clone()))
     });
+    let plain = function.results.iter().map(|&ty| (ty, None));
+    let returned = plain.chain(accumulated).map(|(ty, name)| ResultInfo { ty, role: ResultRole::Return, name });
     let by_ref = function.by_ref.iter().map(|&local| ResultInfo {
         ty: function.locals[local].ty,
         role: ResultRole::ByRef(local.index() as u32),

@@ -15,7 +15,7 @@ mod views;
 mod worker;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gen_lsp_types as lsp;
 use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
@@ -23,6 +23,7 @@ use serde_json::{Value, json};
 
 use crate::ide::view::View;
 use crate::library::Library;
+use crate::source::lined::Lined;
 use answer::{Answer, error, params};
 use client::{Client, LIBRARY_SCHEME, SHOW, VIEW_SCHEME};
 use documents::{Documents, Snapshot};
@@ -52,7 +53,31 @@ pub fn serve(connection: Connection) -> bool {
 }
 
 /// The views that were shown, by their addresses.
-type Views = Arc<Mutex<HashMap<String, (String, views::Request)>>>;
+type Views = Arc<Mutex<HashMap<String, Shown>>>;
+
+/// A view on the client's screen.
+#[derive(Clone)]
+struct Shown {
+    /// The document with the kernel, and its version when the view was made.
+    document: String,
+    version: i32,
+    request: views::Request,
+    lined: Arc<Lined>,
+}
+
+impl Shown {
+    /// Where the view's lines come from: the document, its version, and for each line of the view lines of the document.
+    /// All count from 0, as positions do.
+    fn lines(&self) -> Value {
+        let lines = self.lined.lines.iter();
+        let lines: Vec<Vec<u32>> = lines.map(|from| from.iter().map(|line| line.saturating_sub(1)).collect()).collect();
+        json!({"source": self.document, "version": self.version, "lines": lines})
+    }
+}
+
+fn lock(views: &Views) -> MutexGuard<'_, HashMap<String, Shown>> {
+    views.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 struct Server {
     out: crossbeam_channel::Sender<Message>,
@@ -152,7 +177,8 @@ impl Server {
                 Ok(Value::Null)
             }
             ("completionItem/resolve", Some(client)) => answer::resolve(&client, &request.params),
-            ("workspace/textDocumentContent", _) => self.content(&request.params),
+            ("workspace/textDocumentContent", _) => return self.content(request),
+            ("kc/lines", _) => self.lines(&request.params),
             ("workspace/executeCommand", Some(client)) => return self.execute(request, client),
             ("kc/view", Some(client)) => return self.view(request, client, false),
             (method, Some(client)) if answer::is_about_document(method) => match self.snapshot(&request.params) {
@@ -171,22 +197,47 @@ impl Server {
         self.documents.get(uri).cloned().ok_or_else(|| error(ErrorCode::RequestFailed, format!("`{uri}` is not open")))
     }
 
-    /// The text of one of our own documents.
-    fn content(&self, params: &Value) -> Answer {
-        let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
+    /// The text of one of our own documents; a view is made anew when its document has changed.
+    fn content(&self, request: Request) {
+        let uri = request.params.get("uri").and_then(Value::as_str).unwrap_or_default().to_string();
         let library = uri.strip_prefix(LIBRARY_SCHEME).map(|rest| rest.trim_start_matches([':', '/']));
         if let Some(text) = library.and_then(Library::text) {
-            return Ok(json!({"text": text}));
+            return self.respond(request.id, Ok(json!({"text": text})));
         }
-        let views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some((document, request)) = views.get(uri).cloned() else {
-            return Err(error(ErrorCode::RequestFailed, format!("there is no document `{uri}`")));
+        let shown = lock(&self.views).get(&uri).cloned();
+        let Some(shown) = shown else {
+            let fault = error(ErrorCode::RequestFailed, format!("there is no document `{uri}`"));
+            return self.respond(request.id, Err(fault));
         };
-        drop(views);
-        let snapshot = self.documents.get(&document).cloned();
-        let snapshot = snapshot.ok_or_else(|| error(ErrorCode::RequestFailed, format!("`{document}` is not open")))?;
-        let text = views::text(&snapshot, &request).unwrap_or_else(|reason| reason);
-        Ok(json!({"text": text}))
+        match self.documents.get(&shown.document).cloned() {
+            Some(snapshot) if snapshot.version != shown.version => {
+                let (out, views) = (self.out.clone(), self.views.clone());
+                std::thread::spawn(move || {
+                    let text = match views::make(&snapshot, &shown.request) {
+                        Ok(lined) => {
+                            let text = lined.text.clone();
+                            let version = snapshot.version;
+                            lock(&views).insert(uri, Shown { version, lined: Arc::new(lined), ..shown });
+                            text
+                        }
+                        Err(reason) => reason,
+                    };
+                    // Nobody listens any more: the session ends.
+                    let _ = out.send(Response { id: request.id, response_result: Ok(json!({"text": text})) }.into());
+                });
+            }
+            _ => self.respond(request.id, Ok(json!({"text": shown.lined.text}))),
+        }
+    }
+
+    /// Where the lines of a view come from.
+    fn lines(&self, params: &Value) -> Answer {
+        let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
+        let views = lock(&self.views);
+        views
+            .get(uri)
+            .map(Shown::lines)
+            .ok_or_else(|| error(ErrorCode::RequestFailed, format!("there is no view `{uri}`")))
     }
 
     fn execute(&self, request: Request, client: Arc<Client>) {
@@ -220,30 +271,42 @@ impl Server {
             Ok(wanted) => wanted,
             Err(fault) => return self.respond(request.id, Err(fault)),
         };
-        let (out, known) = (self.out.clone(), self.views.clone());
+        let (out, views) = (self.out.clone(), self.views.clone());
         std::thread::spawn(move || {
-            let made = views::text(&snapshot, &wanted);
-            let answer = match made {
-                Err(reason) => Err(error(ErrorCode::RequestFailed, reason)),
-                Ok(text) => {
-                    let own =
-                        format!("{VIEW_SCHEME}:/{}.{}.{}", wanted.kernel, wanted.view.name(), wanted.view.extension());
-                    let place = if client.content {
-                        known.lock().unwrap_or_else(PoisonError::into_inner).insert(own.clone(), (uri, wanted.clone()));
-                        Some(own)
-                    } else {
-                        views::file_of_view(&wanted, &text).map(|file| documents::uri_of(&file))
-                    };
-                    if let (true, true, Some(place)) = (show, client.shows, &place) {
-                        let id = RequestId::from(format!("kc/{}", request.id));
-                        let params = json!({"uri": place, "takeFocus": true});
-                        // Nobody listens any more: the session ends.
-                        let _ = out.send(Request::new(id, "window/showDocument".to_string(), params).into());
+            // Nobody listens any more: the session ends.
+            let send = |message: Message| drop(out.send(message));
+            let id = |what: &str| RequestId::from(format!("kc/{what}/{}", request.id));
+            let answer = views::make(&snapshot, &wanted).map(|lined| {
+                let (kernel, view) = (&wanted.kernel, wanted.view);
+                let place = match client.content {
+                    true => Some(format!("{VIEW_SCHEME}:/{kernel}.{}.{}", view.name(), view.extension())),
+                    false => views::file_of_view(&wanted, &lined.text).map(|file| documents::uri_of(&file)),
+                };
+                let version = snapshot.version;
+                let shown = Shown { document: uri, version, request: wanted.clone(), lined: Arc::new(lined) };
+                let mut answer = shown.lines();
+                answer["text"] = json!(shown.lined.text);
+                answer["language"] = json!(view.extension());
+                answer["uri"] = json!(place);
+                if let Some(place) = place {
+                    let before = lock(&views).insert(place.clone(), shown);
+                    if client.content && before.is_some() {
+                        // The client may have the text of an older version.
+                        let params = json!({"uri": place});
+                        send(
+                            Request::new(id("refresh"), "workspace/textDocumentContent/refresh".to_string(), params)
+                                .into(),
+                        );
                     }
-                    Ok(json!({"text": text, "language": wanted.view.extension(), "uri": place}))
+                    if show && client.shows {
+                        let params = json!({"uri": place, "takeFocus": true});
+                        send(Request::new(id("show"), "window/showDocument".to_string(), params).into());
+                    }
                 }
-            };
-            let _ = out.send(Response { id: request.id, response_result: answer }.into());
+                answer
+            });
+            let answer = answer.map_err(|reason| error(ErrorCode::RequestFailed, reason));
+            send(Response { id: request.id.clone(), response_result: answer }.into());
         });
     }
 }

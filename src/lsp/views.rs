@@ -4,9 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 use super::documents::Snapshot;
 use crate::ide::view::View;
 use crate::library::Library;
+use crate::source::lined::Lined;
 
 /// What a view is of.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -15,18 +18,27 @@ pub struct Request {
     pub view: View,
 }
 
-/// The text of a view.
+/// The text of a view, and where its lines come from.
 ///
 /// # Errors
 /// Why there is none, for the user.
-pub fn text(snapshot: &Snapshot, request: &Request) -> Result<String, String> {
+pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Lined, String> {
     let kc = std::env::current_exe().map_err(|fault| format!("kc does not find itself: {fault}"))?;
     let folder = tempfile::tempdir().map_err(|fault| format!("there is no room for temporary files: {fault}"))?;
     let name = snapshot.source.path.file_name().unwrap_or_else(|| "kernels.py".as_ref());
     let file = folder.path().join(name).with_extension("py");
     std::fs::write(&file, &snapshot.source.text).map_err(|fault| fault.to_string())?;
     let mut command = Command::new(kc);
-    command.arg("compile").arg(&file).args(["-k", &request.kernel, "-o", "-", "--format", "short", "--emit"]);
+    command.arg("compile").arg(&file).args([
+        "-k",
+        &request.kernel,
+        "-o",
+        "-",
+        "--lines",
+        "--format",
+        "short",
+        "--emit",
+    ]);
     match request.view {
         View::Ptx => command.args(["ptx", "--no-backward"]),
         View::Cuda => command.args(["cuda", "--no-backward"]),
@@ -35,36 +47,42 @@ pub fn text(snapshot: &Snapshot, request: &Request) -> Result<String, String> {
     };
     let output = command.stdin(std::process::Stdio::null()).output().map_err(|fault| fault.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr).replace(&format!("{}/", folder.path().display()), "");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if text.is_empty() {
+    let Some(lined) = read(&output.stdout) else {
         let said = said.trim();
         return Err(if said.is_empty() {
             format!("`{}` has no {}", request.kernel, request.view.title())
         } else {
             said.to_string()
         });
-    }
+    };
     match request.view {
-        View::Adjoint => backward(&text, &request.kernel).ok_or_else(|| match said.trim() {
+        View::Adjoint => backward(&lined, &request.kernel).ok_or_else(|| match said.trim() {
             "" => format!("`{}` has no backward kernel", request.kernel),
             said => said.to_string(),
         }),
-        _ => Ok(text),
+        _ => Ok(lined),
     }
 }
 
-/// The text without the forward kernel.
-fn backward(text: &str, kernel: &str) -> Option<String> {
+/// What `kc compile --lines` prints.
+fn read(bytes: &[u8]) -> Option<Lined> {
+    let said: Value = serde_json::from_slice(bytes).ok()?;
+    let number = |line: &Value| line.as_u64().and_then(|line| u32::try_from(line).ok());
+    let lines = said.get("lines")?.as_array()?.iter();
+    let lines = lines.map(|from| from.as_array().into_iter().flatten().filter_map(number).collect()).collect();
+    Some(Lined { text: said.get("text")?.as_str()?.to_string(), lines })
+}
+
+/// The text without the forward kernel. None: there is no backward kernel.
+fn backward(lined: &Lined, kernel: &str) -> Option<Lined> {
     let entry = format!("void {kernel}_cuda_kernel_backward(");
-    text.contains(&entry).then(|| {
-        let forward = format!("extern \"C\" __global__ void {kernel}_cuda_kernel_forward(");
-        match text.split_once(&forward) {
-            Some((before, after)) => {
-                let rest = after.split_once("\n}\n").map_or("", |(_, rest)| rest.trim_start_matches('\n'));
-                format!("{before}{rest}")
-            }
-            None => text.to_string(),
-        }
+    let forward = format!("extern \"C\" __global__ void {kernel}_cuda_kernel_forward(");
+    lined.text.contains(&entry).then(|| {
+        let Some(start) = lined.text.lines().position(|line| line.starts_with(&forward)) else { return lined.clone() };
+        // Up to its brace, and the blank line after it.
+        let end = lined.text.lines().skip(start).position(|line| line == "}").map_or(start, |n| start + n + 1);
+        let blank = lined.text.lines().nth(end).is_some_and(str::is_empty);
+        lined.without(start..end + usize::from(blank))
     })
 }
 

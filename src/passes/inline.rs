@@ -41,6 +41,7 @@ impl Inliner<'_> {
         function.walk(function.entry, &mut |_, inst| {
             if let Op::Call(callee, _) = inst.op
                 && (self.wanted)(callee)
+                && self.module.functions[callee].native.is_none()
             {
                 calls.push(callee);
             }

@@ -256,3 +256,70 @@ fn can_fail(function: &Function, inst: &Inst) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::facts::effects;
+    use crate::ir::parse::parse;
+    use crate::ir::verify::verify;
+
+    /// What `pass` makes of the body of a function: its blocks as the operations in them, the outer one first.
+    fn after(body: &str, pass: fn(&mut Function, &EffectTable) -> bool) -> Vec<Vec<Op>> {
+        let text = format!(
+            "func @f(%x: float64, %y: float64, %a: array(dtype=float64)) -> (float64) {{\n%i: int32 = const 0\n{body}\n}}"
+        );
+        let mut module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let (id, effects) = (module.find("f").unwrap(), effects(&module));
+        pass(&mut module.functions[id], &effects);
+        assert_eq!(verify(&module), Ok(()), "{}", crate::ir::print::print(&module));
+        fn blocks(function: &Function, block: BlockId, all: &mut Vec<Vec<Op>>) {
+            let ops: Vec<Op> = function.blocks[block].insts.iter().map(|&id| function.insts[id].op.clone()).collect();
+            let nested: Vec<BlockId> = ops.iter().flat_map(Op::blocks).collect();
+            all.push(ops);
+            nested.into_iter().for_each(|block| blocks(function, block, all));
+        }
+        let mut all = Vec::new();
+        blocks(&module.functions[id], module.functions[id].entry, &mut all);
+        all
+    }
+
+    fn is_root(op: &Op) -> bool {
+        matches!(op, Op::Unary(UnaryOp::Sqrt, _))
+    }
+
+    const GUARDED: &str = "%c: bool = gt %x, %y
+        %r: float64 = sqrt %x
+        %s: float64 = select %c, %r, %y
+        return %s";
+
+    #[test]
+    fn a_root_moves_under_the_choice_that_alone_reads_it() {
+        let blocks = after(GUARDED, run);
+        assert_eq!(blocks.len(), 3);
+        assert!(!blocks[0].iter().any(is_root) && blocks[1].iter().any(is_root));
+    }
+
+    #[test]
+    fn what_others_read_stays_and_choices_between_values_stay() {
+        let twice = GUARDED.replace("return %s", "%t: float64 = add %s, %r\nreturn %t");
+        assert_eq!(after(&twice, run).len(), 1);
+        assert_eq!(after(&GUARDED.replace("sqrt %x", "neg %x"), run).len(), 1);
+    }
+
+    #[test]
+    fn no_load_moves_past_a_store() {
+        let text = "%c: bool = gt %x, %y
+            %l: float64 = load %a[%i]
+            store %a[%i], %y
+            %s: float64 = if %c {
+              yield %l
+            } else {
+              yield %x
+            }
+            return %s";
+        assert!(after(text, into_branches)[0].iter().any(|op| matches!(op, Op::Load { .. })));
+        let free = text.replace("store %a[%i], %y\n", "");
+        assert!(!after(&free, into_branches)[0].iter().any(|op| matches!(op, Op::Load { .. })));
+    }
+}

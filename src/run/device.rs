@@ -219,6 +219,11 @@ pub fn prepare(
     fmad: bool,
     alone: bool,
 ) -> Result<Executable> {
+    if let Some(text) = module.native_below(kernel, |_| true) {
+        let (kernel, span) = (&module.functions[kernel].source_name, module.functions[text].span);
+        let error = fail(Code::E0821, format!("kernel `{kernel}` calls a function whose body is CUDA text"));
+        return Err(Box::new(error.label(span, "it only runs where `--emit cuda` is compiled")));
+    }
     match device {
         Device::Interp => Ok(Executable::Interp(interp::Program::new(module, kernel))),
         Device::Host => {

@@ -32,7 +32,7 @@ pub struct Row {
     pub dot_product: Option<f64>,
     /// The same for central differences.
     pub difference: f64,
-    /// The differences say nothing: one-sided ones disagree, or they go on changing with their step.
+    /// The differences say nothing: one-sided ones disagree, they go on changing with their step, or they are not finite.
     pub kink: bool,
     /// The source states a derivative of its own, and differences disagree with it. Not right then, unless forward mode
     /// shows that this is the reason.
@@ -232,7 +232,10 @@ impl<'a> Check<'a> {
             let (exact, close) = (precision.powf(0.58), 4.0 * precision.cbrt());
             // Differences that go on changing with their step have no limit that they could show.
             kink |= difference >= close && most - least > 0.25 * least.abs().max(most.abs());
-            let right = dot_product.map_or(kink || difference < close, |e| e < exact);
+            // The contents may hold infinities and NaNs that the kernel passes on.
+            kink |= !difference.is_finite();
+            // Without forward mode only differences can tell.
+            let right = dot_product.map_or(difference < close, |e| e < exact);
             let norm = gradients[k].iter().map(|g| g * g).sum::<f64>().sqrt();
             let agrees = kink || difference < close;
             // Forward mode follows the rules of the source: where it agrees, only the rules can be the reason.

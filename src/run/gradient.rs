@@ -107,21 +107,23 @@ pub fn gradient(
                 let before = arguments.snapshot();
                 let taped = Taped::new(arguments, entry, &module.structs, |_| 0, threads, &[])?;
                 run(augmented, taped.address(), &taped.memory)?;
-                slots = taped.needed();
+                let needed = taped.needed();
+                slots = needed.slots;
                 arguments.restore(&before);
                 if slots > most_slots(entry, TapeRole::Log, threads) {
-                    return Err(too_large(entry, slots, threads, bytes_per_slot(entry, TapeRole::Log)));
+                    let bytes = bytes_per_slot(entry, TapeRole::Log);
+                    return Err(too_large(entry, slots, Some(needed.thread), threads, bytes));
                 }
             }
             let capacity = |tape: &TapeBuffer| tape.slots.unwrap_or(slots);
             let taped = Taped::new(arguments, entry, &module.structs, capacity, threads, &[])?;
             let report = run(augmented, taped.address(), &taped.memory)?;
-            if open && taped.needed() > slots {
+            let needed = taped.needed();
+            if open && needed.slots > slots {
                 // Only a race can make the second run need more than the first.
                 let message = format!(
-                    "the launch of kernel `{}` needs {} slots for the values that it overwrites, {slots} when it was measured: its threads race",
-                    entry.source_name,
-                    taped.needed()
+                    "thread {} of kernel `{}` needs {} slots for the values that the launch overwrites, {slots} when it was measured: its threads race",
+                    needed.thread, entry.source_name, needed.slots
                 );
                 return Err(fail(Code::E1106, message));
             }
@@ -157,12 +159,14 @@ fn reverse(
         let taped = Taped::new(arguments, entry, &module.structs, capacity, threads, &logs)?;
         let report = run(backward, taped.address(), &taped.memory)?;
         let needed = taped.needed();
-        if open && needed > slots {
-            if needed > most {
-                return Err(too_large(entry, needed, threads, bytes_per_slot(entry, TapeRole::State)));
-            }
+        if open && needed.slots > slots {
+            // Nothing of this run stays: its gradients lack what had no room.
             before.iter().for_each(|before| arguments.restore(before));
-            slots = needed;
+            if needed.slots > most {
+                let bytes = bytes_per_slot(entry, TapeRole::State);
+                return Err(too_large(entry, needed.slots, Some(needed.thread), threads, bytes));
+            }
+            slots = needed.slots;
             continue;
         }
         for array in kept {

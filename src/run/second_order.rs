@@ -209,12 +209,13 @@ fn placed<'t>(entry: &Function, own: &'t [Tape], filled: &[&'t Tape]) -> Vec<(u3
 
 /// The slots that threads wanted, if there were fewer and the compiler knew no bound.
 fn more(entry: &Function, role: TapeRole, tapes: &[Tape], had: u32, threads: u64) -> Result<Option<u32>> {
-    let wanted = tapes.iter().filter_map(Tape::count).max().unwrap_or(0);
+    let needed = tapes.iter().filter_map(Tape::count).max().unwrap_or_default();
+    let wanted = needed.slots;
     if wanted <= had || !entry.tape.iter().any(|tape| tape.role == role && tape.slots.is_none()) {
         return Ok(None);
     }
     if wanted > most_slots(entry, role, threads) {
-        return Err(too_large(entry, wanted, threads, bytes_per_slot(entry, role)));
+        return Err(too_large(entry, wanted, Some(needed.thread), threads, bytes_per_slot(entry, role)));
     }
     Ok(Some(wanted))
 }

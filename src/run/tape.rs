@@ -31,7 +31,7 @@ impl Tape {
         let Some(scalar) = scalar else { return Err(fail(Code::E0999, "a tape buffer is no array of scalars")) };
         let counter = tape.role == TapeRole::Needed;
         let (slots, threads) = if counter { (1, 1) } else { (slots, threads) };
-        let too_large = || too_large(entry, slots, threads, u64::from(scalar.size()));
+        let too_large = || too_large(entry, slots, None, threads, u64::from(scalar.size()));
         let row = threads * u64::from(scalar.size());
         if row > i32::MAX as u64 {
             return Err(too_large());
@@ -65,11 +65,20 @@ impl Tape {
         self.counter
     }
 
-    /// What a counter holds.
-    pub fn count(&self) -> Option<u32> {
-        let bytes = self.buffer.bytes().get(..4).filter(|_| self.counter)?;
-        Some(u32::try_from(i32::from_le_bytes(bytes.try_into().ok()?)).unwrap_or(0))
+    /// What a counter holds: the most slots that a thread wanted, and that thread.
+    pub fn count(&self) -> Option<Needed> {
+        let bytes = self.buffer.bytes().get(..8).filter(|_| self.counter)?;
+        let word = u64::from_le_bytes(bytes.try_into().ok()?);
+        Some(Needed { slots: (word >> 32) as u32, thread: word as u32 })
     }
+}
+
+/// What the neediest thread of a launch wanted, if there was too little.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Needed {
+    pub slots: u32,
+    /// Its row-major number.
+    pub thread: u32,
 }
 
 /// The bytes that one slot of every buffer of a role takes for each thread.
@@ -87,8 +96,8 @@ pub fn most_slots(entry: &Function, role: TapeRole, threads: u64) -> u32 {
     u32::try_from(LIMIT.min(memory::available() / 2) / each).unwrap_or(u32::MAX).min(i32::MAX as u32)
 }
 
-/// The error for a tape that does not fit.
-pub fn too_large(entry: &Function, slots: u32, threads: u64, bytes: u64) -> super::Fail {
+/// The error for a tape that does not fit; `thread`: the one that needs so many slots, where that was measured.
+pub fn too_large(entry: &Function, slots: u32, thread: Option<u32>, threads: u64, bytes: u64) -> super::Fail {
     let total = u64::from(slots).saturating_mul(threads).saturating_mul(bytes);
     let name = &entry.source_name;
     let message = format!(
@@ -96,6 +105,12 @@ pub fn too_large(entry: &Function, slots: u32, threads: u64, bytes: u64) -> supe
         LIMIT.min(memory::available() / 2)
     );
     let mut error = fail(Code::E1106, message);
+    if let Some(thread) = thread {
+        let own = u64::from(slots).saturating_mul(bytes);
+        error
+            .notes
+            .push(format!("thread {thread} needs the most: {slots} slots, {own} bytes; no gradient was written"));
+    }
     for tape in entry.tape.iter().filter(|t| t.role != TapeRole::Needed && !t.reason.is_empty()) {
         error.notes.push(format!("kept: {}", tape.reason));
     }
@@ -117,8 +132,8 @@ impl Taped {
     }
 
     /// What the counter says; 0 without one.
-    pub fn needed(&self) -> u32 {
-        self.tapes.iter().filter_map(Tape::count).max().unwrap_or(0)
+    pub fn needed(&self) -> Needed {
+        self.tapes.iter().filter_map(Tape::count).max().unwrap_or_default()
     }
 
     /// The argument struct of `entry` with buffers of its own; `logs` are those that another entry has filled.

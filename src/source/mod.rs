@@ -1,6 +1,7 @@
 //! Source files and positions in them: the lowest layer, known to every stage.
 
 mod files;
+pub mod lined;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -340,56 +340,6 @@ pub enum CompareOp {
     NotIn,
 }
 
-impl Expr {
-    /// Calls `f` on the direct parts, in the order of the text.
-    pub fn each_child<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
-        match &self.kind {
-            ExprKind::Attribute { base, .. } => f(base),
-            ExprKind::Unary { operand, .. } => f(operand),
-            ExprKind::Binary { left, right, .. } => {
-                f(left);
-                f(right);
-            }
-            ExprKind::Logic { operands, .. } => operands.iter().for_each(f),
-            ExprKind::Compare { first, rest } => {
-                f(first);
-                rest.iter().for_each(|(_, operand)| f(operand));
-            }
-            ExprKind::Conditional { condition, then, otherwise } => {
-                f(then);
-                f(condition);
-                f(otherwise);
-            }
-            ExprKind::Call { callee, args } => {
-                f(callee);
-                args.iter().for_each(|arg| f(&arg.value));
-            }
-            ExprKind::Subscript { base, indices } => {
-                f(base);
-                indices.iter().for_each(f);
-            }
-            ExprKind::Slice { lower, upper, step } => [lower, upper, step].into_iter().flatten().for_each(|e| f(e)),
-            ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(f),
-            ExprKind::Dict(pairs) => {
-                for (key, value) in pairs {
-                    f(key);
-                    f(value);
-                }
-            }
-            ExprKind::Starred(inner) => f(inner),
-            ExprKind::Name(_)
-            | ExprKind::Int(_)
-            | ExprKind::Float(_)
-            | ExprKind::Str(_)
-            | ExprKind::Bool(_)
-            | ExprKind::None
-            | ExprKind::Unsupported(_)
-            | ExprKind::Opaque
-            | ExprKind::Error => {}
-        }
-    }
-}
-
 impl UnaryOp {
     pub fn symbol(self) -> &'static str {
         match self {

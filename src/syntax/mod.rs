@@ -21,6 +21,7 @@ mod line;
 mod literal;
 mod region;
 mod token;
+pub mod visit;
 
 use crate::diag::Diagnostics;
 use crate::source::FileId;

@@ -83,6 +83,24 @@ client:exec_cmd(lenses[3].command, { bufnr = 0 })
 wait('view', function()
   return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n'):find('kernel @k', 1, true) ~= nil
 end)
+-- The line of the root and what it becomes mark each other.
+local function marked(buffer)
+  local marks = vim.api.nvim_buf_get_extmarks(buffer, vim.api.nvim_get_namespaces().kc, 0, -1, {})
+  return vim.tbl_map(function(mark)
+    return vim.api.nvim_buf_get_lines(buffer, mark[2], mark[2] + 1, false)[1]
+  end, marks)
+end
+local view = vim.api.nvim_get_current_buf()
+local source = vim.fn.bufnr(file)
+find('= sqrt')
+vim.api.nvim_exec_autocmds('CursorMoved', { buffer = view })
+check('marks in the source', #marked(source) == 1 and marked(source)[1]:find('wp.sqrt', 1, true) ~= nil)
+vim.cmd.wincmd('p')
+find('sqrt(')
+vim.api.nvim_exec_autocmds('CursorMoved', { buffer = source })
+local found = table.concat(marked(view), '\n')
+check('marks in the view', found:find('sqrt', 1, true) ~= nil and #marked(source) == 0)
+vim.cmd.wincmd('p')
 vim.cmd.close()
 
 client:stop()

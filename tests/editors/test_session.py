@@ -12,6 +12,7 @@ from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 FILE = pathlib.Path(__file__).with_name("kernels.py")
 URI = FILE.as_uri()
+PARTICLES = FILE.with_name("particles.py")
 TEXT = FILE.read_text(encoding="utf-8")
 
 
@@ -120,3 +121,28 @@ async def test_show(client):
     command = types.ExecuteCommandParams(command="kc.show", arguments=[URI, "k", "ir"])
     with pytest.raises(JsonRpcException, match="E0301"):
         await client.workspace_execute_command_async(command)
+
+
+@pytest.mark.asyncio
+async def test_lines_of_views(client):
+    text = PARTICLES.read_text(encoding="utf-8")
+    uri = PARTICLES.as_uri()
+    client.text_document_did_open(
+        types.DidOpenTextDocumentParams(
+            types.TextDocumentItem(uri=uri, language_id="python", version=1, text=text)
+        )
+    )
+    line = text[: text.index("wp.length")].count("\n")
+
+    async def ask(method, **params):
+        return await client.protocol.send_request_async(method, params)
+
+    for view, word in [("ptx", "sqrt.rn.f32"), ("cuda", "length("), ("ir", "call @length"), ("adjoint", "adj_length(")]:
+        shown = await ask("kc/view", uri=uri, kernel="density", view=view)
+        rows = shown.text.splitlines()
+        assert (shown.source, shown.version, len(shown.lines)) == (uri, 1, len(rows))
+        found = [row for row, origins in zip(rows, shown.lines) if line in origins]
+        assert any(word in row for row in found), (view, found)
+        assert (await ask("kc/lines", uri=shown.uri)).lines == shown.lines
+    with pytest.raises(JsonRpcException, match="no view"):
+        await ask("kc/lines", uri="kc-view:/nothing")

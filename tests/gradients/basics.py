@@ -119,3 +119,23 @@ def work_array(x: wp.array(dtype=float), out: wp.array(dtype=float)):
     for k in range(3):
         w[k + 1] = w[k + 1] + w[k] * w[(k + 2) % 4]
     out[i] = w[3] * w[2]
+
+
+@wp.func
+def inner_return(v: float, n: int):
+    a = float(v)
+    b = float(0.75)
+    for j in range(n):
+        b = a
+        for k in range(2):
+            a = b * b + 0.25 * v
+            if a > 0.75:
+                return b
+    return a
+
+
+@wp.kernel
+def nested_return(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    """A function that returns from inside an inner loop, whose state is nothing to the outer one."""
+    i = wp.tid()
+    out[i] = inner_return(x[i], n)

@@ -1,6 +1,8 @@
 //! `kc lsp` as a client sees it: one scenario per request, and the ways in which a session can go wrong.
 
 mod client;
+mod imports;
+mod typing;
 
 use client::{Client, URI, position};
 use serde_json::{Value, json};
@@ -171,8 +173,18 @@ fn views_of_a_kernel() {
     for (view, sign) in [("ptx", ".visible .entry"), ("cuda", "__global__"), ("ir", "kernel @k"), ("adjoint", "adj_x")]
     {
         let shown = client.ask("kc/view", json!({"uri": URI, "kernel": "k", "view": view}));
-        assert!(shown["text"].as_str().is_some_and(|text| text.contains(sign)), "{view}: {shown}");
+        let text = shown["text"].as_str().expect("a text");
+        assert!(text.contains(sign), "{view}: {shown}");
+        // Every line has its origin, and the root is found from both sides.
+        let lines: Vec<Vec<u64>> = serde_json::from_value(shown["lines"].clone()).expect("lines");
+        assert_eq!((lines.len(), &shown["source"]), (text.lines().count(), &json!(URI)), "{view}");
+        let root = position(TEXT, "wp.sqrt")["line"].as_u64().expect("a line");
+        let found: Vec<&str> =
+            text.lines().zip(&lines).filter(|(_, from)| from.contains(&root)).map(|(line, _)| line).collect();
+        assert!(found.iter().any(|line| line.contains("sqrt")), "{view}: {found:?}\n{text}");
+        assert_eq!(client.ask("kc/lines", json!({"uri": shown["uri"]}))["lines"], shown["lines"], "{view}");
     }
+    assert_eq!(client.answer("kc/lines", json!({"uri": "kc-view:/none"}))["error"]["code"], -32803);
     let command = json!({"command": "kc.show", "arguments": [URI, "k", "ir"]});
     client.ask("workspace/executeCommand", command);
     let show = client.wait(|message| message["method"] == "window/showDocument");

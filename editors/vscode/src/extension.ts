@@ -1,7 +1,11 @@
 // Starts `kc lsp` and shows the documents that it makes. Everything else is the server's work.
 
 import * as vscode from 'vscode';
-import { LanguageClient, type LanguageClientOptions, type ServerOptions } from 'vscode-languageclient/node';
+import {
+    LanguageClient, type LanguageClientOptions, type ServerOptions, type ShowDocumentRequest,
+} from 'vscode-languageclient/node';
+import { follow } from './follow';
+import type { Lines } from './lines';
 
 let client: LanguageClient | undefined;
 
@@ -12,6 +16,7 @@ const settings = () => {
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
     await start();
+    follow(context, linesOf);
     context.subscriptions.push(
         vscode.commands.registerCommand('kc.restart', async () => {
             await client?.stop();
@@ -32,12 +37,26 @@ export async function deactivate(): Promise<void> {
     await client?.stop();
 }
 
+/** Opens a view beside its source; other documents as usual. */
+const beside: ShowDocumentRequest.MiddlewareSignature = async (params, token, next) => {
+    const uri = vscode.Uri.parse(params.uri);
+    if (uri.scheme !== 'kc-view') {
+        return next(params, token);
+    }
+    const shown = vscode.window.visibleTextEditors.find(editor => editor.document.uri.scheme === uri.scheme);
+    const viewColumn = shown?.viewColumn ?? vscode.ViewColumn.Beside;
+    // The keyboard stays in the source: its lines show theirs in the view.
+    await vscode.window.showTextDocument(uri, { viewColumn, preserveFocus: true, preview: false });
+    return { success: true };
+};
+
 async function start(): Promise<void> {
     const command = vscode.workspace.getConfiguration('kc').get('path', 'kc');
     const server: ServerOptions = { command, args: ['lsp', '--stdio'] };
     const options: LanguageClientOptions = {
         documentSelector: [{ language: 'python' }],
         initializationOptions: settings(),
+        middleware: { window: { showDocument: beside } },
     };
     client = new LanguageClient('kc', 'kc', server, options);
     try {
@@ -47,6 +66,16 @@ async function start(): Promise<void> {
         if (choice === 'Settings') {
             await vscode.commands.executeCommand('workbench.action.openSettings', 'kc.path');
         }
+    }
+}
+
+/** Where the lines of a view come from. */
+async function linesOf(view: vscode.Uri): Promise<Lines | undefined> {
+    try {
+        return await client?.sendRequest<Lines>('kc/lines', { uri: view.toString() });
+    } catch {
+        // A view of an earlier session: the server does not know it.
+        return undefined;
     }
 }
 

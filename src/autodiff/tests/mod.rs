@@ -52,7 +52,7 @@ impl Memory {
 
     fn counter() -> Memory {
         let mut memory = Memory::numbers(&[0.0]);
-        memory.descriptor.strides[0] = 4;
+        memory.descriptor.strides[0] = 8;
         memory
     }
 
@@ -100,7 +100,7 @@ fn run_taped(module: &Module, entry: FuncId, dims: &[u32], arrays: &mut [Vec<f64
         }
         run_entry(module, entry, dims, &all);
         let counter = function.tape.iter().position(|t| t.role == TapeRole::Needed);
-        let needed = counter.map_or(0, |n| own[n].as_ref().unwrap().bytes[0] as u32);
+        let needed = counter.map_or(0, |n| own[n].as_ref().unwrap().bytes[0] >> 32) as u32;
         if needed > slots {
             slots = needed;
             continue;

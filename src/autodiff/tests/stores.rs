@@ -164,3 +164,32 @@ fn kernels_of_rank_two() {
     );
     check_with(&text, &[2, 3], &[numbers(6, 1), numbers(6, 2)]);
 }
+
+#[test]
+fn an_inner_loop_keeps_only_what_its_own_turns_read() {
+    // What comes of %s is read in the next turn of the outer loop, and not in the inner one.
+    let text = check(
+        "x y n",
+        "%a0: float64 = load %x[%i]
+         %b0: float64 = load %y[%i]
+         %f: float64 = load %n[%i]
+         %eight: float64 = const 8
+         %g: float64 = mul %f, %eight
+         %end: int32 = cast %g
+         %r: float64, %z: float64 = for %k: int32 = %zero to %c5 step %c1 carry %a: float64 = %a0, %b: float64 = %b0 {
+           %s1: float64, %t1: float64 = for %j: int32 = %zero to %end step %c1 carry %s: float64 = %a, %t: float64 = %b {
+             %m: float64 = mul %a, %tenth
+             %t2: float64 = mul %t, %m
+             %s2: float64 = add %s, %m
+             yield %s2, %t2
+           }
+           yield %s1, %t1
+         }
+         %w: float64 = add %r, %z
+         store %y[%i], %w",
+    );
+    let (module, _) = differentiated(&text, Some(Store::Tape));
+    let backward = &module.functions[module.entry("k", Phase::Backward).unwrap()];
+    let inner = backward.kept.iter().find(|kept| kept.slots.is_none()).unwrap();
+    assert_eq!(inner.what, "`t`", "{:?}", backward.kept);
+}

@@ -2,8 +2,9 @@
 //! side by side; the last index should follow the last coordinate of `tid()`.
 
 use super::Subject;
-use super::threads::{Threads, each_expression, each_statement};
+use super::threads::Threads;
 use crate::check::tree::*;
+use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 use crate::types::Type;
@@ -32,12 +33,12 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
                 .help("launch with the dimensions swapped, so that the last index follows the last coordinate"),
         );
     };
-    each_expression(&subject.function.body, &mut |expr| {
+    visit::each_expression(&subject.function.body, &mut |expr| {
         if let ExprKind::Load { array, index, .. } = &expr.kind {
             look(array, index, expr.span);
         }
     });
-    each_statement(&subject.function.body, &mut |stmt| {
+    visit::each_statement(&subject.function.body, &mut |stmt| {
         if let StmtKind::Assign(place, _) = &stmt.kind
             && let Root::Element { array, index } = &place.root
         {

@@ -4,13 +4,13 @@
 //! is told where the left side is a difference or a negation, the usual `(i - 1) % n`.
 
 use super::Subject;
-use super::threads::each_expression;
 use crate::check::tree::*;
+use crate::check::visit;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::{BinaryOp, UnaryOp};
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
-    each_expression(&subject.function.body, &mut |expr| {
+    visit::each_expression(&subject.function.body, &mut |expr| {
         let ExprKind::Binary(op, left, right) = &expr.kind else { return };
         let Some(scalar) = expr.ty.as_scalar().filter(|s| s.is_int()) else { return };
         let (l, r) = (subject.text(left.span), subject.text(right.span));

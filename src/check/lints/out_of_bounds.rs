@@ -1,9 +1,9 @@
 //! W0703: a constant index outside a local array, whose extents are known.
 
 use super::Subject;
-use super::threads::{each_expression, each_statement};
 use crate::check::tree::*;
 use crate::check::value::Number;
+use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
 use crate::types::Type;
 
@@ -22,12 +22,12 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             }
         }
     };
-    each_expression(&subject.function.body, &mut |expr| {
+    visit::each_expression(&subject.function.body, &mut |expr| {
         if let ExprKind::Load { array, index, .. } = &expr.kind {
             look(array, index);
         }
     });
-    each_statement(&subject.function.body, &mut |stmt| {
+    visit::each_statement(&subject.function.body, &mut |stmt| {
         if let StmtKind::Assign(Place { root: Root::Element { array, index }, .. }, _)
         | StmtKind::AtomicUpdate { place: Place { root: Root::Element { array, index }, .. }, .. } = &stmt.kind
         {

@@ -1,15 +1,15 @@
 //! W1202: integer arithmetic that surely wraps, or that is done in 32 bits before it is widened.
 
 use super::Subject;
-use super::threads::each_expression;
 use crate::check::tree::*;
 use crate::check::value::{Number, int_range};
+use crate::check::visit;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::BinaryOp;
 use crate::types::Type;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
-    each_expression(&subject.function.body, &mut |expr| match &expr.kind {
+    visit::each_expression(&subject.function.body, &mut |expr| match &expr.kind {
         ExprKind::Binary(_, left, right) => {
             let (Some(scalar), Some(value)) = (expr.ty.as_scalar().filter(|s| s.is_int()), exact(expr)) else { return };
             let (low, high) = int_range(scalar);

@@ -2,13 +2,13 @@
 //! such operation for 32 or 64 in single precision.
 
 use super::Subject;
-use super::threads::each_expression;
 use crate::check::tree::*;
+use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
 use crate::types::{F32, F64};
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
-    each_expression(&subject.function.body, &mut |expr| {
+    visit::each_expression(&subject.function.body, &mut |expr| {
         let ExprKind::Compare(_, left, right) = &expr.kind else { return };
         for (side, other) in [(left, right), (right, left)] {
             let ExprKind::Cast(inner) = &side.kind else { continue };

@@ -2,7 +2,7 @@
 
 use super::Written;
 use crate::diag::{Code, Diagnostic};
-use crate::syntax::ast::{self, ExprKind, StmtKind};
+use crate::syntax::visit::{bound_names, each_statement, targets};
 
 /// The built-ins without a prefix.
 const BUILTINS: &[&str] =
@@ -26,24 +26,9 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
     for param in &written.function.params {
         look(&param.name.text, param.name.span);
     }
-    super::unused::each_statement(&written.function.body, &mut |stmt| {
-        let targets: &[ast::Expr] = match &stmt.kind {
-            StmtKind::Assign { targets, .. } => targets,
-            StmtKind::For { target, .. } => std::slice::from_ref(target),
-            _ => &[],
-        };
-        for target in targets {
-            match &target.kind {
-                ExprKind::Name(name) => look(name, target.span),
-                ExprKind::Tuple(items) => {
-                    for item in items {
-                        if let ExprKind::Name(name) = &item.kind {
-                            look(name, item.span);
-                        }
-                    }
-                }
-                _ => {}
-            }
+    each_statement(&written.function.body, &mut |stmt| {
+        for target in targets(stmt) {
+            bound_names(target, &mut |target, name| look(name, target.span));
         }
     });
 }

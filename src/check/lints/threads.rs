@@ -168,30 +168,10 @@ impl Control {
 
 fn asks_for_thread(body: &[Stmt]) -> bool {
     let mut found = false;
-    each_statement(body, &mut |stmt| {
+    visit::each_statement(body, &mut |stmt| {
         visit::expressions(stmt, &mut |expr| {
             visit::walk(expr, &mut |part| found |= matches!(part.kind, ExprKind::ThreadIndex(_)));
         });
     });
     found
-}
-
-/// Calls `f` on every statement, nested ones included, in order.
-pub(super) fn each_statement<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
-    for stmt in body {
-        f(stmt);
-        match &stmt.kind {
-            StmtKind::If { then, otherwise, .. } => {
-                each_statement(then, f);
-                each_statement(otherwise, f);
-            }
-            StmtKind::For { body, .. } | StmtKind::While { body, .. } => each_statement(body, f),
-            _ => {}
-        }
-    }
-}
-
-/// Calls `f` on every expression of a function, in order.
-pub(super) fn each_expression<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Expr)) {
-    each_statement(body, &mut |stmt| visit::expressions(stmt, &mut |expr| visit::walk(expr, f)));
 }

@@ -1,6 +1,6 @@
 //! W1301: a variable that is assigned and never read. Names that begin with `_` say that this is meant.
 //!
-//! Loop variables and parts of a tuple are left alone: they are there for what stands beside them.
+//! Loop variables and parts of a tuple are left alone: they are there for what stands beside them. So is the thread index.
 
 use std::collections::HashSet;
 
@@ -8,6 +8,7 @@ use super::Written;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{Expr, ExprKind, Stmt, StmtKind};
+use crate::syntax::visit::{blocks, each_statement, walk};
 
 pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
     let body = &written.function.body;
@@ -23,6 +24,10 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         // A parameter may be a reference, which the caller reads.
         let param = written.function.params.iter().any(|param| param.name.text == name);
         if param || read.contains(name) || name.starts_with('_') || !told.insert(name) {
+            return;
+        }
+        // `i = wp.tid()` also says how the kernel is launched.
+        if value.is_some_and(is_tid) {
             return;
         }
         let mut diagnostic = Diagnostic::new(Code::W1301, format!("`{name}` is never read"))
@@ -58,34 +63,9 @@ fn assignments<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt, &'a str, Span, 
             StmtKind::AugAssign { target: Expr { kind: ExprKind::Name(name), span }, .. } => {
                 f(stmt, name, *span, None, body.len() == 1);
             }
-            StmtKind::If { then, otherwise, .. } => {
-                assignments(then, f);
-                assignments(otherwise, f);
-            }
-            StmtKind::For { body, otherwise, .. } | StmtKind::While { body, otherwise, .. } => {
-                assignments(body, f);
-                assignments(otherwise, f);
-            }
             _ => {}
         }
-    }
-}
-
-/// Calls `f` on every statement, nested ones included, in order.
-pub(super) fn each_statement<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
-    for stmt in body {
-        f(stmt);
-        match &stmt.kind {
-            StmtKind::If { then, otherwise, .. } => {
-                each_statement(then, f);
-                each_statement(otherwise, f);
-            }
-            StmtKind::For { body, otherwise, .. } | StmtKind::While { body, otherwise, .. } => {
-                each_statement(body, f);
-                each_statement(otherwise, f);
-            }
-            _ => {}
-        }
+        blocks(stmt).into_iter().for_each(|block| assignments(block, f));
     }
 }
 
@@ -137,16 +117,20 @@ fn names<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a str)) {
     });
 }
 
+/// `wp.tid()`, `tid()`
+fn is_tid(expr: &Expr) -> bool {
+    let ExprKind::Call { callee, .. } = &expr.kind else { return false };
+    match &callee.kind {
+        ExprKind::Attribute { name, .. } => name.text == "tid",
+        ExprKind::Name(name) => name == "tid",
+        _ => false,
+    }
+}
+
 fn has_call(expr: &Expr) -> bool {
     let mut found = false;
     walk(expr, &mut |part| found |= matches!(part.kind, ExprKind::Call { .. }));
     found
-}
-
-/// Calls `f` on every part of an expression, itself included.
-fn walk<'a>(expr: &'a Expr, f: &mut dyn FnMut(&'a Expr)) {
-    f(expr);
-    expr.each_child(&mut |child| walk(child, f));
 }
 
 /// The line of a statement that has it for itself, with its line end.

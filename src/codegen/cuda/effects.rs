@@ -48,6 +48,10 @@ impl FunctionEffects {
                     found.reads &= GLOBAL;
                     found.writes &= GLOBAL;
                 }
+                if function.native.is_some() {
+                    // What the text does is not known.
+                    found = Effects { reads: GLOBAL, writes: GLOBAL, speaks: true };
+                }
                 let old = effects.known[id];
                 changed |= (old.reads, old.writes, old.speaks) != (found.reads, found.writes, found.speaks);
                 effects.known[id] = found;

@@ -5,7 +5,7 @@ use super::helpers::Helper;
 use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::ranges::Ranges;
-use super::tree::{Expr, Infix, Stmt, Var};
+use super::tree::{self, Expr, Infix, Stmt, Var};
 use super::types::type_name;
 use super::vars::Variables;
 use super::{Shared, names};
@@ -207,7 +207,11 @@ impl<'a> Translator<'a> {
             if let Some(note) = function.notes.get(&id).filter(|_| !gone) {
                 out.push(Stmt::Note(note.clone()));
             }
+            let before = out.len();
             self.statement(id, inst, &mut out)?;
+            if self.shared.marked && out.len() > before {
+                out.insert(before, Stmt::At(inst.span));
+            }
             // What stands after an `if` whose branches both leave is never reached.
             if out.last().is_some_and(Stmt::leaves) {
                 break;
@@ -391,7 +395,7 @@ impl<'a> Translator<'a> {
             self.assign(var, value, out);
             return Ok(());
         }
-        let is_jump = |list: &[Stmt]| list.len() == 1 && list[0].leaves();
+        let is_jump = |list: &[Stmt]| matches!(tree::spoken(list).as_slice(), [only] if only.leaves());
         if then.is_empty() || is_jump(&otherwise) && !is_jump(&then) {
             condition = condition.negate();
             std::mem::swap(&mut then, &mut otherwise);
@@ -399,9 +403,9 @@ impl<'a> Translator<'a> {
         // A guard: what follows need not be nested.
         let rest = if is_jump(&then) { std::mem::take(&mut otherwise) } else { Vec::new() };
         // A remark on the only statement reads well beside its condition.
-        if let ([note @ Stmt::Note(_), _], []) = (then.as_slice(), otherwise.as_slice()) {
-            out.push(note.clone());
-            then.remove(0);
+        let noted = matches!(tree::spoken(&then).as_slice(), [Stmt::Note(_), _]) && otherwise.is_empty();
+        if let Some(at) = then.iter().position(|stmt| matches!(stmt, Stmt::Note(_))).filter(|_| noted) {
+            out.push(then.remove(at));
         }
         out.push(Stmt::If { condition, then, otherwise });
         out.extend(rest);
@@ -605,7 +609,7 @@ fn without_last_continue(mut stmts: Vec<Stmt>) -> Vec<Stmt> {
 
 /// `x = place; place = 0` against `x = 0`: the variable, the place and the zero.
 fn taken(then: &[Stmt], otherwise: &[Stmt]) -> Option<(Var, Expr, Expr)> {
-    match (then, otherwise) {
+    match (tree::spoken(then).as_slice(), tree::spoken(otherwise).as_slice()) {
         (
             [Stmt::Assign { var, value: place, .. }, Stmt::Store { target, value: zero }],
             [Stmt::Assign { var: same, value, .. }],

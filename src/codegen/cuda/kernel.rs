@@ -10,7 +10,7 @@ use super::types::{identifier, type_name};
 use super::{Shared, names, place, print};
 use crate::codegen::abi;
 use crate::codegen::shadow::{self, Shadow};
-use crate::ir::{FuncId, Function, Phase, Step, TapeRole};
+use crate::ir::{FuncId, Function, Phase, ResultRole, Step, TapeRole};
 use crate::types::{StructTable, Type};
 
 /// A variable's name and type, for the printer.
@@ -63,11 +63,55 @@ pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Resul
             let result = body.returns.map_or("void".to_string(), |ty| type_name(ty, structs));
             let head = format!("static __device__ {result} {}", shared.function_name(id));
             let mut out = signature(&head, &params, true);
-            print::statements(&mut out, &body.stmts, 1, &named);
+            match &function.native {
+                Some(text) => native(&mut out, text, function, &body, &named),
+                None => print::statements(&mut out, &body.stmts, 1, &named),
+            }
             out.push_str("}\n");
             out
         }
     })
+}
+
+/// The user's text as the body. Variables that it adds to, which are results, start at zero under the names that it knows.
+fn native(out: &mut String, text: &str, function: &Function, body: &Body, named: &Named<'_>) {
+    let plain: Vec<_> = function.results.iter().filter(|r| r.role == ResultRole::Return).collect();
+    for (n, &param) in body.params.iter().enumerate() {
+        let (wanted, name) = (function.param_name(n), &named.names[param.0 as usize]);
+        if wanted != *name {
+            let _ = writeln!(out, "    auto& {wanted} = {name};");
+        }
+    }
+    let mut last = None;
+    for (n, result) in plain.iter().enumerate() {
+        let Some(wanted) = &result.name else { continue };
+        let ty = type_name(result.ty, named.structs);
+        match body.outs.get(n).map(|out| &named.names[out.0 as usize]) {
+            Some(name) => {
+                let _ = writeln!(out, "    {name} = {ty}{{}};");
+                if name != wanted {
+                    let _ = writeln!(out, "    {ty}& {wanted} = {name};");
+                }
+            }
+            None => {
+                let _ = writeln!(out, "    {ty} {wanted} = {{}};");
+                last = Some(wanted);
+            }
+        }
+    }
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let depth = |line: &&str| line.len() - line.trim_start().len();
+    let margin = lines.iter().filter(|line| !line.is_empty()).map(depth).min().unwrap_or(0);
+    let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(0);
+    let end = lines.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
+    for line in lines.get(first..end).unwrap_or_default() {
+        let line = line.get(margin..).unwrap_or("");
+        let indent = if line.is_empty() { "" } else { "    " };
+        let _ = writeln!(out, "{indent}{line}");
+    }
+    if let Some(name) = last {
+        let _ = writeln!(out, "    return {name};");
+    }
 }
 
 /// `if (!adj_x) adj_x = x.gradient();`
@@ -121,7 +165,9 @@ fn heading(function: &Function, has_defaults: bool) -> String {
         let slots = buffer.slots.map_or(String::new(), |n| format!(" ({n} slots)"));
         lines.push(match buffer.role {
             TapeRole::Log | TapeRole::State => format!("{name}[slot][thread]{slots}: {}", buffer.reason),
-            TapeRole::Needed => format!("{name}: receives the most slots that a thread wants."),
+            TapeRole::Needed => {
+                format!("{name}: receives the most slots that a thread wants (high half), and that thread.")
+            }
         });
     }
     lines.iter().flat_map(|text| text.lines()).map(|line| format!("// {line}\n")).collect()

@@ -47,11 +47,25 @@ pub struct CudaOptions {
 
 /// Prints some kernels of a module, with the functions they call. The error names the construct that has no CUDA form.
 pub fn emit(module: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
+    text_of(module, kernels, options, false)
+}
+
+/// The same, with a mark around each statement ([`crate::source::lined`]).
+pub fn emit_marked(module: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
+    text_of(module, kernels, options, true)
+}
+
+fn text_of(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &CudaOptions,
+    marked: bool,
+) -> Result<String, Box<Diagnostic>> {
     let (module, shadows) = shadow::extract_all(module, kernels);
     let module = module.as_ref();
     let order = call_order(module, kernels);
     let (effects, names) = (FunctionEffects::of(module), function_names(module, &order));
-    let shared = Shared { module, effects, names, shadows };
+    let shared = Shared { module, effects, names, shadows, marked };
     let mut prelude = Prelude::default();
     let mut functions = String::new();
     for &id in &order {
@@ -83,6 +97,8 @@ pub struct Shared<'a> {
     names: BTreeMap<FuncId, String>,
     /// What stands for absent arrays of adjoints.
     shadows: shadow::Shadows,
+    /// Statements tell where they come from.
+    marked: bool,
 }
 
 impl Shared<'_> {

@@ -59,19 +59,23 @@ fn declare_in(list: &mut Vec<Stmt>, vars: BTreeSet<Var>) {
             _ => {}
         }
     }
-    // From the end, so that insertions move nothing that is still to be found.
     here.sort();
-    for (mut at, var) in here.into_iter().rev() {
-        match &mut list[at] {
-            Stmt::Assign { var: target, value, declare } if *target == var && !value.reads(var) => *declare = true,
-            _ => {
-                // Not between a statement and what is said about it.
-                while at > 0 && matches!(list[at - 1], Stmt::Note(_)) {
-                    at -= 1;
-                }
-                list.insert(at, Stmt::Declare(var));
-            }
+    // From the end, so that insertions move nothing that is still to be found.
+    for vars in here.chunk_by(|a, b| a.0 == b.0).rev() {
+        let Some(&(mut at, _)) = vars.first() else { continue };
+        let assigned = |var: Var| match &list[at] {
+            Stmt::Assign { var: target, value, .. } => *target == var && !value.reads(var),
+            _ => false,
+        };
+        let (own, others): (Vec<Var>, Vec<Var>) = vars.iter().map(|(_, var)| *var).partition(|var| assigned(*var));
+        if let (Stmt::Assign { declare, .. }, false) = (&mut list[at], own.is_empty()) {
+            *declare = true;
         }
+        // Not between a statement and what is said about it.
+        while at > 0 && matches!(list[at - 1], Stmt::Note(_) | Stmt::At(_)) {
+            at -= 1;
+        }
+        list.splice(at..at, others.into_iter().map(Stmt::Declare));
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::tree::{Expr, Infix, Stmt, Var};
+use super::tree::{Expr, Infix, Stmt, Var, spoken};
+use crate::source::{Span, lined};
 
 /// What the printer asks about variables.
 pub trait Variables {
@@ -191,8 +192,13 @@ fn write_at(out: &mut String, e: &Expr, minimum: Precedence, vars: &dyn Variable
 /// Prints statements, one per line, at `level` steps of indentation.
 pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Variables) {
     let mut notes = String::new();
+    let mut at = None;
     let mut rest = list.iter().peekable();
     while let Some(stmt) = rest.next() {
+        if let Stmt::At(span) = stmt {
+            at = Some(*span);
+            continue;
+        }
         if let Stmt::Note(note) = stmt {
             note.lines().for_each(|text| notes.push_str(&format!("{:1$}// {text}\n", "", level * 4)));
             continue;
@@ -211,13 +217,16 @@ pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Vari
             rest.next();
         }
         let aside = format!("{}  {}", text.trim_end(), notes.trim());
+        let place = at.filter(|_| !matches!(stmt, Stmt::Declare(_)));
+        out.extend(place.iter().map(|span| lined::begin(*span)));
         if notes.lines().count() == 1 && text.lines().count() == 1 && aside.len() <= WIDTH {
             out.push_str(&aside);
-            out.push('\n');
         } else {
             out.push_str(&notes);
-            out.push_str(&text);
+            out.push_str(text.trim_end_matches('\n'));
         }
+        out.extend(place.iter().map(|_| lined::END));
+        out.push('\n');
         notes.clear();
     }
 }
@@ -299,7 +308,7 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
         }
         Stmt::Store { target, value } => line(out, level, &format!("{};", assignment(target, value, vars))),
         Stmt::Eval(e) => line(out, level, &format!("{};", text(e))),
-        Stmt::Note(_) => {}
+        Stmt::Note(_) | Stmt::At(_) => {}
         Stmt::Break => line(out, level, "break;"),
         Stmt::Continue => line(out, level, "continue;"),
         Stmt::Return(None) => line(out, level, "return;"),
@@ -362,7 +371,7 @@ fn print_if(
     vars: &dyn Variables,
 ) {
     let head = format!("{before}if ({})", expression(tested(condition), vars));
-    if let ([only], []) = (then, otherwise)
+    if let ([only], []) = (spoken(then).as_slice(), otherwise)
         && before.is_empty()
         && !matches!(only, Stmt::If { .. } | Stmt::For { .. } | Stmt::While { .. } | Stmt::Note(_))
     {
@@ -372,15 +381,28 @@ fn print_if(
         let leaves = matches!(only, Stmt::Break | Stmt::Continue | Stmt::Return(_));
         if leaves || !text.contains('\n') && level * 4 + text.len() <= WIDTH {
             line(out, level, &text);
+            // The line comes from both statements.
+            if let Some(span) = place_of(then.first()) {
+                let end = out.trim_end().len();
+                let last = out[..end].char_indices().last().map_or(end, |(at, _)| at);
+                out.insert(end, lined::END);
+                out.insert_str(last, &lined::begin(span));
+            }
             return;
         }
     }
     line(out, level, &format!("{head} {{"));
     statements(out, then, level + 1, vars);
-    match otherwise {
+    let outer = otherwise;
+    match spoken(otherwise).as_slice() {
         [] => line(out, level, "}"),
         [Stmt::If { condition, then, otherwise }] => {
+            let place = place_of(outer.first());
+            out.extend(place.iter().map(|span| lined::begin(*span)));
             print_if(out, "} else ", condition, then, otherwise, level, vars);
+            // Before the line end.
+            let end = out.trim_end().len();
+            place.iter().for_each(|_| out.insert(end, lined::END));
         }
         _ => {
             line(out, level, "} else {");
@@ -388,4 +410,8 @@ fn print_if(
             line(out, level, "}");
         }
     }
+}
+
+fn place_of(stmt: Option<&Stmt>) -> Option<Span> {
+    if let Some(Stmt::At(span)) = stmt { Some(*span) } else { None }
 }

@@ -1,5 +1,9 @@
 //! A small C++ syntax tree: what the printed text consists of, apart from declarations of types and functions.
 
+use smallvec::SmallVec;
+
+use crate::source::Span;
+
 /// A mutable variable of the printed function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Var(pub u32);
@@ -135,6 +139,8 @@ pub enum Stmt {
     Return(Option<Expr>),
     /// A comment on the statement below it.
     Note(String),
+    /// No text: where the statements after it come from. Only where that is asked for.
+    At(Span),
 }
 
 impl Eq for Expr {}
@@ -219,6 +225,11 @@ impl Expr {
     }
 }
 
+/// The statements of a list that have a text.
+pub fn spoken(list: &[Stmt]) -> SmallVec<[&Stmt; 4]> {
+    list.iter().filter(|stmt| !matches!(stmt, Stmt::At(_))).collect()
+}
+
 impl Stmt {
     /// True when control never reaches the statement after this one.
     pub fn leaves(&self) -> bool {
@@ -248,7 +259,8 @@ impl Stmt {
             | Stmt::Break
             | Stmt::Continue
             | Stmt::Return(None)
-            | Stmt::Note(_) => {}
+            | Stmt::Note(_)
+            | Stmt::At(_) => {}
             Stmt::Assign { value, .. } | Stmt::Eval(value) | Stmt::Return(Some(value)) => f(value),
             Stmt::Store { target, value } => {
                 f(target);

@@ -14,6 +14,7 @@ use super::control::{Join, LoopContext};
 use super::flatten::{self, Leaf, LeafKind};
 use super::lanes::Lanes;
 use super::ops::Ops;
+use super::places::Places;
 use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
 use crate::ids::Id;
@@ -84,6 +85,8 @@ pub struct ModuleState<'a> {
     weights: HashMap<FuncId, u64>,
     /// What stands for absent arrays of adjoints.
     pub shadows: &'a Shadows,
+    /// Where instructions come from, if that is asked for.
+    pub places: Option<Places>,
 }
 
 impl<'a> ModuleState<'a> {
@@ -108,6 +111,14 @@ impl<'a> ModuleState<'a> {
             pending: Vec::new(),
             weights: HashMap::new(),
             shadows,
+            places: None,
+        }
+    }
+
+    /// The instructions from here on are those of an LLVM function made for `id`.
+    pub fn enter(&self, function: Func, id: FuncId) {
+        if let Some(places) = &self.places {
+            places.enter(self.ll, function, self.ir.functions[id].span);
         }
     }
 
@@ -176,6 +187,7 @@ impl<'a> ModuleState<'a> {
             let function = &self.ir.functions[id];
             let entry = ll.block(made, "entry");
             ll.position_at_end(entry);
+            self.enter(made, id);
             let p = |n| ll.param(made, n);
             let thread = Thread { coordinates: [p(0), p(1), p(2), p(3)], block_dim: p(4), linear: p(5), status: p(6) };
             let mut next = 7;
@@ -199,6 +211,7 @@ impl<'a> ModuleState<'a> {
                 ll.ret(Some(aggregate));
             }
         }
+        self.places.iter().for_each(Places::finish);
     }
 }
 
@@ -375,6 +388,9 @@ impl<'s, 'a> Lower<'s, 'a> {
         let function = frame.function;
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
+            if let Some(places) = &self.state.places {
+                places.set(self.ll, inst.span);
+            }
             match &inst.op {
                 Op::Yield(values) => return End::Yield(frame.flat(values)),
                 Op::Return(values) if outermost => return End::Return(frame.flat(values)),

@@ -12,6 +12,7 @@
 //! | `lanes`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
 //! | `jit` | how is host code run in this process? |
+//! | `places` | which place of the source does a line of PTX come from? |
 //! | `machine` | which machine and which passes? |
 
 mod affine;
@@ -29,6 +30,7 @@ mod machine;
 mod memory;
 mod nvptx;
 mod ops;
+mod places;
 mod print_format;
 mod vector;
 
@@ -36,7 +38,7 @@ pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;
 pub use machine::Arch;
-pub use nvptx::emit_ptx;
+pub use nvptx::{emit_ptx, emit_ptx_marked};
 
 use std::collections::HashMap;
 
@@ -48,6 +50,8 @@ use crate::types::{Layout, Type};
 /// How much time is spent on the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opt {
+    /// None, for code that runs once on the host; on the device the same as [`Opt::Lean`].
+    None,
     /// Little: for bulk work.
     Lean,
     /// As much as pays.
@@ -202,7 +206,7 @@ pub enum LlvmTarget {
 /// The optimised LLVM IR of the kernels, as text.
 pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget) -> Result<String, CodegenError> {
     match target {
-        LlvmTarget::Ptx(options) => Ok(nvptx::compile(module, kernels, &options, true)?.0.print()),
+        LlvmTarget::Ptx(options) => Ok(nvptx::compile(module, kernels, &options, true, None)?.0.print()),
         LlvmTarget::Host(options) => Ok(host::compile(module, kernels, &options, true)?.ll.print()),
     }
 }
@@ -213,7 +217,7 @@ pub fn emit_device(
     kernels: &[FuncId],
     options: &PtxOptions,
 ) -> Result<(String, String), CodegenError> {
-    let (ll, machine) = nvptx::compile(module, kernels, options, true)?;
+    let (ll, machine) = nvptx::compile(module, kernels, options, true, None)?;
     // The back end works on the module: its text is taken first.
     let text = ll.print();
     Ok((text, nvptx::text(&ll, &machine)?))

@@ -7,11 +7,13 @@ use super::builder::{Attribute, IntCompare, Llvm, Place, Ty, Val};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::Machine;
+use super::places::{self, Places};
 use super::{ArrayLayout, CodegenError, Opt, PtxOptions};
 use crate::codegen::abi::{self, LaunchBounds};
 use crate::codegen::shadow;
 use crate::diag::Code;
 use crate::ir::{FuncId, FunctionKind, Module};
+use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
 
 /// Bytes of parameters that every supported architecture and ISA version takes.
@@ -25,7 +27,7 @@ const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop
 
 /// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`.
 pub fn emit_ptx(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
-    let (ll, machine) = compile(module, kernels, options, false)?;
+    let (ll, machine) = compile(module, kernels, options, false, None)?;
     text(&ll, &machine)
 }
 
@@ -34,12 +36,24 @@ pub(super) fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError>
     Ok(tidy(&String::from_utf8_lossy(&machine.emit(ll, true)?)))
 }
 
+/// The same, with a mark around each instruction that comes from the file `source` ([`crate::source::lined`]).
+pub fn emit_ptx_marked(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &PtxOptions,
+    source: FileId,
+) -> Result<String, CodegenError> {
+    let (ll, machine) = compile(module, kernels, options, false, Some(source))?;
+    Ok(places::marked(&text(&ll, &machine)?, source))
+}
+
 /// The optimised module.
 pub(super) fn compile(
     module: &Module,
     kernels: &[FuncId],
     options: &PtxOptions,
     names: bool,
+    places: Option<FileId>,
 ) -> Result<(Llvm, Machine), CodegenError> {
     for &kernel in kernels {
         super::validate(module, kernel)?;
@@ -51,6 +65,7 @@ pub(super) fn compile(
     machine.prepare(&ll);
     let (module, shadows) = shadow::extract_all(module, kernels);
     let mut state = ModuleState::new(&module, &shadows, &ll, Target::Nvptx, true, names);
+    state.places = places.map(|source| Places::new(&ll, source));
     for &kernel in kernels {
         entry(&mut state, kernel, options.layout);
     }
@@ -58,7 +73,7 @@ pub(super) fn compile(
     machine.optimise(
         &ll,
         match options.opt {
-            Opt::Lean => LEAN,
+            Opt::Lean | Opt::None => LEAN,
             Opt::Full => FULL,
         },
     )?;
@@ -124,6 +139,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
     let made =
         ll.add_function(&abi::device_entry(&function.source_name, function.phase), ll.void(), &llvm_types, false);
     ll.set_ptx_kernel(made);
+    state.enter(made, kernel);
     for (n, p) in passing.iter().enumerate() {
         if let Passing::Bytes(layout) = p {
             let place = Place::Param(n as u32);

@@ -188,7 +188,8 @@ impl EffectTable {
         }
         let function = &module.functions[id];
         let arrays = || function.params().iter().any(|&p| function.ty(p).bears_array(&module.structs));
-        if matches!(function.derivative, Derivative::AdjointOf(_)) && arrays() {
+        if (matches!(function.derivative, Derivative::AdjointOf(_)) || function.native.is_some()) && arrays() {
+            // Of CUDA text nobody knows more.
             return;
         }
         function.walk(function.entry, &mut |_, inst| {
@@ -201,7 +202,8 @@ impl EffectTable {
 
     /// The effects of a function whose callees are covered.
     fn find(&self, function: &Function) -> Effects {
-        let mut found = Effects::default();
+        let own = function.native.is_some();
+        let mut found = Effects { knows_thread: own, reports: own, ..Effects::default() };
         let add = |set: &mut BTreeSet<Root>, root: Root| {
             if !is_local(&root) {
                 set.insert(root);

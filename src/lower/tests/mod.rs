@@ -65,6 +65,7 @@ impl Fun {
                 kernel_rank: None,
                 library: false,
                 cuda_name: None,
+                native: None,
                 locals,
                 param_count: params.len() as u32,
                 results: results.to_vec(),
