@@ -1,7 +1,7 @@
 """Does NVIDIA's own software accept what kc writes? Compiles many kernel files and gives each PTX to ptxas and each CUDA
 text to NVRTC, which gets no include path.
 
-    python3 benches/cuda_sweep.py FOLDER... [--kc target/release/kc] [--arch sm_75,sm_90] [--jobs 2] [--out table.csv]
+    python3 benches/cuda_sweep.py FOLDER... [--kc target/release/kc] [--arch sm_75,sm_90] [--jobs 2] [--most N] [--out table.csv]
 
 Every `*.py` below the folders with a kernel in it is one file; files of the same text count once. A file is compiled with
 its gradients; where that gives an error, once more without, and the file counts as `forward only`. Files that kc refuses are
@@ -111,6 +111,7 @@ def main() -> int:
     parser.add_argument("--opt", default="full", choices=["lean", "full"])
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=120)
+    parser.add_argument("--most", type=int, help="a sample of so many files, chosen by the hashes of their texts")
     parser.add_argument("--out", type=pathlib.Path)
     args = parser.parse_args()
 
@@ -121,11 +122,14 @@ def main() -> int:
             if b".kernel" in text:
                 files.setdefault(hashlib.sha256(text).digest(), path)
     tools = (tool("KC_PTXAS", "bin/ptxas"), tool("KC_NVRTC", "lib/libnvrtc.so.13"))
+    files = dict(sorted(files.items())[: args.most])
     jobs = [(path, args.kc, args.arch.split(","), args.opt, args.limit, *tools) for path in files.values()]
     rows = []
     with Pool(args.jobs) as pool:
         for row in pool.imap_unordered(sweep_file, jobs):
             rows.append(row)
+            if sys.stderr.isatty() or len(rows) % 100 == 0:
+                print(f"{len(rows)} of {len(jobs)}", file=sys.stderr, flush=True)
             if row["refused"] or row["kc"] in ("crash", "timeout"):
                 print(f"{row['file']}: {row['kc']} {row['codes']}\n  {row['refused'][:600]}", flush=True)
     rows.sort(key=lambda row: row["file"])

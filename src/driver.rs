@@ -132,6 +132,7 @@ impl Compilation {
             self.timings.time("simplify", || passes::simplify(&mut self.module));
         }
         self.differentiate(&request.gradients);
+        drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
         // Release builds too: IR that breaks its rules must end as an error, never as code.
@@ -258,6 +259,12 @@ impl Compilation {
             None => diagnostic,
         }
     }
+}
+
+/// A race that the checker tells is not told again for the gradient.
+fn drop_echoes(diagnostics: &mut Diagnostics) {
+    let races: Vec<Span> = diagnostics.iter().filter(|d| d.code == Code::W0701).filter_map(Diagnostic::span).collect();
+    diagnostics.retain(|d| d.code != Code::W0602 || !d.labels.iter().any(|label| races.contains(&label.span)));
 }
 
 fn is_ir(path: &Path) -> bool {

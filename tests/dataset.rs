@@ -1,6 +1,8 @@
 //! `kc dataset` as a user gets it: the same bytes whatever the number of threads, interruptions and machines; bad
 //! options; rows that were tampered with.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -139,4 +141,86 @@ fn sets_load_with_the_libraries_that_people_use() {
     let output = Command::new(python).arg(root.join("tests/dataset_loads.py")).arg(&set).arg("12").output();
     let output = output.expect("python runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// The rows of a set, as `kc dataset show` gives them.
+fn rows(set: &Path, count: usize) -> Vec<serde_json::Value> {
+    let show = |n: usize| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+        let output = command.args(["dataset", "show"]).arg(set).arg(n.to_string()).output().expect("kc runs");
+        good(&output);
+        serde_json::from_slice(&output.stdout).expect("a row")
+    };
+    (0..count).map(show).collect()
+}
+
+/// Parquet alone; then every text of every row through the tool that it is for.
+#[test]
+fn texts_are_accepted_by_the_tools_and_stand_alone_files_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    good(&kc(&["-n", "8", "--seed", "5", "--format", "parquet", "--emit", "cuda,standalone,ptx"], &set));
+    assert!(files(&set).keys().all(|name| !name.ends_with(".jsonl.zst")), "JSONL was not asked for");
+    let mut ran = 0;
+    for row in rows(&set, 8) {
+        let text = |column: &str| row[column].as_str();
+        for column in ["cuda_forward", "cuda_backward", "cuda_standalone"] {
+            if let Some(text) = text(column) {
+                common::assert_cuda(text, "sm_80");
+            }
+        }
+        common::assert_ptx(text("ptx").expect("PTX"), "sm_80");
+        if let Some(source) = text("cuda_standalone") {
+            ran += 1;
+            assert!(passes(source, folder.path()), "{source}");
+            // The test can fail: other numbers are expected.
+            if let Some((before, after)) = source.split_once("_after[] = {") {
+                let wrong = format!("{before}_after[] = {{77 + {after}");
+                assert!(!passes(&wrong, folder.path()), "{wrong}");
+            }
+        }
+    }
+    assert!(ran >= 6, "only {ran} of 8 rows have a stand-alone file");
+}
+
+/// Whether a stand-alone file says that its kernel is right, built for the host: without a GPU that is what can be run.
+fn passes(source: &str, folder: &Path) -> bool {
+    let (kernel, rest) = source.split_once("<<<").expect("a launch");
+    let (_, call) = rest.split_once(">>>").expect("a launch");
+    let input = folder.join("alone.cpp");
+    std::fs::write(&input, format!("{kernel}{call}")).expect("a file");
+    let program = folder.join("alone");
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_string());
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dataset");
+    let flags = ["-std=c++17", "-O1", "-w", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off"];
+    let built = Command::new(compiler)
+        .args(flags)
+        .args(["-include", "cuda_runtime.h"])
+        .arg("-I")
+        .arg(include)
+        .arg("-o")
+        .arg(&program)
+        .arg(&input)
+        .output()
+        .expect("the compiler starts");
+    assert!(built.status.success(), "{}\n{source}", String::from_utf8_lossy(&built.stderr));
+    let output = Command::new(program).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.success(), said.ends_with("PASS\n"), "{said}");
+    output.status.success()
+}
+
+/// No set holds what models are measured with.
+#[test]
+fn kernels_of_files_have_hashes() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/saxpy.py");
+    let output = Command::new(env!("CARGO_BIN_EXE_kc")).args(["dataset", "identify"]).arg(example).output();
+    let output = output.expect("kc runs");
+    good(&output);
+    let known = include_str!("../src/dataset/known.txt");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!printed.is_empty());
+    for line in printed.lines() {
+        assert!(known.lines().any(|known| known == line), "`{line}` is missing in known.txt");
+    }
 }

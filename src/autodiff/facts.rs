@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::Options;
 use super::accumulate::Accumulations;
 use super::activity::{Activity, writing_calls};
+use super::buffers::slots_of;
 use super::finite::Finite;
 use super::log::{Log, stale};
 use super::needed::{bounds, closure, holders};
@@ -15,8 +16,8 @@ use super::written::Written;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::facts::{Private, Range, Sharing, private, ranges};
-use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueId};
-use crate::types::Type;
+use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueDef, ValueId};
+use crate::types::{StructTable, Type};
 
 pub(super) struct Facts {
     pub activity: Activity,
@@ -29,6 +30,8 @@ pub(super) struct Facts {
     pub accumulations: Accumulations,
     /// The values that reverse code computes again, in whatever scope.
     pub needed: Rc<IdSet<ValueId>>,
+    /// Of these, those that the rules name.
+    roots: Vec<ValueId>,
     pub plans: IdMap<InstId, Plan>,
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers.
@@ -47,10 +50,10 @@ impl Facts {
         let writing = writing_calls(world.module, world.effects, function);
         let activity = Activity::of(world.module, world.effects, function);
         let written = Written::of(&world.module.structs, world.effects, function);
-        let leaves = stale(world.module, function, &written)
-            .into_iter()
-            .map(|id| (id, log.at.get(&id).and_then(|at| at.base)))
-            .collect();
+        let stale = stale(world.module, function, &written);
+        // What was logged need not be computed again, be it possible or not.
+        let leaves =
+            stale.iter().chain(log.at.keys()).map(|&id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
         let mut facts = Facts {
             reversed: reversed(world, function, &activity, &writing),
             written,
@@ -60,6 +63,7 @@ impl Facts {
             finite: Finite::of(world.module, function),
             accumulations: Accumulations::of(function),
             needed: Rc::default(),
+            roots: Vec::new(),
             plans: IdMap::default(),
             holders: holders(function),
             ranges: ranges(function),
@@ -68,7 +72,8 @@ impl Facts {
             writing,
         };
         let reads = reads(world, function, &facts);
-        let all = reads.values().flatten().copied();
+        facts.roots = reads.values().flatten().copied().collect();
+        let all = facts.roots.iter().copied();
         facts.needed = Rc::new(closure(function, &facts.holders, all, &|_| false, &facts.leaves));
         let mut plans = IdMap::default();
         function.walk(function.entry, &mut |id, inst| {
@@ -84,6 +89,46 @@ impl Facts {
     pub fn lost(&self, function: &Function) -> Vec<InstId> {
         let needed = |id: &InstId| function.insts[*id].results.iter().any(|r| self.needed.contains(r));
         self.leaves.keys().copied().filter(|id| needed(id) && !self.log.at.contains_key(id)).collect()
+    }
+
+    /// What to log for the values that are lost: these, or the conditions of branches that are all they are needed for, where
+    /// that takes fewer slots.
+    pub fn to_log(&self, function: &Function, structs: &StructTable) -> Vec<InstId> {
+        let size = |list: &[InstId]| -> u32 {
+            let results = list.iter().flat_map(|&id| &function.insts[id].results);
+            results.map(|&r| slots_of(function.ty(r), structs).map_or(0, |slots| slots.values().sum())).sum()
+        };
+        let mut best = self.lost(function);
+        let mut leaves = self.leaves.clone();
+        let mut conditions: Vec<InstId> = Vec::new();
+        let mut candidates = Vec::new();
+        function.walk(function.entry, &mut |id, inst| {
+            if let (Op::If { condition, .. }, true) = (&inst.op, self.reversed.contains(&id))
+                && let ValueDef::Result(test, _) = function.values[*condition].def
+                && function.insts[test].op.blocks().is_empty()
+                && function.as_const(*condition).is_none()
+                && !leaves.contains_key(&test)
+            {
+                candidates.push(test);
+            }
+        });
+        for &test in &candidates {
+            if leaves.insert(test, None).is_some() {
+                continue;
+            }
+            let roots = self.roots.iter().copied();
+            let needed = closure(function, &self.holders, roots, &|_| false, &leaves);
+            let is_lost = |id: &InstId| function.insts[*id].results.iter().any(|r| needed.contains(r));
+            let left: Vec<InstId> = best.iter().copied().filter(is_lost).collect();
+            if size(&left) + size(&[test]) < size(&best) {
+                best = left;
+                conditions.push(test);
+            } else {
+                leaves.remove(&test);
+            }
+        }
+        best.extend(conditions);
+        best
     }
 
     /// Whether the instruction holds stores or atomics with something to do in reverse.

@@ -142,7 +142,8 @@ fn what(function: &Function, inst: &Inst) -> String {
         Op::Load { array, .. } => format!("what was read from `{}`", name(*array)),
         Op::Atomic { op, array, .. } => format!("the result of atomic {} on `{}`", op.name(), name(*array)),
         Op::AtomicCas { array, .. } => format!("the result of compare-and-swap on `{}`", name(*array)),
-        _ => "the result of a call".to_string(),
+        Op::Call(..) => "the result of a call".to_string(),
+        _ => "which branch was taken".to_string(),
     }
 }
 

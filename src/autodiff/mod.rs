@@ -238,7 +238,7 @@ impl Work<'_> {
                 self.found.push(refuse::limit(normal.span, what));
                 return None;
             }
-            logged.extend(lost);
+            logged.extend(facts.to_log(&function, &self.module.structs));
         };
         let normal = &normal;
         let findings = refuse::findings(&world, normal, &facts);

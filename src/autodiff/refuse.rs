@@ -77,7 +77,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                     Derivative::AdjointOf(of) => &world.module.functions[of].source_name,
                     _ => &callee.source_name,
                 };
-                let name = format!("wp.grad({of})");
+                let name = format!("wp.grad({})", of.strip_prefix("adj_").unwrap_or(of));
                 found.push(no_gradient(&name, "it writes to gradients of arrays", inst.span));
             }
             Op::Call(callee, args) if active_result || facts.writing.contains(&id) => {

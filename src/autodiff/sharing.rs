@@ -117,7 +117,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
             });
             if asks && !private.contains(function, array) {
                 let message = format!(
-                    "AD-RACE: the gradient takes it that no thread reads an element of {name} that another one writes"
+                    "AD-RACE: the gradient assumes that no thread reads an element of {name} that another one writes"
                 );
                 found.push(
                     Diagnostic::new(Code::W0602, message)
@@ -138,7 +138,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
                     continue;
                 }
                 let message =
-                    format!("AD-OVERWRITE: the gradient takes it that no two threads store to one element of {name}");
+                    format!("AD-OVERWRITE: the gradient assumes that no two threads store to one element of {name}");
                 found.push(
                     Diagnostic::new(Code::W0606, message)
                         .label(store, "the index does not show which thread this is")

@@ -107,6 +107,11 @@ impl Checker<'_> {
                 let element = self.annotation(element, library)?;
                 self.indexed_pattern(element, n.max(1), span)
             }
+            (TypeWord::IndexedArray(0), [element, ndim]) => {
+                let ndim = self.rank(ndim)?;
+                let element = self.annotation(element, library)?;
+                self.indexed_pattern(element, ndim, span)
+            }
             (TypeWord::Ref, [inner]) => Ok(Pattern::Ref(Box::new(self.annotation(inner, library)?))),
             (TypeWord::Family(Family::Vector), [n, s]) => {
                 Ok(Self::close(Pattern::Vec(self.length(n, library)?, self.part(s, library)?)))
@@ -194,6 +199,16 @@ impl Checker<'_> {
     }
 
     fn rank(&mut self, expr: &Expr) -> Res<u8> {
+        // `Literal[2]`, as type checkers want it.
+        if let ExprKind::Subscript { base, indices } = &expr.kind
+            && let (
+                ExprKind::Name(word) | ExprKind::Attribute { name: crate::syntax::ast::Name { text: word, .. }, .. },
+                [inner],
+            ) = (&base.kind, indices.as_slice())
+            && word == "Literal"
+        {
+            return self.rank(inner);
+        }
         match self.constant(expr, false)? {
             Operand::Const(c) if c.as_int().is_some_and(|n| (1..=MAX_DIMS as i128).contains(&n)) => {
                 Ok(c.as_int().unwrap_or(1) as u8)

@@ -8,7 +8,7 @@ use crate::check::gradient::Rule;
 use crate::check::known::Known;
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId};
-use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord, cast_name};
+use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::IdVec;
@@ -262,8 +262,11 @@ impl<'c, 'a> Body<'c, 'a> {
                 .label(value, format!("this is `{new}`"))
                 .label(first, format!("`{name}` is `{old}` since here"))
                 .note("a variable keeps one type in its whole function");
-            if let (Type::Scalar(to), Type::Scalar(_)) = (self.locals[id].ty, ty) {
-                diagnostic = diagnostic.help(format!("convert it: `{}(...)`", cast_name(to)));
+            if let (Type::Scalar(to), Type::Scalar(from)) = (self.locals[id].ty, ty) {
+                diagnostic = match to.is_int() && from.is_float() {
+                    true => diagnostic.help(format!("make `{name}` a float from the start, as in `{name} = 0.0`")),
+                    false => self.suggest_cast(diagnostic, value, to, "it", Applicability::Maybe),
+                };
             } else {
                 diagnostic = diagnostic.help("use another name for the new value");
             }

@@ -281,12 +281,9 @@ impl Body<'_, '_> {
             return Ok(value);
         }
         let shown = self.show(value.ty);
-        self.error(
-            Code::E0305,
-            given.span,
-            format!("an index is an integer, not `{shown}`"),
-            format!("this is `{shown}`"),
-        )
+        let diagnostic = Diagnostic::new(Code::E0305, format!("an index is an integer, not `{shown}`"))
+            .label(given.span, format!("this is `{shown}`"));
+        Err(self.report(self.suggest_cast(diagnostic, given.span, Scalar::I32, "it", Applicability::Maybe)))
     }
 
     /// The element that `atomic_*(array, i, ..., values)` works on, and the `values` arguments after the indices.

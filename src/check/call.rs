@@ -10,6 +10,7 @@ use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg, Signature};
+use crate::diag::explain::distance;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, UnaryOp};
@@ -118,7 +119,10 @@ impl Body<'_, '_> {
             Operand::Gradient(name) => self.call_gradient(&name, &given, span),
             Operand::Type(word) => self.construct(word, &given, span),
             Operand::Const(_) | Operand::Value(_) => {
-                self.error(Code::E0404, callee.span, "this is not a function", "a value cannot be called")
+                let text = self.c.sources.text(callee.span);
+                let what =
+                    if text.len() < 40 && !text.contains('\n') { format!("`{text}`") } else { "this".to_string() };
+                self.error(Code::E0404, callee.span, format!("{what} is not a function"), "a value cannot be called")
             }
             other => {
                 self.materialize(other, callee.span)?;
@@ -473,6 +477,11 @@ impl Body<'_, '_> {
                 let diagnostic = match self.show_signature(definition) {
                     Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
                     _ => diagnostic.label(place, "defined here"),
+                };
+                let near = signature.params.iter().map(|p| (distance(&p.name, keyword), &p.name)).min();
+                let diagnostic = match near.filter(|(steps, _)| *steps <= keyword.chars().count() / 3) {
+                    Some((_, param)) => diagnostic.help(format!("did you mean `{param}`?")),
+                    None => diagnostic,
                 };
                 return Err(self.report(diagnostic));
             }

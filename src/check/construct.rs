@@ -5,7 +5,7 @@ use crate::check::call::Given;
 use crate::check::tree::{Expr, ExprKind, Step};
 use crate::check::value::cast_to;
 use crate::check::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -324,14 +324,18 @@ impl Body<'_, '_> {
         for part in &parts {
             if part.ty != Type::Scalar(scalar) {
                 let (shown, found) = (self.show(ty), self.show(part.ty));
-                return Err(self.report(
-                    Diagnostic::new(
-                        Code::E0401,
-                        format!("a component of `{shown}` is `{}`, not `{found}`", scalar.name()),
-                    )
-                    .label(part.span, format!("this is `{found}`"))
-                    .help(format!("convert it: `{}(...)`", crate::check::value::cast_name(scalar))),
-                ));
+                let diagnostic = Diagnostic::new(
+                    Code::E0401,
+                    format!("a component of `{shown}` is `{}`, not `{found}`", scalar.name()),
+                )
+                .label(part.span, format!("this is `{found}`"));
+                return Err(self.report(self.suggest_cast(
+                    diagnostic,
+                    part.span,
+                    scalar,
+                    "it",
+                    Applicability::Machine,
+                )));
             }
         }
         if parts.len() != count {

@@ -4,10 +4,10 @@ use crate::check::body::Body;
 use crate::check::scope::{EnumClass, Global};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
 use crate::check::value::{Constant, Number, Operand, Res, TypeWord};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{I32, MAX_DIMS, Type};
+use crate::types::{I32, MAX_DIMS, Scalar, Type};
 
 impl Body<'_, '_> {
     /// Something that can be assigned: a variable, an array element, or a part of one.
@@ -22,10 +22,17 @@ impl Body<'_, '_> {
             let (whole, given) = (self.rank_of(array.ty), self.rank_of(array.ty).saturating_sub(part.ndim));
             let shown = self.show(array.ty);
             return Err(self.report(
-                Diagnostic::new(Code::E0314, format!("{given} of {whole} indices do not name an element"))
-                    .label(target.span, format!("a part of an array with {} dimensions", part.ndim))
-                    .label(array.span, format!("this is `{shown}`"))
-                    .help("give an index for each dimension"),
+                Diagnostic::new(
+                    Code::E0314,
+                    format!(
+                        "{given} {} for an array of {}",
+                        if given == 1 { "index" } else { "indices" },
+                        dimensions(whole)
+                    ),
+                )
+                .label(target.span, format!("this is an array of {}, not an element", dimensions(part.ndim)))
+                .label(array.span, format!("this is `{shown}`"))
+                .help("give an index for each dimension"),
             ));
         }
         match self.as_place(expr) {
@@ -38,7 +45,8 @@ impl Body<'_, '_> {
         Err(self.report(
             Diagnostic::new(Code::E0314, "this cannot be assigned")
                 .label(span, "not a variable, an array element, or a part of one")
-                .note("array slices and parts of computed values are not assignable"),
+                .note("array slices and parts of computed values are not assignable")
+                .help("assign to the elements one by one, in a loop if they are many"),
         ))
     }
 
@@ -444,12 +452,9 @@ impl Body<'_, '_> {
             return Ok(value);
         }
         let shown = self.show(value.ty);
-        self.error(
-            Code::E0305,
-            expr.span,
-            format!("an index is an integer, not `{shown}`"),
-            format!("this is `{shown}`"),
-        )
+        let diagnostic = Diagnostic::new(Code::E0305, format!("an index is an integer, not `{shown}`"))
+            .label(expr.span, format!("this is `{shown}`"));
+        Err(self.report(self.suggest_cast(diagnostic, expr.span, Scalar::I32, "it", Applicability::Maybe)))
     }
 
     fn index_composite(&mut self, base: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
@@ -480,13 +485,7 @@ impl Body<'_, '_> {
     }
 
     /// `t[k]`: one of the 7 numbers of a transform.
-    fn index_transform(
-        &mut self,
-        base: Expr,
-        scalar: crate::types::Scalar,
-        index: &ast::Expr,
-        span: Span,
-    ) -> Res<Operand> {
+    fn index_transform(&mut self, base: Expr, scalar: Scalar, index: &ast::Expr, span: Span) -> Res<Operand> {
         let value = self.int_value(index)?;
         match self.number(&value) {
             Some(Number::Int(k)) if (-7..7).contains(&k) => {
@@ -510,4 +509,9 @@ impl Body<'_, '_> {
             }
         }
     }
+}
+
+/// `1 dimension`, `2 dimensions`
+fn dimensions(rank: u8) -> String {
+    format!("{rank} dimension{}", if rank == 1 { "" } else { "s" })
 }

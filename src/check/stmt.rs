@@ -182,7 +182,7 @@ impl Body<'_, '_> {
     }
 
     pub fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Res<T> {
-        let mut diagnostic = Diagnostic::new(Code::E0308, format!("kernels do not have {what}"))
+        let mut diagnostic = Diagnostic::new(Code::E0308, format!("a kernel cannot have {what}"))
             .label(span, "not part of the kernel language");
         if let Some(help) = help.or(crate::check::habits::of_construct(what)) {
             diagnostic = diagnostic.help(help);

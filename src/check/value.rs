@@ -229,6 +229,7 @@ pub fn type_of_name(name: &str) -> Option<Type> {
         "float" => return Some(Type::Scalar(Scalar::F32)),
         "int" => return Some(Type::Scalar(Scalar::I32)),
         "half" => return Some(Type::Scalar(Scalar::F16)),
+        "handle" => return Some(Type::Scalar(Scalar::U64)),
         "bool_" => return Some(Type::Scalar(Scalar::Bool)),
         _ => {}
     }
@@ -308,6 +309,7 @@ mod tests {
         assert_eq!(type_of_name("quath"), Some(Type::Quat(Scalar::F16)));
         assert_eq!(type_of_name("transform_point"), None);
         assert_eq!(type_of_name("vec5"), None);
+        assert_eq!(type_of_name("handle"), Some(Type::Scalar(Scalar::U64)));
         assert_eq!(type_of_name("bfloat16"), Some(Type::Scalar(Scalar::BF16)));
     }
 

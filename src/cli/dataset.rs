@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Exit, output};
 use crate::dataset::sample::Category;
 use crate::dataset::store::{Store, Writer};
-use crate::dataset::{Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, produce, validate};
+use crate::dataset::{Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, produce, validate};
 use crate::diag::Code;
 use crate::diag::render::{Format, render};
 use crate::driver::Timings;
@@ -103,6 +103,11 @@ enum Verb {
         #[arg(long)]
         column: Option<String>,
     },
+    /// Prints the hashes of the kernels in files, as `src/dataset/known.txt` lists those that no set may hold.
+    Identify {
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
     /// Joins the parts that `--shard` made.
     Merge {
         /// Directories of parts.
@@ -141,6 +146,7 @@ pub(super) fn run(args: &Args) -> Exit {
         Some(Verb::Stats { dir, diversity, json }) => show_stats(dir, *diversity, *json).map(|()| Exit::Ok),
         Some(Verb::Validate { dir, sample, leakage, json }) => check(dir, *sample, *leakage, *json),
         Some(Verb::Show { dir, id, column }) => show(dir, id, column.as_deref()).map(|()| Exit::Ok),
+        Some(Verb::Identify { files }) => identify(files).map(|()| Exit::Ok),
         Some(Verb::Merge { parts, out }) => merge(parts, out).map(|()| Exit::Ok),
     };
     end.unwrap_or_else(|error| {
@@ -302,7 +308,9 @@ fn print(value: &Value) -> Result<()> {
 }
 
 fn show_stats(dir: &Path, with_diversity: bool, json: bool) -> Result<()> {
-    let stats = stats(&open(dir)?, with_diversity)?;
+    let store = open(dir)?;
+    store.expect_intact()?;
+    let stats = stats(&store, with_diversity)?;
     if json {
         return print(&stats);
     }
@@ -354,6 +362,18 @@ fn show(dir: &Path, id: &str, column: Option<&str>) -> Result<()> {
         Value::String(text) => output::out(text.as_bytes()).map_err(Box::new),
         value => print(value),
     }
+}
+
+fn identify(files: &[PathBuf]) -> Result<()> {
+    let mut lines = std::collections::BTreeSet::new();
+    for path in files {
+        let text = std::fs::read_to_string(path).map_err(|e| {
+            fail(Code::E0901, format!("cannot read `{}`: {}", path.display(), crate::driver::reason(&e)))
+        })?;
+        lines.extend(identity::kernels(&text).map(|kernel| identity::shape_line(&identity::of_kernel(&kernel))));
+    }
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    output::out(text.as_bytes()).map_err(Box::new)
 }
 
 fn merge(parts: &[PathBuf], out: &Path) -> Result<()> {

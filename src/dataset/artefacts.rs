@@ -88,6 +88,13 @@ pub fn compile(
     Ok(Compiled { program, forward, backward: entry, augmented, tangents, no_backward })
 }
 
+/// The forward entries of a program in double precision; empty if it cannot be had so.
+pub fn double(text: &str) -> Module {
+    let gradients = Gradients { backward: false, store: None };
+    let request = Request { gradients, double: true, ..Request::default() };
+    Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request).module
+}
+
 /// The architecture of device texts: the oldest that kc knows runs them everywhere.
 fn arch() -> Option<Arch> {
     Arch::from_name("sm_80").or_else(|| Arch::ALL.first().copied())

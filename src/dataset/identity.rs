@@ -3,7 +3,12 @@
 //! Three notions, from fine to coarse: *alpha* (the same but for names), *shape* (the same but for names and constants),
 //! *skeleton* (the same control flow and kinds of statements).
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
 use sha2::{Digest, Sha256};
+
+use super::near::Sketch;
 
 use crate::diag::Diagnostics;
 use crate::source::FileId;
@@ -22,6 +27,8 @@ pub struct Identity {
     pub alpha: u64,
     pub shape: u64,
     pub skeleton: u64,
+    /// For finding programs that are nearly the same.
+    pub sketch: Sketch,
     pub statements: u32,
     pub nodes: u32,
     pub tree_depth: u32,
@@ -38,12 +45,35 @@ pub struct Identity {
 
 /// The kernel of a source text; None if there is none.
 pub fn kernel(text: &str) -> Option<ast::Function> {
+    kernels(text).next()
+}
+
+/// The kernels of a source text that stand at its top.
+pub fn kernels(text: &str) -> impl Iterator<Item = ast::Function> + use<> {
     let parsed = syntax::parse(FileId(0), text, &mut Diagnostics::new());
-    let mut functions = parsed.items.into_iter().filter_map(|item| match item {
-        ast::Item::Function(function) if !function.decorators.is_empty() => Some(function),
+    parsed.items.into_iter().filter_map(|item| match item {
+        ast::Item::Function(function) if function.decorators.iter().any(|d| is_kernel(&d.expr)) => Some(function),
         _ => None,
-    });
-    functions.find(|f| f.decorators.iter().any(|d| is_kernel(&d.expr)))
+    })
+}
+
+/// Whether a kernel is in a collection that models are measured with: it has the structure of one there, or its name.
+/// `known.txt` holds the hashes; `kc dataset identify FILE...` prints those of other files.
+pub fn is_known(identity: &Identity, name: &str) -> bool {
+    static KNOWN: OnceLock<HashSet<String>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| include_str!("known.txt").lines().map(str::to_string).collect());
+    known.contains(&shape_line(identity)) || known.contains(&name_line(name))
+}
+
+/// A line of `known.txt`.
+pub fn shape_line(identity: &Identity) -> String {
+    format!("shape {:016x}", identity.shape)
+}
+
+/// The same for a name, however it is spelt.
+pub fn name_line(name: &str) -> String {
+    let name = name.to_lowercase().replace('_', "");
+    format!("name {:016x}", hash64(name.trim_end_matches("kernel").as_bytes()))
 }
 
 fn is_kernel(expr: &Expr) -> bool {
@@ -70,6 +100,7 @@ pub fn of_kernel(kernel: &ast::Function) -> Identity {
     }
     walker.shape.push_str("body ");
     walker.block(&kernel.body, 2, 0);
+    walker.out.sketch = Sketch::of(&walker.alpha);
     walker.out.alpha = hash64(walker.alpha.as_bytes());
     walker.out.shape = hash64(walker.shape.as_bytes());
     walker.out.skeleton = hash64(walker.skeleton.as_bytes());

@@ -5,6 +5,7 @@
 //! | [`sample`] | what programs are there? |
 //! | [`launch`] | how is a program launched? |
 //! | [`identity`] | when are two programs the same? |
+//! | [`near`] | are two nearly the same? |
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
 //! | [`standalone`] | how does its kernel run by itself? |
@@ -21,6 +22,7 @@ pub mod artefacts;
 pub mod diversity;
 pub mod identity;
 pub mod launch;
+pub mod near;
 pub mod produce;
 pub mod record;
 pub mod sample;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::artefacts::Rejection;
 use super::identity::{self, Identity};
 use super::sample::{self, Category, Sample};
-use super::{Options, Result, fail, record};
+use super::{Options, Result, fail, near, record};
 use crate::diag::Code;
 use crate::driver::{self, Timings};
 
@@ -25,20 +25,36 @@ const BATCH: u64 = 128;
 pub struct Tally {
     pub candidates: u64,
     pub duplicates: u64,
+    #[serde(default)]
+    pub near_duplicates: u64,
     /// Rejected candidates by cause.
     pub rejected: BTreeMap<String, u64>,
 }
 
-/// The structures that are taken.
+/// The programs that are there already.
 #[derive(Default)]
 pub struct Seen {
     shapes: HashSet<u64>,
+    sketches: near::Index,
+}
+
+/// How a program is to those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Novelty {
+    New,
+    /// One has its structure.
+    Same,
+    /// One shares most of its words.
+    Near,
 }
 
 impl Seen {
-    /// Structures that no row may have.
-    pub fn excluding(shapes: impl IntoIterator<Item = u64>) -> Seen {
-        Seen { shapes: shapes.into_iter().collect() }
+    fn admit(&mut self, identity: &Identity) -> Novelty {
+        match self.shapes.insert(identity.shape) {
+            false => Novelty::Same,
+            true if self.sketches.add(&identity.sketch) => Novelty::New,
+            true => Novelty::Near,
+        }
     }
 }
 
@@ -69,11 +85,13 @@ fn candidate(options: &Options, categories: &[Category], number: u64) -> Option<
 /// Notes the structures of a shard that another run makes, or has made.
 pub fn skip(options: &Options, categories: &[Category], shard: u64, seen: &mut Seen) {
     let count = tries(options.rows_of(shard));
-    let shapes: Vec<Option<u64>> = (0..count)
+    let identities: Vec<Option<Identity>> = (0..count)
         .into_par_iter()
-        .map(|at| candidate(options, categories, number(shard, at)).map(|c| c.identity.shape))
+        .map(|at| candidate(options, categories, number(shard, at)).map(|c| c.identity))
         .collect();
-    seen.shapes.extend(shapes.into_iter().flatten());
+    for identity in identities.iter().flatten() {
+        seen.admit(identity);
+    }
 }
 
 /// Makes the rows of a shard and hands them to `sink`, in order. `report` is told how many there are, every now and then.
@@ -105,11 +123,12 @@ pub fn shard(
             .collect();
         at = end;
         let full = count == wanted;
-        let fresh: Vec<Option<Candidate>> = candidates
+        let fresh: Vec<(Novelty, Option<Candidate>)> = candidates
             .into_iter()
             .map(|(candidate, spent)| {
                 timings.add(&spent);
-                candidate.filter(|c| seen.shapes.insert(c.identity.shape))
+                let novelty = candidate.as_ref().map_or(Novelty::Same, |c| seen.admit(&c.identity));
+                (novelty, candidate.filter(|_| novelty == Novelty::New))
             })
             .collect();
         if full {
@@ -122,13 +141,13 @@ pub fn shard(
         };
         // What is ready is written while the next rows are made.
         let done = std::mem::take(&mut ready);
-        let (made, written): (Vec<Option<_>>, _) = rayon::join(
-            || fresh.into_par_iter().map(|candidate| candidate.map(attempt)).collect(),
+        let (made, written): (Vec<(Novelty, Option<_>)>, _) = rayon::join(
+            || fresh.into_par_iter().map(|(novelty, candidate)| (novelty, candidate.map(attempt))).collect(),
             || timed(|| sink(done)),
         );
         timings.add(&written.1);
         written.0?;
-        for made in made {
+        for (novelty, made) in made {
             let made = made.map(|(made, spent)| {
                 timings.add(&spent);
                 made
@@ -138,6 +157,7 @@ pub fn shard(
             }
             tally.candidates += 1;
             match made {
+                None if novelty == Novelty::Near => tally.near_duplicates += 1,
                 None => tally.duplicates += 1,
                 Some(Ok(mut row)) => {
                     let index = shard * options.shard_rows + count;
@@ -158,6 +178,7 @@ pub fn shard(
             format!("shard {shard} found {count} different programs among {most} candidates, {wanted} were asked for"),
         );
         error.notes.push(format!("{} had a structure that was there already", tally.duplicates));
+        error.notes.push(format!("{} were nearly the same as one before", tally.near_duplicates));
         for (cause, count) in &tally.rejected {
             error.notes.push(format!("{count} were rejected: {cause}"));
         }
@@ -175,6 +196,9 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
 /// A panic of a stage costs one candidate, and is counted.
 fn attempt(candidate: &Candidate, options: &Options, timings: &mut Timings) -> std::result::Result<Value, Rejection> {
     let Candidate { number, sample, text, identity } = candidate;
+    if identity::is_known(identity, &sample.program.kernel.name) {
+        return Err(Rejection::new("known collection", "a collection that models are measured with has it"));
+    }
     driver::catch(|| record::make(sample, text, identity, *number, options, timings))
         .unwrap_or_else(|fault| Err(Rejection::new("fault of kc", format!("{}: {}", fault.place, fault.message))))
 }

@@ -56,6 +56,8 @@ pub const COLUMNS: &[(&str, ColumnType)] = {
         ("verify.host_ok", OptionalBool),
         ("verify.shapes", TextList),
         ("verify.max_ulp", Int),
+        ("verify.f64_ok", OptionalBool),
+        ("verify.f64_error", Float),
         ("verify.order_free", OptionalBool),
         ("verify.grad_ok", OptionalBool),
         ("verify.grad_error", Float),
@@ -96,7 +98,7 @@ pub fn make(
     let compiled = artefacts::compile(text, &program.kernel.name, options.backward, options.emit.verify, timings)?;
     let seed = Random::new(options.seed, candidate).word();
     let checked = match options.emit.verify {
-        true => Some(verify::verify(program, &compiled, seed, timings)?),
+        true => Some(verify::verify(program, text, &compiled, seed, timings)?),
         false => None,
     };
     let mut texts = artefacts::texts(&compiled, options.emit, timings)?;
@@ -172,6 +174,8 @@ fn row(
             "host_ok": flag(verdict.host_ok),
             "shapes": verdict.shapes,
             "max_ulp": verdict.max_ulp,
+            "f64_ok": verdict.f64_ok,
+            "f64_error": verdict.f64_error,
             "order_free": flag(verdict.order_free),
             "grad_ok": verdict.grad_ok,
             "grad_error": verdict.grad_error,

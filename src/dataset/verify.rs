@@ -1,19 +1,21 @@
 //! Is a program right? It runs on the host and on the reference interpreter at several sizes, in another order of its
 //! threads, and its gradient is compared with forward mode.
 
-use super::artefacts::{Compiled, Rejection};
+use super::artefacts::{self, Compiled, Rejection};
 use super::launch::{self, Scale, Size};
 use super::sample::tree::Program;
 use crate::codegen::abi::LaunchBounds;
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::driver::Timings;
-use crate::ir::interp;
+use crate::ir::{Module, Op, Phase, interp};
 use crate::run::args::Arguments;
 use crate::run::device::{Executable, Job, Sharing};
+use crate::run::double;
 use crate::run::elements::leaves;
 use crate::run::gradcheck::{self, Kernels};
 use crate::run::launch::Direction;
-use crate::types::Scalar;
+use crate::source::Span;
+use crate::types::{Scalar, Type};
 
 /// What the checks of a row found.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -23,7 +25,11 @@ pub struct Verdict {
     pub shapes: Vec<String>,
     /// Units in the last place between host and interpreter, at most.
     pub max_ulp: u64,
-    /// The threads may run in any order.
+    /// The floats of the small launch are those of double precision but for rounding; None: there is no such program.
+    pub f64_ok: Option<bool>,
+    /// The greatest difference, relative to 1 plus the number.
+    pub f64_error: f64,
+    /// The threads may run in any order, and no two store to one element.
     pub order_free: bool,
     /// The gradient passed the dot-product test; None: there is none, see `grad_skipped`.
     pub grad_ok: Option<bool>,
@@ -71,13 +77,22 @@ impl Checked {
     }
 }
 
+/// How far float32 may be from float64, relative to 1 plus the number: programs whose rounding errors grow further say little.
+const MAX_F64_ERROR: f64 = 1e-3;
+
 /// Instructions that one launch of the interpreter may take: loops of generated programs are short.
 const STEPS: u64 = 20_000_000;
 
 /// Runs all checks of a program.
-pub fn verify(program: &Program, compiled: &Compiled, seed: u64, timings: &mut Timings) -> Result<Checked, Rejection> {
+pub fn verify(
+    program: &Program,
+    text: &str,
+    compiled: &Compiled,
+    seed: u64,
+    timings: &mut Timings,
+) -> Result<Checked, Rejection> {
     let module = &compiled.program.module;
-    let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: true };
+    let options = HostOptions { checked: true, opt: Opt::None, cpu: Cpu::Native, alone: true };
     let code = timings
         .time("host code", || HostModule::compile(module, &[compiled.forward], &options))
         .map_err(|e| Rejection::new("back end host", e.message))?;
@@ -112,6 +127,7 @@ pub fn verify(program: &Program, compiled: &Compiled, seed: u64, timings: &mut T
             if !same_in_any_order(&expected, &reversed, compiled) {
                 return Err(Rejection::new("race", "the result depends on the order of the threads"));
             }
+            (verdict.f64_ok, verdict.f64_error) = timings.time("double", || case.double(text, &expected))?;
             few = Some(Launched { before: case.bind(Direction::Forward)?, after: expected, size });
         }
     }
@@ -142,12 +158,52 @@ impl Case<'_> {
             .map_err(|e| Rejection::new("launch", e.message.clone()))
     }
 
+    /// Whether the launch gives the same numbers in double precision, and how far they are apart at most.
+    fn double(&self, text: &str, expected: &Arguments) -> Result<(Option<bool>, f64), Rejection> {
+        let compiled = self.compiled;
+        let (module, name) = (&compiled.program.module, &self.program.kernel.name);
+        if double::rounds(module, compiled.forward) {
+            return Ok((None, 0.0));
+        }
+        let wide = artefacts::double(text);
+        let Some(kernel) = wide.entry(name, Phase::Forward) else { return Ok((None, 0.0)) };
+        let launch = launch::launch(self.program, self.size, self.seed, Direction::Forward);
+        let given = self.bind(Direction::Forward)?;
+        let bound =
+            double::arguments(&launch, "launch", &given, &module.structs, &wide.functions[kernel], &wide.structs);
+        let Ok(arguments) = bound else { return Ok((None, 0.0)) };
+        let mut outcome = interp::Outcome::new(|_| {});
+        outcome.steps = Some(STEPS);
+        let bounds = self.bounds()?;
+        // SAFETY: the arguments were bound for this kernel, and nobody else uses them.
+        unsafe {
+            interp::Program::new(&wide, kernel).run(&bounds, arguments.block(), 0, bounds.size, &mut outcome);
+        }
+        if let Some(trap) = outcome.trap.take() {
+            return Err(Rejection::new("double precision differs", trap.message));
+        }
+        let mut worst = 0.0f64;
+        for (plain, wider) in expected.arrays.iter().zip(&arguments.arrays) {
+            let ours = expected.floats(plain, false, &module.structs);
+            let theirs = arguments.floats(wider, false, &wide.structs);
+            for (a, b) in ours.iter().zip(&theirs) {
+                let error = (a - b).abs() / (1.0 + b.abs());
+                worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
+            }
+        }
+        match worst <= MAX_F64_ERROR {
+            true => Ok((Some(true), worst)),
+            false => Err(Rejection::new("double precision differs", format!("by {worst:e}"))),
+        }
+    }
+
     /// The arguments after a run on the interpreter, with the threads in order or the other way round.
     fn interpret(&self, interpreter: &interp::Program, reversed: bool) -> Result<Arguments, Rejection> {
         let arguments = self.bind(Direction::Forward)?;
         let bounds = self.bounds()?;
         let mut outcome = interp::Outcome::new(|_| {});
         outcome.steps = Some(STEPS);
+        outcome.owners = (!reversed).then(|| interp::Owners::of(stores(&self.compiled.program.module)));
         // SAFETY: the arguments were bound for this kernel, and nobody else uses them.
         unsafe {
             if reversed {
@@ -159,6 +215,9 @@ impl Case<'_> {
             }
         }
         let trap = outcome.trap.take();
+        if let Some(clash) = outcome.owners.take().and_then(|owners| owners.clash) {
+            return Err(Rejection::new("race", format!("threads {:?} store to one element", clash.threads)));
+        }
         drop(outcome);
         match trap {
             None => Ok(arguments),
@@ -172,6 +231,21 @@ impl Case<'_> {
             }
         }
     }
+}
+
+/// Where a module stores to arrays that threads share.
+fn stores(module: &Module) -> impl Iterator<Item = Span> + use<> {
+    let mut spans = Vec::new();
+    for function in module.functions.values() {
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Store { array, .. } = inst.op
+                && matches!(function.ty(array), Type::Array(_))
+            {
+                spans.push(inst.span);
+            }
+        });
+    }
+    spans.into_iter()
 }
 
 /// The leaves of all arrays as bits, type by type.

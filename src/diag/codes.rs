@@ -109,7 +109,7 @@ codes! {
     W0603 "overwritten-value" "no backward entry: it needs a value that the launch overwrites";
     W0604 "gradient-lost" "a gradient that ends in a conversion to integer or a step function";
     E0605 "no-gradient" "a gradient that would pass through something without one";
-    W0606 "scattered-store" "a gradient that takes it that no two threads store to one element";
+    W0606 "scattered-store" "a gradient that assumes that no two threads store to one element";
     W0607 "gradient-limit" "no backward entry: a construct that kc cannot reverse";
     I0608 "kept-for-gradient" "what the gradient of a kernel keeps, and where";
     W0620 "custom-gradient-misses-argument" "a custom gradient that never writes an argument's adjoint";

@@ -160,6 +160,7 @@ impl Pending {
         *memory = now;
         self.allows.apply(Analysis::FILE, &mut found);
         found.iter().for_each(|finding| analysis.diagnostics.push(finding.clone()));
+        super::drop_echoes(&mut analysis.diagnostics);
         self.allows.report_unused(&mut analysis.diagnostics);
         true
     }

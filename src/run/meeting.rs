@@ -36,7 +36,7 @@ pub fn check(module: &Module, forward: FuncId, bounds: &LaunchBounds, arguments:
         at.join(", ")
     };
     let message = format!(
-        "AD-OVERWRITE: threads ({}) and ({}) store to one element, and the gradient takes it that no two threads do",
+        "AD-OVERWRITE: threads ({}) and ({}) store to one element, and the gradient assumes that no two threads do",
         thread(clash.threads[0]),
         thread(clash.threads[1])
     );

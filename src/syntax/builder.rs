@@ -111,30 +111,40 @@ impl<'t> Builder<'t> {
         StmtKind::AnnAssign { target, annotation, value }
     }
 
-    /// What can stand before `=` or behind `for`: names, places, and tuples of them.
+    /// What can stand before `=` or behind `for`: names, places, and tuples of them. Something else is reported, and an error
+    /// takes its place.
     pub fn target(&mut self, target: Expr) -> Expr {
-        self.check_target(&target);
-        target
+        if self.check_target(&target) { target } else { Expr { kind: ExprKind::Error, span: target.span } }
     }
 
-    fn check_target(&mut self, target: &Expr) {
+    fn check_target(&mut self, target: &Expr) -> bool {
         match &target.kind {
             // Depth: a target nests at most as deep as the brackets of its line.
-            ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| self.check_target(item)),
+            ExprKind::Tuple(items) | ExprKind::List(items) => {
+                // Every fault is told, not only the first.
+                let mut good = true;
+                for item in items {
+                    good &= self.check_target(item);
+                }
+                good
+            }
             ExprKind::Starred(inner) => self.check_target(inner),
-            ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Subscript { .. } | ExprKind::Error => {}
-            _ => self.fault(FaultKind::InvalidTarget, target.span),
+            ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Subscript { .. } | ExprKind::Error => true,
+            _ => {
+                self.fault(FaultKind::InvalidTarget, target.span);
+                false
+            }
         }
     }
 
     fn single_target(&mut self, target: Expr) -> Expr {
         match &target.kind {
             ExprKind::Tuple(_) | ExprKind::List(_) | ExprKind::Starred(_) => {
-                self.fault(FaultKind::InvalidTarget, target.span)
+                self.fault(FaultKind::InvalidTarget, target.span);
+                Expr { kind: ExprKind::Error, span: target.span }
             }
-            _ => self.check_target(&target),
+            _ => self.target(target),
         }
-        target
     }
 
     /// A value that is no list: there `*` has no meaning.

@@ -244,7 +244,7 @@ fn quoted(text: &str) -> String {
 fn bad_character(here: &str, span: Span) -> Diagnostic {
     let shown: String = here.chars().take(8).flat_map(char::escape_debug).collect();
     let fault =
-        Diagnostic::new(Code::E0101, format!("`{shown}` does not belong into Python")).label(span, "unknown character");
+        Diagnostic::new(Code::E0101, format!("`{shown}` is not part of Python")).label(span, "unknown character");
     match here {
         "!" => fault.help("negation is written `not`, and inequality `!=`"),
         "?" => fault.help("a choice is written `a if condition else b`"),

@@ -146,3 +146,23 @@ fn results_of_atomics_are_logged() {
         Some(1),
     );
 }
+
+#[test]
+fn a_condition_is_logged_in_place_of_what_it_compares() {
+    check(
+        "x y z",
+        "%a: float64 = load %x[%i]
+         %b: float64 = load %y[%i]
+         %e: float64 = load %z[%i]
+         %c: bool = gt %a, %b
+         %r: float64 = if %c {
+           %d: float64 = mul %e, %half
+           yield %d
+         } else {
+           yield %e
+         }
+         store %x[%i], %r
+         store %y[%i], %r",
+        Some(1),
+    );
+}

@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
                 Diagnostic::new(Code::W1201, "`/` on integers drops the fraction in a kernel")
                     .label(expr.span, format!("this is `{}`", scalar.name()))
                     .note("Python gives a float here; C and kernels give an integer")
-                    .help(format!("write `{l} // {r}`, or `float({l}) / float({r})` for the fraction"))
+                    .help(format!("write `{l} // {r}`, or `{} / {}` for the fraction", as_float(l), as_float(r)))
                     .fix("divide as integers", expr.span, format!("{l} // {r}"), Applicability::Maybe),
             ),
             BinaryOp::Rem if written.contains('%') && scalar.is_signed_int() && may_be_negative(left) => found.push(
@@ -33,6 +33,13 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
             _ => {}
         }
     });
+}
+
+/// The text of an integer as a float.
+fn as_float(text: &str) -> String {
+    let bare = text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'));
+    let bare = bare.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(text);
+    if bare.parse::<u64>().is_ok() { format!("{bare}.0") } else { format!("float({bare})") }
 }
 
 /// A difference or a negation of something that is no constant.

@@ -156,8 +156,8 @@ impl Walk<'_, '_> {
         let name = &local.name;
         self.found.push(
             Diagnostic::new(Code::W0704, format!("`{name}` may be unset here"))
-                .label(span, "read on every way")
-                .label(*first, "assigned only on some")
+                .label(span, "read here on every way")
+                .label(*first, "assigned here, on some ways only")
                 .note("a variable that was not assigned is zero in a kernel; Python would raise an error")
                 .help(format!("assign `{name}` before the branch or loop")),
         );

@@ -70,7 +70,7 @@ pub(super) fn compile(
     for &kernel in kernels {
         let prepared = match options.opt {
             Opt::Full => lanes::prepare(&module, kernel, Machine::host_vector_bits(options.cpu)),
-            Opt::Lean => None,
+            Opt::Lean | Opt::None => None,
         };
         bodies.push(prepared.map(|(mut function, plan, count)| {
             function.name += "_lanes";
@@ -89,6 +89,7 @@ pub(super) fn compile(
         &ll,
         match options.opt {
             Opt::Full if !large => FULL,
+            Opt::None => "",
             _ => LEAN,
         },
     )?;

@@ -69,7 +69,7 @@ impl Machine {
             LLVMInitializeNVPTXAsmPrinter();
         });
         let level = match opt {
-            Opt::Lean => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
+            Opt::Lean | Opt::None => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
             Opt::Full => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
         };
         Machine::new(NVPTX_TRIPLE, arch.name, &format!("+ptx{}", arch.ptx), level)
@@ -85,6 +85,7 @@ impl Machine {
             LLVMInitializeX86AsmPrinter();
         });
         let level = match opt {
+            Opt::None => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
             Opt::Lean => LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
             Opt::Full => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
         };
@@ -175,6 +176,9 @@ impl Machine {
             && let Some(message) = ll.verify()
         {
             return Err(CodegenError::internal(format!("malformed LLVM IR: {message}")));
+        }
+        if passes.is_empty() {
+            return Ok(());
         }
         // LLVM ends the process when one run of this pass leaves something to do, unless told not to look.
         let passes = c_string(&passes.replace("instcombine", "instcombine<no-verify-fixpoint>"));

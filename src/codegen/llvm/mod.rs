@@ -50,6 +50,8 @@ use crate::types::{Layout, Type};
 /// How much time is spent on the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opt {
+    /// None, for code that runs once on the host; on the device the same as [`Opt::Lean`].
+    None,
     /// Little: for bulk work.
     Lean,
     /// As much as pays.

@@ -73,7 +73,7 @@ pub(super) fn compile(
     machine.optimise(
         &ll,
         match options.opt {
-            Opt::Lean => LEAN,
+            Opt::Lean | Opt::None => LEAN,
             Opt::Full => FULL,
         },
     )?;

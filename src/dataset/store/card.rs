@@ -32,8 +32,8 @@ pub fn readme(store: &Store, stats: &Value) -> String {
     }
     let tally = store.tally();
     out += &format!(
-        "\n## Rejected\n\n{} candidates were looked at, {} had a structure that was there already.\n\n",
-        tally.candidates, tally.duplicates
+        "\n## Rejected\n\n{} candidates were looked at, {} had a structure that was there already, {} were nearly the same as one before.\n\n",
+        tally.candidates, tally.duplicates, tally.near_duplicates
     );
     if !tally.rejected.is_empty() {
         out += "| cause | candidates |\n|---|---|\n";

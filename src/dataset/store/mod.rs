@@ -128,6 +128,18 @@ impl Store {
         fs::create_dir_all(&data).map_err(|e| unwritten(&data, &e))
     }
 
+    /// The error names the first file that is not on disk as the journal says.
+    pub fn expect_intact(&self) -> Result<()> {
+        match self.entries().find(|entry| !is_intact(&self.folder, entry)) {
+            None => Ok(()),
+            Some(entry) => {
+                let path = self.folder.join(&entry.path);
+                let what = "is not what was written: its SHA-256 differs from the journal";
+                Err(fail(Code::E1403, format!("`{}` {what}", path.display())))
+            }
+        }
+    }
+
     /// Files of an interrupted run.
     fn clear_remains(&self) -> Result<()> {
         for entry in fs::read_dir(self.folder.join("data")).into_iter().flatten().flatten() {
@@ -198,6 +210,7 @@ impl Store {
         for shard in self.shards.values() {
             out.candidates += shard.tally.candidates;
             out.duplicates += shard.tally.duplicates;
+            out.near_duplicates += shard.tally.near_duplicates;
             for (cause, count) in &shard.tally.rejected {
                 *out.rejected.entry(cause.clone()).or_default() += count;
             }

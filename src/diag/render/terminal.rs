@@ -5,7 +5,7 @@ use std::ops::Range;
 use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind, Source};
 
 use super::{Style, clamp};
-use crate::diag::{Diagnostic, Level};
+use crate::diag::{Applicability, Diagnostic, Fix, Level};
 use crate::ids::Id;
 use crate::source::{FileId, SourceMap};
 
@@ -24,14 +24,34 @@ pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: Style)
     for note in &diagnostic.notes {
         text.push_str(&remark("note", note, style));
     }
-    if let Some(help) = &diagnostic.help {
-        text.push_str(&remark("help", help, style));
-    }
-    if let Some(fix) = &diagnostic.fix {
-        text.push_str(&remark("fix", &fix.message, style));
+    let fix = diagnostic.fix.as_ref().map(|fix| (fix, applied_by(fix)));
+    match (&diagnostic.help, fix) {
+        // The help shows the very text that the fix writes: one line says both.
+        (Some(help), Some((fix, how))) if says(help, fix) => {
+            text.push_str(&remark("help", &format!("{help} ({how})"), style));
+        }
+        (help, fix) => {
+            help.iter().for_each(|help| text.push_str(&remark("help", help, style)));
+            let message = fix.map(|(fix, how)| format!("{} ({how})", fix.message));
+            message.iter().for_each(|message| text.push_str(&remark("fix", message, style)));
+        }
     }
     text.push('\n');
     text
+}
+
+/// The command that applies a fix.
+fn applied_by(fix: &Fix) -> &'static str {
+    match fix.applicability {
+        Applicability::Machine => "`kc fix` does it",
+        Applicability::Maybe => "`kc fix --maybe` does it",
+    }
+}
+
+/// Whether a help quotes what a fix writes.
+fn says(help: &str, fix: &Fix) -> bool {
+    let quotes_one = help.matches('`').count() == 2;
+    quotes_one && fix.edits.iter().all(|(_, new)| !new.is_empty() && help.contains(&format!("`{new}`")))
 }
 
 /// `error[E0301]: message (type-mismatch)`
