@@ -28,7 +28,7 @@ pub fn readme(store: &Store, stats: &Value) -> String {
     out += "\n## What is true of every row\n\n";
     out += "- It parses, types, and compiles without a warning.\n- No other row has the same structure (names and constants left out).\n- Rows of one skeleton of statements are in one split.\n";
     if options.emit.verify {
-        out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, and the order of the threads does not matter.\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
+        out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, no two threads store to one element, and the order of the threads does not matter.\n- In double precision it gives the same floats within 1e-3 (`verify.f64_ok`; null: there is no such program).\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
     }
     let tally = store.tally();
     out += &format!(
