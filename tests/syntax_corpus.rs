@@ -1,6 +1,6 @@
 //! Real Python files parse without a syntax error. `KC_PYTHON_CORPUS` lists directories (separated by `:`) whose `.py`
 //! files are read; Python itself accepts them all. The repository's own `stdlib` and `examples` are always read.
-//! With `KC_PYTHON` (an interpreter) the trees are compared with those of Python's own parser.
+//! The trees are compared with those of Python's own parser: that of the test environment, or of the interpreter `KC_PYTHON`.
 
 #[path = "syntax/dump.rs"]
 mod dump;
@@ -54,10 +54,9 @@ fn corpus() -> Vec<(PathBuf, String)> {
 
 #[test]
 fn trees_are_those_of_python() {
-    let Ok(python) = std::env::var("KC_PYTHON") else {
-        println!("skipped: KC_PYTHON is not set");
-        return;
-    };
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(".env-test/bin/python");
+    let python = std::env::var_os("KC_PYTHON").map_or(own, PathBuf::from);
+    assert!(python.is_file(), "there is no {}: run `scripts/setup.sh test`", python.display());
     let files = corpus();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/syntax/dump.py");

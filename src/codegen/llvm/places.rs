@@ -61,6 +61,8 @@ impl Places {
     /// Goes on with a function, which stands at a place.
     pub fn enter(&self, ll: &Llvm, function: Func, at: Span) {
         let name = c_string("f");
+        // A line of another file would be taken for one of ours.
+        let line = if at.file == self.source { at.start + 1 } else { 0 };
         unsafe {
             let ty = LLVMDIBuilderCreateSubroutineType(self.builder, self.file, std::ptr::null_mut(), 0, 0);
             let scope = LLVMDIBuilderCreateFunction(
@@ -71,11 +73,11 @@ impl Places {
                 name.as_ptr(),
                 1,
                 self.file,
-                at.start + 1,
+                line,
                 ty,
                 0,
                 1,
-                at.start + 1,
+                line,
                 0,
                 1,
             );
