@@ -9,9 +9,6 @@ use kc::driver::Analysis;
 /// The most errors that one slip may cause: the slip, and one thing that it hides.
 const MOST: usize = 2;
 
-/// Slips that cause more: they leave a sound program with another meaning, and types then differ in several places.
-const EXCEPTIONS: usize = 8;
-
 /// The tokens of a text from an offset on, without comments and strings.
 fn tokens(text: &str, from: usize) -> Vec<Range<usize>> {
     const PAIRS: [&str; 12] = ["**", "//", "->", "<<", ">>", "==", "!=", "<=", ">=", "+=", "-=", "*="];
@@ -75,5 +72,5 @@ fn one_token_left_out() {
         let threads: Vec<_> = files.iter().map(|path| start(path).expect("a thread")).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
     });
-    assert!(faults.len() <= EXCEPTIONS, "{} slips give more than {MOST} errors:\n{}", faults.len(), faults.join("\n"));
+    assert!(faults.is_empty(), "{} slips give more than {MOST} errors:\n{}", faults.len(), faults.join("\n"));
 }

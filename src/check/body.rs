@@ -50,6 +50,8 @@ pub(crate) struct Body<'c, 'a> {
     pub mode: Mode,
     pub bindings: Bindings,
     pub locals: IdVec<LocalId, Local>,
+    /// How many of the locals are parameters.
+    pub parameters: usize,
     pub scope: HashMap<String, Binding>,
     pub kernel: bool,
     /// The most coordinates that a `tid()` of this kernel asks for.
@@ -78,6 +80,7 @@ impl<'c, 'a> Body<'c, 'a> {
             mode,
             bindings,
             locals: IdVec::new(),
+            parameters: 0,
             scope: HashMap::new(),
             kernel: false,
             rank: 1,
@@ -166,6 +169,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 );
             }
         }
+        body.parameters = body.locals.len();
         body.returned = out;
         body.out = out.map(|ty| body.new_local("", Type::Local(ty), definition.ast.name.span));
         let out = body.out;
@@ -382,8 +386,9 @@ impl<'c, 'a> Body<'c, 'a> {
             Operand::Tuple(_) | Operand::Shape(_) => {
                 self.error(Code::E0304, span, "a tuple is not a value of its own", "unpack it or take one of its items")
             }
-            Operand::Results(_, types) if types.is_empty() => {
-                self.error(Code::E0313, span, "this function returns nothing", "no value comes out of this call")
+            Operand::Results(call, types) if types.is_empty() => {
+                let message = format!("`{}` returns nothing", self.c.functions[call.callee].source_name);
+                self.error(Code::E0313, span, message, "no value comes out of this call")
             }
             Operand::Results(_, types) => self.error(
                 Code::E0313,

@@ -29,6 +29,7 @@ pub(super) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diag
     let holds = |item: &Span, span: Span| item.start <= span.start && span.end <= item.end;
     let damaged: Vec<Span> = items.filter(|item| syntax.iter().any(|span| holds(item, *span))).collect();
     let before = |span: Span| syntax.iter().rev().find(|other| other.start < span.start);
+    let near = |span: Span| before(span).is_some_and(|other| line(span) <= line(*other) + 1);
     let follows = |diagnostic: &Diagnostic| {
         let Some(span) = diagnostic.span().filter(|span| span.file == parsed.file) else { return false };
         match diagnostic.code {
@@ -41,8 +42,11 @@ pub(super) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diag
                 })
             }
             // Parts of something that began on the line before, or on the same one.
-            Code::E0105 | Code::E0106 | Code::E0107 | Code::E0112 => {
-                before(span).is_some_and(|other| line(span) <= line(*other) + 1)
+            Code::E0106 | Code::E0107 | Code::E0112 => near(span),
+            // The end of a bracket over several lines whose beginning is lost: those are indented for no reason.
+            Code::E0105 => {
+                let shifted = diagnostics.iter().filter(|d| d.code == Code::E0106).filter_map(Diagnostic::span);
+                near(span) || shifted.into_iter().any(|other| other < span && line(span) <= line(other) + 8)
             }
             // An `else` whose `if` could not be read.
             Code::E0114 => before(span).is_some_and(|other| line(span) <= line(*other) + 8),
@@ -57,6 +61,10 @@ pub(super) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diag
         // What the slip took away is missing wherever it is used.
         let again = match diagnostic.code {
             Code::E0203 => !said.insert((diagnostic.code, diagnostic.message.clone())),
+            // One function without its `return`, however often it is called.
+            Code::E0313 if diagnostic.message.ends_with(" returns nothing") => {
+                !said.insert((diagnostic.code, diagnostic.message.clone()))
+            }
             Code::E0201 | Code::E0202 | Code::E0404 if !syntax.is_empty() => {
                 !said.insert((diagnostic.code, diagnostic.message.clone()))
             }

@@ -1,10 +1,11 @@
 //! Operators: primitive operations where the types allow, functions of the library (or the user's overloads) elsewhere.
 
 use crate::check::advice::left_moves;
-use crate::check::body::Body;
+use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::value::{Constant, FunctionName, Number, Operand, Res, cast_to, convert_help};
 use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ids::Id;
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare, UnaryOp as IrUnary};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp, CompareOp, UnaryOp};
@@ -150,7 +151,23 @@ impl Body<'_, '_> {
         } else if l.ty != r.ty {
             diagnostic = diagnostic.help(convert_help(r.ty));
         }
+        self.distrust(l, r.ty);
+        self.distrust(r, l.ty);
         Err(self.report(diagnostic))
+    }
+
+    /// A variable that is no scalar, where the other operand is one, was assigned the wrong thing: once is enough.
+    fn distrust(&mut self, operand: &Expr, other: Type) {
+        let ExprKind::Local(id) = operand.kind else { return };
+        let is_parameter = id.index() < self.parameters;
+        if is_parameter || operand.ty.as_scalar().is_some() || other.as_scalar().is_none() {
+            return;
+        }
+        for binding in self.scope.values_mut() {
+            if matches!(binding, Binding::Local(found) if *found == id) {
+                *binding = Binding::Broken;
+            }
+        }
     }
 
     pub fn unary(&mut self, op: UnaryOp, operand: Operand, span: Span, at: Span) -> Res<Operand> {
