@@ -163,7 +163,7 @@ fn without_a_gpu_the_script_fails() {
 fn arrays_go_to_the_device_and_come_back() {
     let (code, said) = StandIn::shared().run("index=0", &[]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("2") && !said.contains("error"), "{said}");
+    assert!(said.contains("min 2.000000, max 2.000000") && !said.contains("error"), "{said}");
 }
 
 #[test]

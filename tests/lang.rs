@@ -90,6 +90,8 @@ fn every_code_has_a_test() -> Result<(), String> {
         let from = if whole { 0 } else { text.find("#[cfg(test)]").unwrap_or(text.len()) };
         tests.push((path, text[from..].to_string()));
     }
+    // This file only lists codes.
+    tests.retain(|(path, _)| !path.ends_with("tests/lang.rs"));
     let named = |code: &Code| tests.iter().any(|(_, text)| text.contains(code.name()));
     let missing = Code::ALL.iter().filter(|code| !runs_in_page(**code) && !UNREACHABLE.contains(code) && !named(code));
     let missing: Vec<&str> = missing.map(|code| code.name()).collect();

@@ -2,7 +2,7 @@
 
 use super::elements::Leaf;
 use super::launch::{Fill, Literal, Number};
-use super::literal;
+use super::{literal, random};
 use crate::types::Scalar;
 
 /// Contents made up for one leaf.
@@ -44,7 +44,7 @@ impl<'a> FillValues<'a> {
                     literal::bits(list[at as usize], self.scalar)?
                 }
                 Fill::Random(seed) => {
-                    let word = split_mix(*seed, number * self.components as u64 + k as u64);
+                    let word = random::nth(*seed, number * self.components as u64 + k as u64);
                     let number = match self.scalar {
                         Scalar::Bool => Number::Bool(word >> 63 == 1),
                         // Fewer bits for narrow floats, so that rounding never reaches 1.
@@ -59,13 +59,4 @@ impl<'a> FillValues<'a> {
         }
         Ok(())
     }
-}
-
-/// Number `n` of the SplitMix64 sequence of `seed` (Steele, Lea, Flood: Fast splittable pseudorandom number
-/// generators, 2014).
-fn split_mix(seed: u64, n: u64) -> u64 {
-    let mut z = seed.wrapping_add(n.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -15,6 +15,7 @@ use std::collections::hash_map::Entry;
 use super::args::{Arguments, Snapshot};
 use super::device::{self, Device, Executable, Job, Report};
 use super::launch::{Argument, ArgumentKind, Direction, Launch};
+use super::random::SplitMix;
 use super::session::Program;
 use super::{Result, double, fail, gradient};
 use crate::codegen::abi::LaunchBounds;
@@ -166,7 +167,7 @@ impl<'a> Check<'a> {
             .iter()
             .map(|&n| self.arguments.floats(&self.arguments.arrays[n], true, structs).len())
             .collect();
-        let mut random = Random(self.seed);
+        let mut random = Random::new(self.seed);
         let mut numbers = || sizes.iter().map(|&n| (0..n).map(|_| random.next()).collect()).collect::<Floats>();
         let (adjoints, tangents) = (numbers(), numbers());
         fill(&mut self.arguments, &self.active, true, structs, &adjoints);
@@ -323,19 +324,15 @@ fn precision(arguments: &Arguments, active: &[usize], structs: &StructTable) -> 
     scalars.filter(|leaf| leaf.scalar.is_float()).map(|leaf| of(leaf.scalar)).fold(f64::EPSILON, f64::max)
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014), as numbers in [-1, 1) with 20 bits, which every type but 16-bit floats holds exactly.
-pub(super) struct Random(u64);
+/// Numbers in [-1, 1) with 20 bits, which every type but 16-bit floats holds exactly.
+pub(super) struct Random(SplitMix);
 
 impl Random {
     pub fn new(seed: u64) -> Random {
-        Random(seed)
+        Random(SplitMix(seed))
     }
 
     pub fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 44) as f64 / f64::from(1 << 19) - 1.0
+        2.0 * self.0.unit() - 1.0
     }
 }

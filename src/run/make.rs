@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::args::Arguments;
 use super::elements::leaves;
 use super::launch::{Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored};
+use super::random::SplitMix;
 use super::session::Program;
 use super::{Fail, Result, fail, meeting};
 use crate::codegen::abi::LaunchBounds;
@@ -170,15 +171,8 @@ fn argument(name: &str, ty: Type, structs: &StructTable, extent: u32, threads: u
 
 /// Fills all arrays.
 fn contents(arguments: &mut Arguments, structs: &StructTable, way: Way, threads: u32, seed: u64) {
-    let mut state = seed;
-    let mut unit = || {
-        // SplitMix64 (Steele, Lea, Flood 2014); 20 bits, so that float32 holds the number exactly.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 44) as f64 / f64::from(1 << 20)
-    };
+    let mut random = SplitMix(seed);
+    let mut unit = || random.unit();
     for array in arguments.arrays.clone() {
         for leaf in leaves(array.ty.element.into(), structs).unwrap_or_default() {
             let scalars = arguments.gather(&array, &leaf).len() / leaf.scalar.size().max(1) as usize;

@@ -1,20 +1,20 @@
 //! Where do a sample's random choices come from? From a generator keyed by (seed, index) alone, so that any sample can
 //! be made again without the others.
 
-/// The choices of one sample: SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014),
-/// started at a mix of the key.
+use crate::run::random::{SplitMix, mix};
+
+/// The choices of one sample: SplitMix64, started at a mix of the key.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct Random(SplitMix);
 
 impl Random {
     pub fn new(seed: u64, index: u64) -> Random {
-        Random(mix(mix(seed ^ 0x6b63_2d64_6174_6173) ^ index.wrapping_mul(0xd134_2543_de82_ef95)))
+        Random(SplitMix(mix(mix(seed ^ 0x6b63_2d64_6174_6173) ^ index.wrapping_mul(0xd134_2543_de82_ef95))))
     }
 
     /// 64 random bits.
     pub fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
+        self.0.word()
     }
 
     /// Uniform in 0..n; 0 for n = 0.
@@ -59,10 +59,4 @@ impl Random {
     pub fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0
     }
-}
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
