@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Emit;
 use crate::codegen::cuda::{self, CudaOptions};
-use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, HostOptions, LlvmTarget, Opt, PtxOptions};
+use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
 use crate::diag::Level;
 use crate::driver::{Compilation, Gradients, Request, Timings};
 use crate::ir::{FuncId, Module, Phase};
@@ -128,7 +128,7 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let mut kernels = vec![compiled.forward];
     kernels.extend(&backward);
     if let Some(arch) = arch().filter(|_| emit.ptx || emit.llvm) {
-        let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided };
+        let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any };
         let failed = |e: llvm::CodegenError| refused("device", e.message);
         if emit.ptx && emit.llvm {
             let (ir, ptx) = timings.time("device", || llvm::emit_device(module, &kernels, &options)).map_err(failed)?;
