@@ -69,7 +69,7 @@ fn constants(sites: &Sites, random: &mut Random, out: &mut Faults) {
     for site in &sites.exprs {
         let text = sites.at(site.expr.span);
         let (kind, wrong) = match site.expr.kind {
-            ExprKind::Float(x) if x == 0.0 => ("wrong-start", "1.0".to_string()),
+            ExprKind::Float(0.0) => ("wrong-start", "1.0".to_string()),
             ExprKind::Float(x) => {
                 let factor = *random.pick(&[10.0, 0.1, 2.0, 0.5]);
                 // As people write it: no tail of digits.
