@@ -372,8 +372,8 @@ impl Llvm {
     }
     convert! {
         zext LLVMBuildZExt; sext LLVMBuildSExt; trunc LLVMBuildTrunc; fpext LLVMBuildFPExt; fptrunc LLVMBuildFPTrunc;
-        sitofp LLVMBuildSIToFP; uitofp LLVMBuildUIToFP; bitcast LLVMBuildBitCast; ptr_to_int LLVMBuildPtrToInt; int_to_ptr LLVMBuildIntToPtr;
-        addrspacecast LLVMBuildAddrSpaceCast;
+        sitofp LLVMBuildSIToFP; fptosi LLVMBuildFPToSI; uitofp LLVMBuildUIToFP; bitcast LLVMBuildBitCast;
+        ptr_to_int LLVMBuildPtrToInt; int_to_ptr LLVMBuildIntToPtr; addrspacecast LLVMBuildAddrSpaceCast;
     }
 
     fn contracted(&self, value: Val) -> Val {
@@ -645,6 +645,25 @@ impl Llvm {
     pub fn add_incoming(&self, phi: Val, value: Val, from: Block) {
         let (mut value, mut from) = (value.0, from.0);
         unsafe { LLVMAddIncoming(phi.0, &mut value, &mut from, 1) };
+    }
+
+    /// Makes `count` turns of the loop whose turn ends with the branch that was built last one.
+    pub fn unroll_loop(&self, count: u32) {
+        unsafe {
+            let parts = [
+                LLVMMDStringInContext2(self.context, c"llvm.loop.unroll.count".as_ptr(), 22),
+                LLVMValueAsMetadata(self.int(self.i32(), count.into()).0),
+            ];
+            let unroll = LLVMMDNodeInContext2(self.context, parts.as_ptr().cast_mut(), parts.len());
+            // The name of a loop is a node that refers to itself.
+            let itself = debuginfo::LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
+            let name = LLVMMDNodeInContext2(self.context, [itself, unroll].as_mut_ptr(), 2);
+            debuginfo::LLVMMetadataReplaceAllUsesWith(itself, name);
+            let latch = LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(self.builder));
+            let kind = c"llvm.loop";
+            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr(), kind.count_bytes() as u32);
+            LLVMSetMetadata(latch, kind, LLVMMetadataAsValue(self.context, name));
+        }
     }
 
     unsafe fn attach(&self, inst: LLVMValueRef, kind: &str, parts: &[LLVMMetadataRef]) {
