@@ -9,3 +9,4 @@ mod harness;
 mod limits;
 mod memory;
 mod ops;
+mod warp;

@@ -246,6 +246,9 @@ impl Llvm {
             (!constant.is_null()).then(|| LLVMConstIntGetSExtValue(constant))
         }
     }
+    pub fn is_constant(&self, value: Val) -> bool {
+        unsafe { LLVMIsConstant(value.0) != 0 }
+    }
     /// A constant global with these bytes and a final NUL; its address.
     pub fn text(&self, text: &str) -> Val {
         unsafe {

@@ -15,6 +15,7 @@ use super::flatten::{self, Leaf, LeafKind};
 use super::lanes::Lanes;
 use super::ops::Ops;
 use super::places::Places;
+use super::warp::Uniform;
 use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
 use crate::ids::Id;
@@ -238,6 +239,8 @@ pub struct Lower<'s, 'a> {
     pub row: Option<(Val, Val)>,
     /// Several threads at once.
     pub lanes: Option<Lanes>,
+    /// What is the same for all threads of a launch (device).
+    pub uniform: Uniform,
     call_large: bool,
 }
 
@@ -313,6 +316,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             print_buffer: None,
             row: None,
             lanes: None,
+            uniform: Uniform::default(),
             call_large: inside_callee,
         }
     }
@@ -537,6 +541,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             | Op::Continue(_)
             | Op::Return(_) => return,
         };
+        self.note_uniform(frame, &inst.op, &scalars);
         if let Some(result) = result {
             self.define(frame, result, scalars);
         }

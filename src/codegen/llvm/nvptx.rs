@@ -175,6 +175,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         })
         .collect();
     lower.default_adjoints(kernel, &mut args);
+    args.iter().for_each(|scalars| lower.uniform.insert(scalars));
     let rank = match function.kind {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
