@@ -5,8 +5,8 @@ mod common;
 
 mod backward;
 mod control;
+mod device;
 mod harness;
 mod limits;
 mod memory;
 mod ops;
-mod warp;

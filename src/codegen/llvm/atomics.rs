@@ -130,11 +130,11 @@ impl<'a> Lower<'_, 'a> {
     }
 
     pub fn read(&mut self, s: Scalar, pointer: Val) -> Val {
-        self.load_value(pointer, Type::Scalar(s))[0]
+        self.load_value(pointer, Type::Scalar(s), 1)[0]
     }
 
     pub fn write(&mut self, s: Scalar, pointer: Val, value: Val) {
-        self.store_value(pointer, Type::Scalar(s), &Scalars::from_slice(&[value]));
+        self.store_value(pointer, Type::Scalar(s), 1, &Scalars::from_slice(&[value]));
     }
 
     /// The new value.

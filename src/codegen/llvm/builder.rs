@@ -442,6 +442,9 @@ impl Llvm {
         self.icmp(IntCompare::Eq, a, b)
     }
     pub fn select(&self, condition: Val, then: Val, otherwise: Val) -> Val {
+        if then == otherwise && self.lanes(condition).is_none() {
+            return then;
+        }
         let (then, otherwise) = self.pair(then, otherwise);
         let (_, then) = self.pair(condition, then);
         let (_, otherwise) = self.pair(condition, otherwise);

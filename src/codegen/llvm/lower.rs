@@ -4,7 +4,7 @@
 //! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about indices flow into callees.
 //! Only when that would make a kernel very large are big callees emitted as functions of their own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use smallvec::{SmallVec, smallvec};
 
@@ -239,6 +239,10 @@ pub struct Lower<'s, 'a> {
     pub row: Option<(Val, Val)>,
     /// Several threads at once.
     pub lanes: Option<Lanes>,
+    /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power of two ([`ArrayLayout::Contiguous`]).
+    ///
+    /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
+    pub aligned: HashSet<Val>,
     /// What is the same for all threads of a launch (device).
     pub uniform: Uniform,
     call_large: bool,
@@ -316,6 +320,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             print_buffer: None,
             row: None,
             lanes: None,
+            aligned: HashSet::new(),
             uniform: Uniform::default(),
             call_large: inside_callee,
         }

@@ -65,7 +65,9 @@ pub enum Opt {
 pub enum ArrayLayout {
     /// By the strides in their descriptors.
     Strided,
-    /// As dense row-major arrays; the strides in the descriptors are not read.
+    /// As dense row-major arrays; the strides in the descriptors are not read. The first element, and that of the gradient,
+    /// lies at a multiple of its size, or of the greatest power of two (at most 16) that divides its size: so do arrays as
+    /// allocators give them, and slices of such.
     Contiguous,
 }
 
