@@ -246,6 +246,9 @@ impl Llvm {
             (!constant.is_null()).then(|| LLVMConstIntGetSExtValue(constant))
         }
     }
+    pub fn is_constant(&self, value: Val) -> bool {
+        unsafe { LLVMIsConstant(value.0) != 0 }
+    }
     /// A constant global with these bytes and a final NUL; its address.
     pub fn text(&self, text: &str) -> Val {
         unsafe {
@@ -439,6 +442,9 @@ impl Llvm {
         self.icmp(IntCompare::Eq, a, b)
     }
     pub fn select(&self, condition: Val, then: Val, otherwise: Val) -> Val {
+        if then == otherwise && self.lanes(condition).is_none() {
+            return then;
+        }
         let (then, otherwise) = self.pair(then, otherwise);
         let (_, then) = self.pair(condition, then);
         let (_, otherwise) = self.pair(condition, otherwise);
@@ -615,6 +621,25 @@ impl Llvm {
     pub fn br(&self, to: Block) {
         unsafe { LLVMBuildBr(self.builder, to.0) };
     }
+    /// Asks that the loop which the branch at the end of `latch` closes do `count` turns at once. Only loop passes after
+    /// this look at it.
+    pub fn unroll(&self, latch: Block, count: u32) {
+        unsafe {
+            let name = c"llvm.loop.unroll.count";
+            let parts = [
+                LLVMMDStringInContext2(self.context, name.as_ptr(), name.to_bytes().len()),
+                LLVMValueAsMetadata(self.const_i32(count as i32).0),
+            ];
+            let wish = LLVMMDNodeInContext2(self.context, parts.as_ptr().cast_mut(), parts.len());
+            // The name of a loop is a node that names itself first, which makes it unlike all others.
+            let itself = debuginfo::LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
+            let node = LLVMMDNodeInContext2(self.context, [itself, wish].as_mut_ptr(), 2);
+            debuginfo::LLVMMetadataReplaceAllUsesWith(itself, node);
+            let kind = c"llvm.loop";
+            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr(), kind.to_bytes().len() as u32);
+            LLVMSetMetadata(LLVMGetBasicBlockTerminator(latch.0), kind, LLVMMetadataAsValue(self.context, node));
+        }
+    }
     pub fn cond_br(&self, condition: Val, then: Block, otherwise: Block) {
         unsafe { LLVMBuildCondBr(self.builder, condition.0, then.0, otherwise.0) };
     }
@@ -645,25 +670,6 @@ impl Llvm {
     pub fn add_incoming(&self, phi: Val, value: Val, from: Block) {
         let (mut value, mut from) = (value.0, from.0);
         unsafe { LLVMAddIncoming(phi.0, &mut value, &mut from, 1) };
-    }
-
-    /// Makes `count` turns of the loop whose turn ends with the branch that was built last one.
-    pub fn unroll_loop(&self, count: u32) {
-        unsafe {
-            let parts = [
-                LLVMMDStringInContext2(self.context, c"llvm.loop.unroll.count".as_ptr(), 22),
-                LLVMValueAsMetadata(self.int(self.i32(), count.into()).0),
-            ];
-            let unroll = LLVMMDNodeInContext2(self.context, parts.as_ptr().cast_mut(), parts.len());
-            // The name of a loop is a node that refers to itself.
-            let itself = debuginfo::LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
-            let name = LLVMMDNodeInContext2(self.context, [itself, unroll].as_mut_ptr(), 2);
-            debuginfo::LLVMMetadataReplaceAllUsesWith(itself, name);
-            let latch = LLVMGetBasicBlockTerminator(LLVMGetInsertBlock(self.builder));
-            let kind = c"llvm.loop";
-            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr(), kind.count_bytes() as u32);
-            LLVMSetMetadata(latch, kind, LLVMMetadataAsValue(self.context, name));
-        }
     }
 
     unsafe fn attach(&self, inst: LLVMValueRef, kind: &str, parts: &[LLVMMetadataRef]) {

@@ -10,7 +10,7 @@ use std::mem::offset_of;
 
 use super::affine::Guards;
 use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
-use super::control::UNROLLED;
+use super::control::UNROLLED_TURNS;
 use super::flatten;
 use super::lanes::{self, Lanes, Plan};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
@@ -135,7 +135,7 @@ impl KernelEntry {
     fn load_args(&self, lower: &mut Lower, args: Val) -> Vec<Scalars> {
         let load = |(ty, offset): (&Type, &u32)| {
             let at = lower.ll.offset_by(args, u64::from(*offset));
-            lower.load_value(at, *ty)
+            lower.load_value(at, *ty, 1)
         };
         let mut scalars: Vec<Scalars> = self.types.iter().zip(&self.offsets).map(load).collect();
         lower.default_adjoints(self.kernel, &mut scalars);
@@ -355,7 +355,7 @@ impl KernelEntry {
             let latch = ll.current_block();
             ll.br(head);
             if width == 1 && self.is_short(lower.state) {
-                ll.unroll_loop(UNROLLED);
+                ll.unroll(latch, UNROLLED_TURNS);
             }
 
             // All guards are known now: find the part of the row for the loop, and run what is before and after it.
