@@ -14,11 +14,7 @@ pub fn select(module: &mut Module, wanted: impl Fn(&Function) -> bool) {
         }
         let function = &module.functions[caller];
         work.extend(function.derivative.functions());
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
-                work.push(callee);
-            }
-        });
+        work.extend(function.callees());
     }
     if reached.values().all(|&reached| reached) {
         return;
