@@ -67,6 +67,16 @@ pub enum ArrayLayout {
     Contiguous,
 }
 
+/// With which grids device kernels may be launched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grid {
+    /// With any: a thread runs further tasks where the launch has more than the grid.
+    Any,
+    /// With those that cover the launch: a thread for each task, and fewer than 2^31 tasks and 2^32 threads. The loop over
+    /// what one grid leaves, and 64-bit arithmetic on the threads' numbers, are saved.
+    Covering,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct PtxOptions {
     pub arch: Arch,
@@ -74,6 +84,7 @@ pub struct PtxOptions {
     /// Let multiplications and additions fuse, as nvcc does by default.
     pub fmad: bool,
     pub layout: ArrayLayout,
+    pub grid: Grid,
 }
 
 /// Levels of the x86-64 instruction set (x86-64 psABI, "Micro-architecture levels").
