@@ -26,8 +26,8 @@ const FAST_LOOP_LIMIT: u64 = 4_000;
 /// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
 const TAIL_LIMIT: usize = 800;
 
-/// With a kernel larger than this, the costly passes take seconds.
-const FULL_LIMIT: u64 = 8_000;
+/// With more instructions than this in one function, the costly passes take seconds.
+const FULL_LIMIT: usize = 12_000;
 
 const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,simplifycfg)";
 const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
@@ -82,13 +82,12 @@ pub(super) fn compile(
         KernelEntry::define(&mut state, kernel, body, options.opt == Opt::Full);
     }
     state.finish();
-    let large = kernels.iter().any(|&kernel| state.weight(kernel) > FULL_LIMIT);
     let sites = std::mem::take(&mut state.sites);
     drop(state);
     machine.optimise(
         &ll,
         match options.opt {
-            Opt::Full if !large => FULL,
+            Opt::Full if ll.largest_function() <= FULL_LIMIT => FULL,
             Opt::None => "",
             _ => LEAN,
         },
