@@ -81,7 +81,7 @@ enum Emit {
 enum LayoutArg {
     /// By the strides in their descriptors: any view of any array can be passed.
     Strided,
-    /// As dense row-major arrays: fewer registers, and the strides are not read.
+    /// As dense row-major arrays, aligned to their elements (up to 16 bytes): fewer registers, wide accesses; strides are not read.
     Contiguous,
 }
 

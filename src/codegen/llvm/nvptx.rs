@@ -165,7 +165,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
             match ty {
                 Type::Scalar(s) => Scalars::from_slice(&[lower.ops.decode(s, param)]),
                 _ => {
-                    let mut scalars = lower.load_value(param, ty);
+                    let mut scalars = lower.load_value(param, ty, 1);
                     if options.layout == ArrayLayout::Contiguous {
                         make_contiguous(&mut lower, ty, &mut scalars);
                     }
@@ -175,6 +175,10 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         })
         .collect();
     lower.default_adjoints(kernel, &mut args);
+    args.iter().for_each(|scalars| lower.uniform.insert(scalars));
+    if options.layout == ArrayLayout::Contiguous {
+        lower.aligned.extend(args.iter().flatten());
+    }
     let rank = match function.kind {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
