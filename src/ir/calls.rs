@@ -1,7 +1,7 @@
 //! Who calls whom?
 
 use super::{FuncId, Function, Module, Op};
-use crate::ids::IdSet;
+use crate::ids::{IdSet, IdVec};
 
 impl Function {
     /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice.
@@ -33,6 +33,19 @@ impl Module {
             }
         }
         order
+    }
+
+    /// Of each function whether it is one of `from`, or reached from them through calls or derivatives.
+    pub fn needed_by(&self, from: impl Iterator<Item = FuncId>) -> IdVec<FuncId, bool> {
+        let mut work: Vec<FuncId> = from.collect();
+        let mut needed: IdVec<FuncId, bool> = self.functions.ids().map(|_| false).collect();
+        while let Some(id) = work.pop() {
+            if !std::mem::replace(&mut needed[id], true) {
+                work.extend(self.functions[id].derivative.functions());
+                work.extend(self.functions[id].callees());
+            }
+        }
+        needed
     }
 
     /// A function that is CUDA text ([`Function::native`]), among a function and those that it calls, itself or through

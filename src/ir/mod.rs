@@ -591,22 +591,6 @@ impl Const {
     }
 }
 
-impl Op {
-    pub fn is_terminator(&self) -> bool {
-        matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
-    }
-
-    /// The blocks nested in this instruction.
-    pub fn blocks(&self) -> SmallVec<[BlockId; 2]> {
-        match *self {
-            Op::If { then, otherwise, .. } => SmallVec::from_slice(&[then, otherwise]),
-            Op::For { body, .. } => SmallVec::from_slice(&[body]),
-            Op::While { condition, body, .. } => SmallVec::from_slice(&[condition, body]),
-            _ => SmallVec::new(),
-        }
-    }
-}
-
 impl Function {
     pub fn is_kernel(&self) -> bool {
         matches!(self.kind, FunctionKind::Kernel { .. })

@@ -1,16 +1,26 @@
-//! Which values does an instruction read?
+//! Which values and blocks does an instruction name?
 
-use super::{Op, Step, ValueId, ViewIndex};
+use smallvec::SmallVec;
 
-/// The one traversal, for reading and for rewriting: `$f` gets the operands of `$op` by the reference that `$op` is.
-macro_rules! operands {
-    ($op:expr, $f:ident) => {{
+use super::{BlockId, Op, Step, ValueId, ViewIndex};
+
+/// Calls `$f` on a reference to each operand of `$op`, which is a reference too: shared or mutable, and so are its parts.
+macro_rules! each_operand {
+    ($op:expr, $f:expr) => {{
+        let mut f = $f;
         macro_rules! path {
             ($steps:expr) => {
                 for step in $steps {
                     if let Step::Dynamic(value) = step {
-                        $f(value);
+                        f(value);
                     }
+                }
+            };
+        }
+        macro_rules! list {
+            ($values:expr) => {
+                for value in $values {
+                    f(value);
                 }
             };
         }
@@ -22,84 +32,98 @@ macro_rules! operands {
             | Op::Extent(a, _)
             | Op::IsSet(a)
             | Op::Gradient(a)
-            | Op::Address(a) => $f(a),
+            | Op::Address(a) => f(a),
             Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
-                $f(a);
-                $f(b);
+                f(a);
+                f(b);
             }
             Op::Fma(a, b, c) | Op::Select { condition: a, then: b, otherwise: c } => {
-                $f(a);
-                $f(b);
-                $f(c);
+                f(a);
+                f(b);
+                f(c);
             }
             Op::Construct(args)
             | Op::Call(_, args)
-            | Op::Print { args, .. }
             | Op::Yield(args)
             | Op::Break(args)
             | Op::Continue(args)
-            | Op::Return(args) => args.into_iter().for_each($f),
+            | Op::Return(args) => list!(args),
+            Op::Print { args, .. } => list!(args),
             Op::Extract(a, steps) => {
-                $f(a);
+                f(a);
                 path!(steps);
             }
             Op::Insert(a, steps, b) => {
-                $f(a);
+                f(a);
                 path!(steps);
-                $f(b);
+                f(b);
             }
             Op::View(a, dims) => {
-                $f(a);
+                f(a);
                 for dim in dims {
                     match dim {
-                        ViewIndex::At(v) => $f(v),
+                        ViewIndex::At(v) => f(v),
                         ViewIndex::Range { start, stop, step } => {
-                            $f(start);
-                            $f(stop);
-                            $f(step);
+                            f(start);
+                            f(stop);
+                            f(step);
                         }
                     }
                 }
             }
-            Op::Load { array, index, path: steps } => {
-                $f(array);
-                index.into_iter().for_each(&mut $f);
-                path!(steps);
+            Op::Load { array, index, path } => {
+                f(array);
+                list!(index);
+                path!(path);
             }
-            Op::Store { array, index, path: steps, value } | Op::Atomic { array, index, path: steps, value, .. } => {
-                $f(array);
-                index.into_iter().for_each(&mut $f);
-                path!(steps);
-                $f(value);
+            Op::Store { array, index, path, value } | Op::Atomic { array, index, path, value, .. } => {
+                f(array);
+                list!(index);
+                path!(path);
+                f(value);
             }
-            Op::AtomicCas { array, index, path: steps, expected, new } => {
-                $f(array);
-                index.into_iter().for_each(&mut $f);
-                path!(steps);
-                $f(expected);
-                $f(new);
+            Op::AtomicCas { array, index, path, expected, new } => {
+                f(array);
+                list!(index);
+                path!(path);
+                f(expected);
+                f(new);
             }
-            Op::If { condition, .. } | Op::Assert { condition, .. } => $f(condition),
+            Op::If { condition, .. } | Op::Assert { condition, .. } => f(condition),
             Op::For { start, end, step, init, .. } => {
-                $f(start);
-                $f(end);
-                $f(step);
-                init.into_iter().for_each($f);
+                f(start);
+                f(end);
+                f(step);
+                list!(init);
             }
-            Op::While { init, .. } => init.into_iter().for_each($f),
+            Op::While { init, .. } => list!(init),
         }
     }};
 }
 
 impl Op {
+    pub fn is_terminator(&self) -> bool {
+        matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
+    }
+
+    /// The blocks nested in this instruction.
+    #[inline]
+    pub fn blocks(&self) -> SmallVec<[BlockId; 2]> {
+        match *self {
+            Op::If { then, otherwise, .. } => SmallVec::from_slice(&[then, otherwise]),
+            Op::For { body, .. } => SmallVec::from_slice(&[body]),
+            Op::While { condition, body, .. } => SmallVec::from_slice(&[condition, body]),
+            _ => SmallVec::new(),
+        }
+    }
+
     /// Calls `f` on every value this instruction reads (not those read inside nested blocks).
     pub fn for_each_operand(&self, mut f: impl FnMut(ValueId)) {
-        let mut f = |value: &ValueId| f(*value);
-        operands!(self, f);
+        each_operand!(self, |value: &ValueId| f(*value));
     }
 
     /// Calls `f` on every operand, in place.
-    pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut ValueId)) {
-        operands!(self, f);
+    pub fn for_each_operand_mut(&mut self, f: impl FnMut(&mut ValueId)) {
+        each_operand!(self, f);
     }
 }

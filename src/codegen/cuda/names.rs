@@ -153,10 +153,9 @@ fn part_name(function: &Function, shared: &Shared<'_>, base: &str, path: &crate:
 
 /// Gives every variable of a function its name, by number.
 pub fn assign(body: &Body, structs: &StructTable) -> Vec<String> {
-    let mut taken: HashSet<String> = Helper::NAMES.iter().map(|n| n.to_string()).collect();
-    for data in &body.vars {
-        words(&type_name(data.ty, structs), &mut taken);
-    }
+    let mut taken = HashSet::new();
+    let types: HashSet<Type> = body.vars.iter().map(|data| data.ty).collect();
+    types.iter().for_each(|&ty| words(&type_name(ty, structs), &mut taken));
     body.stmts.iter().for_each(|stmt| global_names(stmt, &mut taken));
     let mut namer = Namer {
         vars: &body.vars,
@@ -180,7 +179,11 @@ pub fn assign(body: &Body, structs: &StructTable) -> Vec<String> {
 /// The identifiers in a piece of text.
 fn words(text: &str, out: &mut HashSet<String>) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    out.extend(text.split(|c| !is_word(c)).filter(|w| !w.is_empty()).map(str::to_string));
+    for word in text.split(|c| !is_word(c)).filter(|w| !w.is_empty()) {
+        if !out.contains(word) {
+            out.insert(word.to_string());
+        }
+    }
 }
 
 /// Functions and types that a statement names: a variable of such a name would hide them.
@@ -216,7 +219,8 @@ impl Namer<'_> {
         let name = loop {
             let name = if number == 1 { hint.to_string() } else { format!("{hint}_{number}") };
             number += 1;
-            if !self.taken.contains(&name) && !self.visible.contains(&name) && !is_reserved(&name) {
+            let global = self.taken.contains(&name) || Helper::NAMES.contains(&name.as_str()) || is_reserved(&name);
+            if !global && !self.visible.contains(&name) {
                 break name;
             }
         };
