@@ -6,6 +6,7 @@ mod common;
 mod backward;
 mod control;
 mod harness;
+mod lanes;
 mod limits;
 mod memory;
 mod ops;
