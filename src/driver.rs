@@ -16,7 +16,7 @@ pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
 pub use guard::{Fault, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
-pub use options::{Arch, ArrayLayout, Artefact, Cpu, Opt, Options, Request};
+pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
 pub use timings::Timings;
 
 use crate::check::lints::Allows;

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 /// Text alone, few rows: quick enough for a debug build.
-const QUICK: [&str; 8] = ["-n", "20", "--shard-rows", "5", "--seed", "3", "--emit", "cuda"];
+const QUICK: [&str; 9] = ["-n", "20", "--shard-rows", "5", "--seed", "3", "--emit", "cuda", "--repair"];
 
 fn kc(args: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
@@ -23,8 +23,8 @@ fn good(output: &Output) {
 /// All files below a folder.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
-    for part in ["", "data"] {
-        for entry in std::fs::read_dir(folder.join(part)).expect("a folder").flatten() {
+    for part in ["", "data/pairs", "data/repair"] {
+        for entry in std::fs::read_dir(folder.join(part)).into_iter().flatten().flatten() {
             if entry.path().is_file() {
                 let name = format!("{part}/{}", entry.file_name().to_string_lossy());
                 found.insert(name, std::fs::read(entry.path()).expect("a file"));
@@ -108,7 +108,7 @@ fn bad_options_are_errors_and_change_nothing() {
         command.args(["dataset", "validate", "--leakage"]).arg(folder).output().expect("kc runs")
     };
     good(&validate(&new));
-    let shard = new.join("data/train-00000-of-00001.jsonl.zst");
+    let shard = new.join("data/pairs/train-00000-of-00001.jsonl.zst");
     let mut bytes = std::fs::read(&shard).expect("a shard");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -137,7 +137,7 @@ fn sets_load_with_the_libraries_that_people_use() {
     assert!(python.is_file(), "there is no .env-data: run `scripts/setup.sh test`");
     let folder = tempfile::tempdir().expect("a folder");
     let set = folder.path().join("set");
-    good(&kc(&["-n", "12", "--shard-rows", "8", "--emit", "cuda,adjoint"], &set));
+    good(&kc(&["-n", "12", "--shard-rows", "8", "--emit", "cuda,adjoint", "--repair"], &set));
     let output = Command::new(python).arg(root.join("tests/dataset_loads.py")).arg(&set).arg("12").output();
     let output = output.expect("python runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

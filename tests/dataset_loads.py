@@ -1,15 +1,17 @@
 """Does a data set load with the libraries that people use? dataset_loads.py DIR ROWS"""
 
+import json
 import pathlib
 import sys
 
 import datasets
 import duckdb
+import pandas
 import polars
 import pyarrow.parquet
 
 folder, rows = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-parts = sorted((folder / "data").glob("*.parquet"))
+parts = sorted((folder / "data/pairs").glob("*.parquet"))
 
 table = pyarrow.parquet.ParquetDataset(parts).read()
 assert table.num_rows == rows, table.num_rows
@@ -18,14 +20,28 @@ assert isinstance(table["tags"][0].as_py(), list)
 assert all(pyarrow.parquet.ParquetFile(part).metadata.row_group(0).num_rows <= 512 for part in parts)
 
 assert polars.read_parquet(parts).height == rows
-query = f"select count(*), min(complexity.statements) from '{folder}/data/*.parquet'"
+assert sum(len(pandas.read_parquet(part)) for part in parts) == rows
+query = f"select count(*), min(complexity.statements) from '{folder}/data/pairs/*.parquet'"
 count, fewest = duckdb.sql(query).fetchall()[0]
 assert count == rows and fewest >= 1, (count, fewest)
-lines = duckdb.sql(f"select count(*) from read_json('{folder}/data/*.jsonl.zst', maximum_object_size=100000000)")
-assert lines.fetchall()[0][0] == rows
+query = f"select count(*) from read_json('{folder}/data/pairs/*.jsonl.zst', maximum_object_size=100000000)"
+assert duckdb.sql(query).fetchall()[0][0] == rows
 
-loaded = datasets.load_dataset(str(folder), cache_dir=str(folder / ".." / "cache"))
+cache = str(folder / ".." / "cache")
+loaded = datasets.load_dataset(str(folder), cache_dir=cache)
 assert sum(split.num_rows for split in loaded.values()) == rows
 row = next(iter(loaded.values()))[0]
 assert "@wp.kernel" in row["python_source"] and "__global__" in row["cuda_forward"], row["id"]
-print("loaded", rows, "rows")
+
+# The faulty programs, by their name in the card.
+repair = datasets.load_dataset(str(folder), "repair", cache_dir=cache)
+sources = {row["id"]: row["python_source"] for split in loaded.values() for row in split}
+mended = [row for split in repair.values() for row in split]
+assert rows >= len(mended) > rows // 2, len(mended)
+for row in mended:
+    assert row["fixed_source"] == sources[row["parent_id"]] != row["buggy_source"], row["id"]
+    assert isinstance(json.loads(row["diagnostics"]), list) and row["failure"], row["id"]
+assert polars.read_parquet(folder / "data/repair/*.parquet").height == len(mended)
+query = f"select bug_class, count(*) from '{folder}/data/repair/*.parquet' group by bug_class"
+assert sum(count for _, count in duckdb.sql(query).fetchall()) == len(mended)
+print("loaded", rows, "rows and", len(mended), "faults")

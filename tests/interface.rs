@@ -80,11 +80,16 @@ fn the_header_compiles_as_c_and_cpp_and_its_layouts_hold() {
 #[test]
 fn the_description_names_types_as_launch_files_do() {
     let (module, kernels) = module();
-    let options =
-        meta::MetaOptions { source_name: "step.py".into(), architectures: vec!["sm_90".into()], contiguous: true };
+    let options = meta::MetaOptions {
+        source_name: "step.py".into(),
+        architectures: vec!["sm_90".into()],
+        contiguous: true,
+        covering: true,
+    };
     let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, &options)).unwrap();
     assert_eq!(found["architectures"], json!(["sm_90"]));
     assert_eq!(found["layout"], json!("contiguous"));
+    assert_eq!(found["grid"], json!("covering"));
     let step = &found["kernels"][0];
     assert_eq!(step["rank"], 2);
     let backward = &step["entries"]["backward"];

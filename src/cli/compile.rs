@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Exit, GradientArgs, Report, TypesArg, output};
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Cpu, Opt, Options, Request};
+use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Cpu, Grid, Opt, Options, Request};
 use crate::source::lined::Lined;
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
@@ -40,6 +40,9 @@ pub(super) struct Args {
     /// How PTX finds the elements of arrays.
     #[arg(long, value_enum, default_value = "strided")]
     layout: LayoutArg,
+    /// With which grids PTX can be launched.
+    #[arg(long, value_enum, default_value = "any")]
+    grid: GridArg,
     /// Processor of object files: `native` (this machine's), `x86-64`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`.
     #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
     cpu: Cpu,
@@ -78,8 +81,16 @@ enum Emit {
 enum LayoutArg {
     /// By the strides in their descriptors: any view of any array can be passed.
     Strided,
-    /// As dense row-major arrays: fewer registers, and the strides are not read.
+    /// As dense row-major arrays, aligned to their elements (up to 16 bytes): fewer registers, wide accesses; strides are not read.
     Contiguous,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum, Debug)]
+enum GridArg {
+    /// With any: the threads of a small grid run the whole launch in turns.
+    Any,
+    /// With those that have a thread for each of the launch, which has fewer than 2^31: fewer registers and instructions.
+    Covering,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
@@ -220,6 +231,10 @@ fn options(args: &Args) -> Options {
         layout: match args.layout {
             LayoutArg::Strided => ArrayLayout::Strided,
             LayoutArg::Contiguous => ArrayLayout::Contiguous,
+        },
+        grid: match args.grid {
+            GridArg::Any => Grid::Any,
+            GridArg::Covering => Grid::Covering,
         },
         cpu: args.cpu,
         checked: args.checked,

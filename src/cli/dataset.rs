@@ -1,15 +1,17 @@
 //! `kc dataset`: verified kernels in bulk.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::{Exit, output};
+use crate::dataset::artefacts::Rejection;
+use crate::dataset::produce::Event;
 use crate::dataset::sample::Category;
 use crate::dataset::store::{Store, Writer};
-use crate::dataset::{Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, produce, validate};
+use crate::dataset::{Config, Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, produce, validate};
 use crate::diag::Code;
 use crate::diag::render::{Format, render};
 use crate::driver::Timings;
@@ -48,6 +50,13 @@ pub(super) struct Args {
     /// Do not run the programs: their results and gradients are not checked.
     #[arg(long)]
     no_verify: bool,
+    /// A second table, `repair`: the programs with one fault each, what kc says of it, the diff that mends it, and the launch at
+    /// which it shows.
+    #[arg(long, conflicts_with = "no_verify")]
+    repair: bool,
+    /// Append the programs that were rejected, and why, to this file as JSON lines.
+    #[arg(long, value_name = "FILE")]
+    rejected: Option<PathBuf>,
     /// Categories of kernels, each as likely as the others; by default all.
     #[arg(short, long, value_delimiter = ',', value_name = "NAME")]
     categories: Vec<String>,
@@ -97,7 +106,7 @@ enum Verb {
     /// Shows one row.
     Show {
         dir: PathBuf,
-        /// Its id or its index.
+        /// Its id or its index; `-repair` behind the index asks for the faulty version.
         id: String,
         /// Only this column, as it is: `python_source`.
         #[arg(long)]
@@ -184,6 +193,7 @@ fn options(args: &Args) -> Result<Options> {
         categories,
         emit,
         backward: !args.no_backward,
+        repair: args.repair,
         parquet: args.format.contains(&FileFormat::Parquet),
         jsonl: args.format.contains(&FileFormat::Jsonl),
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -218,6 +228,7 @@ fn generate(args: &Args) -> Result<()> {
     let mut progress = Progress::new(total);
     let mut seen = produce::Seen::default();
     let mut timings = Timings::default();
+    let mut rejected = args.rejected.as_deref().map(Rejected::open).transpose()?;
     let last = (0..options.shards()).rev().find(|&s| own(s) && !store.shards.contains_key(&s));
     for shard in 0..options.shards() {
         // What comes after the last shard that is to be made need not be known.
@@ -233,7 +244,13 @@ fn generate(args: &Args) -> Result<()> {
         }
         let mut writer = Writer::new(&store, shard)?;
         let tally = pool.install(|| {
-            let mut report = |rows: u64| progress.show(rows);
+            let mut report = |event: Event| match event {
+                Event::Rows(rows) => progress.show(rows),
+                Event::Rejected(number, why) => {
+                    let source = || produce::source(&options, &categories, number);
+                    rejected.iter_mut().for_each(|file| file.add(number, why, &source()));
+                }
+            };
             let mut sink = |rows| writer.push(rows);
             produce::shard(&options, &categories, shard, &mut seen, &mut timings, &mut report, &mut sink)
         })?;
@@ -241,6 +258,7 @@ fn generate(args: &Args) -> Result<()> {
         timings.time("write", || writer.finish(&mut store, tally))?;
     }
     progress.end();
+    rejected.map_or(Ok(()), Rejected::end)?;
     if args.timings {
         output::err(&stage_times(&timings, total));
     }
@@ -255,6 +273,37 @@ fn generate(args: &Args) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// The file that `--rejected` names.
+struct Rejected {
+    path: PathBuf,
+    file: std::fs::File,
+    /// The first line that could not be written.
+    failed: Option<std::io::Error>,
+}
+
+impl Rejected {
+    fn open(path: &Path) -> Result<Rejected> {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        let file = file.map_err(|error| Rejected::unwritten(path, &error))?;
+        Ok(Rejected { path: path.to_path_buf(), file, failed: None })
+    }
+
+    fn add(&mut self, number: u64, why: &Rejection, source: &str) {
+        let line = json!({"candidate": number, "cause": why.cause, "detail": why.detail, "python_source": source});
+        if let Err(error) = self.file.write_all(format!("{line}\n").as_bytes()) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    fn end(self) -> Result<()> {
+        self.failed.map_or(Ok(()), |error| Err(Rejected::unwritten(&self.path, &error)))
+    }
+
+    fn unwritten(path: &Path, error: &std::io::Error) -> Fail {
+        fail(Code::E0904, format!("cannot write `{}`: {}", path.display(), crate::driver::reason(error)))
+    }
 }
 
 /// Seconds of all threads per stage, and milliseconds of each row.
@@ -279,7 +328,7 @@ fn stats(store: &Store, with_diversity: bool) -> Result<Value> {
     let mut of = |column: &str| json!(counts.remove(column).unwrap_or_default());
     let graded = of("gradient_checked")["true"].as_u64().unwrap_or(0);
     let mut out = json!({
-        "rows": store.entries().filter(|entry| store.is_read(entry)).map(|entry| entry.rows).sum::<u64>(),
+        "rows": store.rows_in(Config::Pairs),
         "bytes": store.entries().map(|entry| entry.bytes).sum::<u64>(),
         "gradients_checked": graded,
         "splits": of("split"),
@@ -288,9 +337,18 @@ fn stats(store: &Store, with_diversity: bool) -> Result<Value> {
         "difficulty": of("difficulty"),
         "tally": store.tally(),
     });
+    if store.options.repair {
+        let mut of = |column: &str| json!(counts.remove(column).unwrap_or_default());
+        out["repair"] = json!({
+            "rows": store.rows_in(Config::Repair),
+            "classes": of("repair.bug_class"),
+            "kinds": of("repair.bug_kind"),
+            "found_by": of("repair.found_by"),
+        });
+    }
     if with_diversity {
         let mut sources: Vec<String> = Vec::new();
-        store.each_row(|_, row| {
+        store.each_row(Config::Pairs, |_, row| {
             sources.push(row["python_source"].as_str().unwrap_or_default().to_string());
             sources.len() < MEASURED
         })?;
@@ -349,10 +407,14 @@ fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
 }
 
 fn show(dir: &Path, id: &str, column: Option<&str>) -> Result<()> {
+    let (name, config) = match id.strip_suffix("-repair") {
+        Some(name) => (name, Config::Repair),
+        None => (id, Config::Pairs),
+    };
     // The id ends in the index.
-    let index: Option<u64> = id.rsplit('-').next().and_then(|index| index.parse().ok());
-    let found = index.map(|index| open(dir)?.row(index)).transpose()?.flatten();
-    let found = found.filter(|row| row["id"] == id || id.parse().ok() == row["index"].as_u64());
+    let index: Option<u64> = name.rsplit('-').next().and_then(|index| index.parse().ok());
+    let found = index.map(|index| open(dir)?.row(config, index)).transpose()?.flatten();
+    let found = found.filter(|row| row["id"] == id || name.parse().ok() == row["index"].as_u64());
     let Some(row) = found else {
         return Err(fail(Code::E1404, format!("`{}` has no row `{id}`", dir.display())));
     };

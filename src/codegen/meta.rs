@@ -23,6 +23,8 @@ pub struct MetaOptions {
     pub architectures: Vec<String>,
     /// PTX takes every array for a dense row-major one.
     pub contiguous: bool,
+    /// PTX is only to be launched with grids that cover the launch.
+    pub covering: bool,
 }
 
 #[derive(Serialize)]
@@ -33,6 +35,8 @@ struct Description {
     architectures: Vec<String>,
     /// What arrays PTX takes: `strided`, any, or `contiguous`, dense row-major ones alone.
     layout: &'static str,
+    /// What grids PTX takes: `any`, or `covering`, those with a thread for each task of the launch alone.
+    grid: &'static str,
     /// Bytes.
     launch_bounds_size: usize,
     array_descriptor_size: usize,
@@ -159,6 +163,7 @@ pub fn emit(module: &Module, entries: &[FuncId], options: &MetaOptions) -> Strin
         source: options.source_name.clone(),
         architectures: options.architectures.clone(),
         layout: if options.contiguous { "contiguous" } else { "strided" },
+        grid: if options.covering { "covering" } else { "any" },
         launch_bounds_size: size_of::<abi::LaunchBounds>(),
         array_descriptor_size: size_of::<abi::ArrayDescriptor>(),
         kernels,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Emit;
 use crate::codegen::cuda::{self, CudaOptions};
-use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, HostOptions, LlvmTarget, Opt, PtxOptions};
+use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
 use crate::diag::Level;
 use crate::driver::{Compilation, Gradients, Request, Timings};
 use crate::ir::{FuncId, Module, Phase};
@@ -73,19 +73,26 @@ pub fn compile(
         true => timings.time("forward mode", || compilation.forward_mode(Some(name)).ok()),
         false => None,
     };
+    let Some(mut compiled) = entries(compilation, name) else {
+        return Err(Rejection::new("check no kernel", "the kernel did not compile"));
+    };
+    if compiled.backward.is_none() && no_backward.is_none() {
+        no_backward = Some("the kernel has no floating-point result".to_string());
+    }
+    (compiled.tangents, compiled.no_backward) = (tangents, no_backward);
+    Ok(compiled)
+}
+
+/// The entries of a kernel, without forward mode; None if it did not compile.
+pub fn entries(compilation: Compilation, name: &str) -> Option<Compiled> {
     let module = compilation.module;
     let find =
         |phase: Phase| module.kernels().find(|(_, f)| f.phase == phase && f.source_name == name).map(|(id, _)| id);
-    let Some(forward) = find(Phase::Forward) else {
-        return Err(Rejection::new("check no kernel", "the kernel did not compile"));
-    };
-    let (entry, augmented) = (find(Phase::Backward), find(Phase::Augmented));
-    if entry.is_none() && no_backward.is_none() {
-        no_backward = Some("the kernel has no floating-point result".to_string());
-    }
+    let forward = find(Phase::Forward)?;
+    let (backward, augmented) = (find(Phase::Backward), find(Phase::Augmented));
     let diagnostics = compilation.diagnostics.into_sorted();
     let program = Program { module, sources: compilation.sources, diagnostics };
-    Ok(Compiled { program, forward, backward: entry, augmented, tangents, no_backward })
+    Some(Compiled { program, forward, backward, augmented, tangents: None, no_backward: None })
 }
 
 /// The forward entries of a program in double precision; empty if it cannot be had so.
@@ -121,7 +128,7 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let mut kernels = vec![compiled.forward];
     kernels.extend(&backward);
     if let Some(arch) = arch().filter(|_| emit.ptx || emit.llvm) {
-        let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided };
+        let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any };
         let failed = |e: llvm::CodegenError| refused("device", e.message);
         if emit.ptx && emit.llvm {
             let (ir, ptx) = timings.time("device", || llvm::emit_device(module, &kernels, &options)).map_err(failed)?;

@@ -10,6 +10,7 @@
 //! | [`verify`] | is it right? |
 //! | [`standalone`] | how does its kernel run by itself? |
 //! | [`record`] | what does a row hold? |
+//! | [`repair`] | what do broken kernels look like, and how are they mended? |
 //! | [`produce`] | in what order are rows made, and which? |
 //! | [`store`] | how do rows lie on disk? |
 //! | [`diversity`] | how different are the programs of a set? |
@@ -25,6 +26,7 @@ pub mod launch;
 pub mod near;
 pub mod produce;
 pub mod record;
+pub mod repair;
 pub mod sample;
 pub mod standalone;
 pub mod store;
@@ -76,10 +78,41 @@ pub struct Options {
     pub categories: Vec<String>,
     pub emit: Emit,
     pub backward: bool,
+    /// Whether rows come with a faulty version of themselves, in the configuration `repair`.
+    #[serde(default)]
+    pub repair: bool,
     pub parquet: bool,
     pub jsonl: bool,
     /// Of kc.
     pub version: String,
+}
+
+/// A table of a set: people load one of them at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Config {
+    /// Programs with what was made of them.
+    Pairs,
+    /// Programs with a fault, and how it shows.
+    Repair,
+}
+
+impl Config {
+    pub const ALL: [Config; 2] = [Config::Pairs, Config::Repair];
+
+    /// Of its folder and in the card.
+    pub fn name(self) -> &'static str {
+        match self {
+            Config::Pairs => "pairs",
+            Config::Repair => "repair",
+        }
+    }
+
+    pub fn columns(self) -> &'static [(&'static str, record::ColumnType)] {
+        match self {
+            Config::Pairs => record::COLUMNS,
+            Config::Repair => repair::COLUMNS,
+        }
+    }
 }
 
 /// Rows of a full shard, where nothing else is asked for.
@@ -89,6 +122,12 @@ pub const SHARD_ROWS: u64 = 4096;
 pub const MAX_ROWS: u64 = 100_000_000;
 
 impl Options {
+    /// The tables of the set.
+    pub fn configs(&self) -> impl Iterator<Item = Config> + use<> {
+        let repair = self.repair;
+        Config::ALL.into_iter().filter(move |config| repair || *config == Config::Pairs)
+    }
+
     /// The shards of the whole set.
     pub fn shards(&self) -> u64 {
         self.rows.div_ceil(self.shard_rows.max(1))

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::artefacts::Rejection;
 use super::identity::{self, Identity};
 use super::sample::{self, Category, Sample};
-use super::{Options, Result, fail, near, record};
+use super::{Config, Options, Result, fail, near, record, repair};
 use crate::diag::Code;
 use crate::driver::{self, Timings};
 
@@ -29,6 +29,22 @@ pub struct Tally {
     pub near_duplicates: u64,
     /// Rejected candidates by cause.
     pub rejected: BTreeMap<String, u64>,
+}
+
+/// The rows that a candidate makes.
+#[derive(Clone, Debug)]
+pub struct Made {
+    pub pair: Value,
+    /// A faulty version of it, where one was asked for and shows its fault.
+    pub repair: Option<Value>,
+}
+
+/// What happens while a shard is made.
+pub enum Event<'a> {
+    /// So many rows are there.
+    Rows(u64),
+    /// The candidate with this number was rejected.
+    Rejected(u64, &'a Rejection),
 }
 
 /// The programs that are there already.
@@ -94,20 +110,20 @@ pub fn skip(options: &Options, categories: &[Category], shard: u64, seen: &mut S
     }
 }
 
-/// Makes the rows of a shard and hands them to `sink`, in order. `report` is told how many there are, every now and then.
+/// Makes the rows of a shard and hands them to `sink`, in order. `report` is told what happens.
 pub fn shard(
     options: &Options,
     categories: &[Category],
     shard: u64,
     seen: &mut Seen,
     timings: &mut Timings,
-    report: &mut dyn FnMut(u64),
-    sink: &mut (dyn FnMut(Vec<Value>) -> Result<()> + Send),
+    report: &mut dyn FnMut(Event),
+    sink: &mut (dyn FnMut(Vec<Made>) -> Result<()> + Send),
 ) -> Result<Tally> {
     let wanted = options.rows_of(shard);
     let most = tries(wanted);
     let mut count = 0;
-    let mut ready: Vec<Value> = Vec::new();
+    let mut ready: Vec<Made> = Vec::new();
     let mut tally = Tally::default();
     // Shards after this one must know the structures of all its candidates.
     let last = shard + 1 >= options.shards();
@@ -137,7 +153,7 @@ pub fn shard(
         }
         let attempt = |candidate: Candidate| {
             let mut timings = Timings::default();
-            (attempt(&candidate, options, &mut timings), timings)
+            (candidate.number, attempt(&candidate, options, &mut timings), timings)
         };
         // What is ready is written while the next rows are made.
         let done = std::mem::take(&mut ready);
@@ -148,9 +164,9 @@ pub fn shard(
         timings.add(&written.1);
         written.0?;
         for (novelty, made) in made {
-            let made = made.map(|(made, spent)| {
+            let made = made.map(|(number, made, spent)| {
                 timings.add(&spent);
-                made
+                (number, made)
             });
             if count == wanted {
                 break;
@@ -159,17 +175,26 @@ pub fn shard(
             match made {
                 None if novelty == Novelty::Near => tally.near_duplicates += 1,
                 None => tally.duplicates += 1,
-                Some(Ok(mut row)) => {
+                Some((_, Ok(mut made))) => {
                     let index = shard * options.shard_rows + count;
-                    row["id"] = Value::String(format!("kc1-{:x}-{index}", options.seed));
-                    row["index"] = index.into();
-                    ready.push(row);
+                    let id = format!("kc1-{:x}-{index}", options.seed);
+                    if let Some(repair) = &mut made.repair {
+                        repair["id"] = Value::String(format!("{id}-repair"));
+                        repair["index"] = index.into();
+                        repair["parent_id"] = Value::String(id.clone());
+                    }
+                    made.pair["id"] = Value::String(id);
+                    made.pair["index"] = index.into();
+                    ready.push(made);
                     count += 1;
                 }
-                Some(Err(rejection)) => *tally.rejected.entry(rejection.cause).or_default() += 1,
+                Some((number, Err(rejection))) => {
+                    report(Event::Rejected(number, &rejection));
+                    *tally.rejected.entry(rejection.cause).or_default() += 1;
+                }
             }
         }
-        report(count);
+        report(Event::Rows(count));
     }
     sink(ready)?;
     if count < wanted {
@@ -194,19 +219,43 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
 }
 
 /// A panic of a stage costs one candidate, and is counted.
-fn attempt(candidate: &Candidate, options: &Options, timings: &mut Timings) -> std::result::Result<Value, Rejection> {
+fn attempt(candidate: &Candidate, options: &Options, timings: &mut Timings) -> std::result::Result<Made, Rejection> {
     let Candidate { number, sample, text, identity } = candidate;
     if identity::is_known(identity, &sample.program.kernel.name) {
         return Err(Rejection::new("known collection", "a collection that models are measured with has it"));
     }
-    driver::catch(|| record::make(sample, text, identity, *number, options, timings))
+    let make = || {
+        let pair = record::make(sample, text, identity, *number, options, timings)?;
+        let repair = options.repair.then(|| timings.time("repair", || repair::make(sample, text, *number, options)));
+        Ok(Made { pair, repair: repair.flatten() })
+    };
+    driver::catch(make)
         .unwrap_or_else(|fault| Err(Rejection::new("fault of kc", format!("{}: {}", fault.place, fault.message))))
 }
 
-/// The row that candidate number `number` makes, without its place; for validation.
-pub fn again(options: &Options, categories: &[Category], number: u64) -> std::result::Result<Value, Rejection> {
-    match candidate(options, categories, number) {
-        Some(candidate) => attempt(&candidate, options, &mut Timings::default()),
-        None => Err(Rejection::new("no kernel", "the program has no kernel")),
+/// The row that candidate number `number` makes in a table, without its place; for validation. Of the table `repair` only the
+/// fault is looked at again: its program has a row of its own.
+pub fn again(
+    config: Config,
+    options: &Options,
+    categories: &[Category],
+    number: u64,
+) -> std::result::Result<Value, Rejection> {
+    let Some(candidate) = candidate(options, categories, number) else {
+        return Err(Rejection::new("no kernel", "the program has no kernel"));
+    };
+    match config {
+        Config::Pairs => {
+            let options = Options { repair: false, ..options.clone() };
+            attempt(&candidate, &options, &mut Timings::default()).map(|made| made.pair)
+        }
+        Config::Repair => driver::catch(|| repair::make(&candidate.sample, &candidate.text, number, options))
+            .unwrap_or_default()
+            .ok_or_else(|| Rejection::new("no fault", "no fault shows in its program")),
     }
+}
+
+/// The program of candidate number `number`.
+pub fn source(options: &Options, categories: &[Category], number: u64) -> String {
+    sample::sample(options.seed, number, categories).program.python()
 }

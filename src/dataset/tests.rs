@@ -11,6 +11,7 @@ fn options(rows: u64) -> Options {
         categories: Category::ALL.iter().map(|c| c.name().to_string()).collect(),
         emit: Emit { ptx: false, llvm: false, host: false, ..Emit::ALL },
         backward: true,
+        repair: false,
         parquet: true,
         jsonl: true,
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -67,7 +68,7 @@ fn rows_are_made_again_and_damage_is_found() {
     let mut store = Store::create(folder.path(), &options, false).expect("an empty folder");
     let mut writer = Writer::new(&store, 0).expect("memory");
     let mut rows = Vec::new();
-    let mut sink = |some: Vec<serde_json::Value>| {
+    let mut sink = |some: Vec<produce::Made>| {
         rows.extend(some.iter().cloned());
         writer.push(some)
     };
@@ -78,7 +79,7 @@ fn rows_are_made_again_and_damage_is_found() {
     assert_eq!((report.made_again, report.faults.len()), (6, 0), "{report:?}");
 
     let mut changed = rows.clone();
-    changed[2]["cuda_forward"] = "__global__ void nothing() {}".into();
+    changed[2].pair["cuda_forward"] = "__global__ void nothing() {}".into();
     let other = tempfile::tempdir().expect("a folder");
     let mut store = Store::create(other.path(), &options, false).expect("an empty folder");
     let mut writer = Writer::new(&store, 0).expect("memory");

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::sample::random::Random;
 use super::store::Store;
-use super::{Result, fail, identity, produce, record};
+use super::{Config, Result, fail, identity, produce};
 use crate::diag::Code;
 
 /// A row that is not what it should be.
@@ -40,6 +40,7 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
     let mut report = Report::default();
     let mut shapes: HashMap<u64, String> = HashMap::new();
     let mut skeletons: HashMap<u64, String> = HashMap::new();
+    let mut parents = Parents::default();
     for entry in store.entries() {
         if !store.is_read(entry) {
             check_file(store, &entry.path, &entry.sha256, &mut report);
@@ -53,7 +54,18 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
             }
         };
         report.rows += rows.len() as u64;
-        if leakage {
+        for row in &rows {
+            match entry.config() {
+                Config::Pairs => parents.add(row),
+                Config::Repair => report.faults.extend(parents.fault_of(entry, row)),
+            }
+        }
+        if leakage && entry.config() == Config::Repair {
+            for row in &rows {
+                compare_repair(entry, row, &skeletons, &mut report);
+            }
+        }
+        if leakage && entry.config() == Config::Pairs {
             for row in &rows {
                 compare_splits(entry, row, &mut shapes, &mut skeletons, &mut report);
             }
@@ -63,7 +75,7 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         let faults: Vec<Option<Fault>> = chosen
             .par_iter()
             .map(|row| {
-                let reason = fault_of(store, &categories, row)?;
+                let reason = fault_of(store, entry.config(), &categories, row)?;
                 Some(Fault { file: entry.path.clone(), row: text(row, "id"), reason })
             })
             .collect();
@@ -91,22 +103,25 @@ fn is_chosen(row: &Value, share: f64) -> bool {
 }
 
 /// What is wrong with a row; None: nothing.
-fn fault_of(store: &Store, categories: &[super::sample::Category], row: &Value) -> Option<String> {
+fn fault_of(store: &Store, config: Config, categories: &[super::sample::Category], row: &Value) -> Option<String> {
     let Some(number) = row["provenance"]["candidate"].as_str().and_then(|n| n.parse().ok()) else {
         return Some("`provenance.candidate` is no number".to_string());
     };
-    let mut again = match produce::again(&store.options, categories, number) {
+    let mut again = match produce::again(config, &store.options, categories, number) {
         Ok(again) => again,
         Err(rejection) => {
             return Some(format!("it does not pass the checks: {}: {}", rejection.cause, rejection.detail));
         }
     };
-    again["id"] = row["id"].clone();
-    again["index"] = row["index"].clone();
+    for name in ["id", "index", "parent_id"] {
+        if !again[name].is_null() {
+            again[name] = row[name].clone();
+        }
+    }
     // Numbers may lose their last digit on the way through text: both went the same way.
     let again: Value = serde_json::from_str(&again.to_string()).ok()?;
     let (theirs, ours) = (row.as_object()?, again.as_object()?);
-    for (name, _) in record::COLUMNS {
+    for (name, _) in config.columns() {
         let name = name.split('.').next().unwrap_or(name);
         if theirs.get(name) != ours.get(name) {
             return Some(format!("`{name}` differs from what its program gives"));
@@ -114,6 +129,44 @@ fn fault_of(store: &Store, categories: &[super::sample::Category], row: &Value) 
     }
     let extra = theirs.keys().find(|name| !ours.contains_key(*name));
     extra.map(|name| format!("`{name}` is no column"))
+}
+
+/// The programs of the table `pairs`, for the rows of `repair`: those of a shard follow its pairs.
+#[derive(Default)]
+struct Parents {
+    /// By index: the id and the program's hash.
+    known: HashMap<u64, (String, u64)>,
+}
+
+impl Parents {
+    fn add(&mut self, row: &Value) {
+        let program = identity::hash64(text(row, "python_source").as_bytes());
+        self.known.insert(row["index"].as_u64().unwrap_or(u64::MAX), (text(row, "id"), program));
+    }
+
+    /// What is wrong with the program that a row mends.
+    fn fault_of(&self, entry: &super::store::Entry, row: &Value) -> Option<Fault> {
+        let parent = row["index"].as_u64().and_then(|index| self.known.get(&index));
+        let reason = match parent {
+            None => "there is no row of its program",
+            Some((id, _)) if *id != text(row, "parent_id") => "`parent_id` is not the row of its program",
+            Some((_, program)) if *program != identity::hash64(text(row, "fixed_source").as_bytes()) => {
+                "`fixed_source` is not the program of its parent"
+            }
+            _ => return None,
+        };
+        Some(Fault { file: entry.path.clone(), row: text(row, "id"), reason: reason.to_string() })
+    }
+}
+
+/// A mended program is in the split of its parent.
+fn compare_repair(entry: &super::store::Entry, row: &Value, skeletons: &HashMap<u64, String>, report: &mut Report) {
+    let skeleton = identity::of_text(&text(row, "fixed_source")).map(|identity| identity.skeleton);
+    let split = skeleton.and_then(|skeleton| skeletons.get(&skeleton));
+    if split.is_none_or(|split| *split != entry.split) {
+        let reason = "its program is in another split".to_string();
+        report.faults.push(Fault { file: entry.path.clone(), row: text(row, "id"), reason });
+    }
 }
 
 fn compare_splits(

@@ -139,19 +139,30 @@ pub fn verify(
     Ok(Checked { verdict, few })
 }
 
-struct Case<'a> {
-    program: &'a Program,
-    compiled: &'a Compiled,
-    size: &'a Size,
-    seed: u64,
+/// One launch of a program.
+pub struct Case<'a> {
+    pub program: &'a Program,
+    pub compiled: &'a Compiled,
+    pub size: &'a Size,
+    /// Of the numbers in its arrays.
+    pub seed: u64,
+}
+
+/// How a launch on the interpreter ended.
+pub struct Ended {
+    pub arguments: Arguments,
+    /// The first error.
+    pub trap: Option<interp::Trap>,
+    /// Two threads that stored to one element; not looked for where the threads run backwards.
+    pub clash: Option<interp::Clash>,
 }
 
 impl Case<'_> {
-    fn bounds(&self) -> Result<LaunchBounds, Rejection> {
+    pub fn bounds(&self) -> Result<LaunchBounds, Rejection> {
         LaunchBounds::new(&self.size.threads).ok_or_else(|| Rejection::new("launch", "too many threads"))
     }
 
-    fn bind(&self, direction: Direction) -> Result<Arguments, Rejection> {
+    pub fn bind(&self, direction: Direction) -> Result<Arguments, Rejection> {
         let launch = launch::launch(self.program, self.size, self.seed, direction);
         let module = &self.compiled.program.module;
         Arguments::bind(&launch, "launch", &module.functions[self.compiled.forward], &module.structs)
@@ -197,8 +208,8 @@ impl Case<'_> {
         }
     }
 
-    /// The arguments after a run on the interpreter, with the threads in order or the other way round.
-    fn interpret(&self, interpreter: &interp::Program, reversed: bool) -> Result<Arguments, Rejection> {
+    /// Runs the launch on the interpreter, with the threads in order or the other way round.
+    pub fn launch(&self, interpreter: &interp::Program, reversed: bool) -> Result<Ended, Rejection> {
         let arguments = self.bind(Direction::Forward)?;
         let bounds = self.bounds()?;
         let mut outcome = interp::Outcome::new(|_| {});
@@ -215,10 +226,17 @@ impl Case<'_> {
             }
         }
         let trap = outcome.trap.take();
-        if let Some(clash) = outcome.owners.take().and_then(|owners| owners.clash) {
+        let clash = outcome.owners.take().and_then(|owners| owners.clash);
+        drop(outcome);
+        Ok(Ended { arguments, trap, clash })
+    }
+
+    /// The arguments after a run without error.
+    fn interpret(&self, interpreter: &interp::Program, reversed: bool) -> Result<Arguments, Rejection> {
+        let Ended { arguments, trap, clash } = self.launch(interpreter, reversed)?;
+        if let Some(clash) = clash {
             return Err(Rejection::new("race", format!("threads {:?} store to one element", clash.threads)));
         }
-        drop(outcome);
         match trap {
             None => Ok(arguments),
             Some(trap) => {
@@ -259,7 +277,7 @@ fn each_leaf(arguments: &Arguments, compiled: &Compiled, mut f: impl FnMut(&str,
     }
 }
 
-fn tensors(arguments: &Arguments, compiled: &Compiled) -> Vec<Tensor> {
+pub fn tensors(arguments: &Arguments, compiled: &Compiled) -> Vec<Tensor> {
     let mut out = Vec::new();
     each_leaf(arguments, compiled, |name, scalar, shape, bytes| {
         out.push(Tensor { name: name.to_string(), dtype: scalar.name().to_string(), shape, data: base64(&bytes) });
@@ -301,7 +319,7 @@ fn same_in_any_order(a: &Arguments, b: &Arguments, compiled: &Compiled) -> bool 
     })
 }
 
-fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
+pub fn floats(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks::<4>().0.iter().map(|chunk| f32::from_le_bytes(*chunk))
 }
 

@@ -83,8 +83,8 @@ impl Job<'_> {
     }
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
-        let &Options { opt, fmad, layout, cpu, checked, .. } = self.options;
-        let device = |arch| PtxOptions { arch, opt, fmad, layout };
+        let &Options { opt, fmad, layout, grid, cpu, checked, .. } = self.options;
+        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
         let translated = matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object);
@@ -117,8 +117,12 @@ impl Job<'_> {
             Artefact::Header => header::emit(module, kernels, self.name),
             Artefact::Metadata => {
                 let architectures = self.options.ptx.iter().map(|arch| arch.name.to_string()).collect();
-                let contiguous = layout == llvm::ArrayLayout::Contiguous;
-                let options = MetaOptions { source_name: self.name.to_string(), architectures, contiguous };
+                let options = MetaOptions {
+                    source_name: self.name.to_string(),
+                    architectures,
+                    contiguous: layout == llvm::ArrayLayout::Contiguous,
+                    covering: grid == llvm::Grid::Covering,
+                };
                 meta::emit(module, kernels, &options)
             }
         };

@@ -1,6 +1,6 @@
 //! What can be asked of the back ends?
 
-pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Opt};
+pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt};
 
 /// One kind of result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +42,8 @@ pub struct Options {
     pub fmad: bool,
     /// How GPU code finds the elements of arrays.
     pub layout: ArrayLayout,
+    /// With which grids GPU code may be launched.
+    pub grid: Grid,
     /// The processor that objects are for.
     pub cpu: Cpu,
     /// Objects test every array index.

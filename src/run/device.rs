@@ -387,7 +387,8 @@ fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
     Trap { kind, span: site.map_or(nowhere, |s| s.span), thread: status.thread }
 }
 
-fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
+/// The same with the name of the array.
+pub fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
     let kind = match trap.kind {
         interp::TrapKind::OutOfBounds => TrapKind::OutOfBounds {
             array: array_at(module, trap.span),

@@ -12,7 +12,7 @@ use cudarc::driver::sys;
 use super::device::{Job, Printed, Report};
 use super::{Fail, Result, fail};
 use crate::codegen::abi::{self, argument_layout, descriptor};
-use crate::codegen::llvm::{Arch, ArrayLayout, Opt, PtxOptions, emit_ptx};
+use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions, emit_ptx};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::types::{Layout, StructTable, Type};
@@ -143,7 +143,8 @@ impl Kernel {
     /// Compiles a kernel for the first GPU and loads it.
     pub fn load(module: &Module, kernel: FuncId, fmad: bool) -> Result<Kernel> {
         let context = Context::open(0)?;
-        let options = PtxOptions { arch: context.arch, opt: Opt::Full, fmad, layout: ArrayLayout::Strided };
+        let (arch, layout) = (context.arch, ArrayLayout::Strided);
+        let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering };
         let text = emit_ptx(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
@@ -199,8 +200,13 @@ impl Kernel {
 
     /// One launch, waited for; its time on the device in seconds.
     fn launch(&self, args: &mut [*mut c_void], threads: u64, block_dim: u32) -> Result<f64> {
-        // Entries run on when the grid is smaller than the launch.
-        let blocks = threads.div_ceil(block_dim.into()).min(i32::MAX as u64) as u32;
+        // The code is for grids that cover the launch ([`Grid::Covering`]).
+        if threads > i32::MAX as u64 {
+            let (name, most) = (&self.name, i32::MAX);
+            let message = format!("the launch of `{name}` has {threads} threads; one on a GPU can have {most}");
+            return Err(fail(Code::E1107, message));
+        }
+        let blocks = threads.div_ceil(block_dim.into()) as u32;
         let (start, end) = (Event::new()?, Event::new()?);
         let stream = null_mut();
         let mut run = || {

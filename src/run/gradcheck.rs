@@ -117,6 +117,25 @@ pub fn check_double(
     Ok(rows)
 }
 
+/// Random adjoints of the final contents of each array with a gradient, drawn from `seed`, and the gradient for them.
+pub struct Sample {
+    pub argument: String,
+    pub adjoint: Vec<f64>,
+    pub gradient: Vec<f64>,
+}
+
+/// The gradient of `launch`, whose direction is `gradient`, for random adjoints.
+pub fn sample(program: &Program, forward: FuncId, launch: &Launch, origin: &str, seed: u64) -> Result<Vec<Sample>> {
+    let function = &program.module.functions[forward];
+    let arguments = Arguments::bind(launch, origin, function, &program.module.structs)?;
+    let kernels = Kernels { forward, tangents: None };
+    let mut check = Check::new(program, &kernels, arguments, launch, origin, seed)?;
+    let (adjoints, gradients, _) = check.gradients()?;
+    let names = check.active.iter().map(|&n| check.arguments.arrays[n].key.clone());
+    let found = names.zip(adjoints).zip(gradients);
+    Ok(found.map(|((argument, adjoint), gradient)| Sample { argument, adjoint, gradient }).collect())
+}
+
 /// One launch on its way through the check.
 pub(super) struct Check<'a> {
     pub program: &'a Program,

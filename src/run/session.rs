@@ -333,7 +333,8 @@ pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::resu
     Err(vec![Diagnostic::new(code, message)])
 }
 
-fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
+/// What a trap of a launch with `dims` dimensions means.
+pub fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
     let at: Vec<String> = device::coordinates(bounds, dims, trap.thread).iter().map(u64::to_string).collect();
     let thread = at.join(", ");
     match &trap.kind {

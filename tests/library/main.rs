@@ -17,7 +17,7 @@ use std::path::Path;
 
 use instance::{Instance, Role, instances};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use kc::driver::{ArrayLayout, Artefact, Compilation, Gradients, Options, Request};
+use kc::driver::{ArrayLayout, Artefact, Compilation, Gradients, Grid, Options, Request};
 use kc::ir::{FuncId, Module, Phase};
 use kc::library::Library;
 use kc::source::SourceMap;
@@ -172,6 +172,7 @@ fn cuda_text_of_all() -> Result<(), Failed> {
         opt: Opt::Full,
         fmad: true,
         layout: ArrayLayout::Strided,
+        grid: Grid::Any,
         cpu: Cpu::Native,
         checked: false,
         ptx: Vec::new(),

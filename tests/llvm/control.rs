@@ -1,8 +1,9 @@
 //! Loops, branches, calls, launches.
 
-use kc::codegen::llvm::HostModule;
+use kc::codegen::llvm::{Grid, HostModule, Opt, PtxOptions, emit_ptx};
 use kc::types::Scalar;
 
+use crate::common;
 use crate::harness::*;
 
 /// A kernel of `%in` and `%out` (int32) with constants `%c0` to `%c5`, `%m1`, the thread `%i` and the extent `%n`.
@@ -185,6 +186,30 @@ fn launches_of_every_rank() {
         text += &format!("store %out[{}], {sum}\nreturn\n}}", index.join(", "));
         let shape: Vec<i32> = dims.iter().map(|&d| d as i32).collect();
         compare(&text, &dims, &[zeros(Scalar::I32, &shape)]);
+    }
+}
+
+#[test]
+fn grids_that_cover_the_launch_save_the_loop_over_tasks() {
+    let text = "kernel @k(%out: array3d(dtype=int32)) rank 3 {
+        %i: int32 = thread_index 0
+        %j: int32 = thread_index 1
+        %k: int32 = thread_index 2
+        %n: int32 = thread_number
+        store %out[%i, %j, %k], %n
+        return
+      }";
+    let module = parse(text);
+    let kernels = [module.find("k").unwrap()];
+    for arch in common::ARCHITECTURES {
+        let any = assert_ptx(&module, &kernels, arch, Opt::Full);
+        assert!(any.contains("%nctaid.x") && any.contains("div.u64"), "{any}");
+        let options = PtxOptions { grid: Grid::Covering, ..ptx_options(arch, Opt::Full) };
+        let covering = emit_ptx(&module, &kernels, &options).unwrap();
+        common::assert_ptx(&covering, arch);
+        assert!(!covering.contains("%nctaid.x") && !covering.contains("div.u64"), "{covering}");
+        assert!(covering.contains("div.u32") && covering.contains("setp.ge.u32"), "{covering}");
+        assert_eq!(covering.matches("bra").count(), 1, "{covering}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use kc::codegen::abi::{self, ArrayDescriptor, HostStatus, LaunchBounds};
-use kc::codegen::llvm::{Arch, ArrayLayout, Cpu, CpuLevel, HostModule, HostOptions, Opt, PtxOptions, emit_ptx};
+use kc::codegen::llvm::{Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, Opt, PtxOptions, emit_ptx};
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
 use kc::ir::{FuncId, Module};
 use kc::types::{Scalar, Type};
@@ -301,7 +301,7 @@ pub fn compare(text: &str, dims: &[u32], args: &[Arg]) -> Run {
 }
 
 pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
-    PtxOptions { arch: Arch::from_name(arch).unwrap(), opt, fmad: true, layout: ArrayLayout::Strided }
+    PtxOptions { arch: Arch::from_name(arch).unwrap(), opt, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any }
 }
 
 #[track_caller]

@@ -5,6 +5,7 @@ mod common;
 
 mod backward;
 mod control;
+mod device;
 mod harness;
 mod lanes;
 mod limits;

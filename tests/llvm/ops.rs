@@ -1,6 +1,6 @@
 //! Every scalar operation on every scalar type, with the values at the edges.
 
-use kc::codegen::llvm::{ArrayLayout, HostModule, Opt, PtxOptions, emit_ptx};
+use kc::codegen::llvm::{ArrayLayout, Grid, HostModule, Opt, PtxOptions, emit_ptx};
 use kc::ir::eval;
 use kc::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use kc::types::Scalar;
@@ -209,7 +209,12 @@ fn ptxas_takes_every_operation() {
         assert!(!full.contains("callseq"));
         assert_ptx(&module, &kernels, arch, Opt::Lean);
     }
-    let contiguous = PtxOptions { fmad: false, layout: ArrayLayout::Contiguous, ..ptx_options("sm_80", Opt::Full) };
+    let contiguous = PtxOptions {
+        fmad: false,
+        layout: ArrayLayout::Contiguous,
+        grid: Grid::Covering,
+        ..ptx_options("sm_80", Opt::Full)
+    };
     let some = &kernels[..2];
     let ptx = emit_ptx(&module, some, &contiguous).unwrap();
     common::assert_ptx(&ptx, "sm_80");

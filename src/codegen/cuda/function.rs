@@ -203,8 +203,11 @@ impl<'a> Translator<'a> {
         let mut out = Vec::new();
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
-            let gone = !inst.results.is_empty() && inst.results.iter().all(|&r| self.plan.form(r) == Form::Unused);
-            if let Some(note) = function.notes.get(&id).filter(|_| !gone) {
+            // Calls with several results too: what only they need is not printed.
+            if !inst.results.is_empty() && inst.results.iter().all(|&r| self.plan.form(r) == Form::Unused) {
+                continue;
+            }
+            if let Some(note) = function.notes.get(&id) {
                 out.push(Stmt::Note(note.clone()));
             }
             let before = out.len();

@@ -26,6 +26,9 @@ impl<'a> Lower<'_, 'a> {
             return self.atomic_lanes(frame, op, array, index, path, value, inst);
         }
         let operands = [frame.get(value).clone()];
+        if self.is_of_warp(frame, op, array, index, path, inst) {
+            return self.update_of_warp(frame, op, array, index, path, inst, &operands[0]);
+        }
         self.update(frame, array, index, path, inst, |lower, s, pointer, local, k| {
             let operand = operands[0][k];
             if local {
@@ -102,12 +105,36 @@ impl<'a> Lower<'_, 'a> {
         })
     }
 
+    /// An atomic whose old value nobody asks for, at a place that is the same for all threads.
+    #[allow(clippy::too_many_arguments)]
+    fn update_of_warp(
+        &mut self,
+        frame: &Frame<'a>,
+        op: AtomicOp,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        inst: &'a Inst,
+        operands: &Scalars,
+    ) -> Scalars {
+        let place = self.place(frame, array, index, inst.span);
+        let part = self.part(frame, &place, path);
+        let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
+        self.when(part.exists, |lower| {
+            let at = |k: usize| lower.ll.offset_by(part.pointer, k as u64 * u64::from(s.size()));
+            let places: Vec<_> = operands.iter().enumerate().map(|(k, operand)| (at(k), *operand)).collect();
+            lower.atomic_of_warp(op, s, &places);
+            Scalars::new()
+        });
+        operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect()
+    }
+
     pub fn read(&mut self, s: Scalar, pointer: Val) -> Val {
-        self.load_value(pointer, Type::Scalar(s))[0]
+        self.load_value(pointer, Type::Scalar(s), 1)[0]
     }
 
     pub fn write(&mut self, s: Scalar, pointer: Val, value: Val) {
-        self.store_value(pointer, Type::Scalar(s), &Scalars::from_slice(&[value]));
+        self.store_value(pointer, Type::Scalar(s), 1, &Scalars::from_slice(&[value]));
     }
 
     /// The new value.

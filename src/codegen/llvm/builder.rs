@@ -246,6 +246,9 @@ impl Llvm {
             (!constant.is_null()).then(|| LLVMConstIntGetSExtValue(constant))
         }
     }
+    pub fn is_constant(&self, value: Val) -> bool {
+        unsafe { LLVMIsConstant(value.0) != 0 }
+    }
     /// A constant global with these bytes and a final NUL; its address.
     pub fn text(&self, text: &str) -> Val {
         unsafe {
@@ -439,6 +442,9 @@ impl Llvm {
         self.icmp(IntCompare::Eq, a, b)
     }
     pub fn select(&self, condition: Val, then: Val, otherwise: Val) -> Val {
+        if then == otherwise && self.lanes(condition).is_none() {
+            return then;
+        }
         let (then, otherwise) = self.pair(then, otherwise);
         let (_, then) = self.pair(condition, then);
         let (_, otherwise) = self.pair(condition, otherwise);
@@ -620,6 +626,25 @@ impl Llvm {
 
     pub fn br(&self, to: Block) {
         unsafe { LLVMBuildBr(self.builder, to.0) };
+    }
+    /// Asks that the loop which the branch at the end of `latch` closes do `count` turns at once. Only loop passes after
+    /// this look at it.
+    pub fn unroll(&self, latch: Block, count: u32) {
+        unsafe {
+            let name = c"llvm.loop.unroll.count";
+            let parts = [
+                LLVMMDStringInContext2(self.context, name.as_ptr(), name.to_bytes().len()),
+                LLVMValueAsMetadata(self.const_i32(count as i32).0),
+            ];
+            let wish = LLVMMDNodeInContext2(self.context, parts.as_ptr().cast_mut(), parts.len());
+            // The name of a loop is a node that names itself first, which makes it unlike all others.
+            let itself = debuginfo::LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
+            let node = LLVMMDNodeInContext2(self.context, [itself, wish].as_mut_ptr(), 2);
+            debuginfo::LLVMMetadataReplaceAllUsesWith(itself, node);
+            let kind = c"llvm.loop";
+            let kind = LLVMGetMDKindIDInContext(self.context, kind.as_ptr(), kind.to_bytes().len() as u32);
+            LLVMSetMetadata(LLVMGetBasicBlockTerminator(latch.0), kind, LLVMMetadataAsValue(self.context, node));
+        }
     }
     pub fn cond_br(&self, condition: Val, then: Block, otherwise: Block) {
         unsafe { LLVMBuildCondBr(self.builder, condition.0, then.0, otherwise.0) };

@@ -4,9 +4,9 @@ use smallvec::SmallVec;
 
 use super::affine::LoopRange;
 use super::builder::{Block, Func, IntCompare, Llvm, Ty, Val};
-use super::lower::{End, Frame, Lower, Scalars};
+use super::lower::{End, Frame, Lower, Scalars, Target};
 use crate::codegen::abi::HostStatus;
-use crate::ir::{BlockId, Inst, Op, ValueId};
+use crate::ir::{BlockId, Function, Inst, Op, ValueId};
 use crate::types::Scalar;
 
 /// A block that several ways lead to, with a phi for each value they bring.
@@ -58,6 +58,10 @@ impl Join {
         self.ways > 0
     }
 }
+
+/// How many turns of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
+const UNROLLED_TURNS: u32 = 4;
+const UNROLLED_SIZE: u32 = 48;
 
 /// Where `break` and `continue` of a loop go.
 pub struct LoopContext {
@@ -220,12 +224,47 @@ impl<'a> Lower<'_, 'a> {
             let mut again: Scalars = SmallVec::from_slice(&[advanced]);
             again.extend(turns.map(|_| ll.add(header_phis[1], one)));
             again.extend(values);
+            let latch = ll.current_block();
             header.jump(ll, &again);
+            if self.pays_unrolled(frame.function, body) && [first, limit].iter().any(|v| ll.as_int(*v).is_none()) {
+                ll.unroll(latch, UNROLLED_TURNS);
+            }
         } else {
             ll.delete_block(next.block);
         }
         let values = exit.enter(ll);
         self.bind(frame, &inst.results, values);
+    }
+
+    /// Whether several turns of a loop are better done at once: on the device, where its body is small and only reads, so that
+    /// the loads of several turns are under way together.
+    fn pays_unrolled(&self, function: &Function, body: BlockId) -> bool {
+        self.target == Target::Nvptx && self.reading_size(function, body).is_some_and(|size| size <= UNROLLED_SIZE)
+    }
+
+    /// The number of instructions of a block with those of its callees; None where it does more than compute and read, or
+    /// holds a loop.
+    fn reading_size(&self, function: &Function, block: BlockId) -> Option<u32> {
+        let mut size = Some(0u32);
+        function.walk(block, &mut |_, inst| {
+            let more = match &inst.op {
+                Op::Store { .. }
+                | Op::Atomic { .. }
+                | Op::AtomicCas { .. }
+                | Op::Print { .. }
+                | Op::Assert { .. }
+                | Op::LocalArray
+                | Op::For { .. }
+                | Op::While { .. } => None,
+                Op::Call(callee, _) => {
+                    let callee = &self.ir.functions[*callee];
+                    self.reading_size(callee, callee.entry)
+                }
+                _ => Some(1),
+            };
+            size = size.zip(more).map(|(a, b)| a.saturating_add(b)).filter(|&size| size <= UNROLLED_SIZE);
+        });
+        size
     }
 
     /// The number of turns of a `for`, as an unsigned number of the loop variable's type.

@@ -131,7 +131,7 @@ impl KernelEntry {
     fn load_args(&self, lower: &mut Lower, args: Val) -> Vec<Scalars> {
         let load = |(ty, offset): (&Type, &u32)| {
             let at = lower.ll.offset_by(args, u64::from(*offset));
-            lower.load_value(at, *ty)
+            lower.load_value(at, *ty, 1)
         };
         let mut scalars: Vec<Scalars> = self.types.iter().zip(&self.offsets).map(load).collect();
         lower.default_adjoints(self.kernel, &mut scalars);

@@ -4,7 +4,7 @@
 //! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about indices flow into callees.
 //! Only when that would make a kernel very large are big callees emitted as functions of their own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use smallvec::{SmallVec, smallvec};
 
@@ -15,6 +15,7 @@ use super::flatten::{self, Leaf, LeafKind};
 use super::lanes::{Copies, Lanes};
 use super::ops::Ops;
 use super::places::Places;
+use super::warp::Uniform;
 use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
 use crate::ids::Id;
@@ -240,6 +241,12 @@ pub struct Lower<'s, 'a> {
     pub lanes: Option<Lanes>,
     /// Where lanes add to elements that they share, in a loop over a row of a backward entry.
     pub copies: Option<Copies>,
+    /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power of two ([`ArrayLayout::Contiguous`]).
+    ///
+    /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
+    pub aligned: HashSet<Val>,
+    /// What is the same for all threads of a launch (device).
+    pub uniform: Uniform,
     call_large: bool,
 }
 
@@ -316,6 +323,8 @@ impl<'s, 'a> Lower<'s, 'a> {
             row: None,
             lanes: None,
             copies: None,
+            aligned: HashSet::new(),
+            uniform: Uniform::default(),
             call_large: inside_callee,
         }
     }
@@ -540,6 +549,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             | Op::Continue(_)
             | Op::Return(_) => return,
         };
+        self.note_uniform(frame, &inst.op, &scalars);
         if let Some(result) = result {
             self.define(frame, result, scalars);
         }

@@ -54,13 +54,25 @@ pub struct Place {
     site: Option<Val>,
     pub is_local: bool,
     pub element: Type,
+    /// What the element's address is a multiple of, in bytes, beyond what its scalars need; 1: nothing is known.
+    align: u32,
 }
 
 /// A part of an element: its address, its type, and whether a run-time component index names it at all.
 pub struct Part {
     pub pointer: Val,
     pub ty: Type,
+    /// As in [`Place`].
+    pub align: u32,
     pub exists: Option<Val>,
+}
+
+/// The widest access to memory, in bytes.
+const MAX_ALIGN: u32 = 16;
+
+/// The greatest power of two that divides both, where `align` is one.
+fn common(align: u32, offset: u32) -> u32 {
+    if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) }
 }
 
 impl<'a> Lower<'_, 'a> {
@@ -106,7 +118,11 @@ impl<'a> Lower<'_, 'a> {
     /// The array behind the descriptor's adjoint pointer: without one, nothing is inside its extents.
     pub fn gradient(&mut self, frame: &Frame<'a>, array: ValueId) -> Scalars {
         let Type::Array(ty) = frame.ty(array) else { return frame.get(array).clone() };
-        self.gradient_of(frame.get(array), ty)
+        let gradient = self.gradient_of(frame.get(array), ty);
+        if self.aligned.contains(&frame.get(array)[ARRAY_DATA]) {
+            self.aligned.insert(gradient[ARRAY_DATA]);
+        }
+        gradient
     }
 
     fn gradient_of(&self, scalars: &[Val], ty: ArrayType) -> Scalars {
@@ -201,14 +217,19 @@ impl<'a> Lower<'_, 'a> {
         (wide, Some(DimCheck { dim, within, index: written, extent }))
     }
 
+    /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Inside loops LLVM turns
+    /// the products into sums, which is better still.
+    fn multiplies_by_hand(&self, index: Index) -> bool {
+        self.target == Target::Nvptx
+            && self.loop_depth == 0
+            && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
+    }
+
     /// `index * stride` as i64.
     fn byte_offset(&self, index: Index, stride: Val) -> Val {
         let ll = self.ll;
         match index.narrow {
-            // Inside loops LLVM turns the products into sums, which is better still.
-            Some(narrow) if self.target == Target::Nvptx && self.loop_depth == 0 && ll.as_int(narrow).is_none() => {
-                ll.ptx_mul_wide(narrow, stride)
-            }
+            Some(narrow) if self.multiplies_by_hand(index) => ll.ptx_mul_wide(narrow, stride),
             _ => ll.mul(index.wide, ll.sext(stride, ll.i64())),
         }
     }
@@ -226,6 +247,7 @@ impl<'a> Lower<'_, 'a> {
             site: None,
             is_local: parts.is_local,
             element: parts.element.into(),
+            align: if self.aligned.contains(&parts.data) { common(MAX_ALIGN, size) } else { 1 },
         };
         for (dim, &i) in index.iter().enumerate() {
             let stride = parts.strides[dim];
@@ -234,7 +256,8 @@ impl<'a> Lower<'_, 'a> {
             let dense = dim + 1 == index.len()
                 && (ll.as_int(stride) == Some(i64::from(size))
                     || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size)));
-            if dense {
+            let by_hand = self.multiplies_by_hand(wide);
+            if dense && !by_hand {
                 place.scaled = Some((wide.wide, size));
             } else {
                 place.offsets.push(self.byte_offset(wide, stride));
@@ -254,12 +277,14 @@ impl<'a> Lower<'_, 'a> {
         if let Some((index, size)) = place.scaled {
             pointer = ll.element(pointer, ll.bytes(u64::from(size)), index);
         }
-        let mut ty = place.element;
+        let (mut ty, mut align) = (place.element, place.align);
         let mut exists: Option<Val> = None;
         for step in path {
             match *step {
                 Step::At(n) => {
-                    pointer = ll.offset_by(pointer, u64::from(Layout::step_offset(ty, n, &self.ir.structs)));
+                    let offset = Layout::step_offset(ty, n, &self.ir.structs);
+                    pointer = ll.offset_by(pointer, u64::from(offset));
+                    align = common(align, offset);
                     ty = self.step_ty(ty, Some(n));
                 }
                 Step::Dynamic(index) => {
@@ -270,11 +295,12 @@ impl<'a> Lower<'_, 'a> {
                     exists = Some(exists.map_or(within, |e| ll.and(e, within)));
                     let size = Layout::step_offset(ty, 1, &self.ir.structs);
                     pointer = ll.offset(pointer, ll.mul(safe, ll.const_i64(i64::from(size))));
+                    align = common(align, size);
                     ty = self.step_ty(ty, None);
                 }
             }
         }
-        Part { pointer, ty, exists }
+        Part { pointer, ty, align, exists }
     }
 
     /// Runs `access` if the place's checks hold; otherwise reports the first that does not and gives zeros of `results`.
@@ -309,14 +335,17 @@ impl<'a> Lower<'_, 'a> {
 
     // Values in memory
 
-    /// Reads a value of type `ty`.
-    pub fn load_value(&mut self, pointer: Val, ty: Type) -> Scalars {
+    /// Reads a value of type `ty`. `align` as in [`Place`].
+    pub fn load_value(&mut self, pointer: Val, ty: Type, align: u32) -> Scalars {
         let ll = self.ll;
         let mut scalars = Scalars::new();
         flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
             let at = ll.offset_by(pointer, u64::from(offset));
             scalars.push(match kind {
-                LeafKind::Scalar(s) => self.ops.decode(s, ll.load(self.ops.memory_ty(s), at, s.size())),
+                LeafKind::Scalar(s) => {
+                    let align = common(align, offset).max(s.size());
+                    self.ops.decode(s, ll.load(self.ops.memory_ty(s), at, align))
+                }
                 LeafKind::Pointer => {
                     // Memory holds generic addresses.
                     let generic = ll.load(ll.ptr(0), at, 8);
@@ -329,15 +358,15 @@ impl<'a> Lower<'_, 'a> {
         scalars
     }
 
-    /// Writes a value of type `ty`.
-    pub fn store_value(&mut self, pointer: Val, ty: Type, scalars: &Scalars) {
+    /// Writes a value of type `ty`. `align` as in [`Place`].
+    pub fn store_value(&mut self, pointer: Val, ty: Type, align: u32, scalars: &Scalars) {
         let ll = self.ll;
         let mut values = scalars.iter();
         flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
             let Some(&value) = values.next() else { return };
             let at = ll.offset_by(pointer, u64::from(offset));
             match kind {
-                LeafKind::Scalar(s) => ll.store(self.ops.encode(s, value), at, s.size()),
+                LeafKind::Scalar(s) => ll.store(self.ops.encode(s, value), at, common(align, offset).max(s.size())),
                 LeafKind::Pointer => {
                     let space = self.target.array_space();
                     let generic = if space == 0 { value } else { ll.addrspacecast(value, ll.ptr(0)) };
@@ -392,7 +421,7 @@ impl<'a> Lower<'_, 'a> {
         self.checked(&place, frame.ty(result), |lower| {
             let part = lower.part(frame, &place, path);
             let ll = lower.ll;
-            let values = lower.load_value(part.pointer, part.ty);
+            let values = lower.load_value(part.pointer, part.ty, part.align);
             match part.exists {
                 None => values,
                 Some(exists) => values.iter().map(|v| ll.select(exists, *v, ll.zero(ll.ty(*v)))).collect(),
@@ -418,7 +447,7 @@ impl<'a> Lower<'_, 'a> {
         self.checked(&place, Type::Vec(0, Scalar::I32), |lower| {
             let part = lower.part(frame, &place, path);
             lower.when(part.exists, |lower| {
-                lower.store_value(part.pointer, part.ty, frame.get(value));
+                lower.store_value(part.pointer, part.ty, part.align, frame.get(value));
                 Scalars::new()
             });
             Scalars::new()
@@ -507,6 +536,7 @@ impl<'a> Lower<'_, 'a> {
                 site: Some(self.site(span, SiteKind::Access, &name)),
                 is_local: false,
                 element: ty.element.into(),
+                align: 1,
             };
             let inside = self.checked(&place, crate::types::BOOL, |lower| smallvec![lower.ll.bool(true)])[0];
             extents.iter_mut().for_each(|e| *e = ll.select(inside, *e, ll.const_i32(0)));
@@ -514,7 +544,12 @@ impl<'a> Lower<'_, 'a> {
         }
         let grad = frame.get(array)[1];
         let has_grad = ll.icmp(IntCompare::Ne, grad, ll.const_i64(0));
-        let mut scalars = smallvec![ll.offset(parts.data, offset), ll.select(has_grad, ll.add(grad, offset), grad)];
+        let data = ll.offset(parts.data, offset);
+        if self.aligned.contains(&parts.data) {
+            // Strides are whole elements wherever the alignment is known.
+            self.aligned.insert(data);
+        }
+        let mut scalars = smallvec![data, ll.select(has_grad, ll.add(grad, offset), grad)];
         scalars.extend(extents);
         scalars.extend(strides);
         scalars

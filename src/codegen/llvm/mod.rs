@@ -7,6 +7,7 @@
 //! | `lower`, `control` | how do function bodies become instructions and blocks? |
 //! | `ops` | what does each scalar operation compute? |
 //! | `memory`, `atomics` | how is memory addressed, read and written? |
+//! | `warp` | how do the threads of a warp add to one place? |
 //! | `effects`, `print_format` | how do prints and errors leave the kernel? |
 //! | `affine` | which indices need no check? |
 //! | `lanes`, `vector` | how do several threads run as the lanes of vectors? |
@@ -33,6 +34,7 @@ mod ops;
 mod places;
 mod print_format;
 mod vector;
+mod warp;
 
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
@@ -63,8 +65,20 @@ pub enum Opt {
 pub enum ArrayLayout {
     /// By the strides in their descriptors.
     Strided,
-    /// As dense row-major arrays; the strides in the descriptors are not read.
+    /// As dense row-major arrays; the strides in the descriptors are not read. The first element, and that of the gradient,
+    /// lies at a multiple of its size, or of the greatest power of two (at most 16) that divides its size: so do arrays as
+    /// allocators give them, and slices of such.
     Contiguous,
+}
+
+/// With which grids device kernels may be launched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grid {
+    /// With any: a thread runs further tasks where the launch has more than the grid.
+    Any,
+    /// With those that cover the launch: a thread for each task, and fewer than 2^31 tasks and 2^32 threads. The loop over
+    /// what one grid leaves, and 64-bit arithmetic on the threads' numbers, are saved.
+    Covering,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +88,7 @@ pub struct PtxOptions {
     /// Let multiplications and additions fuse, as nvcc does by default.
     pub fmad: bool,
     pub layout: ArrayLayout,
+    pub grid: Grid,
 }
 
 /// Levels of the x86-64 instruction set (x86-64 psABI, "Micro-architecture levels").

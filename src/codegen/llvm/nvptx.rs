@@ -1,14 +1,15 @@
 //! How do the threads of a launch reach a kernel's body on an NVIDIA GPU? Each runs the tasks `first, first + stride, ...`
-//! below the launch's size (a grid-stride loop), so any grid covers any launch.
+//! below the launch's size (a grid-stride loop), so that any grid does for any launch; or, where the grid is known to cover
+//! the launch, task `first` alone.
 
 use std::mem::offset_of;
 
-use super::builder::{Attribute, IntCompare, Llvm, Place, Ty, Val};
+use super::builder::{Attribute, Block, IntCompare, Llvm, Place, Ty, Val};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::Machine;
 use super::places::{self, Places};
-use super::{ArrayLayout, CodegenError, Opt, PtxOptions};
+use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::codegen::abi::{self, LaunchBounds};
 use crate::codegen::shadow;
 use crate::diag::Code;
@@ -67,7 +68,7 @@ pub(super) fn compile(
     let mut state = ModuleState::new(&module, &shadows, &ll, Target::Nvptx, true, names);
     state.places = places.map(|source| Places::new(&ll, source));
     for &kernel in kernels {
-        entry(&mut state, kernel, options.layout);
+        entry(&mut state, kernel, options);
     }
     state.finish();
     machine.optimise(
@@ -119,7 +120,7 @@ enum Passing {
     Bytes(Layout),
 }
 
-fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
+fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     let (ll, ir) = (state.ll, state.ir);
     let function = &ir.functions[kernel];
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
@@ -148,20 +149,11 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
         }
     }
 
-    let (start, head) = (ll.block(made, "start"), ll.block(made, "tasks"));
-    let (body, done) = (ll.block(made, "task"), ll.block(made, "done"));
+    let start = ll.block(made, "start");
     ll.position_at_end(start);
     let special = |name| ll.intrinsic(name, &[], &[]);
-    let wide = |v| ll.zext(v, ll.i64());
     let block_dim = special("llvm.nvvm.read.ptx.sreg.ntid.x");
-    let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
-    let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
-    let grid = special("llvm.nvvm.read.ptx.sreg.nctaid.x");
-    let first = ll.add(ll.mul(wide(block), wide(block_dim)), wide(thread));
-    let stride = ll.mul(wide(grid), wide(block_dim));
     let launch = ll.param(made, 0);
-    let size = ll.load(ll.i64(), ll.offset_by(launch, offset_of!(LaunchBounds, size) as u64), 8);
-
     let zero32 = ll.const_i32(0);
     let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
     let mut lower = Lower::new(state, made, start, thread, false);
@@ -173,8 +165,8 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
             match ty {
                 Type::Scalar(s) => Scalars::from_slice(&[lower.ops.decode(s, param)]),
                 _ => {
-                    let mut scalars = lower.load_value(param, ty);
-                    if layout == ArrayLayout::Contiguous {
+                    let mut scalars = lower.load_value(param, ty, 1);
+                    if options.layout == ArrayLayout::Contiguous {
                         make_contiguous(&mut lower, ty, &mut scalars);
                     }
                     scalars
@@ -183,37 +175,109 @@ fn entry(state: &mut ModuleState, kernel: FuncId, layout: ArrayLayout) {
         })
         .collect();
     lower.default_adjoints(kernel, &mut args);
+    args.iter().for_each(|scalars| lower.uniform.insert(scalars));
+    if options.layout == ArrayLayout::Contiguous {
+        lower.aligned.extend(args.iter().flatten());
+    }
     let rank = match function.kind {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
-    let shape: Vec<Val> = (1..rank).map(|k| wide(ll.load(ll.i32(), ll.offset_by(launch, 4 * k as u64), 4))).collect();
-    ll.br(head);
-
-    ll.position_at_end(head);
-    let task = ll.phi(ll.i64());
-    ll.add_incoming(task, first, start);
-    ll.cond_br(ll.icmp(IntCompare::UnsignedLt, task, size), body, done);
-
-    ll.position_at_end(body);
-    let mut rest = task;
-    for k in (1..rank).rev() {
-        let extent = shape[k - 1];
-        let quotient = ll.udiv(rest, extent);
-        lower.thread.coordinates[k] = ll.trunc(ll.sub(rest, ll.mul(quotient, extent)), ll.i32());
-        rest = quotient;
+    let tasks = Tasks { launch, block_dim, rank };
+    match options.grid {
+        Grid::Any => tasks.in_turns(&mut lower, start, |lower| lower.kernel(kernel, args)),
+        Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
     }
-    lower.thread.coordinates[0] = ll.trunc(rest, ll.i32());
-    lower.thread.linear = task;
-    for coordinate in lower.thread.coordinates {
-        lower.facts.set_below_greatest(coordinate);
+}
+
+/// The tasks of a launch: those that the running thread does, and where each lies in the launch.
+struct Tasks {
+    launch: Val,
+    block_dim: Val,
+    rank: usize,
+}
+
+impl Tasks {
+    /// The number of the thread in its grid, as 32 or 64 bits.
+    fn thread_number(&self, lower: &Lower, ty: Ty) -> Val {
+        let ll = lower.ll;
+        let special = |name| wide(ll, ll.intrinsic(name, &[], &[]), ty);
+        let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
+        let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
+        ll.add(ll.mul(block, wide(ll, self.block_dim, ty)), thread)
     }
-    lower.kernel(kernel, args);
-    let next = ll.add(task, stride);
-    ll.add_incoming(task, next, ll.current_block());
-    ll.br(head);
-    ll.position_at_end(done);
-    ll.ret(None);
+
+    /// The extents beyond the first.
+    fn inner_extents(&self, lower: &Lower, ty: Ty) -> Vec<Val> {
+        let ll = lower.ll;
+        (1..self.rank).map(|k| wide(ll, ll.load(ll.i32(), ll.offset_by(self.launch, 4 * k as u64), 4), ty)).collect()
+    }
+
+    /// Tells where task number `task` lies.
+    fn locate(&self, lower: &mut Lower, task: Val, inner_extents: &[Val]) {
+        let ll = lower.ll;
+        let narrow = |v| if ll.ty(v) == ll.i32() { v } else { ll.trunc(v, ll.i32()) };
+        let mut rest = task;
+        for (k, &extent) in (1..self.rank).zip(inner_extents).rev() {
+            let quotient = ll.udiv(rest, extent);
+            lower.thread.coordinates[k] = narrow(ll.sub(rest, ll.mul(quotient, extent)));
+            rest = quotient;
+        }
+        lower.thread.coordinates[0] = narrow(rest);
+        lower.thread.linear = wide(ll, task, ll.i64());
+        for coordinate in lower.thread.coordinates {
+            lower.facts.set_below_greatest(coordinate);
+        }
+    }
+
+    /// The thread's task, if the launch has so many. Ends the function.
+    fn at_once(&self, lower: &mut Lower, body: impl FnOnce(&mut Lower)) {
+        let ll = lower.ll;
+        let (task_block, done) = (ll.block(lower.llvm_function, "task"), ll.block(lower.llvm_function, "done"));
+        let task = self.thread_number(lower, ll.i32());
+        // The low half: the other one is 0.
+        let size = ll.load(ll.i32(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8);
+        let inner_extents = self.inner_extents(lower, ll.i32());
+        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, task, size), task_block, done);
+        ll.position_at_end(task_block);
+        self.locate(lower, task, &inner_extents);
+        body(lower);
+        ll.br(done);
+        ll.position_at_end(done);
+        ll.ret(None);
+    }
+
+    /// The thread's task and every one that lies a grid further. Ends the function.
+    fn in_turns(&self, lower: &mut Lower, start: Block, body: impl FnOnce(&mut Lower)) {
+        let ll = lower.ll;
+        let block = |name| ll.block(lower.llvm_function, name);
+        let (head, task_block, done) = (block("tasks"), block("task"), block("done"));
+        let first = self.thread_number(lower, ll.i64());
+        let grid = ll.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", &[], &[]);
+        let stride = ll.mul(wide(ll, grid, ll.i64()), wide(ll, self.block_dim, ll.i64()));
+        let size = ll.load(ll.i64(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8);
+        let inner_extents = self.inner_extents(lower, ll.i64());
+        ll.br(head);
+
+        ll.position_at_end(head);
+        let task = ll.phi(ll.i64());
+        ll.add_incoming(task, first, start);
+        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, task, size), task_block, done);
+
+        ll.position_at_end(task_block);
+        self.locate(lower, task, &inner_extents);
+        body(lower);
+        let next = ll.add(task, stride);
+        ll.add_incoming(task, next, ll.current_block());
+        ll.br(head);
+        ll.position_at_end(done);
+        ll.ret(None);
+    }
+}
+
+/// An unsigned number as 32 or 64 bits.
+fn wide(ll: &Llvm, value: Val, ty: Ty) -> Val {
+    if ll.ty(value) == ty { value } else { ll.zext(value, ty) }
 }
 
 /// Replaces the strides of the arrays in a value by those of dense arrays.

@@ -3,32 +3,55 @@
 use serde_json::{Value, json};
 
 use super::{SPLITS, Store};
-use crate::dataset::record::{COLUMNS, ColumnType, LICENSE};
+use crate::dataset::Config;
+use crate::dataset::record::{ColumnType, LICENSE};
 
 /// `README.md`, with the header that the `datasets` library reads.
 pub fn readme(store: &Store, stats: &Value) -> String {
     let options = &store.options;
-    let present = |split: &str| store.entries().any(|entry| entry.split == split);
+    let present =
+        |config: Config, split: &str| store.entries().any(|entry| entry.config() == config && entry.split == split);
     let mut out = String::from("---\n");
     out += &format!("license: {}\n", LICENSE.to_lowercase());
-    out += "language: [code]\ntags: [code, cuda, gpu, compilers, synthetic]\nconfigs:\n- config_name: pairs\n  data_files:\n";
+    out += "language: [code]\ntags: [code, cuda, gpu, compilers, synthetic]\nconfigs:\n";
     let extension = if options.parquet { "parquet" } else { "jsonl.zst" };
-    for split in SPLITS.into_iter().filter(|split| present(split)) {
-        out += &format!("  - split: {split}\n    path: data/{split}-*.{extension}\n");
+    // A table without rows has no files, and no library can load it.
+    for config in options.configs().filter(|config| store.rows_in(*config) > 0) {
+        let name = config.name();
+        out += &format!("- config_name: {name}\n");
+        if config == Config::Pairs {
+            out += "  default: true\n";
+        }
+        out += "  data_files:\n";
+        for split in SPLITS.into_iter().filter(|split| present(config, split)) {
+            out += &format!("  - split: {split}\n    path: data/{name}/{split}-*.{extension}\n");
+        }
     }
     out += "---\n\n# Verified GPU kernels\n\n";
     out += &format!(
         "{} kernels in the Python kernel language of NVIDIA Warp with what kc {} made of them. Every program was generated from (seed {}, number), and is here only if it passed the checks below.\n\n",
         options.rows, options.version, options.seed
     );
-    out += "## Columns\n\n| column | type |\n|---|---|\n";
-    for (name, ty) in COLUMNS {
-        out += &format!("| `{name}` | {} |\n", type_name(*ty));
+    for config in options.configs() {
+        out += &match config {
+            Config::Pairs => "## Columns\n\n".to_string(),
+            Config::Repair => format!(
+                "\n## Columns of `repair`\n\n{} programs with one fault each, as people make them: in `bug_class` syntax, type, shape, semantic, race, bounds or gradient. The right program is that of the row `parent_id`.\n\n",
+                store.rows_in(config)
+            ),
+        };
+        out += "| column | type |\n|---|---|\n";
+        for (name, ty) in config.columns() {
+            out += &format!("| `{name}` | {} |\n", type_name(*ty));
+        }
     }
     out += "\n## What is true of every row\n\n";
     out += "- It parses, types, and compiles without a warning.\n- No other row has the same structure (names and constants left out).\n- Rows of one skeleton of statements are in one split.\n";
     if options.emit.verify {
         out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, no two threads store to one element, and the order of the threads does not matter.\n- In double precision it gives the same floats within 1e-3 (`verify.f64_ok`; null: there is no such program).\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
+    }
+    if options.repair {
+        out += "\n## What is true of every row of `repair`\n\n- kc gives the `diagnostics` for `buggy_source`; for the classes syntax, type and shape there is an error among them.\n- Semantic: at the launch in `witness` the interpreter finds other numbers than for `fixed_source`, no index out of bounds and no race. Race: two threads store to one element there, or the order of the threads shows. Bounds: an index leaves its array there.\n- Gradient: kc refuses the gradient or warns of it, as it does not for `fixed_source`; where there is one, it differs at the launch and the adjoints in `witness`.\n- `unified_diff` makes `fixed_source` of `buggy_source`. A row is in the split of its program.\n";
     }
     let tally = store.tally();
     out += &format!(
@@ -43,8 +66,12 @@ pub fn readme(store: &Store, stats: &Value) -> String {
     }
     out += "\n## Measures\n\n```json\n";
     out += &format!(
-        "{stats:#}\n```\n\n## Load\n\n```python\nimport datasets\nrows = datasets.load_dataset(\"DIRECTORY\", split=\"train\")\n```\n"
+        "{stats:#}\n```\n\n## Load\n\n```python\nimport datasets\nrows = datasets.load_dataset(\"DIRECTORY\", split=\"train\")\n"
     );
+    if options.repair {
+        out += "faults = datasets.load_dataset(\"DIRECTORY\", \"repair\", split=\"train\")\n";
+    }
+    out += "```\n";
     out
 }
 
@@ -79,9 +106,11 @@ pub fn croissant(store: &Store) -> Value {
         })
         .collect();
     let extension = if store.options.parquet { "parquet" } else { "jsonl.zst" };
-    let fields: Vec<Value> = COLUMNS
-        .iter()
-        .map(|(name, ty)| {
+    let mut distribution = files;
+    let mut records = Vec::new();
+    for config in store.options.configs() {
+        let (table, set) = (config.name(), format!("{}-files", config.name()));
+        let field = |(name, ty): &(&str, ColumnType)| {
             let data_type = match ty {
                 ColumnType::Int => "sc:Integer",
                 ColumnType::Float => "sc:Float",
@@ -90,21 +119,22 @@ pub fn croissant(store: &Store) -> Value {
             };
             json!({
                 "@type": "cr:Field",
-                "@id": format!("rows/{name}"),
+                "@id": format!("{table}/{name}"),
                 "name": name,
                 "dataType": data_type,
-                "source": {"fileSet": {"@id": "files"}, "extract": {"column": name}},
+                "source": {"fileSet": {"@id": set}, "extract": {"column": name}},
             })
-        })
-        .collect();
-    let mut distribution = files;
-    distribution.push(json!({
-        "@type": "cr:FileSet",
-        "@id": "files",
-        "name": "files",
-        "encodingFormat": if store.options.parquet { "application/x-parquet" } else { "application/jsonlines+zstd" },
-        "includes": format!("data/*.{extension}"),
-    }));
+        };
+        let fields: Vec<Value> = config.columns().iter().map(field).collect();
+        records.push(json!({"@type": "cr:RecordSet", "@id": table, "name": table, "field": fields}));
+        distribution.push(json!({
+            "@type": "cr:FileSet",
+            "@id": set,
+            "name": set,
+            "encodingFormat": if store.options.parquet { "application/x-parquet" } else { "application/jsonlines+zstd" },
+            "includes": format!("data/{table}/*.{extension}"),
+        }));
+    }
     json!({
         "@context": {
             "@vocab": "https://schema.org/",
@@ -128,6 +158,6 @@ pub fn croissant(store: &Store) -> Value {
         "license": "https://creativecommons.org/publicdomain/zero/1.0/",
         "version": store.options.version,
         "distribution": distribution,
-        "recordSet": [{"@type": "cr:RecordSet", "@id": "rows", "name": "rows", "field": fields}],
+        "recordSet": records,
     })
 }

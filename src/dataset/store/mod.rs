@@ -3,7 +3,8 @@
 //! ```text
 //! options.json   what makes the set: written first
 //! journal.jsonl  one line per finished shard, synced
-//! data/          train-00000-of-00025.parquet, train-00000-of-00025.jsonl.zst, validation-..., test-...
+//! data/pairs/    train-00000-of-00025.parquet, train-00000-of-00025.jsonl.zst, validation-..., test-...
+//! data/repair/   the same of the configuration `repair`, where it was asked for
 //! manifest.json  files with their SHA-256; stats.json, README.md, croissant.json: written last
 //! ```
 
@@ -23,7 +24,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::produce::Tally;
-use super::{Options, Result, fail, record};
+use super::{Config, Options, Result, fail, record};
 use crate::diag::Code;
 use crate::driver::reason;
 
@@ -36,6 +37,14 @@ pub struct Entry {
     pub rows: u64,
     pub bytes: u64,
     pub sha256: String,
+}
+
+impl Entry {
+    /// The table that it is a part of.
+    pub fn config(&self) -> Config {
+        let inside = |config: &Config| self.path.split('/').nth(1) == Some(config.name());
+        Config::ALL.into_iter().find(inside).unwrap_or(Config::Pairs)
+    }
 }
 
 /// A finished shard: a line of the journal.
@@ -124,8 +133,11 @@ impl Store {
     }
 
     fn make_folders(&self) -> Result<()> {
-        let data = self.folder.join("data");
-        fs::create_dir_all(&data).map_err(|e| unwritten(&data, &e))
+        for config in self.options.configs() {
+            let folder = self.folder.join("data").join(config.name());
+            fs::create_dir_all(&folder).map_err(|e| unwritten(&folder, &e))?;
+        }
+        Ok(())
     }
 
     /// The error names the first file that is not on disk as the journal says.
@@ -142,7 +154,8 @@ impl Store {
 
     /// Files of an interrupted run.
     fn clear_remains(&self) -> Result<()> {
-        for entry in fs::read_dir(self.folder.join("data")).into_iter().flatten().flatten() {
+        let folders = self.options.configs().map(|config| self.folder.join("data").join(config.name()));
+        for entry in folders.flat_map(fs::read_dir).flatten().flatten() {
             if entry.path().extension().is_some_and(|e| e == "tmp") {
                 fs::remove_file(entry.path()).map_err(|e| unwritten(&entry.path(), &e))?;
             }
@@ -204,6 +217,12 @@ impl Store {
         self.shards.values().flat_map(|shard| &shard.files)
     }
 
+    /// The rows of a table.
+    pub fn rows_in(&self, config: Config) -> u64 {
+        let counted = |entry: &&Entry| self.is_read(entry) && entry.config() == config;
+        self.entries().filter(counted).map(|entry| entry.rows).sum()
+    }
+
     /// What the shards came from, together.
     pub fn tally(&self) -> Tally {
         let mut out = Tally::default();
@@ -250,10 +269,10 @@ impl Store {
         self.write("manifest.json", pretty(&manifest).as_bytes())
     }
 
-    /// Calls `f` with the rows file by file, until it says no or an error stops it. Files are checked against the journal.
-    pub fn each_row(&self, mut f: impl FnMut(&Entry, Value) -> bool) -> Result<()> {
+    /// Calls `f` with the rows of a table file by file, until it says no or an error stops it. Files are checked against the journal.
+    pub fn each_row(&self, config: Config, mut f: impl FnMut(&Entry, Value) -> bool) -> Result<()> {
         for shard in self.shards.values() {
-            for entry in self.read_of(shard) {
+            for entry in self.read_of(shard).filter(|entry| entry.config() == config) {
                 for row in self.rows(entry)? {
                     if !f(entry, row) {
                         return Ok(());
@@ -265,9 +284,9 @@ impl Store {
     }
 
     /// The row at a place of the set; None: the set has no such row.
-    pub fn row(&self, index: u64) -> Result<Option<Value>> {
+    pub fn row(&self, config: Config, index: u64) -> Result<Option<Value>> {
         let Some(shard) = self.shards.get(&(index / self.options.shard_rows.max(1))) else { return Ok(None) };
-        for entry in self.read_of(shard) {
+        for entry in self.read_of(shard).filter(|entry| entry.config() == config) {
             if let Some(row) = self.rows(entry)?.into_iter().find(|row| row["index"].as_u64() == Some(index)) {
                 return Ok(Some(row));
             }

@@ -14,13 +14,14 @@ use parquet::record::{Field, Row};
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
 
-use crate::dataset::record::{COLUMNS, ColumnType};
+use crate::dataset::Config;
+use crate::dataset::record::ColumnType;
 
 /// The schema in Parquet's message syntax.
-fn schema() -> String {
+fn schema(config: Config) -> String {
     let mut out = String::from("message row {\n");
     let mut open = "";
-    for (name, ty) in COLUMNS {
+    for (name, ty) in config.columns() {
         let (group, leaf) = name.split_once('.').unwrap_or(("", name));
         if group != open {
             if !open.is_empty() {
@@ -53,12 +54,13 @@ fn schema() -> String {
 
 /// A file in memory that grows by row groups.
 pub struct Table {
+    config: Config,
     writer: SerializedFileWriter<Vec<u8>>,
 }
 
 impl Table {
-    pub fn new() -> Result<Table, ParquetError> {
-        let schema = Arc::new(parse_message_type(&schema())?);
+    pub fn new(config: Config) -> Result<Table, ParquetError> {
+        let schema = Arc::new(parse_message_type(&schema(config))?);
         let properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_created_by("kc".to_string())
@@ -66,13 +68,13 @@ impl Table {
             // Texts differ from row to row: a dictionary of them would be all of them.
             .set_dictionary_enabled(false)
             .build();
-        Ok(Table { writer: SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))? })
+        Ok(Table { config, writer: SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))? })
     }
 
     /// Adds a row group.
     pub fn push(&mut self, rows: &[Value]) -> Result<(), ParquetError> {
         let mut out = self.writer.next_row_group()?;
-        for (name, ty) in COLUMNS {
+        for (name, ty) in self.config.columns() {
             let values: Vec<&Value> = rows.iter().map(|row| lookup(row, name)).collect();
             column(&mut out, *ty, &values)?;
         }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::parquet::Table;
 use super::{Counts, Entry, LINES, SPLITS, Shard, Store, TABLE, ZSTD_LEVEL};
-use crate::dataset::produce::Tally;
-use crate::dataset::{Result, fail};
+use crate::dataset::produce::{Made, Tally};
+use crate::dataset::{Config, Result, fail};
 use crate::diag::Code;
 
 /// Small row groups: viewers scan a group at a time.
@@ -16,6 +16,9 @@ const GROUP_ROWS: usize = 256;
 /// The columns whose values are counted.
 const COUNTED: [&str; 4] = ["category", "domain", "split", "difficulty"];
 
+/// The same of repair rows; the counts are kept as `repair.bug_class`.
+const COUNTED_OF_REPAIR: [&str; 3] = ["bug_class", "bug_kind", "found_by"];
+
 /// A shard on its way.
 pub struct Writer {
     number: u64,
@@ -23,8 +26,9 @@ pub struct Writer {
     counts: Counts,
 }
 
-/// The files of one split.
+/// The files of one split of one table.
 struct Split {
+    config: Config,
     name: &'static str,
     count: u64,
     /// Less than a row group.
@@ -35,30 +39,43 @@ struct Split {
 
 impl Writer {
     pub fn new(store: &Store, number: u64) -> Result<Writer> {
-        let split = |name| {
-            let table = store.options.parquet.then(Table::new).transpose().map_err(failed)?;
+        let split = |(config, name): (Config, _)| {
+            let table = store.options.parquet.then(|| Table::new(config)).transpose().map_err(failed)?;
             let lines = store.options.jsonl.then(|| zstd::Encoder::new(Vec::new(), ZSTD_LEVEL));
-            Ok(Split { name, count: 0, waiting: Vec::new(), table, lines: lines.transpose().map_err(failed)? })
+            let lines = lines.transpose().map_err(failed)?;
+            Ok(Split { config, name, count: 0, waiting: Vec::new(), table, lines })
         };
-        let splits = SPLITS.into_iter().map(split).collect::<Result<_>>()?;
+        let names = store.options.configs().flat_map(|config| SPLITS.map(|name| (config, name)));
+        let splits = names.map(split).collect::<Result<_>>()?;
         Ok(Writer { number, splits, counts: Counts::new() })
     }
 
     /// Adds rows, in order.
-    pub fn push(&mut self, rows: Vec<Value>) -> Result<()> {
-        for row in rows {
-            let mut count = |column: &str, value: String| {
+    pub fn push(&mut self, rows: Vec<Made>) -> Result<()> {
+        for Made { pair, repair } in rows {
+            let mut count = |column: &str, value: &Value| {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
                 *self.counts.entry(column.to_string()).or_default().entry(value).or_default() += 1;
             };
             for column in COUNTED {
-                count(column, row[column].as_str().map_or_else(|| row[column].to_string(), str::to_string));
+                count(column, &pair[column]);
             }
-            count("gradient_checked", row["verify"]["grad_ok"].to_string());
-            if let Some(split) = self.splits.iter_mut().find(|split| row["split"] == split.name) {
-                split.waiting.push(row);
-                if split.waiting.len() >= GROUP_ROWS {
-                    split.flush()?;
-                }
+            count("gradient_checked", &pair["verify"]["grad_ok"]);
+            for column in COUNTED_OF_REPAIR {
+                repair.iter().for_each(|row| count(&format!("repair.{column}"), &row[column]));
+            }
+            self.add(Config::Pairs, pair)?;
+            repair.map_or(Ok(()), |row| self.add(Config::Repair, row))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, config: Config, row: Value) -> Result<()> {
+        let place = self.splits.iter_mut().find(|split| split.config == config && row["split"] == split.name);
+        if let Some(split) = place {
+            split.waiting.push(row);
+            if split.waiting.len() >= GROUP_ROWS {
+                split.flush()?;
             }
         }
         Ok(())
@@ -72,14 +89,16 @@ impl Writer {
         let total = store.options.shards();
         let mut files: Vec<Entry> = Vec::new();
         for split in self.splits.into_iter().filter(|split| split.count > 0) {
-            let name = format!("data/{}-{:05}-of-{total:05}", split.name, self.number);
+            let name = format!("data/{}/{}-{:05}-of-{total:05}", split.config.name(), split.name, self.number);
+            let mut file = |extension: &str, bytes: &[u8]| -> Result<()> {
+                files.push(store.file(format!("{name}{extension}"), split.name, split.count, bytes)?);
+                Ok(())
+            };
             if let Some(table) = split.table {
-                let bytes = table.finish().map_err(failed)?;
-                files.push(store.file(format!("{name}{TABLE}"), split.name, split.count, &bytes)?);
+                file(TABLE, &table.finish().map_err(failed)?)?;
             }
             if let Some(lines) = split.lines {
-                let bytes = lines.finish().map_err(failed)?;
-                files.push(store.file(format!("{name}{LINES}"), split.name, split.count, &bytes)?);
+                file(LINES, &lines.finish().map_err(failed)?)?;
             }
         }
         store.add(Shard { shard: self.number, files, tally, counts: self.counts })

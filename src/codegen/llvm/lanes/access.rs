@@ -238,7 +238,7 @@ impl<'a> Lower<'_, 'a> {
             let some = mask.map(|mask| ll.any(mask));
             let values = self.when(some, |lower| {
                 let pointer = lower.lane_base(access);
-                lower.load_value(pointer, access.part).iter().zip(&types).map(|(v, t)| ll.fit(*v, *t)).collect()
+                lower.load_value(pointer, access.part, 1).iter().zip(&types).map(|(v, t)| ll.fit(*v, *t)).collect()
             });
             return match mask {
                 Some(mask) => values.iter().map(|v| ll.select(mask, *v, ll.zero(ll.ty(*v)))).collect(),
@@ -315,7 +315,7 @@ impl<'a> Lower<'_, 'a> {
                 let lane = mask.map_or(ll.const_i64(i64::from(lanes) - 1), |mask| ll.last_lane(mask));
                 let last = values.iter().map(|v| ll.extract_lane(*v, lane)).collect();
                 let pointer = lower.lane_base(access);
-                lower.store_value(pointer, access.part, &last);
+                lower.store_value(pointer, access.part, 1, &last);
                 Scalars::new()
             });
             return;

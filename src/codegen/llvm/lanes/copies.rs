@@ -236,7 +236,7 @@ impl<'a> Lower<'_, 'a> {
     /// Whether a loop stands twice in the code.
     pub fn stands_twice(&self, frame: &Frame<'a>, inst: &Inst, body: BlockId) -> bool {
         let Some(lanes) = self.lanes.as_ref().filter(|lanes| lanes.mask.is_none()) else { return false };
-        if !self.copies.as_ref().is_some_and(|copies| copies.assumed.is_none()) {
+        if self.copies.as_ref().is_none_or(|copies| copies.assumed.is_some()) {
             return false;
         }
         let (mut insts, mut plain, mut adds) = (0, true, false);

@@ -1,0 +1,158 @@
+//! How do the threads of a warp add to one place? Where the address is the same for every thread of the launch, a whole
+//! warp sums its operands through shuffles and one thread brings the sum to memory: 1 atomic instead of 32 that wait for
+//! each other. For floats only: the assembler does this for integers itself (`REDUX`).
+//!
+//! - Which threads run together here is asked for when it happens (`activemask`): a warp of which some threads have left, or
+//!   went another way, adds thread by thread. Between the question and the last shuffle nothing branches, so the threads
+//!   named in the mask all take part ("Using CUDA Warp-Level Primitives", NVIDIA, 2018: opportunistic programming).
+//! - "The same" is proved, not looked at: the address is made of the kernel's arguments and constants alone, by pure operations.
+//!   Variables of loops and values read from memory do not count, because threads of a warp may meet in different turns.
+//! - The order of float additions between threads is open (rule 15 of the IR), so any tree of them will do.
+
+use std::collections::HashSet;
+
+use super::builder::{IntCompare, Llvm, Val};
+use super::control::Join;
+use super::lower::{Frame, Lower, Scalars, Target};
+use crate::ir::{AtomicOp, Inst, Op, Path, Step, ValueId, facts};
+use crate::types::{Scalar, Type};
+
+/// Sums of more scalars than this take more shuffles than they save.
+const MAX_SCALARS: usize = 16;
+const ALL_LANES: i32 = -1;
+/// `shfl.sync.down` within the whole warp (PTX ISA, "shfl.sync": the last lane, no segments).
+const WHOLE_WARP: i32 = 31;
+
+/// The values that are the same for all threads of a launch: made of its arguments alone.
+#[derive(Default)]
+pub struct Uniform(HashSet<Val>);
+
+impl Uniform {
+    /// An argument of the kernel.
+    pub fn insert(&mut self, scalars: &[Val]) {
+        self.0.extend(scalars);
+    }
+
+    fn holds(&self, ll: &Llvm, scalars: &[Val]) -> bool {
+        scalars.iter().all(|v| self.0.contains(v) || ll.is_constant(*v))
+    }
+}
+
+/// The operation computes the same from the same operands, wherever it stands.
+fn is_pure(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Const(_)
+            | Op::Zero
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Compare(..)
+            | Op::Fma(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Select { .. }
+            | Op::Construct(_)
+            | Op::Extract(..)
+            | Op::Insert(..)
+            | Op::BlockDim
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Gradient(_)
+            | Op::Address(_)
+            | Op::View(..)
+    )
+}
+
+impl<'a> Lower<'_, 'a> {
+    /// Learns whether the results of an instruction are the same for all threads.
+    pub fn note_uniform(&mut self, frame: &Frame<'a>, op: &Op, results: &Scalars) {
+        if self.target != Target::Nvptx || !is_pure(op) {
+            return;
+        }
+        let mut same = true;
+        op.for_each_operand(|v| same &= self.uniform.holds(self.ll, frame.get(v)));
+        if same {
+            self.uniform.insert(results);
+        }
+    }
+
+    /// Whether an atomic is one that a warp does together: nobody asks for the old value, and all threads mean one place.
+    pub fn is_of_warp(
+        &self,
+        frame: &Frame<'a>,
+        op: AtomicOp,
+        array: ValueId,
+        index: &[ValueId],
+        path: &Path,
+        inst: &Inst,
+    ) -> bool {
+        let Some(&result) = inst.results.first() else { return false };
+        let steps = path.iter().filter_map(|step| if let Step::Dynamic(v) = step { Some(v) } else { None });
+        self.target == Target::Nvptx
+            && matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Min | AtomicOp::Max)
+            && matches!(frame.scalar_ty(result), Scalar::F32 | Scalar::F64)
+            && matches!(frame.ty(array), Type::Array(_))
+            && [array].iter().chain(index).chain(steps).all(|&v| self.uniform.holds(self.ll, frame.get(v)))
+            && facts::uses(frame.function)[result] == 0
+    }
+
+    /// The atomic `op` at each of `places` with an operand each: (address, operand).
+    pub fn atomic_of_warp(&mut self, op: AtomicOp, s: Scalar, places: &[(Val, Val)]) {
+        let ll = self.ll;
+        if places.len() > MAX_SCALARS {
+            for &(pointer, operand) in places {
+                self.atomic_scalar(op, s, pointer, operand);
+            }
+            return;
+        }
+        // What is subtracted is added up first.
+        let combined = if op == AtomicOp::Sub { AtomicOp::Add } else { op };
+        let active = ll.intrinsic("llvm.nvvm.activemask", &[], &[]);
+        let whole = ll.eq(active, ll.const_i32(ALL_LANES));
+        let together = ll.block(self.llvm_function, "warp");
+        let mut types: Vec<_> = places.iter().map(|(_, operand)| ll.ty(*operand)).collect();
+        types.push(ll.i1());
+        let mut join = Join::new(ll, self.llvm_function, "lanes", &types);
+        let mut values: Scalars = places.iter().map(|(_, operand)| *operand).collect();
+        values.push(ll.bool(true));
+        join.come_from_here(ll, &values);
+        ll.cond_br(whole, together, join.block);
+
+        ll.position_at_end(together);
+        values.pop();
+        for distance in [16, 8, 4, 2, 1] {
+            for value in &mut values {
+                let other = self.shuffle_down(s, *value, distance);
+                *value = self.combine(combined, s, *value, other);
+            }
+        }
+        let lane = ll.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[], &[]);
+        values.push(ll.icmp(IntCompare::Eq, lane, ll.const_i32(0)));
+        join.jump(ll, &values);
+
+        let mut values = join.enter(ll);
+        let adds = values.pop();
+        self.when(adds, |lower| {
+            for (&(pointer, _), value) in places.iter().zip(values) {
+                lower.atomic_scalar(op, s, pointer, value);
+            }
+            Scalars::new()
+        });
+    }
+
+    /// The value of the lane `distance` above in a whole warp; where there is none, the lane's own.
+    fn shuffle_down(&self, s: Scalar, value: Val, distance: i32) -> Val {
+        let ll = self.ll;
+        let shuffle = |name, value| {
+            ll.intrinsic(name, &[], &[ll.const_i32(ALL_LANES), value, ll.const_i32(distance), ll.const_i32(WHOLE_WARP)])
+        };
+        if s == Scalar::F32 {
+            return shuffle("llvm.nvvm.shfl.sync.down.f32", value);
+        }
+        let bits = self.ops.to_bits(s, value);
+        let half = |bits| shuffle("llvm.nvvm.shfl.sync.down.i32", ll.trunc(bits, ll.i32()));
+        let (low, high) = (half(bits), half(ll.lshr(bits, ll.const_i64(32))));
+        let high = ll.shl(ll.zext(high, ll.i64()), ll.const_i64(32));
+        self.ops.from_bits(s, ll.or(high, ll.zext(low, ll.i64())))
+    }
+}

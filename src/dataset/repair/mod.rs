@@ -1,0 +1,233 @@
+//! What do broken kernels look like, what does kc say of them, and how are they mended? Programs of the set with one fault
+//! put in, as people make them.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | [`sites`] | where can a fault be put? |
+//! | [`syntax`], [`types`], [`shapes`] | which faults does the compiler find? |
+//! | [`semantic`], [`memory`], [`gradient`] | which show when the program runs? |
+//! | [`trial`] | does a fault show, and how? |
+//!
+//! A row exists only where the fault shows: the faulty text gives the diagnostics, or fails at the launch, that the row holds.
+//! The right program is that of a verified row.
+
+mod gradient;
+mod memory;
+mod semantic;
+mod shapes;
+mod sites;
+mod syntax;
+mod trial;
+mod types;
+
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use self::sites::{Fault, Faults, Sites};
+use self::trial::{Shown, Trial};
+use super::Options;
+use super::identity;
+use super::record::{ColumnType, LICENSE, SCHEMA, split};
+use super::sample::Sample;
+use super::sample::random::Random;
+use crate::diag::Level;
+use crate::diag::render::{Format, Style, render, render_all};
+
+/// What kind of mistake a fault is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// The parser refuses it.
+    Syntax,
+    /// Names, types, calls.
+    Type,
+    /// Ranks, sizes, components.
+    Shape,
+    /// Wrong numbers.
+    Semantic,
+    /// Threads that meet in one element.
+    Race,
+    /// Indices outside arrays.
+    Bounds,
+    /// Gradients that are lost, wrong or refused.
+    Gradient,
+}
+
+impl Class {
+    pub const ALL: [Class; 7] =
+        [Class::Syntax, Class::Type, Class::Shape, Class::Semantic, Class::Race, Class::Bounds, Class::Gradient];
+
+    /// As rows spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Syntax => "syntax",
+            Class::Type => "type",
+            Class::Shape => "shape",
+            Class::Semantic => "semantic",
+            Class::Race => "race",
+            Class::Bounds => "bounds",
+            Class::Gradient => "gradient",
+        }
+    }
+
+    /// How often the class is tried first, so that all come out about equally often: not every program has room for each.
+    fn weight(self) -> u32 {
+        match self {
+            Class::Semantic => 8,
+            Class::Syntax | Class::Race => 9,
+            Class::Shape => 10,
+            Class::Type | Class::Gradient => 12,
+            Class::Bounds => 13,
+        }
+    }
+}
+
+/// The columns of repair rows, in order.
+pub const COLUMNS: &[(&str, ColumnType)] = {
+    use ColumnType::*;
+    &[
+        ("id", Text),
+        ("index", Int),
+        ("parent_id", Text),
+        ("split", Text),
+        ("bug_class", Text),
+        ("bug_kind", Text),
+        ("description", Text),
+        ("category", Text),
+        ("domain", Text),
+        ("buggy_source", Text),
+        ("fixed_source", Text),
+        ("unified_diff", Text),
+        ("found_by", Text),
+        ("failure", Text),
+        ("diagnostic_codes", TextList),
+        ("diagnostics", Text),
+        ("rendered_terminal", Text),
+        ("witness", OptionalText),
+        ("kernel", Text),
+        ("fixed_shape", Text),
+        ("fixed_skeleton", Text),
+        ("provenance.seed", Text),
+        ("provenance.candidate", Text),
+        ("provenance.generator", Text),
+        ("schema_version", Int),
+        ("license", Text),
+    ]
+};
+
+/// Faults of one class that are tried before another class is.
+const TRIES: usize = 5;
+
+/// The choices of a repair row are others than those of its program.
+const STREAM: u64 = 0x7265_7061_6972_2121;
+
+/// Makes the repair row of a verified program. None where no fault shows that was tried.
+pub fn make(sample: &Sample, text: &str, candidate: u64, options: &Options) -> Option<Value> {
+    let mut random = Random::new(options.seed ^ STREAM, candidate);
+    let parsed = sites::parse(text);
+    let sites = Sites::new(text, &parsed);
+    // The arrays hold what they hold in the checks of the program.
+    let seed = Random::new(options.seed, candidate).word();
+    let trial = Trial { program: &sample.program, text, seed };
+    let mut classes = Class::ALL.to_vec();
+    while !classes.is_empty() {
+        let weights: Vec<u32> = classes.iter().map(|class| class.weight()).collect();
+        let class = classes.remove(random.weighted(&weights));
+        if class == Class::Gradient && !options.backward {
+            continue;
+        }
+        let mut faults = faults(class, &sites, &mut random);
+        for _ in 0..TRIES {
+            let Some(fault) = take(&mut faults, &mut random) else { break };
+            let Some(faulty) = fault.apply(text) else { continue };
+            if let Some(mut shown) = trial.show(class, &faulty) {
+                // Remarks are for those who ask.
+                shown.diagnostics.retain(|d| d.level > Level::Note);
+                return Some(row(sample, text, &faulty, candidate, options, class, &fault, &shown));
+            }
+        }
+    }
+    None
+}
+
+fn faults(class: Class, sites: &Sites, random: &mut Random) -> Vec<Fault> {
+    let mut out = Faults::default();
+    match class {
+        Class::Syntax => syntax::faults(sites, &mut out),
+        Class::Type => types::faults(sites, random, &mut out),
+        Class::Shape => shapes::faults(sites, &mut out),
+        Class::Semantic => semantic::faults(sites, random, &mut out),
+        Class::Race => memory::races(sites, &mut out),
+        Class::Bounds => memory::bounds(sites, &mut out),
+        Class::Gradient => gradient::faults(sites, &mut out),
+    }
+    out.list
+}
+
+/// Takes a fault out of the list: any kind is as likely as the others, however many places it has.
+fn take(faults: &mut Vec<Fault>, random: &mut Random) -> Option<Fault> {
+    let mut kinds: Vec<&str> = faults.iter().map(|fault| fault.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if kinds.is_empty() {
+        return None;
+    }
+    let kind = *random.pick(&kinds);
+    let places: Vec<usize> = (0..faults.len()).filter(|&n| faults[n].kind == kind).collect();
+    let place = *random.pick(&places);
+    Some(faults.remove(place))
+}
+
+fn row(
+    sample: &Sample,
+    text: &str,
+    faulty: &str,
+    candidate: u64,
+    options: &Options,
+    class: Class,
+    fault: &Fault,
+    shown: &Shown,
+) -> Value {
+    let identity = identity::of_text(text).unwrap_or_default();
+    let findings: Vec<Value> = shown
+        .diagnostics
+        .iter()
+        .filter_map(|d| serde_json::from_str(&render(d, &shown.sources, Format::Json, Style::PLAIN)).ok())
+        .collect();
+    let mut codes: Vec<&str> = shown.diagnostics.iter().map(|d| d.code.name()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let diff = TextDiff::from_lines(faulty, text).unified_diff().header("a/kernel.py", "b/kernel.py").to_string();
+    json!({
+        "id": "",
+        "index": 0,
+        "parent_id": "",
+        "split": split(identity.skeleton),
+        "bug_class": class.name(),
+        "bug_kind": fault.kind,
+        "description": fault.note,
+        "category": sample.category.name(),
+        "domain": sample.domain.name(),
+        "buggy_source": faulty,
+        "fixed_source": text,
+        "unified_diff": diff,
+        "found_by": shown.found_by,
+        "failure": shown.failure,
+        "diagnostic_codes": codes,
+        "diagnostics": Value::Array(findings).to_string(),
+        "rendered_terminal": render_all(&shown.diagnostics, &shown.sources, Format::Full, Style::PLAIN, 0),
+        "witness": shown.witness.as_ref().map(Value::to_string),
+        "kernel": sample.program.kernel.name,
+        "fixed_shape": format!("{:016x}", identity.shape),
+        "fixed_skeleton": format!("{:016x}", identity.skeleton),
+        "provenance": {
+            "seed": options.seed.to_string(),
+            "candidate": candidate.to_string(),
+            "generator": format!("kc {}", options.version),
+        },
+        "schema_version": SCHEMA,
+        "license": LICENSE,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+use std::collections::BTreeMap;
+
+use super::trial::Trial;
+use super::{Class, make};
+use crate::dataset::sample::{Category, Sample, sample};
+use crate::dataset::{Emit, Options};
+
+fn options() -> Options {
+    Options {
+        rows: 1,
+        shard_rows: 1,
+        seed: 0,
+        categories: Vec::new(),
+        emit: Emit::ALL,
+        backward: true,
+        repair: true,
+        parquet: true,
+        jsonl: true,
+        version: "0".to_string(),
+    }
+}
+
+fn samples(count: u64) -> impl Iterator<Item = (u64, Sample, String)> {
+    (0..count).map(|n| {
+        let sample = sample(0, n, Category::ALL);
+        let text = sample.program.python();
+        (n, sample, text)
+    })
+}
+
+#[test]
+fn all_classes_are_made_and_show() {
+    let mut classes: BTreeMap<String, u32> = BTreeMap::new();
+    let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+    let mut made = 0;
+    for (n, sample, text) in samples(49) {
+        let Some(row) = make(&sample, &text, n, &options()) else { continue };
+        assert_eq!(Some(row.clone()), make(&sample, &text, n, &options()), "the same again");
+        made += 1;
+        let of = |column: &str| row[column].as_str().unwrap_or_default();
+        assert_eq!(of("fixed_source"), text);
+        assert_ne!(of("buggy_source"), text);
+        assert!(of("unified_diff").starts_with("--- a/kernel.py\n+++ b/kernel.py\n@@ "), "{row:#}");
+        assert!(!of("failure").is_empty() && !of("description").is_empty(), "{row:#}");
+        let codes: Vec<&str> =
+            row["diagnostic_codes"].as_array().expect("codes").iter().flat_map(|c| c.as_str()).collect();
+        let any = |prefix: &str| codes.iter().any(|code| code.starts_with(prefix));
+        match of("bug_class") {
+            "syntax" => assert!(any("E01"), "{row:#}"),
+            "type" | "shape" => assert!(any("E0") && !any("E01"), "{row:#}"),
+            "bounds" => assert!(any("E1101"), "{row:#}"),
+            "gradient" => assert!(any("E06") || any("W06"), "{row:#}"),
+            _ => assert!(row["witness"].is_string(), "{row:#}"),
+        }
+        *classes.entry(of("bug_class").to_string()).or_default() += 1;
+        *kinds.entry(of("bug_kind").to_string()).or_default() += 1;
+    }
+    assert!(made >= 47, "{made} of 49");
+    for class in Class::ALL {
+        let count = classes.get(class.name()).copied().unwrap_or(0);
+        assert!(count * 3 >= made / 7, "{}: {count} of {made}: {classes:?}", class.name());
+    }
+    assert!(kinds.len() >= 20, "{kinds:?}");
+}
+
+#[test]
+fn a_right_program_shows_no_fault() {
+    for (_, sample, text) in samples(8) {
+        let trial = Trial { program: &sample.program, text: &text, seed: 1 };
+        for class in Class::ALL {
+            assert!(trial.show(class, &text).is_none(), "{}: {text}", class.name());
+        }
+    }
+}
+
+#[test]
+fn a_fault_of_another_class_is_no_fault_of_this_one() {
+    let (_, sample, text) = samples(40).find(|(_, s, _)| s.program.rank == 1 && !s.program.guarded).expect("a program");
+    let trial = Trial { program: &sample.program, text: &text, seed: 1 };
+    let broken = text.replacen("wp.tid()", "wp.tid(", 1);
+    assert!(trial.show(Class::Syntax, &broken).is_some());
+    for class in [Class::Type, Class::Shape, Class::Semantic, Class::Race, Class::Bounds, Class::Gradient] {
+        assert!(trial.show(class, &broken).is_none(), "{}", class.name());
+    }
+}

@@ -1,0 +1,264 @@
+//! Does a fault show, and how? Faulty programs are checked, run beside the right one, and differentiated.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::Class;
+use crate::dataset::artefacts::{self, Compiled};
+use crate::dataset::launch::{self, Scale};
+use crate::dataset::sample::tree::Program;
+use crate::dataset::verify::{self, Case, Ended};
+use crate::diag::{Diagnostic, Level};
+use crate::driver::{Compilation, Gradients, Request};
+use crate::ir::{Function, FunctionKind, interp};
+use crate::run::args::Arguments;
+use crate::run::elements::leaves;
+use crate::run::launch::{Argument, ArgumentKind, Direction, Literal, Number};
+use crate::run::{device, gradcheck, session};
+use crate::source::SourceMap;
+use crate::types::Scalar;
+
+/// A right program and the numbers in its arrays.
+pub struct Trial<'a> {
+    pub program: &'a Program,
+    pub text: &'a str,
+    pub seed: u64,
+}
+
+/// How a fault shows.
+pub struct Shown {
+    /// `check`, `run` or `gradient`.
+    pub found_by: &'static str,
+    /// What kc says of the faulty program, the findings of the run among it.
+    pub diagnostics: Vec<Diagnostic>,
+    pub sources: SourceMap,
+    /// What goes wrong, in one line.
+    pub failure: String,
+    /// The launch at which a run shows the fault.
+    pub witness: Option<Value>,
+}
+
+/// Numbers that differ by more than this, relative to 1 plus their size, are different.
+const DIFFERENT: f64 = 1e-3;
+
+impl Trial<'_> {
+    /// How the faulty text shows a fault of this class; None: it does not, or it shows another one.
+    pub fn show(&self, class: Class, faulty: &str) -> Option<Shown> {
+        match class {
+            Class::Syntax | Class::Type | Class::Shape => self.check(class, faulty),
+            Class::Semantic | Class::Race | Class::Bounds => self.run(class, faulty),
+            Class::Gradient => self.gradient(faulty),
+        }
+    }
+
+    fn check(&self, class: Class, faulty: &str) -> Option<Shown> {
+        let compilation = compile(faulty, false);
+        let diagnostics = compilation.diagnostics.into_sorted();
+        let errors = || diagnostics.iter().filter(|d| d.level == Level::Error);
+        let of_parser = |d: &Diagnostic| d.code.name().starts_with("E01");
+        let fits = match class {
+            Class::Syntax => errors().any(of_parser),
+            _ => {
+                errors().any(|d| ["E02", "E03", "E04", "E05"].contains(&&d.code.name()[..3]))
+                    && !errors().any(of_parser)
+            }
+        };
+        let first = errors().next().filter(|_| fits)?;
+        let failure = said(first);
+        Some(Shown { found_by: "check", diagnostics, sources: compilation.sources, failure, witness: None })
+    }
+
+    fn entries(&self, text: &str, backward: bool) -> Option<Compiled> {
+        let compilation = compile(text, backward);
+        let is_fault = |d: &Diagnostic| d.level == Level::Error && !d.code.name().starts_with("E06");
+        if compilation.diagnostics.iter().any(is_fault) {
+            return None;
+        }
+        artefacts::entries(compilation, &self.program.kernel.name)
+    }
+
+    fn run(&self, class: Class, faulty: &str) -> Option<Shown> {
+        let (right, wrong) = (self.entries(self.text, false)?, self.entries(faulty, class == Class::Race)?);
+        let of = |compiled: &Compiled| interp::Program::new(&compiled.program.module, compiled.forward);
+        let (right_code, wrong_code) = (of(&right), of(&wrong));
+        for scale in [Scale::Few, Scale::One, Scale::Many] {
+            let size = launch::size(self.program, scale);
+            let case = |compiled| Case { program: self.program, compiled, size: &size, seed: self.seed };
+            let (right_case, wrong_case) = (case(&right), case(&wrong));
+            let expected = right_case.launch(&right_code, false).ok()?.arguments;
+            let Ended { arguments: found, trap, clash } = wrong_case.launch(&wrong_code, false).ok()?;
+            let mut finding = None;
+            let failure = match (class, trap, clash) {
+                (Class::Bounds, Some(trap), _) if trap.kind == interp::TrapKind::OutOfBounds => {
+                    let bounds = wrong_case.bounds().ok()?;
+                    let trap = device::from_interp(&wrong.program.module, trap);
+                    let rank = rank(&wrong.program.module.functions[wrong.forward]);
+                    let error = session::describe_trap(&trap, &bounds, size.threads.len().max(rank));
+                    let failure = said(&error);
+                    finding = Some(error);
+                    failure
+                }
+                (Class::Bounds, None, _) => continue,
+                (Class::Race, None, Some(clash)) => {
+                    let [a, b] = clash.threads;
+                    let place = place(&wrong.program.sources, clash.span.start);
+                    format!("{place}: threads {a} and {b} store to one element")
+                }
+                (Class::Race, None, None) => {
+                    let backwards = wrong_case.launch(&wrong_code, true).ok()?.arguments;
+                    match difference(&found, &backwards, &wrong, &wrong) {
+                        Some(what) => format!("the order of the threads shows: {what}"),
+                        None => continue,
+                    }
+                }
+                (Class::Semantic, None, None) => match difference(&expected, &found, &right, &wrong) {
+                    Some(what) => what,
+                    None => continue,
+                },
+                _ => return None,
+            };
+            // A wrong number must not be the work of a race.
+            if class == Class::Semantic {
+                let backwards = wrong_case.launch(&wrong_code, true).ok()?.arguments;
+                if difference(&found, &backwards, &wrong, &wrong).is_some() {
+                    return None;
+                }
+            }
+            let inputs = right_case.bind(Direction::Forward).ok()?;
+            let mut witness = self.witness(&right_case, &inputs);
+            witness.insert("expected".into(), json!(verify::tensors(&expected, &right)));
+            witness.insert("found".into(), json!(verify::tensors(&found, &wrong)));
+            let mut diagnostics = wrong.program.diagnostics;
+            diagnostics.extend(finding);
+            let sources = wrong.program.sources;
+            return Some(Shown { found_by: "run", diagnostics, sources, failure, witness: Some(witness.into()) });
+        }
+        None
+    }
+
+    fn gradient(&self, faulty: &str) -> Option<Shown> {
+        let (right, wrong) = (self.entries(self.text, true)?, self.entries(faulty, true)?);
+        let of_gradients = |d: &&Diagnostic| matches!(&d.code.name()[..3], "E06" | "W06");
+        let known = |d: &Diagnostic| right.program.diagnostics.iter().any(|other| other.code == d.code);
+        let new = wrong.program.diagnostics.iter().filter(of_gradients).find(|d| !known(d))?;
+        right.backward?;
+        let size = launch::size(self.program, Scale::Few);
+        let case = Case { program: self.program, compiled: &right, size: &size, seed: self.seed };
+        let wanted = launch::launch(self.program, &size, self.seed, Direction::Gradient);
+        let sample = |compiled: &Compiled| {
+            gradcheck::sample(&compiled.program, compiled.forward, &wanted, "witness", self.seed | 1)
+        };
+        let expected = sample(&right).ok()?;
+        let mut failure = said(new);
+        let mut arrays: Vec<Value> = Vec::new();
+        if wrong.backward.is_some() {
+            let found = sample(&wrong).ok()?;
+            let mut worst = None;
+            for (right, wrong) in expected.iter().zip(&found) {
+                for (n, (a, b)) in right.gradient.iter().zip(&wrong.gradient).enumerate() {
+                    if differ(*a, *b) && worst.is_none() {
+                        worst = Some(format!("the gradient of `{}[{n}]` is {b}, not {a}", right.argument));
+                    }
+                }
+                arrays.push(json!({
+                    "name": right.argument, "adjoint": right.adjoint, "expected": right.gradient, "found": wrong.gradient,
+                }));
+            }
+            failure = format!("{failure}; {}", worst?);
+        } else {
+            arrays.extend(expected.iter().map(|right| {
+                json!({"name": right.argument, "adjoint": right.adjoint, "expected": right.gradient, "found": null})
+            }));
+        }
+        let inputs = case.bind(Direction::Forward).ok()?;
+        let mut witness = self.witness(&case, &inputs);
+        witness.insert("gradients".into(), arrays.into());
+        let Compiled { program, .. } = wrong;
+        let (diagnostics, sources) = (program.diagnostics, program.sources);
+        Some(Shown { found_by: "gradient", diagnostics, sources, failure, witness: Some(witness.into()) })
+    }
+
+    /// The launch and what it is given.
+    fn witness(&self, case: &Case, inputs: &Arguments) -> Map<String, Value> {
+        let launch = launch::launch(self.program, case.size, self.seed, Direction::Forward);
+        let scalars: Map<String, Value> =
+            launch.args.iter().filter_map(|arg| Some((arg.name.clone(), scalar(arg)?))).collect();
+        let mut out = Map::new();
+        out.insert("launch_dim".into(), json!(case.size.threads));
+        out.insert("scalars".into(), scalars.into());
+        out.insert("inputs".into(), json!(verify::tensors(inputs, case.compiled)));
+        out
+    }
+}
+
+fn compile(text: &str, backward: bool) -> Compilation {
+    let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
+    Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request)
+}
+
+/// `E0109: a header without ...`
+fn said(diagnostic: &Diagnostic) -> String {
+    format!("{}: {}", diagnostic.code.name(), diagnostic.message)
+}
+
+fn place(sources: &SourceMap, at: u32) -> String {
+    sources.files().next().map_or(String::new(), |(_, file)| {
+        let at = file.line_column(at);
+        format!("{}:{}:{}", file.path.display(), at.line, at.column)
+    })
+}
+
+fn rank(function: &Function) -> usize {
+    match function.kind {
+        FunctionKind::Kernel { rank } => rank.into(),
+        _ => 0,
+    }
+}
+
+/// A scalar, vector or struct argument; None for arrays.
+fn scalar(argument: &Argument) -> Option<Value> {
+    let number = |number: &Number| match *number {
+        Number::Bool(b) => json!(b),
+        Number::Int(n) => json!(n as i64),
+        Number::Float(x) => json!(x),
+    };
+    Some(match &argument.kind {
+        ArgumentKind::Value { literal: Literal::One(one), .. } => number(one),
+        ArgumentKind::Value { literal: Literal::Many(list), .. } => list.iter().map(number).collect(),
+        ArgumentKind::Struct { fields, .. } => {
+            fields.iter().filter_map(|field| Some((field.name.clone(), scalar(field)?))).collect::<Map<_, _>>().into()
+        }
+        ArgumentKind::Array(_) => return None,
+    })
+}
+
+fn differ(a: f64, b: f64) -> bool {
+    let far = (a - b).abs() > DIFFERENT * (1.0 + a.abs().max(b.abs()));
+    far || a.is_nan() != b.is_nan()
+}
+
+/// The first element that differs between two results, in words.
+fn difference(expected: &Arguments, found: &Arguments, right: &Compiled, wrong: &Compiled) -> Option<String> {
+    let structs = [&right.program.module.structs, &wrong.program.module.structs];
+    for (a, b) in expected.arrays.iter().zip(&found.arrays) {
+        let of = |array: &crate::run::args::BoundArray, n: usize| {
+            leaves(array.ty.element.into(), structs[n]).unwrap_or_default()
+        };
+        for (leaf_a, leaf_b) in of(a, 0).iter().zip(of(b, 1)) {
+            let (x, y) = (expected.gather(a, leaf_a), found.gather(b, &leaf_b));
+            let name = format!("{}{}", a.key, leaf_a.suffix);
+            if leaf_a.scalar == Scalar::F32 {
+                for (n, (x, y)) in verify::floats(&x).zip(verify::floats(&y)).enumerate() {
+                    if differ(x.into(), y.into()) {
+                        return Some(format!("scalar {n} of `{name}` is {y}, not {x}"));
+                    }
+                }
+            } else if let Some(n) = x.iter().zip(&y).position(|(x, y)| x != y) {
+                let size = leaf_a.scalar.size() as usize;
+                return Some(format!("scalar {} of `{name}` differs", n / size.max(1)));
+            }
+        }
+    }
+    None
+}
