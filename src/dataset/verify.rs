@@ -99,7 +99,7 @@ pub fn verify(
     let Some(entry) = code.entry(compiled.forward) else {
         return Err(Rejection::new("back end host", "the host code has no entry"));
     };
-    let host = Executable::Host { code, entry, sharing: Sharing::Alone };
+    let host = Executable::Host { code, entry, sharing: Sharing::Alone, smallest: u64::MAX };
     let interpreter = interp::Program::new(module, compiled.forward);
     let mut verdict = Verdict { host_ok: true, order_free: true, ..Verdict::default() };
     let mut few = None;

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::copies::Copies;
-use super::{Result, fail, gpu};
+use super::{Result, fail, gpu, pieces};
 use rayon::prelude::*;
 
 use crate::codegen::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
@@ -144,22 +144,6 @@ fn reaches(module: &Module, kernel: FuncId, test: impl Fn(&Function, &Inst) -> b
     false
 }
 
-/// Threads per piece of a launch: enough pieces to keep `workers` busy, whole rows where that is possible, and never so
-/// few threads that handing them out costs more than running them.
-pub fn chunk(bounds: &LaunchBounds, workers: usize) -> u64 {
-    const SMALLEST: u64 = 2048;
-    let piece = (bounds.size / (workers.max(1) as u64 * 8)).max(SMALLEST);
-    let row = bounds.shape.iter().rev().map(|&n| u64::from(n)).find(|&n| n > 1).unwrap_or(1);
-    if row <= piece { piece / row * row } else { piece }
-}
-
-/// Threads per worker where each has its own part of a launch, in whole rows where that is possible.
-fn part(bounds: &LaunchBounds, workers: usize) -> u64 {
-    let piece = bounds.size.div_ceil(workers as u64).max(1);
-    let row = bounds.shape.iter().rev().map(|&n| u64::from(n)).find(|&n| n > 1).unwrap_or(1);
-    if row <= piece { piece.div_ceil(row) * row } else { piece }
-}
-
 /// The coordinates of a thread: as many as the launch has dimensions.
 pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> {
     let mut rest = thread;
@@ -175,7 +159,13 @@ pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> 
 pub enum Executable {
     Gpu(gpu::Kernel),
     Interp(interp::Program),
-    Host { code: HostModule, entry: HostEntry, sharing: Sharing },
+    /// `smallest`: as [`pieces::smallest`].
+    Host {
+        code: HostModule,
+        entry: HostEntry,
+        sharing: Sharing,
+        smallest: u64,
+    },
 }
 
 /// How workers may share a launch on the host.
@@ -190,12 +180,6 @@ pub enum Sharing {
     Copies { arrays: Vec<ArrayArgument>, rank: usize, args: usize },
 }
 
-/// The workers that a launch on the host is worth.
-pub fn workers(bounds: &LaunchBounds, threads: usize) -> usize {
-    let workers = if threads == 0 { rayon::current_num_threads() } else { threads };
-    if bounds.size <= chunk(bounds, workers) { 1 } else { workers }
-}
-
 /// Makes a kernel ready for launches like this one, as it is compiled by default.
 pub fn prepare_for(
     module: &Module,
@@ -205,7 +189,7 @@ pub fn prepare_for(
     bounds: &LaunchBounds,
     threads: usize,
 ) -> Result<Executable> {
-    let alone = workers(bounds, threads) == 1 && has_atomics(module, kernel);
+    let alone = pieces::workers(bounds, threads, pieces::smallest(module, kernel)) == 1 && has_atomics(module, kernel);
     prepare(module, kernel, device, checked, true, alone)
 }
 
@@ -232,7 +216,7 @@ pub fn prepare(
             let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Native, alone };
             let code = HostModule::compile(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
             let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
-            Ok(Executable::Host { code, entry, sharing })
+            Ok(Executable::Host { code, entry, sharing, smallest: pieces::smallest(module, kernel) })
         }
         Device::Cuda => Ok(Executable::Gpu(gpu::Kernel::load(module, kernel, fmad)?)),
     }
@@ -273,7 +257,9 @@ impl Executable {
                 Report { printed, trap, seconds: None }
             }
             // SAFETY: the same contract.
-            Executable::Host { code, entry, sharing } => unsafe { run_host(code, *entry, sharing, job) },
+            Executable::Host { code, entry, sharing, smallest } => unsafe {
+                run_host(code, *entry, sharing, *smallest, job)
+            },
             // SAFETY: the same contract; `job.memory` holds all arrays.
             Executable::Gpu(kernel) => unsafe { kernel.run(job)? },
         })
@@ -304,7 +290,7 @@ impl Shared<'_> {
 ///
 /// # Safety
 /// As for [`Executable::run`].
-unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, job: &Job) -> Report {
+unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, smallest: u64, job: &Job) -> Report {
     let mut printed = Printed::default();
     let mut status = HostStatus {
         kind: HostStatus::OK,
@@ -318,7 +304,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, job: 
     };
     let shared = Shared { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
     let size = job.bounds.size;
-    let mut workers = workers(&job.bounds, job.threads);
+    let mut workers = pieces::workers(&job.bounds, job.threads, smallest);
     let mut copies = None;
     match sharing {
         Sharing::Alone => workers = 1,
@@ -339,8 +325,8 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, job: 
     } else {
         let shared = &shared;
         let piece = match copies {
-            Some(_) => part(&job.bounds, workers),
-            None => chunk(&job.bounds, workers),
+            Some(_) => pieces::part(&job.bounds, workers),
+            None => pieces::chunk(&job.bounds, workers, smallest),
         };
         let run = |n: u64| {
             let own = copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);

@@ -46,6 +46,7 @@ pub mod memory;
 pub mod npy;
 pub mod npz;
 pub mod output;
+pub mod pieces;
 pub mod random;
 pub mod second_order;
 pub mod session;

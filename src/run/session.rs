@@ -9,7 +9,7 @@ use super::args::Arguments;
 use super::device::{self, Device, Executable, Job, Trap, TrapKind};
 use super::launch::{self, Direction, Launch};
 use super::meeting;
-use super::{Result, fail, gradient, output};
+use super::{Result, fail, gradient, output, pieces};
 use crate::codegen::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, FunctionKind, Module, Phase};
@@ -232,7 +232,8 @@ impl<'a> Session<'a> {
         bounds: &LaunchBounds,
         threads: usize,
     ) -> Result<Rc<Executable>> {
-        let alone = device::workers(bounds, threads) == 1 && device::has_atomics(module, entry);
+        let smallest = pieces::smallest(module, entry);
+        let alone = pieces::workers(bounds, threads, smallest) == 1 && device::has_atomics(module, entry);
         let key = (wanted.clone(), entry, alone);
         if let Some(executable) = self.executables.get(&key) {
             return Ok(executable.clone());

@@ -1,160 +1,146 @@
-//! Threads as lanes: what lanes share, and what each has of its own.
+//! Code that is built differently for the host's speed: lanes, loops without checks, several turns at once. All ways must
+//! give what the interpreter gives.
 
 use kc::types::Scalar;
 
 use crate::harness::*;
 
-fn f64s(shape: &[i32], values: impl Iterator<Item = i32>) -> Arg {
-    let bits: Vec<u64> = values.map(|v| f64::from(v).to_bits()).collect();
-    Arg::Array(Array::new(Scalar::F64, 1, shape, &bits))
+/// Sums of the values that each row lists, with the bounds of the rows in an array: `y[i] = sum of v[k] * x[col[k]]`.
+const ROWS: &str = "kernel @k(%rows: array(dtype=int32), %col: array(dtype=int32), %v: array(dtype=float32), \
+      %x: array(dtype=float32), %y: array(dtype=float32)) rank 1 {
+    %i: int32 = thread_index 0
+    %one: int32 = const 1
+    %zero: float32 = const 0.0
+    %next: int32 = add %i, %one
+    %from: int32 = load %rows[%i]
+    %to: int32 = load %rows[%next]
+    %sum: float32 = for %k: int32 = %from to %to step %one carry %s: float32 = %zero {
+      %a: float32 = load %v[%k]
+      %c: int32 = load %col[%k]
+      %b: float32 = load %x[%c]
+      %p: float32 = mul %a, %b
+      %t: float32 = add %s, %p
+      yield %t
+    }
+    store %y[%i], %sum
+    return
+  }";
+
+#[test]
+fn rows_with_bounds_in_memory() {
+    let run = |rows: &[i32], col: &[i32]| {
+        let v: Vec<f32> = (0..col.len()).map(|n| n as f32 * 0.25 - 1.0).collect();
+        let threads = rows.len() - 1;
+        let args =
+            [i32s(rows), i32s(col), f32s(&v), f32s(&[0.5, -2.0, 3.0, 8.0]), zeros(Scalar::F32, &[threads as i32])];
+        compare(ROWS, &[threads as u32], &args).failure
+    };
+    let col = [0, 1, 2, 3, -1, -4, 0, 2, 2, 1, 3, -2];
+    assert_eq!(run(&[0, 1, 1, 12, 3, 7, 0], &col), None);
+    // Turns that count from the end of the arrays, and some that are in bounds again.
+    assert_eq!(run(&[0, -5, 4, 12], &col), None);
+    let outside = |dim, index, extent, thread| Some(Failure::OutOfBounds { dim, index, extent, thread });
+    assert_eq!(run(&[2, 12, 12], &col), None);
+    assert_eq!(run(&[2, 4, 13, 2], &col), outside(0, 12, 12, 1));
+    assert_eq!(run(&[-13, 4, 4], &col), outside(0, -13, 12, 0));
+    assert_eq!(run(&[0, 3, 6], &[0, 1, 2, 3, 4, 0]), outside(0, 4, 4, 1));
+    assert_eq!(run(&[0, 3, 6], &[0, 1, -5, 3, 2, 0]), outside(0, -5, 4, 0));
 }
 
-/// A local array in which all lanes keep the same (a stack of turns), one in which they keep their own, and one that only some
-/// lanes write to.
 #[test]
-fn local_arrays_of_all_lanes_and_of_each() {
-    let text = "kernel @k(%in: array(dtype=int32), %out: array(dtype=int32)) rank 1 {
+fn short_kernels_take_several_threads_in_a_turn() {
+    let text = "kernel @k(%at: array(dtype=int32), %x: array(dtype=float32), %sums: array(dtype=float32)) rank 1 {
         %i: int32 = thread_index 0
-        %0: int32 = const 0
-        %1: int32 = const 1
-        %2: int32 = const 2
-        %7: int32 = const 7
-        %turns: local(int32, 8) = local_array
-        %own: local(int32, 8) = local_array
-        %some: local(int32, 8) = local_array
-        %v: int32 = load %in[%i]
-        %odd: int32 = rem %v, %2
-        %is_odd: bool = eq %odd, %1
-        for %k: int32 = %0 to %7 step %1 {
-          %twice: int32 = mul %k, %2
-          store %turns[%k], %twice
-          %mine: int32 = add %twice, %v
-          store %own[%k], %mine
-          if %is_odd {
-            store %some[%k], %twice
-          }
-        }
-        %at: int32 = and %v, %7
-        %s: int32 = for %n: int32 = %0 to %7 step %1 carry %sum: int32 = %0 {
-          %limit: int32 = load %turns[%n]
-          %inner: int32 = for %m: int32 = %0 to %limit step %1 carry %t: int32 = %sum {
-            %half: int32 = rem %m, %7
-            %a: int32 = load %own[%half]
-            %u: int32 = add %t, %a
-            yield %u
-          }
-          %b: int32 = load %some[%n]
-          %w: int32 = add %inner, %b
-          yield %w
-        }
-        %c: int32 = load %turns[%at]
-        %x: int32 = mul %s, %2
-        %y: int32 = add %x, %c
-        store %out[%i], %y
+        %n: int32 = load %at[%i]
+        %v: float32 = load %x[%i]
+        %old: float32 = atomic add %sums[%n], %v
         return
-    }";
-    let input: Vec<i32> = (0..77).collect();
-    let run = compare(text, &[77], &[i32s(&input), zeros(Scalar::I32, &[77])]);
-    let expected = |v: i32| {
-        let turns: i32 = (0..7).map(|n| (0..2 * n).map(|m| 2 * (m % 7) + v).sum::<i32>()).sum();
-        let some: i32 = if v % 2 == 1 { (0..7).map(|n| 2 * n).sum() } else { 0 };
-        2 * (turns + some) + if v & 7 < 7 { 2 * (v & 7) } else { 0 }
-    };
-    assert_eq!(as_i32(&run.args[1]), input.iter().map(|&v| expected(v)).collect::<Vec<_>>());
-}
-
-/// Lanes add to elements that they share: one index from the row, one that changes from turn to turn, and two of them; some
-/// gradients are not wanted; an index may be negative.
-const SHARED: &str = "kernel @k(%x: array2d(dtype=float64), %w: array2d(dtype=float64), %u: array3d(dtype=float64), %c: array(dtype=vec3d), %adj_x: array2d(dtype=float64), %adj_w: array2d(dtype=float64), %adj_u: array3d(dtype=float64), %adj_c: array(dtype=vec3d)) rank 2 source \"k\" backward {
-        %k: int32 = thread_index 0
-        %i: int32 = thread_index 1
-        %0: int32 = const 0
-        %1: int32 = const 1
-        %2: int32 = const 2
-        %m3: int32 = const -3
-        %has_w: bool = is_set %adj_w
-        %has_u: bool = is_set %adj_u
-        %has_c: bool = is_set %adj_c
-        %n: int32 = extent %w, 1
-        %v: float64 = load %x[%k, %i]
-        for %j: int32 = %0 to %n step %1 {
-          %jj: int32 = mul %j, %j
-          %back: int32 = rem %jj, %n
-          %f: float64 = cast %j
-          %add: float64 = mul %v, %f
-          for %m: int32 = %0 to %n step %1 {
-            if %has_w {
-              %down: int32 = sub %back, %n
-              %o0: float64 = atomic add %adj_w[%k, %down], %add
-            }
-            if %has_u {
-              %r: int32 = rem %m, %2
-              %o1: float64 = atomic sub %adj_u[%k, %r, %back], %v
-            }
-          }
-          if %has_w {
-            %o2: float64 = atomic add %adj_w[%k, %j], %v
-          }
-          if %has_c {
-            %o3: float64 = atomic add %adj_c[%j][1], %add
-            %o4: float64 = atomic add %adj_c[%m3][2], %v
-            %whole: vec3d = construct %v, %v, %add
-            %o5: vec3d = atomic add %adj_c[%back], %whole
-          }
-        }
-        return
-    }";
-
-fn shared(rows: i32, columns: i32, n: i32, wanted: [bool; 3]) -> Run {
-    let c = |on: bool| {
-        let mut array = Array::zeros(Scalar::F64, 3, &[n.max(3)]);
-        array.is_null = !on;
-        Arg::Array(array)
-    };
-    let x = f64s(&[rows, columns], (0..rows * columns).map(|n| n % 11 - 3));
-    let (w, u) = ([rows, n], [rows, 2, n]);
-    let pick = |shape: &[i32], on: bool| {
-        let mut array = Array::zeros(Scalar::F64, 1, shape);
-        array.is_null = !on;
-        Arg::Array(array)
-    };
-    let args = [
-        x,
-        zeros(Scalar::F64, &w),
-        zeros(Scalar::F64, &u),
-        c(true),
-        pick(&[rows, columns], false),
-        pick(&w, wanted[0]),
-        pick(&u, wanted[1]),
-        c(wanted[2]),
-    ];
-    compare(SHARED, &[rows as u32, columns as u32], &args)
-}
-
-#[test]
-fn lanes_add_to_elements_that_they_share() {
-    // Long rows, with and without a rest; short ones; elements that are too many for copies.
-    for (rows, columns, n) in [(2, 160, 7), (3, 203, 4), (2, 9, 5), (1, 130, 90), (2, 400, 1)] {
-        for wanted in [[true; 3], [true, false, true], [false, true, false]] {
-            let run = shared(rows, columns, n, wanted);
-            assert_eq!(run.failure, None);
-        }
+      }";
+    let at: Vec<i32> = (0..70).map(|n| n * 7 % 10 - 5).collect();
+    let x: Vec<f32> = (0..70).map(|n| n as f32).collect();
+    let run = |at: &[i32]| compare(text, &[70], &[i32s(at), f32s(&x), zeros(Scalar::F32, &[5])]).failure;
+    assert_eq!(run(&at), None);
+    for (place, index) in [(0, 5), (33, -6), (69, i32::MAX)] {
+        let mut bad = at.clone();
+        bad[place] = index;
+        let failure = Failure::OutOfBounds { dim: 0, index: index.into(), extent: 5, thread: place as u64 };
+        assert_eq!(run(&bad), Some(failure));
     }
 }
 
+/// Pairs of points push each other apart: enough arithmetic to run as lanes, with updates of places that may meet, by whole
+/// numbers, so that their order does not show.
+const PAIRS: &str = "kernel @k(%ends: array2d(dtype=int32), %x: array(dtype=vec3f), %f: array(dtype=vec3f)) rank 1 {
+    %s: int32 = thread_index 0
+    %c0: int32 = const 0
+    %c1: int32 = const 1
+    %i: int32 = load %ends[%s, %c0]
+    %j: int32 = load %ends[%s, %c1]
+    %a: vec3f = load %x[%i]
+    %b: vec3f = load %x[%j]
+    %d: vec3f = sub %a, %b
+    %e: vec3f = mul %d, %d
+    %e0: float32 = extract %e[0]
+    %e1: float32 = extract %e[1]
+    %e2: float32 = extract %e[2]
+    %e01: float32 = add %e0, %e1
+    %sum: float32 = add %e01, %e2
+    %l: float32 = sqrt %sum
+    %u: vec3f = div %d, %l
+    %g: vec3f = mul %u, %e01
+    %h: vec3f = floor %g
+    %r1: vec3f = atomic add %f[%i], %h
+    %r2: vec3f = atomic sub %f[%j], %h
+    return
+  }";
+
 #[test]
-fn an_index_outside_is_reported_where_lanes_share_elements() {
-    let text = SHARED.replace("atomic sub %adj_u[%k, %r, %back]", "atomic sub %adj_u[%k, %m, %back]");
-    let args = [
-        f64s(&[1, 200], 0..200),
-        zeros(Scalar::F64, &[1, 6]),
-        zeros(Scalar::F64, &[1, 2, 6]),
-        Arg::Array(Array::zeros(Scalar::F64, 3, &[6])),
-        zeros(Scalar::F64, &[1, 200]),
-        zeros(Scalar::F64, &[1, 6]),
-        zeros(Scalar::F64, &[1, 2, 6]),
-        Arg::Array(Array::zeros(Scalar::F64, 3, &[6])),
-    ];
-    let run = compare(&text, &[1, 200], &args);
-    assert!(matches!(run.failure, Some(Failure::OutOfBounds { dim: 1, index: 2, extent: 2, .. })), "{:?}", run.failure);
+fn lanes_update_places_that_meet() {
+    let x: Vec<u64> = (0..3 * 9).map(|n| u64::from(((n * n % 31) as f32 * 0.5).to_bits())).collect();
+    let run = |ends: &[(i32, i32)]| {
+        let flat: Vec<u64> = ends.iter().flat_map(|e| [e.0, e.1]).map(|n| u64::from(n as u32)).collect();
+        let ends_array = kc_array(Scalar::I32, 1, &[ends.len() as i32, 2], &flat);
+        let args = [ends_array, kc_array(Scalar::F32, 3, &[9], &x), kc_array(Scalar::F32, 3, &[9], &[0; 27])];
+        compare(PAIRS, &[ends.len() as u32], &args).failure
+    };
+    let ends: Vec<(i32, i32)> = (0..53).map(|n| (n * 5 % 9, -1 - n * 7 % 4)).filter(|(i, j)| i - j != 9).collect();
+    assert_eq!(run(&ends), None);
+    let mut bad = ends.clone();
+    bad[20].1 = 9;
+    assert_eq!(run(&bad), Some(Failure::OutOfBounds { dim: 0, index: 9, extent: 9, thread: 20 }));
+}
+
+fn kc_array(scalar: Scalar, width: usize, shape: &[i32], scalars: &[u64]) -> Arg {
+    Arg::Array(Array::new(scalar, width, shape, scalars))
+}
+
+#[test]
+fn lanes_convert_floats_as_threads_do() {
+    let text = "kernel @k(%x: array(dtype=float32), %d: array(dtype=float64), %h: array(dtype=float16), \
+          %o: array2d(dtype=int32)) rank 1 {
+        %i: int32 = thread_index 0
+        %c0: int32 = const 0
+        %c1: int32 = const 1
+        %c2: int32 = const 2
+        %a: float32 = load %x[%i]
+        %b: float64 = load %d[%i]
+        %c: float16 = load %h[%i]
+        %na: int32 = cast %a
+        %nb: int32 = cast %b
+        %nc: int32 = cast %c
+        store %o[%c0, %i], %na
+        store %o[%c1, %i], %nb
+        store %o[%c2, %i], %nc
+        return
+      }";
+    let edges = [0.0, -0.0, 0.99, -0.99, 1.5, -1.5, 2147483520.0, 2147483647.0, 2147483648.0, 3e9, 1e30, f64::INFINITY];
+    let values: Vec<f64> =
+        edges.iter().flat_map(|&v| [v, -v]).chain([f64::NAN, -2147483649.0, 65504.0, 1e-30]).collect();
+    let of = |s: Scalar| {
+        let bits: Vec<u64> = values.iter().map(|&v| kc::ir::Const::float(s, v).bits).collect();
+        kc_array(s, 1, &[values.len() as i32], &bits)
+    };
+    let out = zeros(Scalar::I32, &[3, values.len() as i32]);
+    let args = [of(Scalar::F32), of(Scalar::F64), of(Scalar::F16), out];
+    assert_eq!(compare(text, &[values.len() as u32], &args).failure, None);
 }

@@ -155,6 +155,8 @@ pub struct Facts {
     non_negative: HashSet<Val>,
     /// Less than the type's greatest value.
     below_greatest: HashSet<Val>,
+    /// Indices, each with an extent that it is below.
+    within: HashSet<(Val, Val)>,
     /// Only filled in the host's fast loop.
     forms: HashMap<Val, Affine>,
     affine: bool,
@@ -254,6 +256,28 @@ impl Facts {
         }
     }
 
+    /// The form of a single invariant or constant, exact by itself: a sum may have wrapped.
+    fn exact_form(&self, ll: &Llvm, value: Val) -> Option<Affine> {
+        self.form(ll, value).filter(|form| {
+            form.terms.is_empty() && form.inner == 0 || form.as_invariant().is_some_and(|(_, signed)| signed)
+        })
+    }
+
+    /// Whether a `for` from `start` to `end` is the same for all threads of a row, so that guards hold for its variable.
+    pub fn is_row_range(&self, ll: &Llvm, start: Val, end: Val) -> bool {
+        self.affine && self.exact_form(ll, start).is_some() && self.exact_form(ll, end).is_some()
+    }
+
+    /// An index in `0..extent`.
+    pub fn set_within(&mut self, value: Val, extent: Val) {
+        self.non_negative.insert(value);
+        self.within.insert((value, extent));
+    }
+
+    pub fn is_within(&self, value: Val, extent: Val) -> bool {
+        self.within.contains(&(value, extent))
+    }
+
     /// Learns about the variable of a `for`.
     pub fn loop_variable(&mut self, ll: &Llvm, s: Scalar, variable: Val, range: LoopRange) {
         let LoopRange { start, end, step: Some(step) } = range else { return };
@@ -271,14 +295,7 @@ impl Facts {
         if !self.affine || s != Scalar::I32 || step == 0 {
             return;
         }
-        let (Some(start), Some(end)) = (self.form(ll, start), self.form(ll, end)) else { return };
-        // Only ranges of single invariants or constants, exact by themselves: a sum may have wrapped.
-        let exact = |form: &Affine| {
-            form.terms.is_empty() && form.inner == 0 || form.as_invariant().is_some_and(|(_, signed)| signed)
-        };
-        if !exact(&start) || !exact(&end) {
-            return;
-        }
+        let (Some(start), Some(end)) = (self.exact_form(ll, start), self.exact_form(ll, end)) else { return };
         let last = end.plus(&Affine::constant(if up { 1 } else { -1 }), -1);
         let Some(last) = last else { return };
         let (least, most) = if up { (start, last) } else { (last, start) };

@@ -90,8 +90,8 @@ impl<'a> Lower<'_, 'a> {
     ) -> Scalars {
         let Some(&result) = inst.results.first() else { return Scalars::new() };
         let place = self.place(frame, array, index, inst.span);
-        self.checked(&place, frame.ty(result), |lower| {
-            let part = lower.part(frame, &place, path);
+        self.checked(&place, frame.ty(result), |lower, place| {
+            let part = lower.part(frame, place, path);
             lower.when(part.exists, |lower| {
                 let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
                 let count = part.ty.scalar_count().unwrap_or(1);

@@ -375,8 +375,8 @@ impl Llvm {
     }
     convert! {
         zext LLVMBuildZExt; sext LLVMBuildSExt; trunc LLVMBuildTrunc; fpext LLVMBuildFPExt; fptrunc LLVMBuildFPTrunc;
-        sitofp LLVMBuildSIToFP; uitofp LLVMBuildUIToFP; bitcast LLVMBuildBitCast; ptr_to_int LLVMBuildPtrToInt; int_to_ptr LLVMBuildIntToPtr;
-        addrspacecast LLVMBuildAddrSpaceCast;
+        sitofp LLVMBuildSIToFP; fptosi LLVMBuildFPToSI; uitofp LLVMBuildUIToFP; bitcast LLVMBuildBitCast;
+        ptr_to_int LLVMBuildPtrToInt; int_to_ptr LLVMBuildIntToPtr; addrspacecast LLVMBuildAddrSpaceCast;
     }
 
     fn contracted(&self, value: Val) -> Val {

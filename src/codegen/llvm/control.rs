@@ -59,8 +59,8 @@ impl Join {
     }
 }
 
-/// How many turns of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
-const UNROLLED_TURNS: u32 = 4;
+/// How many turns of a small loop are done at once, and how many instructions of the IR such a loop has at most.
+pub const UNROLLED_TURNS: u32 = 4;
 const UNROLLED_SIZE: u32 = 48;
 
 /// Where `break` and `continue` of a loop go.
@@ -156,10 +156,74 @@ impl<'a> Lower<'_, 'a> {
         init: &[ValueId],
         body: BlockId,
     ) {
-        let ll = self.ll;
         if [start, end, step].iter().any(|&v| self.any_varies(frame.get(v))) {
             return self.for_lanes(frame, inst, [start, end, step], init, body);
         }
+        let extents = self.extents_of_turns(frame, [start, end, step], body);
+        if extents.is_empty() {
+            let values = self.loop_(frame, [start, end, step], init, body, &[], &inst.results);
+            return self.bind(frame, &inst.results, values);
+        }
+        // Twice: without the checks of the indices that are the loop variable, where its whole range is in bounds.
+        let ll = self.ll;
+        let (first, limit) = (frame.scalar(start), frame.scalar(end));
+        let below = extents.iter().map(|extent| ll.icmp(IntCompare::SignedLe, limit, *extent));
+        let inside = below.fold(ll.icmp(IntCompare::SignedGe, first, ll.const_i32(0)), |a, b| ll.and(a, b));
+        let (fast, careful) = (ll.block(self.llvm_function, "inbounds"), ll.block(self.llvm_function, "careful"));
+        let mut join = self.join("endfor", &self.types_of(frame, &inst.results));
+        ll.likely_br(inside, fast, careful);
+        for (block, extents) in [(fast, &extents[..]), (careful, &[])] {
+            ll.position_at_end(block);
+            let values = self.loop_(frame, [start, end, step], init, body, extents, &inst.results);
+            join.jump(ll, &values);
+        }
+        let values = join.enter(ll);
+        self.bind(frame, &inst.results, values);
+    }
+
+    /// The extents that the variable of an innermost `for` is an index below, by steps of 1, where that is worth a loop of
+    /// its own; none where a check before the row does it, or where checks are rare anyway.
+    fn extents_of_turns(&self, frame: &Frame<'a>, [start, end, step]: [ValueId; 3], body: BlockId) -> Scalars {
+        /// A loop with more instructions than this is not compiled twice.
+        const MOST: usize = 40;
+        let (ll, function) = (self.ll, frame.function);
+        let mut extents = Scalars::new();
+        let unit = ll.as_int(frame.scalar(step)) == Some(1) && frame.scalar_ty(start) == Scalar::I32;
+        let by_row = self.facts.is_row_range(ll, frame.scalar(start), frame.scalar(end));
+        let Some(&variable) = function.blocks[body].params.first() else { return extents };
+        if self.guards.is_none() || self.lanes.is_some() || !unit || by_row {
+            return extents;
+        }
+        let (mut insts, mut innermost) = (0, true);
+        function.walk(body, &mut |_, inst| {
+            insts += 1;
+            innermost &= !matches!(inst.op, Op::For { .. } | Op::While { .. } | Op::Call(..));
+            if let Op::Load { array, index, .. } | Op::Store { array, index, .. } | Op::Atomic { array, index, .. } =
+                &inst.op
+                && function.params().contains(array)
+            {
+                let parts = self.array(frame, *array);
+                for (&i, &extent) in index.iter().zip(&parts.extents) {
+                    if i == variable && !extents.contains(&extent) {
+                        extents.push(extent);
+                    }
+                }
+            }
+        });
+        if innermost && insts <= MOST { extents } else { Scalars::new() }
+    }
+
+    /// Builds the loop; gives its results. `inside`: extents that its variable is an index below.
+    fn loop_(
+        &mut self,
+        frame: &mut Frame<'a>,
+        [start, end, step]: [ValueId; 3],
+        init: &[ValueId],
+        body: BlockId,
+        inside: &[Val],
+        results: &[ValueId],
+    ) -> Scalars {
+        let ll = self.ll;
         let s = frame.scalar_ty(start);
         let signed = s.is_signed_int();
         let ty = self.ops.ty(s);
@@ -181,7 +245,7 @@ impl<'a> Lower<'_, 'a> {
         types.extend(&carried);
         let mut header = self.join("for", &types);
         let next = self.join("next", &carried);
-        let mut exit = self.join("endfor", &self.types_of(frame, &inst.results));
+        let mut exit = self.join("endfor", &self.types_of(frame, results));
         let body_block = ll.block(self.llvm_function, "body");
 
         let mut initial: Scalars = SmallVec::from_slice(&[first]);
@@ -203,6 +267,7 @@ impl<'a> Lower<'_, 'a> {
 
         ll.position_at_end(body_block);
         self.facts.loop_variable(ll, s, i, LoopRange { start: first, end: limit, step: ll.as_int(stride) });
+        inside.iter().for_each(|extent| self.facts.set_within(i, *extent));
         let params = &frame.function.blocks[body].params;
         if let Some((&variable, rest)) = params.split_first() {
             self.define(frame, variable, SmallVec::from_slice(&[i]));
@@ -210,7 +275,7 @@ impl<'a> Lower<'_, 'a> {
         }
         frame.loops.push(LoopContext { exit, next });
         let ended = self.block(frame, body, false);
-        let Some(LoopContext { exit, mut next }) = frame.loops.pop() else { return };
+        let Some(LoopContext { exit, mut next }) = frame.loops.pop() else { return Scalars::new() };
         if let End::Yield(values) = ended {
             next.jump(ll, &values);
         }
@@ -226,14 +291,14 @@ impl<'a> Lower<'_, 'a> {
             again.extend(values);
             let latch = ll.current_block();
             header.jump(ll, &again);
-            if self.pays_unrolled(frame.function, body) && [first, limit].iter().any(|v| ll.as_int(*v).is_none()) {
+            let open = [first, limit].iter().any(|v| ll.as_int(*v).is_none());
+            if !inside.is_empty() || self.pays_unrolled(frame.function, body) && open {
                 ll.unroll(latch, UNROLLED_TURNS);
             }
         } else {
             ll.delete_block(next.block);
         }
-        let values = exit.enter(ll);
-        self.bind(frame, &inst.results, values);
+        exit.enter(ll)
     }
 
     /// Whether several turns of a loop are better done at once: on the device, where its body is small and only reads, so that

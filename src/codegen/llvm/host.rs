@@ -10,6 +10,7 @@ use std::mem::offset_of;
 
 use super::affine::Guards;
 use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
+use super::control::UNROLLED_TURNS;
 use super::flatten;
 use super::lanes::{self, Lanes, Plan};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
@@ -25,6 +26,9 @@ const FAST_LOOP_LIMIT: u64 = 4_000;
 
 /// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
 const TAIL_LIMIT: usize = 800;
+
+/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in a turn.
+const UNROLL_LIMIT: u64 = 24;
 
 /// With a kernel larger than this, the costly passes take seconds.
 const FULL_LIMIT: u64 = 8_000;
@@ -352,6 +356,9 @@ impl KernelEntry {
             let next = ll.add_nsw(j, ll.const_i64(width.into()));
             let latch = ll.current_block();
             ll.br(head);
+            if width == 1 && self.is_short(lower.state) {
+                ll.unroll(latch, UNROLLED_TURNS);
+            }
 
             // All guards are known now: find the part of the row for the loop, and run what is before and after it.
             let guards = lower.guards.take();
@@ -415,6 +422,16 @@ impl KernelEntry {
         ll.br(after);
         ll.position_at_end(after);
         after
+    }
+
+    /// Threads cost little more than the loop over them.
+    fn is_short(&self, state: &mut ModuleState) -> bool {
+        let function = &state.ir.functions[self.kernel];
+        let mut straight = true;
+        function.walk(function.entry, &mut |_, inst| {
+            straight &= !matches!(inst.op, Op::For { .. } | Op::While { .. } | Op::Call(..));
+        });
+        straight && state.weight(self.kernel) <= UNROLL_LIMIT
     }
 
     /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice. It pays

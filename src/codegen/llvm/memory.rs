@@ -25,6 +25,7 @@ pub struct ArrayParts {
 }
 
 /// One index that is looked at when the program runs.
+#[derive(Clone)]
 pub struct DimCheck {
     pub dim: u32,
     pub within: Val,
@@ -32,6 +33,8 @@ pub struct DimCheck {
     pub index: Val,
     /// i32.
     pub extent: Val,
+    /// Where a negative index counts from the end: whether it is in bounds as written, and the index then (i64).
+    direct: Option<(Val, Val)>,
 }
 
 /// An index, not negative where it is in bounds.
@@ -43,13 +46,14 @@ pub struct Index {
     narrow: Option<Val>,
 }
 
-/// Which element an access names: the byte offsets of its indices and the checks that come before it.
+/// Which element an access names: its indices and the checks that come before it.
+#[derive(Clone)]
 pub struct Place {
     data: Val,
-    /// Byte offsets, i64.
-    offsets: SmallVec<[Val; 4]>,
-    /// An index with its constant stride in bytes, added last so that address analysis sees it.
-    scaled: Option<(Val, u32)>,
+    /// The indices, each with its stride in bytes (i32).
+    indices: SmallVec<[(Index, Val); 4]>,
+    /// The last stride is the size of the element: this many bytes.
+    dense: Option<u32>,
     checks: SmallVec<[DimCheck; 2]>,
     site: Option<Val>,
     pub is_local: bool,
@@ -180,6 +184,9 @@ impl<'a> Lower<'_, 'a> {
     pub fn index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Index, Option<DimCheck>) {
         let ll = self.ll;
         let value = frame.scalar(index);
+        if self.facts.is_within(value, extent) {
+            return (Index { wide: ll.sext(value, ll.i64()), narrow: None }, None);
+        }
         if let Some(guards) = &mut self.guards
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
             && let Some(wide) = guards.require_within(ll, &self.facts, value, extent)
@@ -214,7 +221,9 @@ impl<'a> Lower<'_, 'a> {
         let written =
             written.unwrap_or_else(|| if signed { ll.sext(number, ll.i64()) } else { ll.zext(number, ll.i64()) });
         let within = ll.icmp(IntCompare::UnsignedLt, wrapped, count);
-        (wide, Some(DimCheck { dim, within, index: written, extent }))
+        let direct = (wraps && wide.narrow.is_some() && ll.lanes(number).is_none())
+            .then(|| (ll.icmp(IntCompare::UnsignedLt, number, count), ll.zext(number, ll.i64())));
+        (wide, Some(DimCheck { dim, within, index: written, extent, direct }))
     }
 
     /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Inside loops LLVM turns
@@ -241,8 +250,8 @@ impl<'a> Lower<'_, 'a> {
         let size = Layout::of_element(parts.element, &self.ir.structs).size;
         let mut place = Place {
             data: parts.data,
-            offsets: smallvec![],
-            scaled: None,
+            indices: smallvec![],
+            dense: None,
             checks: smallvec![],
             site: None,
             is_local: parts.is_local,
@@ -256,12 +265,8 @@ impl<'a> Lower<'_, 'a> {
             let dense = dim + 1 == index.len()
                 && (ll.as_int(stride) == Some(i64::from(size))
                     || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size)));
-            let by_hand = self.multiplies_by_hand(wide);
-            if dense && !by_hand {
-                place.scaled = Some((wide.wide, size));
-            } else {
-                place.offsets.push(self.byte_offset(wide, stride));
-            }
+            place.indices.push((wide, stride));
+            place.dense = (dense && !self.multiplies_by_hand(wide)).then_some(size);
         }
         if !place.checks.is_empty() {
             let name = frame.function.values[array].name.clone().unwrap_or_default();
@@ -273,9 +278,13 @@ impl<'a> Lower<'_, 'a> {
     /// The address of the part that `path` names inside the element.
     pub fn part(&mut self, frame: &Frame<'a>, place: &Place, path: &Path) -> Part {
         let ll = self.ll;
-        let mut pointer = place.offsets.iter().fold(place.data, |p, offset| ll.offset(p, *offset));
-        if let Some((index, size)) = place.scaled {
-            pointer = ll.element(pointer, ll.bytes(u64::from(size)), index);
+        let mut pointer = place.data;
+        for (n, (index, stride)) in place.indices.iter().enumerate() {
+            // A constant stride comes last, so that address analysis sees it.
+            pointer = match place.dense.filter(|_| n + 1 == place.indices.len()) {
+                Some(size) => ll.element(pointer, ll.bytes(u64::from(size)), index.wide),
+                None => ll.offset(pointer, self.byte_offset(*index, *stride)),
+            };
         }
         let (mut ty, mut align) = (place.element, place.align);
         let mut exists: Option<Val> = None;
@@ -304,14 +313,39 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Runs `access` if the place's checks hold; otherwise reports the first that does not and gives zeros of `results`.
-    pub fn checked(&mut self, place: &Place, results: Type, access: impl FnOnce(&mut Self) -> Scalars) -> Scalars {
+    /// The place that `access` gets is the one to use.
+    pub fn checked(
+        &mut self,
+        place: &Place,
+        results: Type,
+        access: impl FnOnce(&mut Self, &Place) -> Scalars,
+    ) -> Scalars {
         let types = self.leaf_types(results);
         let ll = self.ll;
-        let Some(ok) = place.checks.iter().map(|c| c.within).reduce(|a, b| ll.and(a, b)) else {
-            return access(self);
+        let all = |ok: &dyn Fn(&DimCheck) -> Val| place.checks.iter().map(ok).reduce(|a, b| ll.and(a, b));
+        let Some(ok) = all(&|c| c.within) else {
+            return access(self, place);
         };
         let (good, bad) = (ll.block(self.llvm_function, "inside"), ll.block(self.llvm_function, "outside"));
         let mut join = Join::new(ll, self.llvm_function, "accessed", &types);
+        // Indices are rarely negative: what such a one means is only found out where it does not do as it is.
+        let mut indices: SmallVec<[(usize, Val); 2]> = smallvec![];
+        if place.checks.iter().any(|c| c.direct.is_some())
+            && let Some(direct) = all(&|c| c.direct.map_or(c.within, |direct| direct.0))
+        {
+            let (here, second) = (ll.current_block(), ll.block(self.llvm_function, "fromend"));
+            ll.likely_br(direct, good, second);
+            ll.position_at_end(good);
+            for check in &place.checks {
+                if let Some((_, wide)) = check.direct {
+                    let index = ll.phi(ll.i64());
+                    ll.add_incoming(index, wide, here);
+                    ll.add_incoming(index, place.indices[check.dim as usize].0.wide, second);
+                    indices.push((check.dim as usize, index));
+                }
+            }
+            ll.position_at_end(second);
+        }
         ll.likely_br(ok, good, bad);
 
         ll.position_at_end(bad);
@@ -328,7 +362,11 @@ impl<'a> Lower<'_, 'a> {
         join.jump(ll, &zeros);
 
         ll.position_at_end(good);
-        let values = access(self);
+        let mut place = place.clone();
+        for (dim, index) in indices {
+            place.indices[dim].0 = Index { wide: index, narrow: None };
+        }
+        let values = access(self, &place);
         join.jump(ll, &values);
         join.enter(ll)
     }
@@ -418,8 +456,8 @@ impl<'a> Lower<'_, 'a> {
             return self.load_lanes(frame, array, index, path, inst);
         }
         let place = self.place(frame, array, index, inst.span);
-        self.checked(&place, frame.ty(result), |lower| {
-            let part = lower.part(frame, &place, path);
+        self.checked(&place, frame.ty(result), |lower, place| {
+            let part = lower.part(frame, place, path);
             let ll = lower.ll;
             let values = lower.load_value(part.pointer, part.ty, part.align);
             match part.exists {
@@ -444,8 +482,8 @@ impl<'a> Lower<'_, 'a> {
         }
         let place = self.place(frame, array, index, span);
         // A composite of no components stands for "no results".
-        self.checked(&place, Type::Vec(0, Scalar::I32), |lower| {
-            let part = lower.part(frame, &place, path);
+        self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
+            let part = lower.part(frame, place, path);
             lower.when(part.exists, |lower| {
                 lower.store_value(part.pointer, part.ty, part.align, frame.get(value));
                 Scalars::new()
@@ -528,17 +566,18 @@ impl<'a> Lower<'_, 'a> {
         if !checks.is_empty() {
             // An index outside gives a view without elements, so that every access to it fails too.
             let name = frame.function.values[array].name.clone().unwrap_or_default();
+            checks.iter_mut().for_each(|check| check.direct = None);
             let place = Place {
                 data: parts.data,
-                offsets: smallvec![],
-                scaled: None,
+                indices: smallvec![],
+                dense: None,
                 checks,
                 site: Some(self.site(span, SiteKind::Access, &name)),
                 is_local: false,
                 element: ty.element.into(),
                 align: 1,
             };
-            let inside = self.checked(&place, crate::types::BOOL, |lower| smallvec![lower.ll.bool(true)])[0];
+            let inside = self.checked(&place, crate::types::BOOL, |lower, _| smallvec![lower.ll.bool(true)])[0];
             extents.iter_mut().for_each(|e| *e = ll.select(inside, *e, ll.const_i32(0)));
             offset = ll.select(inside, offset, ll.const_i64(0));
         }

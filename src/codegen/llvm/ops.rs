@@ -391,6 +391,7 @@ impl Ops<'_> {
                     ll.zext(a, self.ty(to))
                 }
             }
+            (true, false) if ll.lanes(a).is_some() && to == Scalar::I32 => self.lanes_to_i32(from, a),
             (true, false) => {
                 let name = if to.is_signed_int() { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" };
                 ll.intrinsic(name, &[self.ty(to), ll.ty(a)], &[a])
@@ -404,6 +405,21 @@ impl Ops<'_> {
                 _ => self.narrow(to, a),
             },
         }
+    }
+
+    /// Saturates by comparisons: LLVM's own `llvm.fptosi.sat` of vectors goes lane by lane on x86.
+    fn lanes_to_i32(&self, from: Scalar, a: Val) -> Val {
+        let ll = self.ll;
+        let float = |value: f64| match from {
+            Scalar::F64 => ll.const_f64(value),
+            _ => ll.const_f32(value as f32),
+        };
+        let (least, end) = (float(-2147483648.0), float(2147483648.0));
+        // False for NaN.
+        let fits = ll.and(ll.fcmp(FloatCompare::Ge, a, least), ll.fcmp(FloatCompare::Lt, a, end));
+        let whole = ll.fptosi(ll.select(fits, a, float(0.0)), ll.i32());
+        let low = ll.select(ll.fcmp(FloatCompare::Lt, a, least), ll.const_i32(i32::MIN), whole);
+        ll.select(ll.fcmp(FloatCompare::Ge, a, end), ll.const_i32(i32::MAX), low)
     }
 
     fn int_to_float(&self, from: Scalar, to: Scalar, a: Val) -> Val {

@@ -3,10 +3,16 @@
 
 use smallvec::SmallVec;
 
-use crate::codegen::llvm::builder::{IntCompare, Val};
+use crate::codegen::llvm::builder::{IntCompare, Ty, Val};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
 use crate::ir::{AtomicOp, Inst, Path, ValueId};
 use crate::types::Scalar;
+
+/// A vector in memory: its address, and the type and bytes of one lane.
+type Slot = (Val, Ty, u32);
+
+/// Updates of more components than this take the lanes in a loop, even where all of them run.
+const UNROLLED: usize = 4;
 
 impl<'a> Lower<'_, 'a> {
     pub fn atomic_lanes(
@@ -119,7 +125,7 @@ impl<'a> Lower<'_, 'a> {
         offsets: Val,
         operands: &[Scalars],
         s: Scalar,
-        each: impl FnOnce(&mut Self, Val, &[SmallVec<[Val; 2]>]) -> Scalars,
+        each: impl Fn(&mut Self, Val, &[SmallVec<[Val; 2]>]) -> Scalars,
     ) -> Scalars {
         let ll = self.ll;
         let lanes = self.lane_count();
@@ -139,38 +145,29 @@ impl<'a> Lower<'_, 'a> {
         let count = operands.first().map_or(0, |o| o.len());
         let none = ll.zero(ll.vector_ty(ll.int_ty(s.size() * 8), lanes));
         let results: Vec<_> = (0..count).map(|_| spill(none)).collect();
+        // Where all lanes run, their numbers are known, and what each does is short if it needs no atomics.
         let all = ll.int(ll.int_ty(lanes), u64::MAX);
+        let unrolled = self.target.is_alone() && count <= UNROLLED;
         let (turn, done) = (ll.block(function, "lane"), ll.block(function, "lanesdone"));
-        let before;
-        let start = match mask {
-            None => {
-                before = ll.current_block();
-                ll.br(turn);
-                all
+        let set = mask.map_or(all, |mask| ll.mask_bits(mask));
+        if unrolled {
+            let (every, some) = (ll.block(function, "everylane"), ll.block(function, "somelanes"));
+            ll.cond_br(ll.icmp(IntCompare::Eq, set, all), every, some);
+            ll.position_at_end(every);
+            for lane in 0..lanes {
+                self.one_lane(ll.const_i64(lane.into()), offset_slot, &slots, &results, s, &each);
             }
-            Some(mask) => {
-                let set = ll.mask_bits(mask);
-                before = ll.current_block();
-                ll.cond_br(ll.icmp(IntCompare::Ne, set, ll.zero(ll.ty(set))), turn, done);
-                set
-            }
-        };
+            ll.br(done);
+            ll.position_at_end(some);
+        }
+        let before = ll.current_block();
+        ll.cond_br(ll.icmp(IntCompare::Ne, set, ll.zero(ll.ty(set))), turn, done);
         ll.position_at_end(turn);
         let left = ll.phi(ll.ty(all));
-        ll.add_incoming(left, start, before);
+        ll.add_incoming(left, set, before);
         let lane = ll.intrinsic("llvm.cttz", &[ll.ty(all)], &[left, ll.bool(true)]);
         let lane = if lanes == 64 { lane } else { ll.zext(lane, ll.i64()) };
-        let pick = |(slot, ty, size): (Val, _, u32)| {
-            ll.load(ty, ll.offset(slot, ll.mul(lane, ll.const_i64(size.into()))), size)
-        };
-        let own: Vec<SmallVec<[Val; 2]>> =
-            (0..count).map(|k| slots.iter().map(|o| self.ops.from_bits(s, pick(o[k]))).collect()).collect();
-        let offset = pick(offset_slot);
-        let values = each(self, offset, &own);
-        for (value, (slot, _, size)) in values.iter().zip(&results) {
-            let to = ll.offset(*slot, ll.mul(lane, ll.const_i64(i64::from(*size))));
-            ll.store(self.ops.to_bits(s, *value), to, *size);
-        }
+        self.one_lane(lane, offset_slot, &slots, &results, s, &each);
         let rest = ll.and(left, ll.sub(left, ll.int(ll.int_ty(lanes), 1)));
         ll.add_incoming(left, rest, ll.current_block());
         ll.cond_br(ll.icmp(IntCompare::Ne, rest, ll.zero(ll.ty(rest))), turn, done);
@@ -182,6 +179,28 @@ impl<'a> Lower<'_, 'a> {
                 self.ops.from_bits(s, raw)
             })
             .collect()
+    }
+
+    /// Runs `each` for one lane, whose operands and offset are in the slots, and puts what it gives into those of the results.
+    fn one_lane(
+        &mut self,
+        lane: Val,
+        offset: Slot,
+        operands: &[Vec<Slot>],
+        results: &[Slot],
+        s: Scalar,
+        each: &impl Fn(&mut Self, Val, &[SmallVec<[Val; 2]>]) -> Scalars,
+    ) {
+        let ll = self.ll;
+        let at = |(slot, _, size): Slot| ll.offset(slot, ll.mul(lane, ll.const_i64(size.into())));
+        let pick = |slot: Slot| ll.load(slot.1, at(slot), slot.2);
+        let own: Vec<SmallVec<[Val; 2]>> =
+            (0..results.len()).map(|k| operands.iter().map(|o| self.ops.from_bits(s, pick(o[k]))).collect()).collect();
+        let offset = pick(offset);
+        let values = each(self, offset, &own);
+        for (value, &slot) in values.iter().zip(results) {
+            ll.store(self.ops.to_bits(s, *value), at(slot), slot.2);
+        }
     }
 
     /// What changes nothing when it is combined with something; None where lanes cannot be combined first.
