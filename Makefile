@@ -45,4 +45,4 @@ vsix:
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data
+	rm -rf out .env-test .env-data .env-ray

@@ -3,6 +3,7 @@
 #   setup.sh build   the C++ linker and LLVM 22, for building kc
 #   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers and .env-data with
 #                    libraries that read data sets, for testing it
+#   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -106,9 +107,20 @@ setup_data() {
     printf '%s\n' "$wanted" >"$stamp"
 }
 
+setup_ray() {
+    local wanted="ray==2.60.0"
+    [[ -f .env-ray/installed && $(<.env-ray/installed) == "$wanted" ]] && return 0
+    say "making .env-ray with $wanted"
+    rm -rf .env-ray
+    python3 -m venv .env-ray
+    .env-ray/bin/python -m pip install --quiet --disable-pip-version-check "$wanted" >&2
+    printf '%s\n' "$wanted" >.env-ray/installed
+}
+
 case ${1-} in
     build) setup_build ;;
     test) setup_test && setup_data ;;
+    ray) setup_ray ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
-    *) say "usage: setup.sh build|test|env"; exit 2 ;;
+    *) say "usage: setup.sh build|test|ray|env"; exit 2 ;;
 esac

@@ -63,7 +63,7 @@ fn renamed_programs_are_the_same() {
 #[test]
 fn rows_are_made_again_and_damage_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = options(6);
+    let options = Options { repair: true, ..options(6) };
     let categories = options.parsed_categories().expect("categories");
     let mut store = Store::create(folder.path(), &options, false).expect("an empty folder");
     let mut writer = Writer::new(&store, 0).expect("memory");
@@ -76,9 +76,14 @@ fn rows_are_made_again_and_damage_is_found() {
     let tally = produce::shard(&options, &categories, 0, seen, timings, &mut |_| {}, &mut sink).expect("rows");
     writer.finish(&mut store, tally.clone()).expect("written");
     let report = validate::validate(&store, 1.0, true).expect("readable");
-    assert_eq!((report.made_again, report.faults.len()), (6, 0), "{report:?}");
+    let faulty: Vec<usize> = (0..rows.len()).filter(|&n| rows[n].repair.is_some()).collect();
+    assert_eq!((report.made_again, report.faults.len()), (6 + faulty.len() as u64, 0), "{report:?}");
 
     let mut changed = rows.clone();
+    let [first, second, ..] = faulty.as_slice() else { panic!("two programs have a fault") };
+    for (n, column) in [(*first, "failure"), (*second, "fixed_source")] {
+        changed[n].repair.iter_mut().for_each(|row| row[column] = "@wp.kernel".into());
+    }
     changed[2].pair["cuda_forward"] = "__global__ void nothing() {}".into();
     let other = tempfile::tempdir().expect("a folder");
     let mut store = Store::create(other.path(), &options, false).expect("an empty folder");
@@ -86,6 +91,14 @@ fn rows_are_made_again_and_damage_is_found() {
     writer.push(changed).expect("memory");
     writer.finish(&mut store, tally).expect("written");
     let report = validate::validate(&store, 1.0, true).expect("readable");
-    let [fault] = report.faults.as_slice() else { panic!("{report:?}") };
-    assert!(fault.row.ends_with("-2") && fault.reason.contains("cuda_forward"), "{fault:?}");
+    let found = |end: &str, reason: &str| {
+        let fits = |fault: &&validate::Fault| fault.row.ends_with(end) && fault.reason.contains(reason);
+        assert!(report.faults.iter().any(|fault| fits(&fault)), "{reason}: {report:?}");
+    };
+    found("-2", "cuda_forward");
+    found(&format!("-{first}-repair"), "failure");
+    found(&format!("-{second}-repair"), "not the program of its parent");
+    found(&format!("-{second}-repair"), "another split");
+    found(&format!("-{second}-repair"), "`fixed_source` differs");
+    assert_eq!(report.faults.len(), 5, "{report:?}");
 }

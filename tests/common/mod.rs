@@ -62,6 +62,28 @@ pub fn assert_cuda(text: &str, arch: &str) -> String {
     compile_cuda(text, arch).unwrap_or_else(|log| panic!("NVRTC refuses this for {arch}:\n{log}\n{}", numbered(text)))
 }
 
+/// Builds a program of CUDA C++ with nvcc, host part and all, in `folder`. The device part stays PTX: the assembler and the
+/// front end of the wheels need not be of one version.
+pub fn build_cuda(text: &str, arch: &str, folder: &Path) -> Result<(), String> {
+    let source = folder.join("nvcc.cu");
+    std::fs::write(&source, text).map_err(|error| error.to_string())?;
+    let output = Command::new(tool("KC_NVCC", "bin/nvcc"))
+        .args(["-gencode", &format!("arch={arch},code={arch}"), "-std=c++17"])
+        .arg("-I")
+        .arg(tool("KC_CUDA_INCLUDE", "include"))
+        .arg("-L")
+        .arg(tool("KC_CUDA_LIB", "lib"))
+        .arg("-o")
+        .arg(folder.join("nvcc.out"))
+        .arg(&source)
+        .output()
+        .map_err(|error| format!("nvcc does not start: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))
+}
+
 fn numbered(text: &str) -> String {
     text.lines().enumerate().map(|(n, line)| format!("{:4} {line}\n", n + 1)).collect()
 }

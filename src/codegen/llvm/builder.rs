@@ -582,6 +582,12 @@ impl Llvm {
             LLVMBuildMemSet(self.builder, pointer.0, self.int(self.i8(), 0).0, self.const_i64(size as i64).0, align);
         }
     }
+    /// Sets so many bytes (i64) to zero.
+    pub fn clear(&self, pointer: Val, bytes: Val, align: u32) {
+        unsafe {
+            LLVMBuildMemSet(self.builder, pointer.0, self.int(self.i8(), 0).0, bytes.0, align);
+        }
+    }
     /// Relaxed; gives the old value.
     pub fn atomic_rmw(&self, op: Rmw, pointer: Val, value: Val, align: u32) -> Val {
         use LLVMAtomicRMWBinOp::*;
@@ -678,6 +684,28 @@ impl Llvm {
             let node = LLVMMDNodeInContext2(self.context, parts.as_ptr().cast_mut(), parts.len());
             LLVMSetMetadata(inst, kind, LLVMMetadataAsValue(self.context, node));
         }
+    }
+
+    /// How many instructions the largest function has.
+    pub fn largest_function(&self) -> usize {
+        let mut largest = 0;
+        unsafe {
+            let mut function = LLVMGetFirstFunction(self.module);
+            while !function.is_null() {
+                let (mut count, mut block) = (0, LLVMGetFirstBasicBlock(function));
+                while !block.is_null() {
+                    let mut inst = LLVMGetFirstInstruction(block);
+                    while !inst.is_null() {
+                        count += 1;
+                        inst = LLVMGetNextInstruction(inst);
+                    }
+                    block = LLVMGetNextBasicBlock(block);
+                }
+                largest = largest.max(count);
+                function = LLVMGetNextFunction(function);
+            }
+        }
+        largest
     }
 
     /// Why the module is malformed, if it is: a fault of kc.

@@ -120,6 +120,9 @@ impl Store {
         for line in journal.lines() {
             // A line that was cut off stands for a shard that is made again.
             if let Ok(shard) = serde_json::from_str::<Shard>(line) {
+                if let Some(entry) = shard.files.iter().find(|entry| !is_inside(&entry.path)) {
+                    return Err(damaged(&folder.join(JOURNAL), format!("names `{}`, which is elsewhere", entry.path)));
+                }
                 store.shards.insert(shard.shard, shard);
             }
         }
@@ -363,6 +366,11 @@ fn difference(theirs: &Options, ours: &Options) -> Option<String> {
     let fields = theirs.as_object()?;
     let (name, value) = fields.iter().find(|(name, value)| ours[name.as_str()] != **value)?;
     Some(format!("{name} = {value}, not {}", ours[name.as_str()]))
+}
+
+/// Whether a path of the journal stays in the set.
+fn is_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
 }
 
 fn is_intact(folder: &Path, entry: &Entry) -> bool {
