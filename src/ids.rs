@@ -89,6 +89,68 @@ impl<I: Id, T> IdVec<I, T> {
     }
 }
 
+/// A small set of ids as a sorted list: quick to copy and to walk in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IdList<I> {
+    items: Vec<I>,
+}
+
+impl<I: Copy + Ord> IdList<I> {
+    pub fn new() -> Self {
+        Self { items: Vec::new() }
+    }
+
+    pub fn contains(&self, id: I) -> bool {
+        self.items.binary_search(&id).is_ok()
+    }
+
+    /// Says whether it was not there yet.
+    pub fn insert(&mut self, id: I) -> bool {
+        match self.items.binary_search(&id) {
+            Ok(_) => false,
+            Err(at) => {
+                self.items.insert(at, id);
+                true
+            }
+        }
+    }
+
+    pub fn remove(&mut self, id: I) {
+        if let Ok(at) = self.items.binary_search(&id) {
+            self.items.remove(at);
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = I> {
+        self.items.iter().copied()
+    }
+}
+
+impl<I> Default for IdList<I> {
+    fn default() -> Self {
+        Self { items: Vec::new() }
+    }
+}
+
+impl<I: Copy + Ord> Extend<I> for IdList<I> {
+    fn extend<T: IntoIterator<Item = I>>(&mut self, ids: T) {
+        let before = self.items.len();
+        self.items.extend(ids);
+        if self.items.len() > before {
+            self.items.sort_unstable();
+            self.items.dedup();
+        }
+    }
+}
+
+impl<I: Copy + Ord> FromIterator<I> for IdList<I> {
+    fn from_iter<T: IntoIterator<Item = I>>(ids: T) -> Self {
+        let mut list = Self::new();
+        list.extend(ids);
+        list
+    }
+}
+
 /// A map whose keys are ids, or made of ids.
 pub type IdMap<K, V> = HashMap<K, V, BuildHasherDefault<IdHasher>>;
 

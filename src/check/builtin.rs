@@ -33,8 +33,8 @@ impl Body<'_, '_> {
             },
             "select" => match given {
                 [condition, otherwise, then] => {
-                    let swapped = [condition.clone(), then.clone(), otherwise.clone()];
-                    self.call_function(&crate::check::value::FunctionName::Builtin("where".into()), &swapped, span)
+                    let swapped = vec![condition.clone(), then.clone(), otherwise.clone()];
+                    self.call_function(&crate::check::value::FunctionName::Builtin("where".into()), swapped, span)
                 }
                 _ => self.arguments(name, "a condition and two values", given, span),
             },

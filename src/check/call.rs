@@ -47,15 +47,22 @@ struct Bound {
     by_ref: Vec<Place>,
 }
 
+impl Bound {
+    /// Whether it is a library entry that is an IR operation, and no function.
+    fn is_operation(&self) -> bool {
+        self.definition.entry.as_ref().is_some_and(|entry| entry.op.is_some())
+    }
+}
+
 impl Checker<'_> {
-    pub fn builtin_definitions(&mut self, name: &str) -> Vec<Rc<Definition>> {
+    pub fn builtin_definitions(&mut self, name: &str) -> Rc<[Rc<Definition>]> {
         if let Some(known) = self.builtins.get(name) {
             return known.clone();
         }
         let entries = self.library.entries(name, self.sources);
         // What the compiler does itself is not called like a function.
         let called = entries.iter().filter(|entry| !entry.intrinsic);
-        let definitions: Vec<Rc<Definition>> = called.map(|entry| Rc::new(Definition::of_entry(entry))).collect();
+        let definitions: Rc<[Rc<Definition>]> = called.map(|entry| Rc::new(Definition::of_entry(entry))).collect();
         self.builtins.insert(name.to_string(), definitions.clone());
         definitions
     }
@@ -114,9 +121,9 @@ impl Body<'_, '_> {
                 {
                     return result;
                 }
-                self.call_function(&name, &given, span)
+                self.call_function(&name, given, span)
             }
-            Operand::Gradient(name) => self.call_gradient(&name, &given, span),
+            Operand::Gradient(name) => self.call_gradient(&name, given, span),
             Operand::Type(word) => self.construct(word, &given, span),
             Operand::Const(_) | Operand::Value(_) => {
                 let text = self.c.sources.text(callee.span);
@@ -132,27 +139,27 @@ impl Body<'_, '_> {
     }
 
     /// Calls a function by name with values, if some overload takes them; None when none does.
-    pub fn call_if_matches(&mut self, name: &FunctionName, args: &[(Expr, Span)], span: Span) -> Option<Res<Operand>> {
+    pub fn call_if_matches(&mut self, name: &FunctionName, args: &[(&Expr, Span)], span: Span) -> Option<Res<Operand>> {
         let given: Vec<Given> = args
             .iter()
-            .map(|(expr, span)| Given { name: None, operand: Operand::Value(expr.clone()), span: *span })
+            .map(|(expr, span)| Given { name: None, operand: Operand::Value((*expr).clone()), span: *span })
             .collect();
         let fit = self.best_fit(name, &given).ok()??;
-        Some(self.apply(fit, &given, span))
+        Some(self.apply(fit, given, span))
     }
 
-    pub fn call_function(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {
-        match self.best_fit(name, given)? {
+    pub fn call_function(&mut self, name: &FunctionName, given: Vec<Given>, span: Span) -> Res<Operand> {
+        match self.best_fit(name, &given)? {
             Some(fit) => self.apply(fit, given, span),
-            None => self.no_match(name, given, span),
+            None => self.no_match(name, &given, span),
         }
     }
 
     fn best_fit(&mut self, name: &FunctionName, given: &[Given]) -> Res<Option<Fit>> {
         let mut best: Option<Fit> = None;
         let mut broken = false;
-        for definition in self.c.candidates(name) {
-            let Ok(signature) = self.c.signature(&definition) else {
+        for definition in self.c.candidates(name).iter() {
+            let Ok(signature) = self.c.signature(definition) else {
                 broken = true;
                 continue;
             };
@@ -163,7 +170,7 @@ impl Body<'_, '_> {
                 broken = true;
                 continue;
             }
-            let fit = self.fit(&definition, &signature, given);
+            let fit = self.fit(definition, &signature, given);
             if let Some(fit) = fit
                 && best.as_ref().is_none_or(|b| fit.cost < b.cost)
             {
@@ -230,7 +237,7 @@ impl Body<'_, '_> {
         Some(Fit { definition: definition.clone(), signature: signature.clone(), slots, bindings, cost })
     }
 
-    fn apply(&mut self, fit: Fit, given: &[Given], span: Span) -> Res<Operand> {
+    fn apply(&mut self, fit: Fit, given: Vec<Given>, span: Span) -> Res<Operand> {
         if let Some(facts) = &mut self.c.facts {
             facts.call(span, || Callee {
                 name: fit.definition.ast.name.span,
@@ -238,9 +245,10 @@ impl Body<'_, '_> {
                 slots: (0..given.len()).filter_map(|k| fit.slots.iter().position(|slot| *slot == Some(k))).collect(),
             });
         }
-        let bound = self.bind(fit, given)?;
-        if let Some(result) = self.operation(&bound, bound.values.clone(), span) {
-            return result.map(Operand::Value);
+        let mut bound = self.bind(fit, given)?;
+        if bound.is_operation() {
+            let values = std::mem::take(&mut bound.values);
+            return self.operation(&bound, values, span).map(Operand::Value);
         }
         let Bound { definition, bindings, values, key, by_ref, .. } = bound;
         let callee = match self.c.instance(&definition, key, bindings, span) {
@@ -283,22 +291,19 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The expression of a library entry that is an IR operation; None for functions.
-    fn operation(&mut self, bound: &Bound, mut values: Vec<Expr>, span: Span) -> Option<Res<Expr>> {
-        let op = bound.definition.entry.as_ref()?.op.clone()?;
+    /// The expression of a library entry that is an IR operation.
+    fn operation(&mut self, bound: &Bound, mut values: Vec<Expr>, span: Span) -> Res<Expr> {
+        let op = bound.definition.entry.as_ref().and_then(|entry| entry.op.as_deref()).unwrap_or_default();
         if op == "select"
             && let Some(condition) = values.first_mut()
         {
-            match self.truth(Operand::Value(condition.clone()), condition.span) {
-                Ok(truth) => *condition = truth,
-                Err(Reported) => return Some(Err(Reported)),
-            }
+            *condition = self.truth(Operand::Value(condition.clone()), condition.span)?;
         }
         let ty = match &bound.signature.returns {
             Some(pattern) => pattern.resolve(&bound.bindings),
             None => values.first().map(|v| v.ty),
         };
-        Some(match ty.and_then(|ty| primitive(&op, values, ty, span)) {
+        match ty.and_then(|ty| primitive(op, values, ty, span)) {
             Some(expr) => Ok(expr),
             None => self.error(
                 Code::E0999,
@@ -306,17 +311,17 @@ impl Body<'_, '_> {
                 format!("the library's `{}` is not a primitive", bound.definition.ast.name.text),
                 "called here",
             ),
-        })
+        }
     }
 
     /// `wp.grad(f)(...)`: the gradients of the sum of what `f` returns, one per argument.
-    pub fn call_gradient(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {
-        let Some(fit) = self.best_fit(name, given)? else {
-            self.no_match(name, given, span)?;
+    pub fn call_gradient(&mut self, name: &FunctionName, given: Vec<Given>, span: Span) -> Res<Operand> {
+        let Some(fit) = self.best_fit(name, &given)? else {
+            self.no_match(name, &given, span)?;
             return Err(Reported);
         };
         let bound = self.bind(fit, given)?;
-        let primal = if bound.definition.entry.as_ref().is_some_and(|entry| entry.op.is_some()) {
+        let primal = if bound.is_operation() {
             // An operation has no function: one that does nothing else stands for it.
             self.operation_function(&bound, span)?
         } else {
@@ -340,21 +345,22 @@ impl Body<'_, '_> {
         let params: Vec<Local> = bound.values.iter().enumerate().map(param).collect();
         let local = |(n, param): (usize, &Local)| Expr::new(ExprKind::Local(LocalId::new(n)), param.ty, span);
         let args: Vec<Expr> = params.iter().enumerate().map(local).collect();
-        let Some(result) = self.operation(bound, args, span) else { return Err(Reported) };
-        let result = result?;
+        let result = self.operation(bound, args, span)?;
         Ok(self.c.wrapper(&bound.definition, &bound.key, params, result))
     }
 
     /// Evaluates the arguments of a call.
-    fn bind(&mut self, fit: Fit, given: &[Given]) -> Res<Bound> {
+    fn bind(&mut self, fit: Fit, given: Vec<Given>) -> Res<Bound> {
+        // Each fills one parameter.
+        let mut given: Vec<Option<Given>> = given.into_iter().map(Some).collect();
         let Fit { definition, signature, slots, mut bindings, .. } = fit;
         let mut values = Vec::new();
         let mut key = Vec::new();
         let mut by_ref: Vec<Place> = Vec::new();
         for (param, slot) in signature.params.iter().zip(&slots) {
             let wanted = param.pattern.resolve(&bindings);
-            let (operand, at) = match slot {
-                Some(k) => (given[*k].operand.clone(), given[*k].span),
+            let (operand, at) = match slot.and_then(|k| given[k].take()) {
+                Some(given) => (given.operand, given.span),
                 None => {
                     let Some(default) = &param.default else { return Err(Reported) };
                     let library = definition.entry.is_some();
@@ -421,7 +427,7 @@ impl Body<'_, '_> {
             }
         }
         let types: Vec<String> = given.iter().map(|arg| self.show_operand(&arg.operand)).collect();
-        if let [only] = candidates.as_slice() {
+        if let [only] = &*candidates {
             let signature = self.c.signature(only)?;
             return self.explain(only, &signature, given, &text, span);
         }

@@ -182,21 +182,16 @@ impl Body<'_, '_> {
         at_left: crate::source::Span,
         at_right: crate::source::Span,
     ) -> Res<(Expr, Expr)> {
-        if self.is_library() {
-            match (&left, &right) {
-                (Operand::Const(c), Operand::Value(v)) => {
-                    if let Some(s) = v.ty.scalar_part().filter(|&s| c.adapts_to(s)) {
-                        return Ok((c.expr_as(s, at_left), v.clone()));
-                    }
-                }
-                (Operand::Value(v), Operand::Const(c)) => {
-                    if let Some(s) = v.ty.scalar_part().filter(|&s| c.adapts_to(s)) {
-                        return Ok((v.clone(), c.expr_as(s, at_right)));
-                    }
-                }
-                _ => {}
+        let adapted = |c: &Constant, v: &Expr| v.ty.scalar_part().filter(|&s| self.is_library() && c.adapts_to(s));
+        let (left, right) = match (left, right) {
+            (Operand::Const(c), Operand::Value(v)) if let Some(s) = adapted(&c, &v) => {
+                return Ok((c.expr_as(s, at_left), v));
             }
-        }
+            (Operand::Value(v), Operand::Const(c)) if let Some(s) = adapted(&c, &v) => {
+                return Ok((v, c.expr_as(s, at_right)));
+            }
+            others => others,
+        };
         Ok((self.materialize(left, at_left)?, self.materialize(right, at_right)?))
     }
 

@@ -290,7 +290,7 @@ pub(crate) struct Checker<'a> {
     names: HashSet<String>,
     signatures: HashMap<*const Definition, Option<Rc<Signature>>>,
     /// Definitions made from library entries.
-    builtins: HashMap<String, Vec<Rc<Definition>>>,
+    builtins: HashMap<String, Rc<[Rc<Definition>]>>,
     /// Custom gradients by their function.
     custom: HashMap<FunctionName, gradient::Custom>,
     /// The library's gradient rules by the name of their entry.
@@ -532,11 +532,11 @@ impl Checker<'_> {
     }
 
     /// All definitions that a function name stands for.
-    pub fn candidates(&mut self, name: &FunctionName) -> Vec<Rc<Definition>> {
+    pub fn candidates(&mut self, name: &FunctionName) -> Rc<[Rc<Definition>]> {
         match name {
             FunctionName::User { scope, name } => match self.scopes[*scope].names.get(name) {
-                Some(Global::Functions(definitions)) => definitions.clone(),
-                _ => Vec::new(),
+                Some(Global::Functions(definitions)) => definitions.as_slice().into(),
+                _ => Rc::from([]),
             },
             FunctionName::Builtin(name) => self.builtin_definitions(name),
         }

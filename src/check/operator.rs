@@ -55,7 +55,7 @@ impl Body<'_, '_> {
         // Two unequal scalars never fit: say so at once, in terms of the operator.
         let scalars = matches!((l.ty, r.ty), (Type::Scalar(_), Type::Scalar(_)));
         if !scalars || l.ty == r.ty {
-            let args = [(l.clone(), at_left), (r.clone(), at_right)];
+            let args = [(&l, at_left), (&r, at_right)];
             if let Some(result) = self.call_if_matches(&FunctionName::Builtin(function_name(op).into()), &args, span) {
                 return result;
             }
@@ -114,7 +114,7 @@ impl Body<'_, '_> {
             return None;
         }
         let function = self.c.user_function(name)?;
-        let args: Vec<(Expr, Span)> = operands.iter().map(|e| ((*e).clone(), e.span)).collect();
+        let args: Vec<(&Expr, Span)> = operands.iter().map(|&e| (e, e.span)).collect();
         self.call_if_matches(&function, &args, span)
     }
 
@@ -307,14 +307,10 @@ impl Body<'_, '_> {
         }
         // A literal compares as the other side's type where that changes nothing, such as `x > 0`.
         let adapt = |c: &Constant, v: &Expr| v.ty.as_scalar().filter(|&s| c.adapts_to(s));
-        let (l, r) = match (&left, &right) {
-            (Operand::Const(c), Operand::Value(v)) if adapt(c, v).is_some() => {
-                (c.expr_as(adapt(c, v).unwrap_or(c.scalar()), at_left), v.clone())
-            }
-            (Operand::Value(v), Operand::Const(c)) if adapt(c, v).is_some() => {
-                (v.clone(), c.expr_as(adapt(c, v).unwrap_or(c.scalar()), at_right))
-            }
-            _ => (self.materialize(left, at_left)?, self.materialize(right, at_right)?),
+        let (l, r) = match (left, right) {
+            (Operand::Const(c), Operand::Value(v)) if let Some(s) = adapt(&c, &v) => (c.expr_as(s, at_left), v),
+            (Operand::Value(v), Operand::Const(c)) if let Some(s) = adapt(&c, &v) => (v, c.expr_as(s, at_right)),
+            (left, right) => (self.materialize(left, at_left)?, self.materialize(right, at_right)?),
         };
         let ordered = matches!(ir, IrCompare::Lt | IrCompare::Le | IrCompare::Gt | IrCompare::Ge);
         let (l, r) = match (l.ty, r.ty) {

@@ -11,7 +11,7 @@ pub(super) struct Args {
 }
 
 /// A server lives for days: what it frees goes back to the system at once, and its few threads share their heaps. Without
-/// this, glibc keeps a growing reserve for each thread.
+/// this, glibc, from which LLVM takes its memory, keeps a growing reserve for each thread.
 fn keep_memory_small() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: sets two numbers of the allocator (mallopt(3)), before there are other threads.

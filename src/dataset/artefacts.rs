@@ -7,7 +7,7 @@ use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
 use crate::diag::Level;
 use crate::driver::{Compilation, Gradients, Request, Timings};
-use crate::ir::{FuncId, Module, Phase};
+use crate::ir::{self, FuncId, Module, Phase};
 use crate::run::session::Program;
 
 /// Why a candidate is no row.
@@ -123,7 +123,7 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
         }
     }
     if emit.adjoint && compiled.backward.is_some() {
-        out.adjoint = Some(timings.time("adjoint text", || print_entries(module, &backward)));
+        out.adjoint = Some(timings.time("adjoint text", || ir::print::print_entries(module, &backward)));
     }
     let mut kernels = vec![compiled.forward];
     kernels.extend(&backward);
@@ -146,12 +146,4 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
         out.llvm_host = Some(text.map_err(|e| refused("host", e.message))?);
     }
     Ok(out)
-}
-
-/// The IR text of some entries alone.
-fn print_entries(module: &Module, entries: &[FuncId]) -> String {
-    let mut module = module.clone();
-    let names: Vec<String> = entries.iter().map(|&id| module.functions[id].name.clone()).collect();
-    crate::passes::select(&mut module, |entry| names.contains(&entry.name));
-    crate::ir::print::print(&module)
 }

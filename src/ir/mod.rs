@@ -61,6 +61,7 @@ pub mod eval;
 pub mod facts;
 pub mod interp;
 mod native;
+mod operands;
 pub mod parse;
 pub mod print;
 mod text;
@@ -587,113 +588,6 @@ impl Const {
             Scalar::F64 => f64::from_bits(self.bits),
             _ => return None,
         })
-    }
-}
-
-impl Op {
-    pub fn is_terminator(&self) -> bool {
-        matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
-    }
-
-    /// The blocks nested in this instruction.
-    pub fn blocks(&self) -> SmallVec<[BlockId; 2]> {
-        match *self {
-            Op::If { then, otherwise, .. } => SmallVec::from_slice(&[then, otherwise]),
-            Op::For { body, .. } => SmallVec::from_slice(&[body]),
-            Op::While { condition, body, .. } => SmallVec::from_slice(&[condition, body]),
-            _ => SmallVec::new(),
-        }
-    }
-
-    /// Calls `f` on every value this instruction reads (not those read inside nested blocks).
-    pub fn for_each_operand(&self, mut f: impl FnMut(ValueId)) {
-        // One traversal serves reading and rewriting.
-        self.clone().for_each_operand_mut(|value| f(*value));
-    }
-
-    /// Calls `f` on every operand, in place.
-    pub fn for_each_operand_mut(&mut self, mut f: impl FnMut(&mut ValueId)) {
-        fn path(steps: &mut Path, f: &mut impl FnMut(&mut ValueId)) {
-            for step in steps {
-                if let Step::Dynamic(value) = step {
-                    f(value);
-                }
-            }
-        }
-        match self {
-            Op::Const(_) | Op::Zero | Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::LocalArray => {}
-            Op::Unary(_, a)
-            | Op::Cast(a)
-            | Op::Bitcast(a)
-            | Op::Extent(a, _)
-            | Op::IsSet(a)
-            | Op::Gradient(a)
-            | Op::Address(a) => f(a),
-            Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            Op::Fma(a, b, c) | Op::Select { condition: a, then: b, otherwise: c } => {
-                f(a);
-                f(b);
-                f(c);
-            }
-            Op::Construct(args)
-            | Op::Call(_, args)
-            | Op::Print { args, .. }
-            | Op::Yield(args)
-            | Op::Break(args)
-            | Op::Continue(args)
-            | Op::Return(args) => args.iter_mut().for_each(f),
-            Op::Extract(a, steps) => {
-                f(a);
-                path(steps, &mut f);
-            }
-            Op::Insert(a, steps, b) => {
-                f(a);
-                path(steps, &mut f);
-                f(b);
-            }
-            Op::View(a, dims) => {
-                f(a);
-                for dim in dims {
-                    match dim {
-                        ViewIndex::At(v) => f(v),
-                        ViewIndex::Range { start, stop, step } => {
-                            f(start);
-                            f(stop);
-                            f(step);
-                        }
-                    }
-                }
-            }
-            Op::Load { array, index, path: steps } => {
-                f(array);
-                index.iter_mut().for_each(&mut f);
-                path(steps, &mut f);
-            }
-            Op::Store { array, index, path: steps, value } | Op::Atomic { array, index, path: steps, value, .. } => {
-                f(array);
-                index.iter_mut().for_each(&mut f);
-                path(steps, &mut f);
-                f(value);
-            }
-            Op::AtomicCas { array, index, path: steps, expected, new } => {
-                f(array);
-                index.iter_mut().for_each(&mut f);
-                path(steps, &mut f);
-                f(expected);
-                f(new);
-            }
-            Op::If { condition, .. } | Op::Assert { condition, .. } => f(condition),
-            Op::For { start, end, step, init, .. } => {
-                f(start);
-                f(end);
-                f(step);
-                init.iter_mut().for_each(f);
-            }
-            Op::While { init, .. } => init.iter_mut().for_each(f),
-        }
     }
 }
 

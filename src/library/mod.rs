@@ -92,16 +92,16 @@ fn sources_of_library() -> &'static [SourceFile] {
     FILES.get_or_init(|| index::FILES.iter().map(|&(path, text)| SourceFile::new(path, text.to_string())).collect())
 }
 
-fn chunks(name: &str) -> impl Iterator<Item = &'static (&'static str, u32, u32, u32)> {
+fn chunks(name: &str) -> &'static [(&'static str, u32, u32, u32)] {
     let first = index::CHUNKS.partition_point(|chunk| chunk.0 < name);
-    let name = name.to_string();
-    index::CHUNKS[first..].iter().take_while(move |chunk| chunk.0 == name)
+    let count = index::CHUNKS[first..].iter().take_while(|chunk| chunk.0 == name).count();
+    &index::CHUNKS[first..first + count]
 }
 
 impl Library {
     /// Whether there is an entry or constant of this name.
     pub fn has(name: &str) -> bool {
-        chunks(name).next().is_some()
+        !chunks(name).is_empty()
     }
 
     /// The names users can call, sorted.

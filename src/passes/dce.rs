@@ -11,8 +11,8 @@ use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
 /// Cleans a function; the effects say which calls can go. Says whether anything changed.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
-    let unchanged = replace_unchanged(function);
     let shape = Shape::of(function);
+    let unchanged = replace_unchanged(function, &shape);
     let mut liveness = Liveness {
         function,
         shape: &shape,
@@ -36,6 +36,7 @@ struct Shape {
     out: Vec<Vec<InstId>>,
     /// In program order.
     order: Vec<InstId>,
+    has_loops: bool,
 }
 
 impl Shape {
@@ -46,7 +47,8 @@ impl Shape {
             holder: vec![None; function.blocks.len()],
             next: vec![Vec::new(); count],
             out: vec![Vec::new(); count],
-            order: Vec::new(),
+            order: Vec::with_capacity(count),
+            has_loops: false,
         };
         shape.block(function, function.entry, None, None);
         shape
@@ -67,6 +69,7 @@ impl Shape {
                 Op::Yield(_) => add(&mut self.next, holder),
                 Op::Continue(_) => add(&mut self.next, inner),
                 Op::Break(_) => add(&mut self.out, inner),
+                Op::For { .. } | Op::While { .. } => self.has_loops = true,
                 _ => {}
             }
             for nested in op.blocks() {
@@ -100,6 +103,7 @@ struct Liveness<'a> {
 
 impl Liveness<'_> {
     fn roots(&mut self, effects: &EffectTable) {
+        let mut work = Vec::new();
         for &id in &self.shape.order {
             let root = match &self.function.insts[id].op {
                 Op::Return(_) | Op::While { .. } => true,
@@ -107,13 +111,14 @@ impl Liveness<'_> {
                 op => has_effect(op),
             };
             if root {
-                self.mark(vec![Need::Inst(id)]);
+                work.push(Need::Inst(id));
+                self.mark(&mut work);
             }
         }
     }
 
     /// Marks everything that some needs lead to. A work list, because chains of values are long.
-    fn mark(&mut self, mut work: Vec<Need>) {
+    fn mark(&mut self, work: &mut Vec<Need>) {
         let function = self.function;
         while let Some(need) = work.pop() {
             match need {
@@ -127,13 +132,13 @@ impl Liveness<'_> {
                         Op::If { condition, .. } => work.push(Need::Value(*condition)),
                         Op::For { start, end, step, .. } => {
                             work.extend([start, end, step].map(|&v| Need::Value(v)));
-                            self.exits(id, &mut work);
+                            self.exits(id, work);
                         }
                         Op::While { condition, .. } => {
                             if let Some(inst) = function.terminator(*condition) {
                                 work.extend(carried(&inst.op).iter().map(|&v| Need::Value(v)));
                             }
-                            self.exits(id, &mut work);
+                            self.exits(id, work);
                         }
                         Op::Yield(_) | Op::Break(_) | Op::Continue(_) => {}
                         op => op.for_each_operand(|v| work.push(Need::Value(v))),
@@ -251,8 +256,10 @@ fn remove_slots(function: &mut Function, shape: &Shape, id: InstId, keep: &[bool
 }
 
 /// Replaces carried values that no turn changes by what they start with; says whether there were any.
-fn replace_unchanged(function: &mut Function) -> bool {
-    let shape = Shape::of(function);
+fn replace_unchanged(function: &mut Function, shape: &Shape) -> bool {
+    if !shape.has_loops {
+        return false;
+    }
     let mut same: IdVec<ValueId, ValueId> = function.values.ids().collect();
     let mut changed = false;
     for &id in &shape.order {

@@ -1,25 +1,13 @@
 //! Keeps chosen kernel entries and what they call: nothing else is worth compiling.
 
 use crate::ids::IdVec;
+use crate::ir::facts::reached;
 use crate::ir::{FuncId, Function, Module, Op};
 
 /// Drops every function that none of the wanted entries reaches, through calls or derivatives. The order of the others
 /// stays.
 pub fn select(module: &mut Module, wanted: impl Fn(&Function) -> bool) {
-    let mut work: Vec<FuncId> = module.kernels().filter(|(_, entry)| wanted(entry)).map(|(id, _)| id).collect();
-    let mut reached: IdVec<FuncId, bool> = module.functions.ids().map(|_| false).collect();
-    while let Some(caller) = work.pop() {
-        if std::mem::replace(&mut reached[caller], true) {
-            continue;
-        }
-        let function = &module.functions[caller];
-        work.extend(function.derivative.functions());
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
-                work.push(callee);
-            }
-        });
-    }
+    let reached = reached(module, module.kernels().filter(|(_, entry)| wanted(entry)).map(|(id, _)| id));
     if reached.values().all(|&reached| reached) {
         return;
     }

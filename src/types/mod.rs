@@ -1,5 +1,7 @@
 //! The data types of kernels, shared by the checker and the IR: scalars, small vectors and matrices, structs, arrays.
 
+use std::fmt::{Display, from_fn};
+
 use crate::ids::IdVec;
 
 mod layout;
@@ -305,36 +307,47 @@ impl Type {
     /// The name a user would write or read: `vec3f`, `mat33d`, `array2d(dtype=float32)`. Struct names come from the
     /// table; see [`StructTable::name_of`].
     pub fn display(self, structs: &StructTable) -> String {
-        let short = |stem: String, s: Scalar, long: String| match s.suffix() {
-            Some(suffix) => format!("{stem}{suffix}"),
-            None => long,
-        };
-        match self {
-            Type::Scalar(s) => s.name().to_string(),
-            Type::Vec(n @ 2..=4, s) => short(format!("vec{n}"), s, format!("vec({n}, {})", s.name())),
-            Type::Vec(6, s) if s.is_float() && s.suffix().is_some() => {
-                format!("spatial_vector{}", s.suffix().unwrap_or(""))
-            }
-            Type::Vec(n, s) => format!("vec({n}, {})", s.name()),
-            Type::Mat(r @ 2..=4, c, s) if r == c => {
-                short(format!("mat{r}{c}"), s, format!("mat({r}, {c}, {})", s.name()))
-            }
-            Type::Mat(6, 6, s) if s.is_float() && s.suffix().is_some() => {
-                format!("spatial_matrix{}", s.suffix().unwrap_or(""))
-            }
-            Type::Mat(r, c, s) => format!("mat({r}, {c}, {})", s.name()),
-            Type::Quat(s) => short("quat".into(), s, format!("quat({})", s.name())),
-            Type::Transform(s) => short("transform".into(), s, format!("transform({})", s.name())),
-            Type::Struct(id) => structs[id].name.clone(),
+        self.shown(structs).to_string()
+    }
+
+    /// The same, for writing it into a longer text.
+    pub fn shown(self, structs: &StructTable) -> impl Display {
+        from_fn(move |f| match self {
+            Type::Scalar(s) => f.write_str(s.name()),
+            Type::Vec(n, s) => match (n, s.suffix()) {
+                (2..=4, Some(suffix)) => write!(f, "vec{n}{suffix}"),
+                (6, Some(suffix)) if s.is_float() => write!(f, "spatial_vector{suffix}"),
+                _ => write!(f, "vec({n}, {})", s.name()),
+            },
+            Type::Mat(r, c, s) => match (r, s.suffix()) {
+                (2..=4, Some(suffix)) if r == c => write!(f, "mat{r}{c}{suffix}"),
+                (6, Some(suffix)) if c == 6 && s.is_float() => write!(f, "spatial_matrix{suffix}"),
+                _ => write!(f, "mat({r}, {c}, {})", s.name()),
+            },
+            Type::Quat(s) => match s.suffix() {
+                Some(suffix) => write!(f, "quat{suffix}"),
+                None => write!(f, "quat({})", s.name()),
+            },
+            Type::Transform(s) => match s.suffix() {
+                Some(suffix) => write!(f, "transform{suffix}"),
+                None => write!(f, "transform({})", s.name()),
+            },
+            Type::Struct(id) => f.write_str(&structs[id].name),
             Type::Array(a) => {
-                let dims = if a.ndim == 1 { String::new() } else { format!("{}d", a.ndim) };
-                format!("array{dims}(dtype={})", Type::from(a.element).display(structs))
+                f.write_str("array")?;
+                if a.ndim != 1 {
+                    write!(f, "{}d", a.ndim)?;
+                }
+                write!(f, "(dtype={})", Type::from(a.element).shown(structs))
             }
             Type::Local(a) => {
-                let shape: Vec<String> = a.shape[..usize::from(a.ndim)].iter().map(u32::to_string).collect();
-                format!("local({}, {})", Type::from(a.element).display(structs), shape.join(", "))
+                write!(f, "local({}", Type::from(a.element).shown(structs))?;
+                for extent in &a.shape[..usize::from(a.ndim)] {
+                    write!(f, ", {extent}")?;
+                }
+                f.write_str(")")
             }
-        }
+        })
     }
 }
 

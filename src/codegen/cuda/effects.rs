@@ -36,30 +36,36 @@ pub struct FunctionEffects {
 }
 
 impl FunctionEffects {
-    pub fn of(module: &Module) -> FunctionEffects {
+    /// Those of some functions and of all that they call.
+    pub fn of(module: &Module, wanted: &[FuncId]) -> FunctionEffects {
         let mut effects = FunctionEffects { known: module.functions.ids().map(|_| Effects::default()).collect() };
-        // Calls form no cycles, so as many rounds as the deepest chain of calls reach the end; effects only grow.
-        loop {
-            let mut changed = false;
-            for (id, function) in module.functions.iter() {
-                let mut found = effects.block(function, function.entry);
-                if !function.params().iter().any(|&p| matches!(function.ty(p), Type::Local(_))) {
-                    // Local arrays of its own are nobody else's business.
-                    found.reads &= GLOBAL;
-                    found.writes &= GLOBAL;
-                }
-                if function.native.is_some() {
-                    // What the text does is not known.
-                    found = Effects { reads: GLOBAL, writes: GLOBAL, speaks: true };
-                }
-                let old = effects.known[id];
-                changed |= (old.reads, old.writes, old.speaks) != (found.reads, found.writes, found.speaks);
-                effects.known[id] = found;
-            }
-            if !changed {
-                return effects;
-            }
+        let mut done = module.functions.ids().map(|_| false).collect();
+        wanted.iter().for_each(|&id| effects.find(module, id, &mut done));
+        effects
+    }
+
+    /// Finds the effects of a function, after those of the functions that it calls.
+    fn find(&mut self, module: &Module, id: FuncId, done: &mut IdVec<FuncId, bool>) {
+        if std::mem::replace(&mut done[id], true) {
+            return;
         }
+        let function = &module.functions[id];
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op {
+                self.find(module, callee, done);
+            }
+        });
+        let mut found = self.block(function, function.entry);
+        if !function.params().iter().any(|&p| matches!(function.ty(p), Type::Local(_))) {
+            // Local arrays of its own are nobody else's business.
+            found.reads &= GLOBAL;
+            found.writes &= GLOBAL;
+        }
+        if function.native.is_some() {
+            // What the text does is not known.
+            found = Effects { reads: GLOBAL, writes: GLOBAL, speaks: true };
+        }
+        self.known[id] = found;
     }
 
     /// The effects of everything in a block.

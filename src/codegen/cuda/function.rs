@@ -75,7 +75,12 @@ pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude
     let mut vars: Vec<VarData> = Vec::new();
     for (_, members) in variables.members() {
         let ty = members.first().map_or(crate::types::I32, |&m| function.ty(m));
-        vars.push(VarData { ty, hint: names::hint(shared, function, &variables, members), by_reference: false });
+        // Values that are part of larger expressions need no name.
+        let hint = match members.iter().any(|&m| plan.form(m) == Form::Variable) {
+            true => names::hint(shared, function, &variables, members),
+            false => String::new(),
+        };
+        vars.push(VarData { ty, hint, by_reference: false });
     }
     let translator = Translator {
         shared,

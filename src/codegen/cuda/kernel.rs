@@ -1,6 +1,5 @@
 //! A whole function: signature, and for kernels the loop over threads.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::function::{Body, Fault, VarData, declare, translate};
@@ -10,6 +9,7 @@ use super::types::{identifier, type_name};
 use super::{Shared, names, place, print};
 use crate::codegen::abi;
 use crate::codegen::shadow::{self, Shadow};
+use crate::ids::IdList;
 use crate::ir::{FuncId, Function, Phase, ResultRole, Step, TapeRole};
 use crate::types::{StructTable, Type};
 
@@ -33,12 +33,16 @@ impl print::Variables for Named<'_> {
 /// The text of a kernel or device function.
 pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Result<String, Fault> {
     let structs = &shared.module.structs;
-    let function = &shared.module.functions[id];
-    let shadows = shared.shadows.get(&id).map_or(&[][..], Vec::as_slice);
+    // What stands for absent arrays of adjoints is chosen before the loop over threads.
+    let extracted = shadow::extract(&shared.module.functions[id]);
+    let (function, shadows) = match &extracted {
+        Some((function, shadows)) => (function, shadows.as_slice()),
+        None => (&shared.module.functions[id], &[][..]),
+    };
     let mut body = translate(shared, function, prelude)?;
     let defaults: Vec<Stmt> =
         shadows.iter().filter_map(|shadow| default_statement(function, &body, shadow, structs, prelude)).collect();
-    let mut declared: BTreeSet<Var> = body.params.iter().chain(&body.outs).copied().collect();
+    let mut declared: IdList<Var> = body.params.iter().chain(&body.outs).copied().collect();
     if let Some((task, launch)) = body.thread {
         declared.extend([task, launch]);
     }

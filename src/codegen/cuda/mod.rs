@@ -30,7 +30,6 @@ mod vars;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::shadow;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Function, Module, Op, ResultRole};
 use effects::FunctionEffects;
@@ -61,11 +60,9 @@ fn text_of(
     options: &CudaOptions,
     marked: bool,
 ) -> Result<String, Box<Diagnostic>> {
-    let (module, shadows) = shadow::extract_all(module, kernels);
-    let module = module.as_ref();
     let order = call_order(module, kernels);
-    let (effects, names) = (FunctionEffects::of(module), function_names(module, &order));
-    let shared = Shared { module, effects, names, shadows, marked };
+    let (effects, names) = (FunctionEffects::of(module, &order), function_names(module, &order));
+    let shared = Shared { module, effects, names, marked };
     let mut prelude = Prelude::default();
     let mut functions = String::new();
     for &id in &order {
@@ -95,8 +92,6 @@ pub struct Shared<'a> {
     pub module: &'a Module,
     pub effects: FunctionEffects,
     names: BTreeMap<FuncId, String>,
-    /// What stands for absent arrays of adjoints.
-    shadows: shadow::Shadows,
     /// Statements tell where they come from.
     marked: bool,
 }

@@ -153,10 +153,9 @@ fn part_name(function: &Function, shared: &Shared<'_>, base: &str, path: &crate:
 
 /// Gives every variable of a function its name, by number.
 pub fn assign(body: &Body, structs: &StructTable) -> Vec<String> {
-    let mut taken: HashSet<String> = Helper::NAMES.iter().map(|n| n.to_string()).collect();
-    for data in &body.vars {
-        words(&type_name(data.ty, structs), &mut taken);
-    }
+    let mut taken = HashSet::new();
+    let types: HashSet<Type> = body.vars.iter().map(|data| data.ty).collect();
+    types.iter().for_each(|&ty| words(&type_name(ty, structs), &mut taken));
     body.stmts.iter().for_each(|stmt| global_names(stmt, &mut taken));
     let mut namer = Namer { vars: &body.vars, taken, names: vec![String::new(); body.vars.len()], visible: Vec::new() };
     for &var in body.params.iter().chain(&body.outs) {
@@ -173,7 +172,11 @@ pub fn assign(body: &Body, structs: &StructTable) -> Vec<String> {
 /// The identifiers in a piece of text.
 fn words(text: &str, out: &mut HashSet<String>) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    out.extend(text.split(|c| !is_word(c)).filter(|w| !w.is_empty()).map(str::to_string));
+    for word in text.split(|c| !is_word(c)).filter(|w| !w.is_empty()) {
+        if !out.contains(word) {
+            out.insert(word.to_string());
+        }
+    }
 }
 
 /// Functions and types that a statement names: a variable of such a name would hide them.
@@ -201,7 +204,10 @@ struct Namer<'a> {
 impl Namer<'_> {
     fn name(&mut self, var: Var) {
         let hint = &self.vars[var.0 as usize].hint;
-        let free = |name: &String| !self.taken.contains(name) && !self.visible.contains(name) && !is_reserved(name);
+        let free = |name: &String| {
+            let global = self.taken.contains(name) || Helper::NAMES.contains(&name.as_str()) || is_reserved(name);
+            !global && !self.visible.contains(name)
+        };
         let name = std::iter::once(hint.clone())
             .chain((2..).map(|n| format!("{hint}_{n}")))
             .find(|name| free(name))

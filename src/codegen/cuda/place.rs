@@ -1,22 +1,23 @@
 //! Where variables are declared: in the innermost block that holds all their uses, with their first value if they have
 //! one there.
 
-use std::collections::BTreeSet;
-
 use super::tree::{Expr, Stmt, Var};
+use crate::ids::IdList;
+
+type Vars = IdList<Var>;
 
 /// Declares every variable of `list` but those in `declared`, which are parameters.
-pub fn declare(list: &mut Vec<Stmt>, declared: &BTreeSet<Var>) {
-    let mut vars = BTreeSet::new();
+pub fn declare(list: &mut Vec<Stmt>, declared: &Vars) {
+    let mut vars = Vars::new();
     list.iter().for_each(|stmt| occurring(stmt, &mut vars));
-    let mut own = BTreeSet::new();
+    let mut own = Vars::new();
     declared_by_statements(list, &mut own);
-    let vars: BTreeSet<Var> = vars.into_iter().filter(|v| !declared.contains(v) && !own.contains(v)).collect();
+    let vars: Vars = vars.iter().filter(|&v| !declared.contains(v) && !own.contains(v)).collect();
     declare_in(list, vars);
 }
 
 /// Loop indices and local arrays bring their own declaration.
-fn declared_by_statements(list: &[Stmt], out: &mut BTreeSet<Var>) {
+fn declared_by_statements(list: &[Stmt], out: &mut Vars) {
     for stmt in list {
         match stmt {
             Stmt::For { var, .. } | Stmt::LocalArray(var) => {
@@ -28,19 +29,19 @@ fn declared_by_statements(list: &[Stmt], out: &mut BTreeSet<Var>) {
     }
 }
 
-fn declare_in(list: &mut Vec<Stmt>, vars: BTreeSet<Var>) {
-    let uses: Vec<BTreeSet<Var>> = list
+fn declare_in(list: &mut Vec<Stmt>, vars: Vars) {
+    let uses: Vec<Vars> = list
         .iter()
         .map(|stmt| {
-            let mut found = BTreeSet::new();
+            let mut found = Vars::new();
             occurring(stmt, &mut found);
             found
         })
         .collect();
-    let mut inner: Vec<[BTreeSet<Var>; 2]> = vec![Default::default(); list.len()];
+    let mut inner: Vec<[Vars; 2]> = vec![Default::default(); list.len()];
     let mut here: Vec<(usize, Var)> = Vec::new();
-    for var in vars {
-        let mut at = (0..list.len()).filter(|&n| uses[n].contains(&var));
+    for var in vars.iter() {
+        let mut at = (0..list.len()).filter(|&n| uses[n].contains(var));
         let Some(first) = at.next() else { continue };
         match (at.next(), only_body(&list[first], var)) {
             (None, Some(body)) => {
@@ -87,9 +88,9 @@ fn only_body(stmt: &Stmt, var: Var) -> Option<usize> {
         return None;
     }
     let holds = stmt.bodies().map(|body| {
-        let mut found = BTreeSet::new();
+        let mut found = Vars::new();
         body.iter().for_each(|s| occurring(s, &mut found));
-        found.contains(&var)
+        found.contains(var)
     });
     match holds {
         [true, false] => Some(0),
@@ -99,7 +100,7 @@ fn only_body(stmt: &Stmt, var: Var) -> Option<usize> {
 }
 
 /// Every variable that a statement reads or assigns, with those of nested statements.
-fn occurring(stmt: &Stmt, out: &mut BTreeSet<Var>) {
+fn occurring(stmt: &Stmt, out: &mut Vars) {
     match stmt {
         Stmt::Declare(var) | Stmt::LocalArray(var) | Stmt::Assign { var, .. } | Stmt::For { var, .. } => {
             out.insert(*var);

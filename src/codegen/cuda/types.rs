@@ -76,21 +76,22 @@ pub fn identifier(name: &str) -> String {
 pub fn is_reserved(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
-        "alignas", "alignof", "and", "and_eq", "asm", "assert", "atomicAdd", "atomicAnd", "atomicCAS", "atomicExch",
-        "atomicMax", "atomicMin", "atomicOr", "atomicSub", "atomicXor", "auto", "bitand", "bitor", "blockDim",
-        "blockIdx", "bool", "break", "case", "catch", "char", "char8_t", "char16_t", "char32_t", "class",
-        "co_await", "co_return", "co_yield", "compl", "concept", "const", "const_cast", "consteval", "constexpr",
-        "constinit", "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum",
-        "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "gridDim", "if", "inline", "int",
-        "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or", "or_eq",
-        "printf", "private", "protected", "public", "register", "reinterpret_cast", "requires", "restrict", "return", "short",
-        "signed", "size_t", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template",
-        "this", "thread_local", "threadIdx", "throw", "true", "try", "typedef", "typeid", "typename", "union",
-        "unsigned", "using", "virtual", "void", "volatile", "warpSize", "wchar_t", "while", "xor", "xor_eq", "NAN",
-        "INFINITY", "int8", "int16", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-        "launch_bounds", "array1", "array2", "array3", "array4", "main", "wrap", "dim3", "NULL", "linux", "unix",
+        "INFINITY", "NAN", "NULL", "alignas", "alignof", "and", "and_eq", "array1", "array2", "array3", "array4",
+        "asm", "assert", "atomicAdd", "atomicAnd", "atomicCAS", "atomicExch", "atomicMax", "atomicMin", "atomicOr",
+        "atomicSub", "atomicXor", "auto", "bfloat16", "bitand", "bitor", "blockDim", "blockIdx", "bool", "break",
+        "case", "catch", "char", "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield",
+        "compl", "concept", "const", "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype",
+        "default", "delete", "dim3", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern",
+        "false", "float", "float16", "for", "friend", "goto", "gridDim", "if", "inline", "int", "int16", "int64",
+        "int8", "launch_bounds", "linux", "long", "main", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
+        "nullptr", "operator", "or", "or_eq", "printf", "private", "protected", "public", "register",
+        "reinterpret_cast", "requires", "restrict", "return", "short", "signed", "size_t", "sizeof", "static",
+        "static_assert", "static_cast", "struct", "switch", "template", "this", "threadIdx", "thread_local", "throw",
+        "true", "try", "typedef", "typeid", "typename", "uint16", "uint32", "uint64", "uint8", "union", "unix",
+        "unsigned", "using", "virtual", "void", "volatile", "warpSize", "wchar_t", "while", "wrap", "xor", "xor_eq",
     ];
-    NAMES.contains(&name) || name.starts_with("__")
+    debug_assert!(NAMES.is_sorted());
+    NAMES.binary_search(&name).is_ok() || name.starts_with("__")
 }
 
 /// Functions that CUDA declares for plain numbers: a user's function of this name and of such parameters would clash.

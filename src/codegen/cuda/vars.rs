@@ -4,21 +4,20 @@
 //! construction; further values are joined where that saves a copy and they do not interfere (Chaitin, "Register
 //! allocation and spilling via graph coloring", 1982; here only the coalescing part).
 
-use std::collections::BTreeSet;
-
 use smallvec::SmallVec;
 
 use super::plan::{Form, Plan};
 use super::tree::Var;
-use crate::ids::{Id, IdSet, IdVec};
+use crate::ids::{Id, IdList, IdSet, IdVec};
 use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId};
 use crate::types::Type;
 
 /// The variable of each value that has one.
 pub struct Variables {
     of: IdVec<ValueId, Var>,
-    /// The values of each variable, in the order of their numbers.
-    members: Vec<Vec<ValueId>>,
+    /// The values of all variables, variable by variable, and where those of each begin.
+    members: Vec<ValueId>,
+    starts: Vec<usize>,
     /// The ends of `for` loops, and their bodies.
     ends: IdSet<ValueId>,
     bodies: IdSet<BlockId>,
@@ -40,7 +39,7 @@ impl Variables {
     }
 
     pub fn members(&self) -> impl Iterator<Item = (Var, &[ValueId])> {
-        self.members.iter().enumerate().map(|(n, m)| (Var(n as u32), m.as_slice()))
+        self.starts.windows(2).enumerate().map(|(n, ends)| (Var(n as u32), &self.members[ends[0]..ends[1]]))
     }
 
     pub fn assign(module: &Module, function: &Function, plan: &Plan) -> Variables {
@@ -51,7 +50,7 @@ impl Variables {
             plan,
             edges: vec![IdSet::default(); values],
             parent: (0..values as u32).map(ValueId).collect(),
-            names: function.values.values().map(|v| v.name.clone()).collect(),
+            names: function.values.values().map(|v| v.name.as_deref()).collect(),
             copies: Vec::new(),
             candidates: vec![false; values],
         };
@@ -67,7 +66,7 @@ impl Variables {
     }
 }
 
-type Live = BTreeSet<ValueId>;
+type Live = IdList<ValueId>;
 
 /// What the terminators of a block assign, and what is alive after them.
 #[derive(Clone, Default)]
@@ -88,7 +87,7 @@ struct Graph<'a> {
     edges: Vec<IdSet<u32>>,
     parent: Vec<ValueId>,
     /// The source name of each class.
-    names: Vec<Option<String>>,
+    names: Vec<Option<&'a str>>,
     /// Pairs that would like to share a variable, the most useful first.
     copies: Vec<(u8, ValueId, ValueId)>,
     /// The values whose class may be joined with another: of these alone it counts where they are alive.
@@ -199,20 +198,21 @@ impl Graph<'_> {
 
     /// The values of a block and of those nested in it.
     fn defined_in(&self, block: BlockId, out: &mut Live) {
-        out.extend(&self.function.blocks[block].params);
+        let mut all = self.function.blocks[block].params.clone();
         self.function.walk(block, &mut |_, inst| {
-            out.extend(&inst.results);
+            all.extend(&inst.results);
             for nested in inst.op.blocks() {
-                out.extend(&self.function.blocks[nested].params);
+                all.extend(&self.function.blocks[nested].params);
             }
         });
+        out.extend(all);
     }
 
     /// `targets = sources` at once; `live` is what is alive after it, and becomes what is alive before.
     fn parallel_copy(&mut self, targets: &[ValueId], sources: &[ValueId], live: &mut Live) {
         for (n, &target) in targets.iter().enumerate() {
             let source = sources.get(n).copied().filter(|&s| self.plan.form(s) == Form::Variable);
-            for &other in live.iter() {
+            for other in live.iter() {
                 if Some(other) != source {
                     self.edge(target, other);
                 }
@@ -224,7 +224,7 @@ impl Graph<'_> {
                 self.copies.push((1, target, source));
             }
         }
-        for target in targets {
+        for &target in targets {
             live.remove(target);
         }
         for &source in sources {
@@ -267,7 +267,7 @@ impl Graph<'_> {
                 for branch in [*then, *otherwise] {
                     let mut branch_live = live.clone();
                     self.block(branch, &mut branch_live, &inner);
-                    before.append(&mut branch_live);
+                    before.extend(branch_live.iter());
                 }
                 *live = before;
                 inst.op.for_each_operand(|operand| self.leaves(operand, live));
@@ -282,9 +282,9 @@ impl Graph<'_> {
                     }
                 });
                 let mut around = self.around_loop(inst, &[*body], live);
-                around.extend(&header);
+                around.extend(header.iter());
                 let mut head = around.clone();
-                head.extend(&params);
+                head.extend(params.iter().copied());
                 let inner = Context {
                     yields: (SmallVec::from_slice(carried), head.clone()),
                     continues: (SmallVec::from_slice(carried), head.clone()),
@@ -292,15 +292,15 @@ impl Graph<'_> {
                 };
                 let mut body_live = Live::new();
                 self.block(*body, &mut body_live, &inner);
-                body_live.extend(&around);
+                body_live.extend(around.iter());
                 for &param in &params {
                     self.define(param, &body_live, &params);
                 }
                 if let Some(index) = index {
-                    body_live.remove(&index);
+                    body_live.remove(index);
                 }
                 *live = body_live;
-                live.extend(carried);
+                live.extend(carried.iter().copied());
                 self.parallel_copy(carried, init, live);
             }
             Op::While { init, condition, body } => {
@@ -308,7 +308,7 @@ impl Graph<'_> {
                 let inside = self.function.blocks[*body].params.clone();
                 let around = self.around_loop(inst, &[*condition, *body], live);
                 let mut head = around.clone();
-                head.extend(&carried);
+                head.extend(carried.iter().copied());
                 let inner = Context {
                     yields: (SmallVec::from_slice(&carried), head.clone()),
                     continues: (SmallVec::from_slice(&carried), head.clone()),
@@ -318,13 +318,13 @@ impl Graph<'_> {
                 self.block(*body, &mut body_live, &inner);
                 for &param in &inside {
                     self.define(param, &body_live, &inside);
-                    body_live.remove(&param);
+                    body_live.remove(param);
                 }
-                body_live.extend(&head);
+                body_live.extend(head.iter());
                 let inner = Context { yields: (SmallVec::new(), body_live), ..Context::default() };
                 let mut condition_live = Live::new();
                 self.block(*condition, &mut condition_live, &inner);
-                condition_live.extend(&head);
+                condition_live.extend(head.iter());
                 for &param in &carried {
                     self.define(param, &condition_live, &carried);
                 }
@@ -346,7 +346,7 @@ impl Graph<'_> {
         for &result in &variables {
             self.define(result, live, &variables);
         }
-        for result in &variables {
+        for &result in &variables {
             live.remove(result);
         }
         self.assigned_before_reading(inst);
@@ -363,8 +363,8 @@ impl Graph<'_> {
                         self.leaves(operand, &mut others);
                     }
                 });
-                others.remove(base);
-                for &other in &others {
+                others.remove(*base);
+                for other in others.iter() {
                     self.edge(inst.results[0], other);
                 }
                 if self.plan.form(*base) == Form::Variable {
@@ -378,7 +378,7 @@ impl Graph<'_> {
                     let Some(&argument) = args.get(n as usize) else { continue };
                     let mut others = Live::new();
                     args.iter().filter(|&&a| a != argument).for_each(|&a| self.leaves(a, &mut others));
-                    for &other in &others {
+                    for other in others.iter() {
                         self.edge(result, other);
                     }
                     if self.plan.form(argument) == Form::Variable {
@@ -391,7 +391,7 @@ impl Graph<'_> {
     }
 
     fn define(&mut self, value: ValueId, live: &Live, together: &[ValueId]) {
-        for &other in live.iter().chain(together) {
+        for other in live.iter().chain(together.iter().copied()) {
             self.edge(value, other);
         }
     }
@@ -403,9 +403,8 @@ impl Graph<'_> {
             self.reads_in(block, &mut reads);
             self.defined_in(block, &mut own);
         }
-        let mut around: Live = reads.difference(&own).copied().collect();
-        around.extend(after.iter().filter(|v| !inst.results.contains(v)));
-        around
+        let outside = reads.iter().filter(|&v| !own.contains(v));
+        outside.chain(after.iter().filter(|v| !inst.results.contains(v))).collect()
     }
 
     /// Values for the caller go into the parameters taken by reference.
@@ -423,7 +422,7 @@ impl Graph<'_> {
                 self.leaves(value, live);
             }
         }
-        live.extend(&targets);
+        live.extend(targets.iter().copied());
         self.parallel_copy(&targets, &sources, live);
     }
 
@@ -456,7 +455,7 @@ impl Graph<'_> {
     fn coalesce(&mut self, copies: Vec<(u8, ValueId, ValueId)>) {
         for (_, a, b) in copies {
             let (a, b) = (self.find(a), self.find(b));
-            let (na, nb) = (&self.names[a.index()], &self.names[b.index()]);
+            let (na, nb) = (self.names[a.index()], self.names[b.index()]);
             let names_agree = na.is_none() || nb.is_none() || na == nb;
             if a != b && names_agree && !self.interferes(a, b) {
                 self.join(a, b);
@@ -490,22 +489,28 @@ impl Graph<'_> {
 
     fn finish(mut self) -> Variables {
         let mut numbers = vec![None; self.parent.len()];
-        let mut members: Vec<Vec<ValueId>> = Vec::new();
-        let mut of = IdVec::new();
+        let mut counts: Vec<usize> = Vec::new();
+        let mut of: IdVec<ValueId, Var> = IdVec::new();
         for value in self.function.values.ids() {
-            let root = self.find(value).index();
-            let number = *numbers[root].get_or_insert_with(|| {
-                members.push(Vec::new());
-                members.len() - 1
+            let number = *numbers[self.find(value).index()].get_or_insert_with(|| {
+                counts.push(0);
+                counts.len() - 1
             });
-            members[number].push(value);
+            counts[number] += 1;
             of.push(Var(number as u32));
         }
+        let mut starts = vec![0; counts.len() + 1];
+        for (n, count) in counts.iter().enumerate() {
+            starts[n + 1] = starts[n] + count;
+        }
+        let mut members: Vec<ValueId> = of.ids().collect();
+        // Stable: the values of a variable stay in the order of their numbers.
+        members.sort_by_key(|&value| of[value]);
         let loops = self.function.insts.values().filter_map(|inst| match inst.op {
             Op::For { end, body, .. } => Some((end, body)),
             _ => None,
         });
         let (ends, bodies) = loops.unzip();
-        Variables { of, members, ends, bodies }
+        Variables { of, members, starts, ends, bodies }
     }
 }

@@ -582,6 +582,12 @@ impl Llvm {
             LLVMBuildMemSet(self.builder, pointer.0, self.int(self.i8(), 0).0, self.const_i64(size as i64).0, align);
         }
     }
+    /// Sets so many bytes (i64) to zero.
+    pub fn clear(&self, pointer: Val, bytes: Val, align: u32) {
+        unsafe {
+            LLVMBuildMemSet(self.builder, pointer.0, self.int(self.i8(), 0).0, bytes.0, align);
+        }
+    }
     /// Relaxed; gives the old value.
     pub fn atomic_rmw(&self, op: Rmw, pointer: Val, value: Val, align: u32) -> Val {
         use LLVMAtomicRMWBinOp::*;

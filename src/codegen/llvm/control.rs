@@ -76,7 +76,12 @@ impl<'a> Lower<'_, 'a> {
             Op::If { condition, then, otherwise } => self.if_(frame, inst, *condition, *then, *otherwise),
             Op::For { start, end, step, init, body } => {
                 self.loop_depth += 1;
-                self.for_(frame, inst, [*start, *end, *step], init, *body);
+                let range = [*start, *end, *step];
+                if self.stands_twice(frame, inst, *body) {
+                    self.twice(frame, &inst.results, |lower, frame| lower.for_(frame, inst, range, init, *body));
+                } else {
+                    self.for_(frame, inst, range, init, *body);
+                }
                 self.loop_depth -= 1;
                 true
             }
@@ -113,6 +118,13 @@ impl<'a> Lower<'_, 'a> {
         otherwise: BlockId,
     ) -> bool {
         let ll = self.ll;
+        if self.assume_set(frame, condition) {
+            if let End::Yield(values) = self.block(frame, then, false) {
+                self.bind(frame, &inst.results, values);
+                return true;
+            }
+            return false;
+        }
         if self.any_varies(frame.get(condition)) {
             let condition = frame.scalar(condition);
             self.if_lanes(frame, inst, condition, then, otherwise);

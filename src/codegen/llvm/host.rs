@@ -335,6 +335,8 @@ impl KernelEntry {
             lower.row = Some((row_number, inner));
             lower.facts.set_invariant(row_number, true);
             let kernel = lane_body.as_ref().map_or(self.kernel, |body| body.function);
+            let copies = lane_body.is_some() && lower.target.is_alone();
+            lower.copies = copies.then(|| lanes::Copies::new(start));
             lower.lanes = lane_body.map(|body| Lanes { count: body.count, mask: None, plan: body.plan });
 
             // The threads that are left at the end of a row fill some lanes.
@@ -362,6 +364,10 @@ impl KernelEntry {
             let guards = lower.guards.take();
             let (first, end_of_fast) = guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
             ll.position_at_end(row_end);
+            let copies = lower.copies.take();
+            if let Some(copies) = &copies {
+                copies.emit_start(ll, first, end_of_fast, width);
+            }
             let preheader = self.when(ll, made, ll.icmp(IntCompare::SignedLt, low, first), || call_rows(low, first));
             ll.br(head);
             ll.add_incoming(j, first, preheader);
@@ -380,6 +386,9 @@ impl KernelEntry {
                 ll.cond_br(ll.icmp(IntCompare::SignedLt, j, end_of_fast), some, after);
                 ll.add_incoming(limit, end_of_fast, part);
                 ll.position_at_end(after);
+            }
+            if let Some(copies) = &copies {
+                lower.add_copies(copies);
             }
             let rest = ll.icmp(IntCompare::SignedLt, done_to, high);
             self.when(ll, made, rest, || call_rows(done_to, high));

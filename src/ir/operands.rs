@@ -1,0 +1,129 @@
+//! Which values and blocks does an instruction name?
+
+use smallvec::SmallVec;
+
+use super::{BlockId, Op, Step, ValueId, ViewIndex};
+
+/// Calls `$f` on a reference to each operand of `$op`, which is a reference too: shared or mutable, and so are its parts.
+macro_rules! each_operand {
+    ($op:expr, $f:expr) => {{
+        let mut f = $f;
+        macro_rules! path {
+            ($steps:expr) => {
+                for step in $steps {
+                    if let Step::Dynamic(value) = step {
+                        f(value);
+                    }
+                }
+            };
+        }
+        macro_rules! list {
+            ($values:expr) => {
+                for value in $values {
+                    f(value);
+                }
+            };
+        }
+        match $op {
+            Op::Const(_) | Op::Zero | Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::LocalArray => {}
+            Op::Unary(_, a)
+            | Op::Cast(a)
+            | Op::Bitcast(a)
+            | Op::Extent(a, _)
+            | Op::IsSet(a)
+            | Op::Gradient(a)
+            | Op::Address(a) => f(a),
+            Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            Op::Fma(a, b, c) | Op::Select { condition: a, then: b, otherwise: c } => {
+                f(a);
+                f(b);
+                f(c);
+            }
+            Op::Construct(args)
+            | Op::Call(_, args)
+            | Op::Yield(args)
+            | Op::Break(args)
+            | Op::Continue(args)
+            | Op::Return(args) => list!(args),
+            Op::Print { args, .. } => list!(args),
+            Op::Extract(a, steps) => {
+                f(a);
+                path!(steps);
+            }
+            Op::Insert(a, steps, b) => {
+                f(a);
+                path!(steps);
+                f(b);
+            }
+            Op::View(a, dims) => {
+                f(a);
+                for dim in dims {
+                    match dim {
+                        ViewIndex::At(v) => f(v),
+                        ViewIndex::Range { start, stop, step } => {
+                            f(start);
+                            f(stop);
+                            f(step);
+                        }
+                    }
+                }
+            }
+            Op::Load { array, index, path } => {
+                f(array);
+                list!(index);
+                path!(path);
+            }
+            Op::Store { array, index, path, value } | Op::Atomic { array, index, path, value, .. } => {
+                f(array);
+                list!(index);
+                path!(path);
+                f(value);
+            }
+            Op::AtomicCas { array, index, path, expected, new } => {
+                f(array);
+                list!(index);
+                path!(path);
+                f(expected);
+                f(new);
+            }
+            Op::If { condition, .. } | Op::Assert { condition, .. } => f(condition),
+            Op::For { start, end, step, init, .. } => {
+                f(start);
+                f(end);
+                f(step);
+                list!(init);
+            }
+            Op::While { init, .. } => list!(init),
+        }
+    }};
+}
+
+impl Op {
+    pub fn is_terminator(&self) -> bool {
+        matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
+    }
+
+    /// The blocks nested in this instruction.
+    #[inline]
+    pub fn blocks(&self) -> SmallVec<[BlockId; 2]> {
+        match *self {
+            Op::If { then, otherwise, .. } => SmallVec::from_slice(&[then, otherwise]),
+            Op::For { body, .. } => SmallVec::from_slice(&[body]),
+            Op::While { condition, body, .. } => SmallVec::from_slice(&[condition, body]),
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// Calls `f` on every value this instruction reads (not those read inside nested blocks).
+    pub fn for_each_operand(&self, mut f: impl FnMut(ValueId)) {
+        each_operand!(self, |value: &ValueId| f(*value));
+    }
+
+    /// Calls `f` on every operand, in place.
+    pub fn for_each_operand_mut(&mut self, f: impl FnMut(&mut ValueId)) {
+        each_operand!(self, f);
+    }
+}
