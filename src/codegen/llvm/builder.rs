@@ -687,6 +687,28 @@ impl Llvm {
         }
     }
 
+    /// How many instructions the largest function has.
+    pub fn largest_function(&self) -> usize {
+        let mut largest = 0;
+        unsafe {
+            let mut function = LLVMGetFirstFunction(self.module);
+            while !function.is_null() {
+                let (mut count, mut block) = (0, LLVMGetFirstBasicBlock(function));
+                while !block.is_null() {
+                    let mut inst = LLVMGetFirstInstruction(block);
+                    while !inst.is_null() {
+                        count += 1;
+                        inst = LLVMGetNextInstruction(inst);
+                    }
+                    block = LLVMGetNextBasicBlock(block);
+                }
+                largest = largest.max(count);
+                function = LLVMGetNextFunction(function);
+            }
+        }
+        largest
+    }
+
     /// Why the module is malformed, if it is: a fault of kc.
     pub fn verify(&self) -> Option<String> {
         let mut message = std::ptr::null_mut();
