@@ -495,7 +495,8 @@ impl Llvm {
     /// extensions stand beside the multiplication, and its loop passes move them away.
     pub fn ptx_mul_wide(&self, a: Val, b: Val) -> Val {
         const TEXT: &str = "mul.wide.s32 $0, $1, $2;";
-        const CONSTRAINTS: &str = "=l,r,r";
+        // A constant stands in the instruction itself.
+        let constraints = if self.as_int(b).is_some() { "=l,r,n" } else { "=l,r,r" };
         let mut params = [self.i32().0, self.i32().0];
         unsafe {
             let ty = LLVMFunctionType(self.i64().0, params.as_mut_ptr(), 2, 0);
@@ -503,8 +504,8 @@ impl Llvm {
                 ty,
                 TEXT.as_ptr().cast(),
                 TEXT.len(),
-                CONSTRAINTS.as_ptr().cast(),
-                CONSTRAINTS.len(),
+                constraints.as_ptr().cast(),
+                constraints.len(),
                 0,
                 0,
                 LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
