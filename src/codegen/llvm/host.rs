@@ -10,7 +10,7 @@ use std::mem::offset_of;
 
 use super::affine::Guards;
 use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
-use super::control::UNROLLED_TURNS;
+use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
 use super::lanes::{self, Lanes, Plan};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
@@ -356,7 +356,7 @@ impl KernelEntry {
             let latch = ll.current_block();
             ll.br(head);
             if width == 1 && self.is_short(lower.state) {
-                ll.unroll(latch, UNROLLED_TURNS);
+                ll.unroll(latch, HOST_UNROLLED_TURNS);
             }
 
             // All guards are known now: find the part of the row for the loop, and run what is before and after it.
