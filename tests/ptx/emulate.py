@@ -79,7 +79,9 @@ class Launch:
     def argument(self, arg: dict, memory: Memory, places: dict, contiguous: bool, wanted: dict) -> bytes:
         """The bytes of an argument; its arrays get memory."""
         if arg["kind"] == "struct":
-            layout = self.case["structs"][arg["struct"]]
+            layout = self.case.get("structs", {}).get(arg["struct"])
+            if layout is None:
+                raise Unknown("a struct whose layout the launch does not tell")
             data = bytearray(layout["size"])
             for field, place in zip(arg["fields"], layout["fields"]):
                 part = self.argument(field, memory, places, contiguous, wanted)
