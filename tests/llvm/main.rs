@@ -7,6 +7,7 @@ mod backward;
 mod control;
 mod device;
 mod harness;
+mod lane_sums;
 mod lanes;
 mod limits;
 mod memory;

@@ -96,6 +96,11 @@ impl Affine {
         }
     }
 
+    /// The value (i64) of a form that [`Facts::fixed_form`] gave, in front of the row.
+    pub fn emit_fixed(&self, ll: &Llvm) -> Val {
+        self.emit(ll, None)
+    }
+
     /// The value without the inner part, as i64: at the cursor for the present turn of the loops around it (`bound` None),
     /// or its least or greatest value over them.
     fn emit(&self, ll: &Llvm, bound: Option<Bound>) -> Val {
@@ -190,6 +195,12 @@ impl Facts {
             Some(constant) => Some(Affine::constant(constant)),
             None => self.forms.get(&value).cloned(),
         }
+    }
+
+    /// The form of a value that is the same for the whole row and known before it.
+    pub fn fixed_form(&self, ll: &Llvm, value: Val) -> Option<Affine> {
+        let varies = |(_, leaf): &(i64, Leaf)| matches!(leaf, Leaf::Variable { .. });
+        self.form(ll, value).filter(|form| form.inner == 0 && !form.terms.iter().any(varies))
     }
 
     /// Learns about `result = x op y`.

@@ -59,8 +59,11 @@ impl Join {
     }
 }
 
-/// How many turns of a small loop are done at once, and how many instructions of the IR such a loop has at most.
-pub const UNROLLED_TURNS: u32 = 4;
+/// How many turns of a small loop are done at once on the host.
+pub const HOST_UNROLLED_TURNS: u32 = 8;
+
+/// How many turns of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
+const UNROLLED_TURNS: u32 = 4;
 const UNROLLED_SIZE: u32 = 48;
 
 /// Where `break` and `continue` of a loop go.
@@ -76,7 +79,12 @@ impl<'a> Lower<'_, 'a> {
             Op::If { condition, then, otherwise } => self.if_(frame, inst, *condition, *then, *otherwise),
             Op::For { start, end, step, init, body } => {
                 self.loop_depth += 1;
-                self.for_(frame, inst, [*start, *end, *step], init, *body);
+                let range = [*start, *end, *step];
+                if self.stands_twice(frame, inst, *body) {
+                    self.twice(frame, &inst.results, |lower, frame| lower.for_(frame, inst, range, init, *body));
+                } else {
+                    self.for_(frame, inst, range, init, *body);
+                }
                 self.loop_depth -= 1;
                 true
             }
@@ -113,6 +121,13 @@ impl<'a> Lower<'_, 'a> {
         otherwise: BlockId,
     ) -> bool {
         let ll = self.ll;
+        if self.assume_set(frame, condition) {
+            if let End::Yield(values) = self.block(frame, then, false) {
+                self.bind(frame, &inst.results, values);
+                return true;
+            }
+            return false;
+        }
         if self.any_varies(frame.get(condition)) {
             let condition = frame.scalar(condition);
             self.if_lanes(frame, inst, condition, then, otherwise);
@@ -280,7 +295,9 @@ impl<'a> Lower<'_, 'a> {
             let latch = ll.current_block();
             header.jump(ll, &again);
             let open = [first, limit].iter().any(|v| ll.as_int(*v).is_none());
-            if !inside.is_empty() || self.pays_unrolled(frame.function, body) && open {
+            if !inside.is_empty() {
+                ll.unroll(latch, HOST_UNROLLED_TURNS);
+            } else if self.pays_unrolled(frame.function, body) && open {
                 ll.unroll(latch, UNROLLED_TURNS);
             }
         } else {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use super::affine::Guards;
 use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
-use super::control::UNROLLED_TURNS;
+use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
 use super::lanes::{self, Lanes, Plan};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
@@ -31,8 +31,8 @@ const TAIL_LIMIT: usize = 800;
 /// A kernel of at most so many IR instructions that runs thread by thread runs several threads in a turn.
 const UNROLL_LIMIT: u64 = 24;
 
-/// With a kernel larger than this, the costly passes take seconds.
-const FULL_LIMIT: u64 = 8_000;
+/// With more instructions than this in one function, the costly passes take seconds.
+const FULL_LIMIT: usize = 12_000;
 
 const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,simplifycfg)";
 const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
@@ -87,13 +87,12 @@ pub(super) fn compile(
         KernelEntry::define(&mut state, kernel, body, options.opt == Opt::Full);
     }
     state.finish();
-    let large = kernels.iter().any(|&kernel| state.weight(kernel) > FULL_LIMIT);
     let sites = std::mem::take(&mut state.sites);
     drop(state);
     machine.optimise(
         &ll,
         match options.opt {
-            Opt::Full if !large => FULL,
+            Opt::Full if ll.largest_function() <= FULL_LIMIT => FULL,
             Opt::None => "",
             _ => LEAN,
         },
@@ -336,6 +335,8 @@ impl KernelEntry {
             lower.row = Some((row_number, inner));
             lower.facts.set_invariant(row_number, true);
             let kernel = lane_body.as_ref().map_or(self.kernel, |body| body.function);
+            let copies = lane_body.is_some() && lower.target.is_alone();
+            lower.copies = copies.then(|| lanes::Copies::new(start));
             lower.lanes = lane_body.map(|body| Lanes { count: body.count, mask: None, plan: body.plan });
 
             // The threads that are left at the end of a row fill some lanes.
@@ -356,13 +357,17 @@ impl KernelEntry {
             let latch = ll.current_block();
             ll.br(head);
             if width == 1 && self.is_short(lower.state) {
-                ll.unroll(latch, UNROLLED_TURNS);
+                ll.unroll(latch, HOST_UNROLLED_TURNS);
             }
 
             // All guards are known now: find the part of the row for the loop, and run what is before and after it.
             let guards = lower.guards.take();
             let (first, end_of_fast) = guards.map_or((low, high), |guards| guards.emit(ll, row_end, low, high));
             ll.position_at_end(row_end);
+            let copies = lower.copies.take();
+            if let Some(copies) = &copies {
+                copies.emit_start(ll, first, end_of_fast, width);
+            }
             let preheader = self.when(ll, made, ll.icmp(IntCompare::SignedLt, low, first), || call_rows(low, first));
             ll.br(head);
             ll.add_incoming(j, first, preheader);
@@ -381,6 +386,9 @@ impl KernelEntry {
                 ll.cond_br(ll.icmp(IntCompare::SignedLt, j, end_of_fast), some, after);
                 ll.add_incoming(limit, end_of_fast, part);
                 ll.position_at_end(after);
+            }
+            if let Some(copies) = &copies {
+                lower.add_copies(copies);
             }
             let rest = ll.icmp(IntCompare::SignedLt, done_to, high);
             self.when(ll, made, rest, || call_rows(done_to, high));

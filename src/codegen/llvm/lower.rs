@@ -12,7 +12,7 @@ use super::affine::{Facts, Guards};
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::flatten::{self, Leaf, LeafKind};
-use super::lanes::Lanes;
+use super::lanes::{Copies, Lanes};
 use super::ops::Ops;
 use super::places::Places;
 use super::warp::Uniform;
@@ -239,6 +239,8 @@ pub struct Lower<'s, 'a> {
     pub row: Option<(Val, Val)>,
     /// Several threads at once.
     pub lanes: Option<Lanes>,
+    /// Where lanes add to elements that they share, in a loop over a row of a backward entry.
+    pub copies: Option<Copies>,
     /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power of two ([`ArrayLayout::Contiguous`]).
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
@@ -320,6 +322,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             print_buffer: None,
             row: None,
             lanes: None,
+            copies: None,
             aligned: HashSet::new(),
             uniform: Uniform::default(),
             call_large: inside_callee,
@@ -520,7 +523,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             Op::Gradient(array) => self.gradient(frame, *array),
             Op::Address(array) => smallvec![self.ll.ptr_to_int(frame.scalar(*array), self.ll.i64())],
             Op::View(array, dims) => self.view(frame, *array, dims, inst.span),
-            Op::LocalArray => result_ty.map(|ty| self.local_array(ty)).unwrap_or_default(),
+            Op::LocalArray => inst.results.first().map(|&r| self.local_array(frame, r)).unwrap_or_default(),
             Op::Load { array, index, path } => self.load(frame, *array, index, path, inst),
             Op::Store { array, index, path, value } => {
                 self.store(frame, *array, index, path, *value, inst.span);

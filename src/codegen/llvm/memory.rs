@@ -168,10 +168,10 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    pub fn local_array(&mut self, ty: Type) -> Scalars {
-        let layout = Layout::of(ty, &self.ir.structs);
-        // Each lane has its own.
+    pub fn local_array(&mut self, frame: &Frame<'a>, array: ValueId) -> Scalars {
+        let layout = Layout::of(frame.ty(array), &self.ir.structs);
         let lanes = self.lanes.as_ref().map_or(1, |lanes| lanes.count);
+        let lanes = if self.is_of_lane(frame, array) { lanes } else { 1 };
         let (size, align) = (u64::from(layout.size) * u64::from(lanes), layout.align * lanes);
         let slot = self.ll.alloca(self.entry, size, align);
         self.ll.memset_zero(slot, size, align);
@@ -222,7 +222,7 @@ impl<'a> Lower<'_, 'a> {
             written.unwrap_or_else(|| if signed { ll.sext(number, ll.i64()) } else { ll.zext(number, ll.i64()) });
         let within = ll.icmp(IntCompare::UnsignedLt, wrapped, count);
         let direct = (wraps && wide.narrow.is_some() && ll.lanes(number).is_none())
-            .then(|| (ll.icmp(IntCompare::UnsignedLt, number, count), ll.zext(number, ll.i64())));
+            .then(|| (ll.icmp(IntCompare::UnsignedLt, number, count), ll.sext(number, ll.i64())));
         (wide, Some(DimCheck { dim, within, index: written, extent, direct }))
     }
 
@@ -507,6 +507,23 @@ impl<'a> Lower<'_, 'a> {
         join.come_from_here(ll, &zeros);
         ll.cond_br(condition, yes, join.block);
         join.enter(ll)
+    }
+
+    /// Runs one of two bodies that give nothing.
+    pub fn either(&mut self, condition: Val, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
+        let ll = self.ll;
+        if ll.as_int(condition).is_some_and(|n| n != 0) {
+            return then(self);
+        }
+        let [yes, no, after] = ["then", "else", "endif"].map(|name| ll.block(self.llvm_function, name));
+        ll.cond_br(condition, yes, no);
+        ll.position_at_end(yes);
+        then(self);
+        ll.br(after);
+        ll.position_at_end(no);
+        otherwise(self);
+        ll.br(after);
+        ll.position_at_end(after);
     }
 
     pub fn view(&mut self, frame: &Frame<'a>, array: ValueId, dims: &[ViewIndex], span: Span) -> Scalars {

@@ -42,6 +42,15 @@ enum LaneStep {
 }
 
 impl LaneAccess {
+    pub fn element(&self) -> Type {
+        self.ty
+    }
+
+    /// Bytes from the start of the element.
+    pub fn part_offset(&self) -> u32 {
+        self.part_offset
+    }
+
     /// No two lanes name one element.
     pub fn is_spread(&self) -> bool {
         self.offsets.is_none() && matches!(self.step, LaneStep::Constant(step) if step != 0)
@@ -69,7 +78,7 @@ impl<'a> Lower<'_, 'a> {
         let mut base = parts.data;
         let ty = Type::from(parts.element);
         let (mut step, scale) = match ty.scalar_part() {
-            Some(s) if parts.is_local => (LaneStep::Constant(s.size().into()), self.lane_count()),
+            Some(s) if self.is_of_lane(frame, array) => (LaneStep::Constant(s.size().into()), self.lane_count()),
             _ => (LaneStep::Constant(0), 1),
         };
         let mut offsets: Option<Val> = None;

@@ -11,21 +11,23 @@
 //! | `control` | how do lanes branch and loop? |
 //! | `access` | how do lanes read and write memory? |
 //! | `update` | how do lanes update memory atomically? |
+//! | `copies` | how do lanes add to elements that they share, turn after turn? |
 //!
 //! What lanes do to a value is told by its LLVM type: the builder widens a scalar beside a vector (see `vector`).
 
 mod access;
 mod control;
+mod copies;
 mod plan;
 mod update;
 
+pub use copies::Copies;
 pub use plan::{Plan, prepare};
 
 use super::builder::{Ty, Val};
 use super::lower::{Frame, Lower, Scalars};
 use crate::ids::Id;
 use crate::ir::{BlockId, Op, ValueId};
-use crate::types::Type;
 
 /// The lanes that a body is lowered for.
 pub struct Lanes {
@@ -62,7 +64,7 @@ impl<'a> Lower<'_, 'a> {
 
     /// Whether each lane has an array of its own.
     pub fn is_of_lane(&self, frame: &Frame<'a>, array: ValueId) -> bool {
-        self.lanes.is_some() && matches!(frame.ty(array), Type::Local(_))
+        self.lanes.as_ref().is_some_and(|lanes| lanes.plan.is_of_lane(frame.function, array))
     }
 
     fn mask(&self) -> Option<Val> {

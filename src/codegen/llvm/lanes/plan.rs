@@ -10,7 +10,8 @@ use super::is_in;
 use crate::ids::Id;
 use crate::ir::facts::{EffectTable, Private, Root, Sharing, private, root};
 use crate::ir::{
-    AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Step, UnaryOp, ValueId, ViewIndex,
+    AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, UnaryOp, ValueId,
+    ViewIndex,
 };
 use crate::passes::{dce, inline, rewrite, single_exit};
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
@@ -27,12 +28,29 @@ pub struct Plan {
     varying: Vec<bool>,
     /// By value: something reads it.
     used: Vec<bool>,
+    /// By value: a local array whose elements differ.
+    own: Vec<bool>,
     private: Private,
+    /// Of a backward entry, the arrays that it adds to and does not use otherwise.
+    sums: BTreeSet<Root>,
     /// The number of instructions.
     pub insts: usize,
 }
 
 impl Plan {
+    /// A backward entry adds to the array and does not use it otherwise.
+    pub fn is_sum(&self, function: &Function, array: ValueId) -> bool {
+        self.sums.contains(&root(function, array))
+    }
+
+    /// Each lane has a local array of its own; without this, all lanes share one, since they put the same into it.
+    pub fn is_of_lane(&self, function: &Function, array: ValueId) -> bool {
+        match root(function, array) {
+            Root::Local(local) => is_in(&self.own, local),
+            _ => matches!(function.ty(array), Type::Local(_)),
+        }
+    }
+
     /// Each element of the array is used by one thread at most.
     pub fn is_private(&self, function: &Function, array: ValueId) -> bool {
         self.private.contains(function, array)
@@ -75,6 +93,8 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
         varying: vec![false; function.values.len()],
         unit: vec![false; function.values.len()],
         used: vec![false; function.values.len()],
+        own: vec![false; function.values.len()],
+        parted: false,
         changed: true,
         possible: true,
         insts: 0,
@@ -93,8 +113,9 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
     if cost.lanes * 1.2 > cost.threads {
         return None;
     }
-    let Survey { varying, used, insts, .. } = survey;
-    Some((function, Plan { varying, used, private, insts }, count))
+    let Survey { varying, used, own, insts, .. } = survey;
+    let sums = sums(&function, &used);
+    Some((function, Plan { varying, used, own, private, sums, insts }, count))
 }
 
 struct Survey<'a> {
@@ -107,6 +128,10 @@ struct Survey<'a> {
     /// The value is the last coordinate plus something uniform.
     unit: Vec<bool>,
     used: Vec<bool>,
+    /// As [`Plan::own`].
+    own: Vec<bool>,
+    /// Some lanes may rest here.
+    parted: bool,
     changed: bool,
     possible: bool,
     insts: usize,
@@ -132,6 +157,39 @@ impl Survey<'_> {
 
     fn set_all(&mut self, values: &[ValueId]) {
         values.iter().for_each(|&v| self.set(v, true));
+    }
+
+    /// Lanes may differ in the elements of a local array.
+    fn set_own(&mut self, array: ValueId) {
+        if !matches!(self.function.ty(array), Type::Local(_)) {
+            return;
+        }
+        match root(self.function, array) {
+            Root::Local(local) => {
+                self.changed |= !self.own[local.index()];
+                self.own[local.index()] = true;
+            }
+            // One of several, which must be laid out alike.
+            _ => {
+                self.changed |= !self.own.iter().all(|own| *own);
+                self.own.fill(true);
+            }
+        }
+    }
+
+    fn is_own(&self, array: ValueId) -> bool {
+        match root(self.function, array) {
+            Root::Local(local) => is_in(&self.own, local),
+            _ => matches!(self.function.ty(array), Type::Local(_)),
+        }
+    }
+
+    /// What stands in a branch or loop; `parted`: lanes may take different ways there.
+    fn nested(&mut self, parted: bool, visit: impl FnOnce(&mut Self)) {
+        let before = self.parted;
+        self.parted |= parted;
+        visit(self);
+        self.parted = before;
     }
 
     fn block(&mut self, block: BlockId) {
@@ -175,8 +233,10 @@ impl Survey<'_> {
                 inst.results.iter().for_each(|r| self.unit[r.index()] = true);
             }
             &Op::If { condition, then, otherwise } => {
-                self.block(then);
-                self.block(otherwise);
+                self.nested(self.varies(condition), |survey| {
+                    survey.block(then);
+                    survey.block(otherwise);
+                });
                 for (n, &result) in inst.results.iter().enumerate() {
                     let differs = |b: BlockId| self.yields(b).get(n).is_some_and(|&v| self.varies(v));
                     let varies = self.varies(condition) || differs(then) || differs(otherwise);
@@ -192,7 +252,8 @@ impl Survey<'_> {
                 }
             }
             Op::While { init, condition, body } => {
-                self.block(*condition);
+                let differ = self.yields(*condition).first().is_some_and(|&v| self.varies(v));
+                self.nested(differ, |survey| survey.block(*condition));
                 let differ = self.yields(*condition).first().is_some_and(|&v| self.varies(v));
                 let (tested, carried) = (&function.blocks[*condition].params, &function.blocks[*body].params);
                 self.carried(init, carried, &inst.results, *body, differ);
@@ -200,8 +261,9 @@ impl Survey<'_> {
                     self.set(a, self.varies(b));
                 }
             }
-            Op::Atomic { path, .. } | Op::AtomicCas { path, .. } => {
+            Op::Atomic { array, path, .. } | Op::AtomicCas { array, path, .. } => {
                 self.possible &= is_static(path);
+                self.set_own(*array);
                 self.set_all(&inst.results);
             }
             op => {
@@ -216,8 +278,15 @@ impl Survey<'_> {
                 }
                 let mut varies = false;
                 op.for_each_operand(|v| varies |= self.varies(v));
-                if let Op::Load { array, .. } = op {
-                    varies |= matches!(function.ty(*array), Type::Local(_));
+                match op {
+                    Op::Load { array, .. } => {
+                        if !matches!(root(function, *array), Root::Local(_)) {
+                            self.set_own(*array);
+                        }
+                        varies |= self.is_own(*array);
+                    }
+                    Op::Store { array, .. } if varies || self.parted => self.set_own(*array),
+                    _ => {}
                 }
                 inst.results.iter().for_each(|&r| self.set(r, varies));
                 self.unit_stride(inst);
@@ -230,7 +299,7 @@ impl Survey<'_> {
         for ((&param, &result), &first) in params.iter().zip(results).zip(init) {
             self.set(param, differ || self.varies(first) || self.varies(result));
         }
-        self.block(body);
+        self.nested(differ, |survey| survey.block(body));
         for (n, (&param, &result)) in params.iter().zip(results).enumerate() {
             let varies = self.varies(param) || self.yields(body).get(n).is_some_and(|&v| self.varies(v));
             self.set(param, varies);
@@ -381,6 +450,32 @@ fn depends_on_order(function: &Function, private: &Private) -> bool {
     };
     walk_loops(function, function.entry, 1, &mut visit);
     stores.iter().any(|(root, &count)| count > 1 || *root == Root::Unknown || others.contains(root))
+}
+
+/// The arrays that a backward entry adds to and does not use otherwise; `used`: by value, something reads it.
+fn sums(function: &Function, used: &[bool]) -> BTreeSet<Root> {
+    let (mut sums, mut others) = (BTreeSet::new(), BTreeSet::new());
+    if function.phase != Phase::Backward {
+        return sums;
+    }
+    function.walk(function.entry, &mut |_, inst| match &inst.op {
+        Op::Atomic { op: AtomicOp::Add | AtomicOp::Sub, array, .. }
+            if !inst.results.iter().any(|&r| is_in(used, r)) =>
+        {
+            sums.insert(root(function, *array));
+        }
+        Op::Load { array, .. }
+        | Op::Store { array, .. }
+        | Op::Atomic { array, .. }
+        | Op::AtomicCas { array, .. }
+        | Op::Gradient(array)
+        | Op::Address(array) => {
+            others.insert(root(function, *array));
+        }
+        _ => {}
+    });
+    sums.retain(|root| matches!(root, Root::Param(..)) && !others.contains(root) && !others.contains(&Root::Unknown));
+    sums
 }
 
 /// Visits the instructions of a block and of those in it; those in loops have weight 2.

@@ -51,14 +51,25 @@ impl<'a> Lower<'_, 'a> {
         {
             let some = mask.map(|mask| ll.any(mask));
             self.when(some, |lower| {
-                for (k, operand) in operands.iter().enumerate() {
+                let own = operands.iter().map(|operand| {
                     let operand = ll.splat(*operand, lower.lane_count());
-                    let own = mask.map_or(operand, |mask| ll.select(mask, operand, identity));
-                    // What several threads subtract is the sum of it.
-                    let combine = if op == AtomicOp::Sub { AtomicOp::Add } else { op };
-                    let sum = lower.across(combine, s, own);
-                    let pointer = pointer_of(lower, base, k);
-                    update(lower, pointer, sum);
+                    mask.map_or(operand, |mask| ll.select(mask, operand, identity))
+                });
+                let own: Scalars = own.collect();
+                let sum_lanes = |lower: &mut Self| {
+                    for (k, own) in own.iter().enumerate() {
+                        // What several threads subtract is the sum of it.
+                        let combine = if op == AtomicOp::Sub { AtomicOp::Add } else { op };
+                        let sum = lower.across(combine, s, *own);
+                        let pointer = pointer_of(lower, base, k);
+                        update(lower, pointer, sum);
+                    }
+                };
+                match lower.copy_of(frame, op, array, index, &access, inst) {
+                    None => sum_lanes(lower),
+                    Some((exists, copy)) => {
+                        lower.either(exists, |lower| lower.add_to_copy(op, s, copy, &own), sum_lanes)
+                    }
                 }
                 Scalars::new()
             });
@@ -216,7 +227,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// All lanes combined, halves first: always in one order.
-    fn across(&self, op: AtomicOp, s: Scalar, vector: Val) -> Val {
+    pub fn across(&self, op: AtomicOp, s: Scalar, vector: Val) -> Val {
         let ll = self.ll;
         let (mut vector, mut width) = (vector, self.lane_count() as i32);
         while width > 1 {
