@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 use std::mem::offset_of;
+use std::rc::Rc;
 
 use super::affine::Guards;
 use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
@@ -45,7 +46,7 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
 /// An optimised host module.
 pub(super) struct Compiled {
     pub ll: Llvm,
-    pub machine: Machine,
+    pub machine: Rc<Machine>,
     pub sites: Vec<Site>,
 }
 
