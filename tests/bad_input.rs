@@ -266,3 +266,48 @@ fn a_closed_pipe_is_quiet() {
         .expect("a shell");
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+/// What doubles with each line takes time in its lines, not in what they stand for.
+#[test]
+fn functions_that_each_call_the_one_before_twice() {
+    let case = Case::new();
+    let mut text = "import warp as wp\n\n@wp.func\ndef f0(x: float):\n    return x * x\n".to_string();
+    for n in 1..40 {
+        text += &format!("@wp.func\ndef f{n}(x: float):\n    return f{0}(x) + f{0}(x + 1.0)\n", n - 1);
+    }
+    text += "@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    x[wp.tid()] = f39(x[wp.tid()])\n";
+    case.write("k.py", text);
+    let (code, text) = case.kc(&["compile", "k.py", "-o", "out", "--emit", "cuda,ptx"]);
+    assert_eq!(code, 0, "{text}");
+}
+
+#[test]
+fn values_of_too_many_components() {
+    let case = Case::new();
+    let mut text = "import warp as wp\n\n@wp.struct\nclass S0:\n    a: float\n".to_string();
+    for n in 1..40 {
+        text += &format!("@wp.struct\nclass S{n}:\n    a: S{0}\n    b: S{0}\n", n - 1);
+    }
+    text += "@wp.kernel\ndef k(x: wp.array(dtype=S39)):\n    x[1] = x[0]\n";
+    let path = case.write("structs.py", text);
+    case.fails(&path, "E0317");
+    let head = "V = wp.types.vector(length=1000, dtype=float)\n";
+    let body = "    v = V()\n    x[i] = wp.outer(v, v)[0, 0]";
+    let path = case.write("outer.py", kernel(body).replacen("\n\n", &format!("\n{head}\n"), 1));
+    case.fails(&path, "E0317");
+}
+
+/// The most components that are allowed: kernels of tens of thousands of instructions, and of a thousand branches.
+#[test]
+fn large_kernels_compile() {
+    let case = Case::new();
+    let head = "V = wp.types.vector(length=1024, dtype=float)\n\n";
+    let body = "    v = V(x[i])\n    x[i] = wp.dot(v, v)";
+    case.write("long.py", kernel(body).replacen("\n\n", &format!("\n{head}\n"), 1));
+    let compares = vec!["x[i]"; 1000].join(" < ");
+    case.write("wide.py", kernel(&format!("    if {compares}:\n        x[i] = 1.0")));
+    for file in ["long.py", "wide.py"] {
+        let (code, text) = case.kc(&["compile", file, "-o", "out", "--emit", "cuda,ptx"]);
+        assert_eq!(code, 0, "{file}: {text}");
+    }
+}

@@ -29,7 +29,7 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
     }
     for &id in made {
         let small: IdSet<FuncId> =
-            callees(&module.functions[id]).into_iter().filter(|&f| is_small(&module.functions[f])).collect();
+            module.functions[id].callees().into_iter().filter(|&f| is_small(&module.functions[f])).collect();
         if !small.is_empty() {
             let mut function = module.functions[id].clone();
             // The limit on the size is met by definition: each call is replaced by a few instructions.
@@ -65,16 +65,6 @@ fn tidy(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let mut function = std::mem::replace(&mut module.functions[id], placeholder);
     clean(module, &mut function, effects);
     module.functions[id] = function;
-}
-
-fn callees(function: &Function) -> Vec<FuncId> {
-    let mut found = Vec::new();
-    function.walk(function.entry, &mut |_, inst| {
-        if let Op::Call(callee, _) = inst.op {
-            found.push(callee);
-        }
-    });
-    found
 }
 
 /// An adjoint of the library that is a few operations on values.

@@ -34,7 +34,7 @@ use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::facts::EffectTable;
 use crate::ir::verify::verify_function;
-use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
+use crate::ir::{Derivative, FuncId, Function, Module, Phase};
 use crate::passes;
 
 mod accumulate;
@@ -289,18 +289,9 @@ impl Work<'_> {
     /// A function that reverse code replaces by another one, among those that a function calls. The normal form holds that other
     /// one, so it is no forward code.
     fn replay_function(&self, id: FuncId) -> Option<String> {
-        let function = &self.module.functions[id];
-        let mut found = None;
-        function.walk(function.entry, &mut |_, inst| {
-            if let (Op::Call(callee, _), None) = (&inst.op, &found) {
-                let callee_function = &self.module.functions[*callee];
-                found = match callee_function.derivative {
-                    Derivative::Replay(_) => Some(callee_function.source_name.clone()),
-                    _ => self.replay_function(*callee),
-                };
-            }
-        });
-        found
+        let replaced = |id: &FuncId| matches!(self.module.functions[*id].derivative, Derivative::Replay(_));
+        let found = self.module.reached_from(id).into_iter().skip(1).find(replaced)?;
+        Some(self.module.functions[found].source_name.clone())
     }
 
     /// Warns of gradients that get lost in a function and the functions that it calls, once each.
@@ -310,15 +301,11 @@ impl Work<'_> {
         }
         let function = &self.module.functions[id];
         self.found.extend(lossy::warnings(self.module, &self.effects, function));
-        let mut callees = Vec::new();
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op
-                && self.module.functions[callee].derivative == Derivative::Body
-            {
-                callees.push(callee);
+        for callee in function.callees() {
+            if self.module.functions[callee].derivative == Derivative::Body {
+                self.warn_of_losses(callee);
             }
-        });
-        callees.into_iter().for_each(|callee| self.warn_of_losses(callee));
+        }
     }
 
     /// Writes the body of a function that is to be the adjoint of another one.
@@ -359,14 +346,7 @@ impl Work<'_> {
         if !self.prepared.insert(id) {
             return;
         }
-        let mut callees = Vec::new();
-        let function = &self.module.functions[id];
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
-                callees.push(callee);
-            }
-        });
-        for callee in callees {
+        for callee in self.module.functions[id].callees() {
             self.fill_adjoint(callee);
             self.prepare(callee);
             if let Derivative::Replay(stand_in) = self.module.functions[callee].derivative {
@@ -385,13 +365,9 @@ impl Work<'_> {
         loop {
             let before = bad.len();
             for (id, function) in self.module.functions.iter() {
-                function.walk(function.entry, &mut |_, inst| {
-                    if let Op::Call(callee, _) = inst.op
-                        && bad.contains(&callee)
-                    {
-                        bad.insert(id);
-                    }
-                });
+                if function.callees().iter().any(|callee| bad.contains(callee)) {
+                    bad.insert(id);
+                }
             }
             if bad.len() == before {
                 break;

@@ -8,6 +8,9 @@ use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, MAX_DIMS, Type};
 
+/// The most components of a value: a thread's registers are far fewer, and the code for each is written out.
+const MAX_PARTS: u64 = 4096;
+
 impl Checker<'_> {
     /// What a parameter annotation accepts. `library` turns on the words of the library's signatures.
     pub fn annotation(&mut self, expr: &Expr, library: bool) -> Res<Pattern> {
@@ -30,7 +33,7 @@ impl Checker<'_> {
     /// A type without open parts.
     pub fn concrete_type(&mut self, expr: &Expr, library: bool) -> Res<Type> {
         match self.annotation(expr, library)? {
-            Pattern::Exact(ty) => Ok(ty),
+            Pattern::Exact(ty) => self.bounded(ty, expr.span),
             other => {
                 let shown = other.display(&self.structs);
                 self.error(
@@ -41,6 +44,20 @@ impl Checker<'_> {
                 )
             }
         }
+    }
+
+    /// Refuses a matrix or a struct of more parts than a thread can work with.
+    pub fn bounded(&mut self, ty: Type, span: Span) -> Res<Type> {
+        let parts = ty.parts(&self.structs);
+        if parts <= MAX_PARTS {
+            return Ok(ty);
+        }
+        let shown = self.show(ty);
+        Err(self.report(
+            Diagnostic::new(Code::E0317, format!("`{shown}` has {parts} components; a value can have {MAX_PARTS}"))
+                .label(span, "too large for a thread")
+                .help("keep data of this size in an array"),
+        ))
     }
 
     fn type_word(&mut self, expr: &Expr, library: bool) -> Res<TypeWord> {

@@ -271,7 +271,7 @@ impl Body<'_, '_> {
             return Ok(Operand::LocalResult(call, array));
         }
         Ok(match results.as_slice() {
-            [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
+            [ty] => Operand::Value(Expr::new(ExprKind::Call(call), self.c.bounded(*ty, span)?, span)),
             _ => Operand::Results(call, results),
         })
     }

@@ -154,7 +154,7 @@ impl Body<'_, '_> {
         if self.is_host()
             && let Some(ty) = self.family_type(family, given)
         {
-            return Ok(Operand::Type(TypeWord::Type(ty)));
+            return Ok(Operand::Type(TypeWord::Type(self.c.bounded(ty, span)?)));
         }
         let named = |name: &str| given.iter().find(|g| g.name.as_deref() == Some(name));
         let positional: Vec<Given> = given.iter().filter(|g| g.name.is_none()).cloned().collect();
@@ -206,6 +206,7 @@ impl Body<'_, '_> {
                 }
             },
         };
+        let ty = self.c.bounded(ty, span)?;
         // Outside kernels, `wp.types.vector(length=3, dtype=float)` is the type itself.
         if self.is_host() && positional.is_empty() {
             return Ok(Operand::Type(TypeWord::Type(ty)));

@@ -12,7 +12,7 @@ use crate::diag::{Applicability, Code, Diagnostic};
 use crate::library::Library;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind, Item, Parsed};
-use crate::types::{Field, StructDef, StructId};
+use crate::types::{Field, StructDef, StructId, Type};
 
 crate::define_id!(
     /// A Python scope: the module (always the first), a class, or the variables of a host function or loop for one set
@@ -347,7 +347,11 @@ impl Checker<'_> {
         match self.struct_fields(class) {
             Ok(fields) => {
                 let name = self.unique_name(&class.name.text);
-                Global::Struct(self.structs.push(StructDef { name, fields }))
+                let id = self.structs.push(StructDef { name, fields });
+                match self.bounded(Type::Struct(id), class.name.span) {
+                    Ok(_) => Global::Struct(id),
+                    Err(Reported) => Global::Broken,
+                }
             }
             Err(Reported) => Global::Broken,
         }
@@ -361,7 +365,7 @@ impl Checker<'_> {
         let made = self.within(scope, |c| c.struct_of(class));
         self.diagnostics.blame(known, used, "needed here");
         let result = match made {
-            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(crate::types::Type::Struct(id)))),
+            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(Type::Struct(id)))),
             _ => Err(Reported),
         };
         // What was not said must be found again.
@@ -435,7 +439,7 @@ impl Checker<'_> {
                         .help("move the shared code to a function with `@wp.func`"),
                 ))
             }
-            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(crate::types::Type::Struct(id)))),
+            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(Type::Struct(id)))),
             Global::ForeignStruct(class) => self.foreign_struct(scope, &class, span),
             Global::Broken => Err(Reported),
             Global::Value(operand) => Ok(operand),

@@ -83,6 +83,7 @@ codes! {
     E0314 "not-assignable" "something that cannot be assigned";
     E0315 "overload-types" "an overload that does not fit its generic kernel";
     E0316 "local-array-return" "a local array that leaves its function";
+    E0317 "value-too-large" "a matrix or struct of more components than a thread can work with";
 
     // 04 calls
     E0401 "no-overload" "arguments that no overload takes";

@@ -24,25 +24,6 @@ pub fn uses(function: &Function) -> IdVec<ValueId, u32> {
     counts
 }
 
-/// The functions that some functions reach, through calls or derivatives; they themselves are among them.
-pub fn reached(module: &Module, from: impl Iterator<Item = FuncId>) -> IdVec<FuncId, bool> {
-    let mut work: Vec<FuncId> = from.collect();
-    let mut reached: IdVec<FuncId, bool> = module.functions.ids().map(|_| false).collect();
-    while let Some(caller) = work.pop() {
-        if std::mem::replace(&mut reached[caller], true) {
-            continue;
-        }
-        let function = &module.functions[caller];
-        work.extend(function.derivative.functions());
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
-                work.push(callee);
-            }
-        });
-    }
-    reached
-}
-
 /// A set of values of one function.
 #[derive(Clone, Debug)]
 pub struct ValueSet(IdVec<ValueId, bool>);

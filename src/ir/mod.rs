@@ -57,10 +57,10 @@ use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
 
 pub mod build;
+mod calls;
 pub mod eval;
 pub mod facts;
 pub mod interp;
-mod native;
 mod operands;
 pub mod parse;
 pub mod print;

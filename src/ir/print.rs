@@ -22,7 +22,6 @@
 use std::collections::HashMap;
 use std::fmt::{Display, Formatter, Result as Written, Write as _, from_fn};
 
-use super::facts::reached;
 use super::text::{constant, is_identifier, quote, shown_structs};
 use super::*;
 use crate::source::lined;
@@ -34,7 +33,7 @@ pub fn print(module: &Module) -> String {
 
 /// Some entries, and what they reach.
 pub fn print_entries(module: &Module, entries: &[FuncId]) -> String {
-    let reached = reached(module, entries.iter().copied());
+    let reached = module.needed_by(entries.iter().copied());
     text_of(module, false, |id| reached[id])
 }
 

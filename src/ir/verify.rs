@@ -146,19 +146,7 @@ fn signatures(module: &Module, errors: &mut Vec<String>) {
 
 /// Reports a function that reaches itself through calls.
 fn recursion(module: &Module, errors: &mut Vec<String>) {
-    let callees: Vec<Vec<FuncId>> = module
-        .functions
-        .values()
-        .map(|function| {
-            let mut list = Vec::new();
-            function.walk(function.entry, &mut |_, inst| {
-                if let Op::Call(callee, _) = inst.op {
-                    list.push(callee);
-                }
-            });
-            list
-        })
-        .collect();
+    let callees: Vec<Vec<FuncId>> = module.functions.values().map(Function::callees).collect();
     // Removing functions whose callees are all gone leaves those on cycles and their callers.
     let mut left: Vec<FuncId> = module.functions.ids().collect();
     loop {

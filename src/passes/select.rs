@@ -1,13 +1,12 @@
 //! Keeps chosen kernel entries and what they call: nothing else is worth compiling.
 
 use crate::ids::IdVec;
-use crate::ir::facts::reached;
 use crate::ir::{FuncId, Function, Module, Op};
 
 /// Drops every function that none of the wanted entries reaches, through calls or derivatives. The order of the others
 /// stays.
 pub fn select(module: &mut Module, wanted: impl Fn(&Function) -> bool) {
-    let reached = reached(module, module.kernels().filter(|(_, entry)| wanted(entry)).map(|(id, _)| id));
+    let reached = module.needed_by(module.kernels().filter(|(_, entry)| wanted(entry)).map(|(id, _)| id));
     if reached.values().all(|&reached| reached) {
         return;
     }

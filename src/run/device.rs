@@ -123,25 +123,12 @@ fn is_used(function: &Function, value: ValueId) -> bool {
 
 /// Whether some instruction of the kernel, or of what it calls, is such an operation.
 fn reaches(module: &Module, kernel: FuncId, test: impl Fn(&Function, &Inst) -> bool) -> bool {
-    let mut seen = std::collections::HashSet::new();
-    let mut open = vec![kernel];
-    while let Some(id) = open.pop() {
-        if !seen.insert(id) {
-            continue;
-        }
+    module.reached_from(kernel).into_iter().any(|id| {
         let function = &module.functions[id];
         let mut found = false;
-        function.walk(function.entry, &mut |_, inst| {
-            found |= test(function, inst);
-            if let Op::Call(callee, _) = inst.op {
-                open.push(callee);
-            }
-        });
-        if found {
-            return true;
-        }
-    }
-    false
+        function.walk(function.entry, &mut |_, inst| found |= test(function, inst));
+        found
+    })
 }
 
 /// The coordinates of a thread: as many as the launch has dimensions.

@@ -1,7 +1,7 @@
 //! What is a launch in double precision? The same numbers for the same kernel with float64 in place of every float type:
 //! what `driver::Request::double` compiles.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::args::Arguments;
 use super::elements::leaves;
@@ -14,30 +14,19 @@ use crate::types::{Element, Layout, Scalar, StructTable, Type};
 /// Whether double precision would change what a kernel means: it rounds numbers to a narrower type and goes on computing
 /// with them in a wider one.
 pub fn rounds(module: &Module, kernel: FuncId) -> bool {
-    let mut seen = HashSet::new();
-    let mut open = vec![kernel];
     let float = |ty: Type| ty.scalar_part().filter(|s| s.is_float()).map(Scalar::size);
-    while let Some(id) = open.pop() {
+    module.reached_through(kernel, |function| !function.library).into_iter().any(|id| {
         let function = &module.functions[id];
-        if function.library || !seen.insert(id) {
-            continue;
-        }
         let mut found = false;
-        function.walk(function.entry, &mut |_, inst| match inst.op {
-            Op::Call(callee, _) => open.push(callee),
-            Op::Cast(a) => {
-                let Some(Op::Cast(from)) = function.def(a).map(|inst| &inst.op) else { return };
-                let to = inst.results.first().and_then(|&r| float(function.ty(r)));
-                let (narrow, first) = (float(function.ty(a)), float(function.ty(*from)));
-                found |= narrow.is_some() && narrow < to && narrow < first;
-            }
-            _ => {}
+        function.walk(function.entry, &mut |_, inst| {
+            let Op::Cast(a) = inst.op else { return };
+            let Some(Op::Cast(from)) = function.def(a).map(|inst| &inst.op) else { return };
+            let to = inst.results.first().and_then(|&r| float(function.ty(r)));
+            let (narrow, first) = (float(function.ty(a)), float(function.ty(*from)));
+            found |= narrow.is_some() && narrow < to && narrow < first;
         });
-        if found {
-            return true;
-        }
-    }
-    false
+        found
+    })
 }
 
 /// Binds the numbers that `given` holds for `launch` to the kernel in double precision. Arrays keep shapes, aliases and

@@ -255,6 +255,14 @@ impl Type {
         })
     }
 
+    /// How many scalars and arrays a value of this type is made of.
+    pub fn parts(self, structs: &StructTable) -> u64 {
+        match self {
+            Type::Struct(id) => structs[id].fields.iter().map(|field| field.ty.parts(structs)).sum(),
+            _ => self.scalar_count().map_or(1, u64::from),
+        }
+    }
+
     /// The type one access step down: a vector's or quaternion's component, a matrix's row, a transform's `p` (0) or
     /// `q` (1), a struct's field. `index` is None for a step by a value known only at run time, which structs and
     /// transforms do not have.

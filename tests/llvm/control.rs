@@ -214,6 +214,26 @@ fn grids_that_cover_the_launch_save_the_loop_over_tasks() {
 }
 
 #[test]
+fn large_kernels_are_optimised_leanly() {
+    let sums = |count: usize| {
+        let body: String =
+            (0..count).map(|n| format!("%v{}: int32 = add %v{n}, %x\n%x{n}: int32 = mul %v{n}, %x\n", n + 1)).collect();
+        let text = format!(
+            "kernel @k(%a: array(dtype=int32)) rank 1 {{\n%i: int32 = thread_index 0\n%x: int32 = load %a[%i]\n\
+             %y: int32 = const 1\n%v0: int32 = sub %x, %y\n{body}store %a[%i], %v{count}\nreturn\n}}"
+        );
+        let module = parse(&text);
+        let kernels = [module.find("k").unwrap()];
+        [Opt::Full, Opt::Lean]
+            .map(|opt| emit_ptx(&module, &kernels, &ptx_options(common::ARCHITECTURES[0], opt)).unwrap())
+    };
+    let [full, lean] = sums(40);
+    assert_ne!(full, lean);
+    let [full, lean] = sums(5000);
+    assert!(full == lean, "{} and {} bytes", full.len(), lean.len());
+}
+
+#[test]
 fn extra_launch_dimensions_repeat_threads() {
     let text = "kernel @k(%out: array(dtype=int32)) rank 1 {
         %i: int32 = thread_index 0

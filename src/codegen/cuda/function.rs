@@ -9,7 +9,8 @@ use super::tree::{self, Expr, Infix, Stmt, Var};
 use super::types::type_name;
 use super::vars::Variables;
 use super::{Shared, names};
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
+use crate::ids::IdVec;
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId, facts};
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -50,6 +51,8 @@ pub struct Translator<'a> {
     pub plan: &'a Plan,
     pub variables: &'a Variables,
     pub ranges: Ranges<'a>,
+    /// How many operands read each value.
+    uses: IdVec<ValueId, u32>,
     pub prelude: &'a mut Prelude,
     pub thread: Option<(Var, Var)>,
     vars: Vec<VarData>,
@@ -88,6 +91,7 @@ pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude
         plan: &plan,
         variables: &variables,
         ranges: Ranges::new(function),
+        uses: facts::uses(function),
         prelude,
         thread: None,
         vars,
@@ -326,7 +330,7 @@ impl<'a> Translator<'a> {
         match inst.results.first() {
             Some(&result) if self.plan.form(result) == Form::Variable => {
                 let value = self.operation(inst)?;
-                if self.effects().inst(self.function, inst).is_pure() || self.is_used(result) {
+                if self.effects().inst(self.function, inst).is_pure() || self.uses[result] > 0 {
                     self.assign(self.variables.of(result), value, out);
                 } else {
                     out.push(Stmt::Eval(value));
@@ -339,12 +343,6 @@ impl<'a> Translator<'a> {
             }
         }
         Ok(())
-    }
-
-    fn is_used(&self, value: ValueId) -> bool {
-        let mut used = false;
-        self.function.walk(self.function.entry, &mut |_, inst| inst.op.for_each_operand(|v| used |= v == value));
-        used
     }
 
     /// A call with results through references.
@@ -377,7 +375,7 @@ impl<'a> Translator<'a> {
         values.extend(outs);
         let call = Expr::Call(self.shared.function_name(callee).to_string(), values);
         match returned {
-            Some(result) if self.is_used(result) => self.assign(self.variables.of(result), call, out),
+            Some(result) if self.uses[result] > 0 => self.assign(self.variables.of(result), call, out),
             _ => out.push(Stmt::Eval(call)),
         }
         Ok(())

@@ -111,11 +111,9 @@ fn call_order(module: &Module, kernels: &[FuncId]) -> Vec<FuncId> {
         }
         let function = &module.functions[id];
         if function.cuda_name.is_none() || function.is_kernel() {
-            function.walk(function.entry, &mut |_, inst| {
-                if let Op::Call(callee, _) = &inst.op {
-                    visit(module, *callee, seen, order);
-                }
-            });
+            for callee in function.callees() {
+                visit(module, callee, seen, order);
+            }
         }
         order.push(id);
     }

@@ -1,7 +1,7 @@
 //! Names of variables: the source's where there is one, else a word for what the variable holds. Two variables share a
 //! name only where neither is visible to the other.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Shared;
 use super::function::{Body, VarData};
@@ -157,7 +157,14 @@ pub fn assign(body: &Body, structs: &StructTable) -> Vec<String> {
     let types: HashSet<Type> = body.vars.iter().map(|data| data.ty).collect();
     types.iter().for_each(|&ty| words(&type_name(ty, structs), &mut taken));
     body.stmts.iter().for_each(|stmt| global_names(stmt, &mut taken));
-    let mut namer = Namer { vars: &body.vars, taken, names: vec![String::new(); body.vars.len()], visible: Vec::new() };
+    let mut namer = Namer {
+        vars: &body.vars,
+        taken,
+        names: vec![String::new(); body.vars.len()],
+        declared: Vec::new(),
+        visible: HashSet::new(),
+        next: HashMap::new(),
+    };
     for &var in body.params.iter().chain(&body.outs) {
         namer.name(var);
     }
@@ -197,39 +204,54 @@ struct Namer<'a> {
     vars: &'a [VarData],
     taken: HashSet<String>,
     names: Vec<String>,
-    /// Names of the enclosing blocks, so far.
-    visible: Vec<String>,
+    /// Names of the enclosing blocks, so far: the variables, in the order of their declarations, and their names.
+    declared: Vec<(Var, u32)>,
+    visible: HashSet<String>,
+    /// For a word, the first number that may be free: those before it are visible or taken.
+    next: HashMap<&'a str, u32>,
 }
 
 impl Namer<'_> {
     fn name(&mut self, var: Var) {
-        let hint = &self.vars[var.0 as usize].hint;
-        let free = |name: &String| {
-            let global = self.taken.contains(name) || Helper::NAMES.contains(&name.as_str()) || is_reserved(name);
-            !global && !self.visible.contains(name)
+        let hint = self.vars[var.0 as usize].hint.as_str();
+        let first = self.next.get(hint).copied().unwrap_or(1);
+        let mut number = first;
+        let name = loop {
+            let name = if number == 1 { hint.to_string() } else { format!("{hint}_{number}") };
+            number += 1;
+            let global = self.taken.contains(&name) || Helper::NAMES.contains(&name.as_str()) || is_reserved(&name);
+            if !global && !self.visible.contains(&name) {
+                break name;
+            }
         };
-        let name = std::iter::once(hint.clone())
-            .chain((2..).map(|n| format!("{hint}_{n}")))
-            .find(|name| free(name))
-            .unwrap_or_default();
-        self.visible.push(name.clone());
+        self.next.insert(hint, number);
+        self.declared.push((var, first));
+        self.visible.insert(name.clone());
         self.names[var.0 as usize] = name;
     }
 
+    /// Forgets the names from the `outside`th on.
+    fn leave(&mut self, outside: usize) {
+        for (var, first) in self.declared.drain(outside..).rev() {
+            self.visible.remove(&self.names[var.0 as usize]);
+            self.next.insert(self.vars[var.0 as usize].hint.as_str(), first);
+        }
+    }
+
     fn block(&mut self, list: &[Stmt]) {
-        let outside = self.visible.len();
+        let outside = self.declared.len();
         for stmt in list {
             match stmt {
                 Stmt::Declare(var) | Stmt::LocalArray(var) | Stmt::Assign { var, declare: true, .. } => self.name(*var),
                 Stmt::For { var, body, .. } => {
-                    let before = self.visible.len();
+                    let before = self.declared.len();
                     self.name(*var);
                     self.block(body);
-                    self.visible.truncate(before);
+                    self.leave(before);
                 }
                 _ => stmt.bodies().iter().for_each(|body| self.block(body)),
             }
         }
-        self.visible.truncate(outside);
+        self.leave(outside);
     }
 }

@@ -495,7 +495,8 @@ impl Llvm {
     /// extensions stand beside the multiplication, and its loop passes move them away.
     pub fn ptx_mul_wide(&self, a: Val, b: Val) -> Val {
         const TEXT: &str = "mul.wide.s32 $0, $1, $2;";
-        const CONSTRAINTS: &str = "=l,r,r";
+        // A constant stands in the instruction itself.
+        let constraints = if self.as_int(b).is_some() { "=l,r,n" } else { "=l,r,r" };
         let mut params = [self.i32().0, self.i32().0];
         unsafe {
             let ty = LLVMFunctionType(self.i64().0, params.as_mut_ptr(), 2, 0);
@@ -503,8 +504,8 @@ impl Llvm {
                 ty,
                 TEXT.as_ptr().cast(),
                 TEXT.len(),
-                CONSTRAINTS.as_ptr().cast(),
-                CONSTRAINTS.len(),
+                constraints.as_ptr().cast(),
+                constraints.len(),
                 0,
                 0,
                 LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
@@ -684,6 +685,28 @@ impl Llvm {
             let node = LLVMMDNodeInContext2(self.context, parts.as_ptr().cast_mut(), parts.len());
             LLVMSetMetadata(inst, kind, LLVMMetadataAsValue(self.context, node));
         }
+    }
+
+    /// How many instructions the largest function has.
+    pub fn largest_function(&self) -> usize {
+        let mut largest = 0;
+        unsafe {
+            let mut function = LLVMGetFirstFunction(self.module);
+            while !function.is_null() {
+                let (mut count, mut block) = (0, LLVMGetFirstBasicBlock(function));
+                while !block.is_null() {
+                    let mut inst = LLVMGetFirstInstruction(block);
+                    while !inst.is_null() {
+                        count += 1;
+                        inst = LLVMGetNextInstruction(inst);
+                    }
+                    block = LLVMGetNextBasicBlock(block);
+                }
+                largest = largest.max(count);
+                function = LLVMGetNextFunction(function);
+            }
+        }
+        largest
     }
 
     /// Why the module is malformed, if it is: a fault of kc.

@@ -30,8 +30,8 @@ const TAIL_LIMIT: usize = 800;
 /// A kernel of at most so many IR instructions that runs thread by thread runs several threads in a turn.
 const UNROLL_LIMIT: u64 = 24;
 
-/// With a kernel larger than this, the costly passes take seconds.
-const FULL_LIMIT: u64 = 8_000;
+/// With more instructions than this in one function, the costly passes take seconds.
+const FULL_LIMIT: usize = 12_000;
 
 const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,simplifycfg)";
 const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
@@ -86,13 +86,12 @@ pub(super) fn compile(
         KernelEntry::define(&mut state, kernel, body, options.opt == Opt::Full);
     }
     state.finish();
-    let large = kernels.iter().any(|&kernel| state.weight(kernel) > FULL_LIMIT);
     let sites = std::mem::take(&mut state.sites);
     drop(state);
     machine.optimise(
         &ll,
         match options.opt {
-            Opt::Full if !large => FULL,
+            Opt::Full if ll.largest_function() <= FULL_LIMIT => FULL,
             Opt::None => "",
             _ => LEAN,
         },

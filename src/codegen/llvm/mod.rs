@@ -56,7 +56,7 @@ pub enum Opt {
     None,
     /// Little: for bulk work.
     Lean,
-    /// As much as pays.
+    /// As much as pays: kernels of many thousand instructions get little, as the time grows with their square.
     Full,
 }
 

@@ -20,6 +20,10 @@ use crate::types::{Layout, Scalar, Type};
 /// Bytes of parameters that every supported architecture and ISA version takes.
 const MAX_PARAMETERS: u32 = 4096;
 
+/// With more instructions than this in one function, [`Opt::Full`] is as [`Opt::Lean`]: LLVM's search for common parts of addresses
+/// (straight-line strength reduction) takes time in the square of their number, seconds from here on.
+const FULL_LIMIT: usize = 8_000;
+
 const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,\
                     loop-unroll-full,instcombine,simplifycfg)";
 const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
@@ -71,13 +75,12 @@ pub(super) fn compile(
         entry(&mut state, kernel, options);
     }
     state.finish();
-    machine.optimise(
-        &ll,
-        match options.opt {
-            Opt::Lean | Opt::None => LEAN,
-            Opt::Full => FULL,
-        },
-    )?;
+    if options.opt == Opt::Full && ll.largest_function() <= FULL_LIMIT {
+        machine.optimise(&ll, FULL)?;
+        return Ok((ll, machine));
+    }
+    let machine = Machine::nvptx(options.arch, Opt::Lean)?;
+    machine.optimise(&ll, LEAN)?;
     Ok((ll, machine))
 }
 

@@ -192,11 +192,9 @@ impl EffectTable {
             // Of CUDA text nobody knows more.
             return;
         }
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
-                self.cover(module, callee);
-            }
-        });
+        for callee in function.callees() {
+            self.cover(module, callee);
+        }
         self.0[id] = Some(self.find(function));
     }
 
