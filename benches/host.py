@@ -3,14 +3,17 @@
 A suite is a folder with `kernels.py` (the kernels), `spec.py` (`NAMES`, `make(name)`: sizes and arguments, `grad_out`) and
 `run_warp.py` (prints one JSON line per kernel with `fwd_ms` and `bwd_ms` of processor time).
 
-    benches/host.py --suite DIR [--kc target/debug/kc] [--warp PYTHON] [--rounds 1] [--markdown] [KERNEL ...]
+    benches/host.py --suite DIR [--kc target/release/kc] [--warp PYTHON] [--peer "gcc=python3 run_c.py" ...] [--rounds 1] [KERNEL ...]
 
+A peer is a command that runs in the suite with a kernel's name and `--reps N`, and prints such lines too; what it knows nothing of
+it may leave out. Peers take their turns beside kc in every round, and a second table holds the medians of one core.
 One core is processor time. Two cores are wall time, which says little on a busy machine, and half the processor time of both.
 """
 import argparse
 import json
 import math
 import os
+import shlex
 import statistics
 import subprocess
 import sys
@@ -76,11 +79,8 @@ def two(options, path, phase, suffix):
     return {"kc2" + suffix: times.get(phase), "kc2_cpu" + suffix: times.get(phase + "/cores")}
 
 
-def warp(options, name):
-    if not options.warp:
-        return {}
-    command = [options.warp, "run_warp.py", name, "--reps", str(options.repeats)]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=options.suite)
+def peer(options, command, name):
+    run = subprocess.run([*command, name, "--reps", str(options.repeats)], capture_output=True, text=True, cwd=options.suite)
     rows = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
     return {"forward": rows[0]["fwd_ms"], "backward": rows[0].get("bwd_ms")} if rows else {}
 
@@ -91,6 +91,7 @@ def main():
     parser.add_argument("--suite", required=True)
     parser.add_argument("--kc", default="target/debug/kc")
     parser.add_argument("--warp", help="a Python that has warp-lang")
+    parser.add_argument("--peer", action="append", default=[], help="NAME=COMMAND; may be repeated")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--no-backward", action="store_true")
@@ -99,6 +100,9 @@ def main():
     options = parser.parse_args()
     sys.path.insert(0, options.suite)
     import spec
+    peers = {label: shlex.split(command) for label, command in (text.split("=", 1) for text in options.peer)}
+    if options.warp:
+        peers = {"warp": [options.warp, "run_warp.py"], **peers}
     found = {}
     for name in options.kernels or spec.NAMES:
         with tempfile.TemporaryDirectory() as folder:
@@ -107,8 +111,9 @@ def main():
             for _ in range(options.rounds):
                 row = {"kc1": kc(options, path, 1).get("forward"), "kc1_unchecked": kc(options, path, 1, ["--unchecked"]).get("forward"),
                        **two(options, path, "forward", "")}
-                peer = warp(options, name)
-                row["warp"], row["warp_bwd"] = peer.get("forward"), peer.get("backward")
+                for label, command in peers.items():
+                    times = peer(options, command, name)
+                    row[label], row[label + "_bwd"] = times.get("forward"), times.get("backward")
                 rounds.append(row)
             if not options.no_backward and spec.make(name).get("bwd", True):
                 with tempfile.TemporaryDirectory() as other:
@@ -128,6 +133,7 @@ def main():
         ratios = [row[over] / row[under] for row in found.values() if row.get(over) and row.get(under)]
         if ratios:
             print(f"geometric mean, {label}: {math.exp(statistics.mean(map(math.log, ratios))):.2f} (least {min(ratios):.2f}, {len(ratios)} kernels)")
+    show_peers(found, [label for label in peers if label != "warp"])
     if options.json:
         with open(options.json, "w") as file:
             json.dump(found, file, indent=1)
@@ -147,6 +153,20 @@ def show(name, row):
     cells = [name, number("warp"), number("kc1"), number("kc1_unchecked"), ratio("warp", "kc1"), number("kc2"), number("kc2_cpu"), ratio("warp", "kc2_cpu"),
              number("warp_bwd"), number("kc1_bwd"), ratio("warp_bwd", "kc1_bwd"), number("kc2_bwd"), number("kc2_cpu_bwd")]
     print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def show_peers(found, peers):
+    """One core, milliseconds: kc beside the peers but Warp, and how fast it is beside the best of them."""
+    if not peers:
+        return
+    number = lambda value: "" if not value else f"{value:.2f}"
+    for suffix, title in (("", "kernel"), ("_bwd", "kernel, backward")):
+        print("\n| " + " | ".join([title, "kc", *peers, "best / kc"]) + " |\n" + "|---" * (len(peers) + 3) + "|")
+        for name, row in found.items():
+            times = [row.get(label + suffix) for label in peers]
+            best, own = min((t for t in times if t), default=None), row.get("kc1" + suffix)
+            if best and own:
+                print("| " + " | ".join([name, number(own), *map(number, times), number(best / own)]) + " |")
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ setup_test() {
 }
 
 # The libraries that people load data sets with; used by tests only.
-DATA_PACKAGES=(pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datasets==5.2.0)
+DATA_PACKAGES=(pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datasets==5.2.0 mlcroissant==1.1.1)
 
 setup_data() {
     local stamp=.env-data/installed wanted="${DATA_PACKAGES[*]}"

@@ -26,7 +26,7 @@ use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
 use crate::source::{FileId, FileSystem, SourceFile, SourceMap, Span};
-use crate::syntax;
+use crate::syntax::{self, ast::Parsed};
 use crate::{autodiff, lower, passes};
 
 /// One source file on its way: what was found in it, and the IR of what is good.
@@ -95,6 +95,16 @@ impl Compilation {
         this
     }
 
+    /// The same for a text that was parsed without a finding already.
+    pub fn of_parsed(path: &Path, text: String, parsed: &Parsed, request: &Request) -> Compilation {
+        let mut this = Compilation::default();
+        let file = this.sources.add(SourceFile::new(path, text));
+        debug_assert_eq!(file, parsed.file, "its places are in the first file");
+        this.compile_parsed(file, parsed, request);
+        this.conclude(file, request);
+        this
+    }
+
     fn read(&mut self, path: &Path) -> Option<FileId> {
         let Compilation { sources, diagnostics, timings, .. } = self;
         timings.time("read", || read(path, sources, diagnostics))
@@ -109,8 +119,6 @@ impl Compilation {
     }
 
     fn compile(&mut self, file: FileId, request: &Request) {
-        let name = self.sources.path(file).file_name().unwrap_or_default();
-        self.name = name.to_string_lossy().into_owned();
         if is_ir(self.sources.path(file)) {
             self.ir_text(file);
             self.select(&request.kernels);
@@ -118,19 +126,34 @@ impl Compilation {
                 passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
             }
         } else {
-            let checked = self.front(
-                file,
-                &check::Options {
-                    backward: request.gradients.backward,
-                    facts: false,
-                    double: request.double,
-                    types: request.types.clone(),
-                },
-            );
-            self.module = self.timings.time("lower", || lower::lower(&checked));
-            self.select(&request.kernels);
-            self.timings.time("simplify", || passes::simplify(&mut self.module));
+            let Compilation { sources, diagnostics, timings, .. } = self;
+            let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
+            self.compile_parsed(file, &parsed, request);
         }
+        self.conclude(file, request);
+    }
+
+    /// Checks what was parsed, and makes IR of it.
+    fn compile_parsed(&mut self, file: FileId, parsed: &Parsed, request: &Request) {
+        let checked = self.front(
+            file,
+            parsed,
+            &check::Options {
+                backward: request.gradients.backward,
+                facts: false,
+                double: request.double,
+                types: request.types.clone(),
+            },
+        );
+        self.module = self.timings.time("lower", || lower::lower(&checked));
+        self.select(&request.kernels);
+        self.timings.time("simplify", || passes::simplify(&mut self.module));
+    }
+
+    /// What is done with IR, wherever it comes from.
+    fn conclude(&mut self, file: FileId, request: &Request) {
+        let name = self.sources.path(file).file_name().unwrap_or_default();
+        self.name = name.to_string_lossy().into_owned();
         self.differentiate(&request.gradients);
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
@@ -180,12 +203,10 @@ impl Compilation {
         Ok((first, backward))
     }
 
-    /// Parses and checks.
-    fn front(&mut self, file: FileId, options: &check::Options) -> Checked {
+    fn front(&mut self, file: FileId, parsed: &Parsed, options: &check::Options) -> Checked {
         let Compilation { sources, diagnostics, timings, .. } = self;
-        let parsed = timings.time("parse", || syntax::parse(file, &sources.file(file).text, diagnostics));
-        let checked = timings.time("check", || check::check(&parsed, options, sources, diagnostics));
-        self.allows = Allows::read(&parsed, &sources.file(file).text);
+        let checked = timings.time("check", || check::check(parsed, options, sources, diagnostics));
+        self.allows = Allows::read(parsed, &sources.file(file).text);
         self.declared.clone_from(&checked.declared);
         self.unresolved.clone_from(&checked.unresolved);
         self.kernels = checked.kernels.iter().map(|&id| checked.functions[id].name.clone()).collect();

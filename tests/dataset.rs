@@ -53,6 +53,10 @@ fn bytes_do_not_depend_on_threads_or_machines() {
 
     good(&kc(&with(&["--shard", "0/2"]), &at("even")));
     good(&kc(&with(&["--shard", "1/2"]), &at("odd")));
+    let half = at("even").to_string_lossy().into_owned();
+    let lacking = kc(&["merge", &half], &at("merged"));
+    assert!(lacking.status.code() == Some(1) && String::from_utf8_lossy(&lacking.stderr).contains("lack shards: 1, 3"));
+    assert!(!at("merged").exists(), "nothing is begun that cannot be finished");
     let parts = [at("even"), at("odd")].map(|p| p.to_string_lossy().into_owned());
     good(&kc(&["merge", &parts[1], &parts[0]], &at("merged")));
     same(&at("one"), &at("merged"));
@@ -236,6 +240,12 @@ fn bad_options_are_errors_and_change_nothing() {
     fails(&["-n", "999999999999"], &new, "E1404");
     fails(&["-n", "2", "--categories", "vektor"], &new, "E1404");
     fails(&["-n", "2", "--shard", "2/2"], &new, "E1404");
+    fails(&["-n", "2", "--jobs", "99999"], &new, "E1404");
+    // Texts that rows could not hold.
+    fails(&["-n", "2", "--device", "cpu", "--emit", "ptx"], &new, "E1404");
+    fails(&["-n", "2", "--device", "cuda", "--emit", "host"], &new, "E1404");
+    fails(&["-n", "2", "--no-verify", "--emit", "standalone"], &new, "E1404");
+    fails(&["-n", "2", "--no-backward", "--emit", "adjoint"], &new, "E1404");
     fails(&["-n", "2"], Path::new("/proc/kc"), "E0904");
     assert!(!new.exists());
     good(&kc(&["-n", "2", "--emit", "cuda", "--no-verify"], &new));
@@ -274,6 +284,9 @@ fn bad_options_are_errors_and_change_nothing() {
     let stats = Command::new(env!("CARGO_BIN_EXE_kc")).args(["dataset", "stats"]).arg(&new).output().expect("kc runs");
     let text = String::from_utf8_lossy(&stats.stderr).into_owned();
     assert!(stats.status.code() == Some(1) && text.contains("E1403"), "{text}");
+    let share = ["dataset", "validate", "--sample", "2"];
+    let share = Command::new(env!("CARGO_BIN_EXE_kc")).args(share).arg(&new).output().expect("kc runs");
+    assert!(share.status.code() == Some(1) && String::from_utf8_lossy(&share.stderr).contains("E1404"));
     // A damaged shard is made again.
     good(&kc(&["-n", "2", "--emit", "cuda", "--no-verify", "--resume"], &new));
     good(&validate(&new));

@@ -6,6 +6,7 @@ import sys
 
 import datasets
 import duckdb
+import mlcroissant
 import pandas
 import polars
 import pyarrow.parquet
@@ -44,4 +45,12 @@ for row in mended:
 assert polars.read_parquet(folder / "data/repair/*.parquet").height == len(mended)
 query = f"select bug_class, count(*) from '{folder}/data/repair/*.parquet' group by bug_class"
 assert sum(count for _, count in duckdb.sql(query).fetchall()) == len(mended)
+
+# The same through the Croissant description, nested columns too.
+described = mlcroissant.Dataset(str(folder / "croissant.json"))
+assert not described.metadata.ctx.issues.errors, described.metadata.ctx.issues.report()
+found = {row["pairs/id"].decode(): row for row in described.records("pairs")}
+assert {id: row["pairs/python_source"].decode() for id, row in found.items()} == sources
+assert all(row["pairs/verify"]["pairs/verify/host_ok"] for row in found.values())
+assert sum(1 for _ in described.records("repair")) == len(mended)
 print("loaded", rows, "rows and", len(mended), "faults")

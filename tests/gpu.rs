@@ -197,3 +197,37 @@ fn an_illegal_access_is_explained() {
     assert!(said.contains("E1107") && said.contains("memory that is not an array's"), "{said}");
     assert!(said.contains("--device host"), "{said}");
 }
+
+#[test]
+fn a_launch_of_more_threads_than_a_grid_is_refused() {
+    let standin = StandIn::shared();
+    let logs = tempfile::tempdir().expect("a folder");
+    let (log, file) = (logs.path().join("log"), logs.path().join("plane.py"));
+    let source =
+        "import warp as wp\n\n@wp.kernel\ndef plane(x: wp.array(dtype=float)):\n    i, j = wp.tid()\n    x[0] = 1.0\n";
+    std::fs::write(&file, source).expect("a file");
+    standin.add(&file);
+    let mut command = standin.command(KC, &log);
+    command.arg("run").arg(&file).args(["--dim", "65536,65536", "--arg", "x=ones:1", "--device", "cuda"]);
+    let output = command.output().expect("kc starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("E1107") && said.contains("4294967296 threads"), "{said}");
+    assert_clean(&log);
+}
+
+#[test]
+fn dimensions_that_a_kernel_does_not_ask_for_repeat_its_threads() {
+    let standin = StandIn::shared();
+    let logs = tempfile::tempdir().expect("a folder");
+    let (log, file) = (logs.path().join("log"), logs.path().join("count.py"));
+    let source =
+        "import warp as wp\n\n@wp.kernel\ndef count(x: wp.array(dtype=int)):\n    i = wp.tid()\n    x[i] = x[i] + 1\n";
+    std::fs::write(&file, source).expect("a file");
+    standin.add(&file);
+    let mut command = standin.command(KC, &log);
+    command.arg("run").arg(&file).args(["--dim", "3,4", "--arg", "x=zeros:3", "--device", "cuda", "--print", "x"]);
+    let said = String::from_utf8_lossy(&done(&mut command).stdout).into_owned();
+    assert!(said.contains("min 4") && said.contains("max 4"), "{said}");
+    assert_clean(&log);
+}

@@ -37,9 +37,11 @@ pub(super) fn normal_form(
     }
     single_exit::run(&mut copy);
     clean(module, &mut copy, effects);
-    local_arrays::run(&mut copy, &module.structs, MAX_LOCAL_SCALARS);
-    clean(module, &mut copy, effects);
-    if forward_loads::run(&mut copy, effects) {
+    if has(&copy, |op| matches!(op, Op::LocalArray)) {
+        local_arrays::run(&mut copy, &module.structs, MAX_LOCAL_SCALARS);
+        clean(module, &mut copy, effects);
+    }
+    if has(&copy, |op| matches!(op, Op::Load { .. })) && forward_loads::run(&mut copy, effects) {
         clean(module, &mut copy, effects);
     }
     // The choices in reverse code are guards, which have rules of their own.
@@ -47,6 +49,12 @@ pub(super) fn normal_form(
         sink::run(&mut copy, effects);
     }
     Ok(copy)
+}
+
+fn has(function: &Function, wanted: impl Fn(&Op) -> bool) -> bool {
+    let mut found = false;
+    function.walk(function.entry, &mut |_, inst| found |= wanted(&inst.op));
+    found
 }
 
 /// Removes what a transformation left unused.

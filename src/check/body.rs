@@ -12,7 +12,7 @@ use crate::check::value::{Constant, Number, Operand, Reported, Res, ScalarClass,
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::IdVec;
-use crate::library::Library;
+use crate::library::Meaning;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{LocalArrayType, Scalar, Type};
@@ -350,13 +350,10 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(ty) = crate::check::value::type_of_name(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
         }
-        if let Some(value) = self.c.library.constant(name, self.c.sources) {
-            return Some(self.c.constant(&value, true));
-        }
-        if Library::has(name) {
-            return Some(Ok(Operand::Function(crate::check::value::FunctionName::Builtin(name.to_string()))));
-        }
-        None
+        Some(match self.c.library.meaning(name, self.c.sources)? {
+            Meaning::Constant(value) => self.c.constant(&value, true),
+            Meaning::Function => Ok(Operand::Function(crate::check::value::FunctionName::Builtin(name.to_string()))),
+        })
     }
 
     /// The run-time value of an operand; literals get their own types.

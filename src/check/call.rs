@@ -9,7 +9,7 @@ use crate::check::nest::{Unknown, Why};
 use crate::check::pattern::{Bindings, Pattern};
 use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::value::{FunctionName, Operand, Reported, Res, TypeWord};
-use crate::check::{Checker, Definition, InstanceArg, Signature};
+use crate::check::{BUILTINS, Checker, Definition, InstanceArg, Signature};
 use crate::diag::explain::distance;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
@@ -55,15 +55,17 @@ impl Bound {
 }
 
 impl Checker<'_> {
+    /// The definitions of a library name: `sin`; `sin.grad` for the rules of its gradient.
     pub fn builtin_definitions(&mut self, name: &str) -> Rc<[Rc<Definition>]> {
-        if let Some(known) = self.builtins.get(name) {
-            return known.clone();
+        if let Some(known) = BUILTINS.with_borrow(|known| known.get(name).cloned()) {
+            self.library.open(self.sources);
+            return known;
         }
         let entries = self.library.entries(name, self.sources);
         // What the compiler does itself is not called like a function.
         let called = entries.iter().filter(|entry| !entry.intrinsic);
         let definitions: Rc<[Rc<Definition>]> = called.map(|entry| Rc::new(Definition::of_entry(entry))).collect();
-        self.builtins.insert(name.to_string(), definitions.clone());
+        BUILTINS.with_borrow_mut(|known| known.insert(name.to_string(), definitions.clone()));
         definitions
     }
 }

@@ -84,13 +84,7 @@ impl Checker<'_> {
                 [ast::Arg { value: ast::Expr { kind: Ast::Name(name), .. }, .. }] => name,
                 _ => continue,
             };
-            let definition = Rc::new(Definition {
-                ast: Rc::new(function.clone()),
-                entry: None,
-                kernel: false,
-                native: false,
-                scope: self.scope,
-            });
+            let definition = Rc::new(Definition::new(Rc::new(function.clone()), false, false, self.scope));
             self.custom_written.push(CustomWritten { target: target.clone(), definition, replay });
         }
     }
@@ -143,24 +137,14 @@ impl Checker<'_> {
     }
 
     fn library_derivative(&mut self, of: &Underived) -> Derivative {
-        let name = &of.definition.ast.name.text;
-        let rules = match self.library_rules.get(name) {
-            Some(known) => known.clone(),
-            None => {
-                let entries = self.library.rules(name, self.sources);
-                let definition = |entry: &Rc<crate::library::Entry>| Rc::new(Definition::of_entry(entry));
-                let rules: Vec<Rc<Definition>> = entries.iter().map(definition).collect();
-                self.library_rules.insert(name.clone(), rules.clone());
-                rules
-            }
-        };
-        for rule in rules {
+        let rules = self.builtin_definitions(&format!("{}.grad", of.definition.ast.name.text));
+        for rule in rules.iter() {
             // A rule for other types, such as that for floats when these are integers.
-            let Some(mut bindings) = self.takes(&rule, of) else { continue };
-            if self.takes_results(&rule, of, &mut bindings).is_err() {
+            let Some(mut bindings) = self.takes(rule, of) else { continue };
+            if self.takes_results(rule, of, &mut bindings).is_err() {
                 continue;
             }
-            return match self.rule(&rule, of, bindings) {
+            return match self.rule(rule, of, bindings) {
                 Ok(adjoint) => Derivative::Rule { adjoint, replay: None },
                 Err(Reported) => Derivative::None("the library's rule has an error".into()),
             };

@@ -48,6 +48,7 @@ pub mod value;
 pub mod visit;
 pub(crate) mod words;
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -115,10 +116,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         functions: IdVec::new(),
         instances: HashMap::new(),
         names: HashSet::new(),
-        signatures: HashMap::new(),
-        builtins: HashMap::new(),
         custom: HashMap::new(),
-        library_rules: HashMap::new(),
         underived: Vec::new(),
         gradients: HashMap::new(),
         needs_rules: false,
@@ -186,12 +184,23 @@ pub(crate) struct Definition {
     pub native: bool,
     /// Where it stands.
     pub scope: ScopeId,
+    /// Its parameters, once they were looked at; None: they have errors.
+    signature: OnceCell<Option<Rc<Signature>>>,
+}
+
+thread_local! {
+    /// The definitions of the library's entries by name. They mean the same in every program, so a thread keeps them, and
+    /// what it finds out about their parameters, for the next one.
+    static BUILTINS: RefCell<HashMap<String, Rc<[Rc<Definition>]>>> = RefCell::default();
 }
 
 impl Definition {
+    fn new(ast: Rc<ast::Function>, kernel: bool, native: bool, scope: ScopeId) -> Definition {
+        Definition { ast, entry: None, kernel, native, scope, signature: OnceCell::new() }
+    }
+
     fn of_entry(entry: &Rc<crate::library::Entry>) -> Definition {
-        let (ast, entry) = (entry.function.clone(), Some(entry.clone()));
-        Definition { ast, entry, kernel: false, native: false, scope: ScopeId(0) }
+        Definition { entry: Some(entry.clone()), ..Definition::new(entry.function.clone(), false, false, ScopeId(0)) }
     }
 
     fn library(&self) -> bool {
@@ -288,13 +297,8 @@ pub(crate) struct Checker<'a> {
     instances: HashMap<InstanceKey, Instance>,
     /// Function names taken in the output.
     names: HashSet<String>,
-    signatures: HashMap<*const Definition, Option<Rc<Signature>>>,
-    /// Definitions made from library entries.
-    builtins: HashMap<String, Rc<[Rc<Definition>]>>,
     /// Custom gradients by their function.
     custom: HashMap<FunctionName, gradient::Custom>,
-    /// The library's gradient rules by the name of their entry.
-    library_rules: HashMap<String, Vec<Rc<Definition>>>,
     underived: Vec<gradient::Underived>,
     /// The functions that `wp.grad` made.
     gradients: HashMap<tree::FnId, tree::FnId>,
@@ -470,12 +474,12 @@ impl Checker<'_> {
 
     /// The parameters of a definition.
     pub fn signature(&mut self, definition: &Rc<Definition>) -> Res<Rc<Signature>> {
-        if let Some(known) = self.signatures.get(&Rc::as_ptr(definition)) {
+        if let Some(known) = definition.signature.get() {
             return known.clone().ok_or(Reported);
         }
         let result = self.within(definition.scope, |c| c.resolve_signature(definition));
         if result.is_ok() || self.quiet == 0 {
-            self.signatures.insert(Rc::as_ptr(definition), result.as_ref().ok().cloned());
+            definition.signature.get_or_init(|| result.as_ref().ok().cloned());
         }
         result
     }

@@ -299,8 +299,7 @@ impl Checker<'_> {
         let role = self.role(function);
         let kernel = role == Some(Role::Kernel);
         let native = role == Some(Role::Native);
-        let definition =
-            || Rc::new(Definition { ast: Rc::new(function.clone()), entry: None, kernel, native, scope: self.scope });
+        let definition = || Rc::new(Definition::new(Rc::new(function.clone()), kernel, native, self.scope));
         match role {
             Some(Role::Kernel) => {
                 let definition = definition();

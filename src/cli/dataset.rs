@@ -95,7 +95,7 @@ enum Verb {
     Validate {
         dir: PathBuf,
         /// Share of the rows that are made again.
-        #[arg(long, value_name = "P", default_value_t = 1.0)]
+        #[arg(long, value_name = "P", default_value_t = 1.0, allow_negative_numbers = true)]
         sample: f64,
         /// Look for structures that splits share.
         #[arg(long)]
@@ -171,10 +171,18 @@ fn options(args: &Args) -> Result<Options> {
     if args.shard_rows == 0 || args.shard_rows > 1 << 20 {
         return Err(fail(Code::E1404, format!("a shard has 1 to {} rows, not {}", 1 << 20, args.shard_rows)));
     }
+    if args.jobs > MAX_JOBS {
+        return Err(fail(Code::E1404, format!("at most {MAX_JOBS} threads work together, not {}", args.jobs)));
+    }
     let has = |device: DeviceArg| args.device.contains(&device);
+    if let Some((text, why)) = args.emit.iter().find_map(|&text| Some((text, missing(text, args)?))) {
+        let name = format!("{text:?}").to_lowercase();
+        return Err(fail(Code::E1404, format!("rows cannot hold `--emit {name}`: {why}")));
+    }
     let wants = |text: EmitArg| args.emit.is_empty() || args.emit.contains(&text);
     let emit = Emit {
-        cuda: has(DeviceArg::Cuda) && wants(EmitArg::Cuda),
+        // A stand-alone file is made of the kernel's text.
+        cuda: has(DeviceArg::Cuda) && (wants(EmitArg::Cuda) || wants(EmitArg::Standalone)),
         standalone: has(DeviceArg::Cuda) && wants(EmitArg::Standalone) && !args.no_verify,
         adjoint: wants(EmitArg::Adjoint),
         host: has(DeviceArg::Cpu) && wants(EmitArg::Host),
@@ -200,6 +208,24 @@ fn options(args: &Args) -> Result<Options> {
     };
     options.parsed_categories()?;
     Ok(options)
+}
+
+/// Threads that one run may have: each has a large stack.
+const MAX_JOBS: usize = 1024;
+
+/// Why rows cannot hold a text that was asked for.
+fn missing(text: EmitArg, args: &Args) -> Option<&'static str> {
+    let device = match text {
+        EmitArg::Cuda | EmitArg::Standalone | EmitArg::Llvm | EmitArg::Ptx => Some(DeviceArg::Cuda),
+        EmitArg::Host => Some(DeviceArg::Cpu),
+        EmitArg::Adjoint => None,
+    };
+    match text {
+        _ if device.is_some_and(|device| !args.device.contains(&device)) => Some("`--device` leaves its device out"),
+        EmitArg::Standalone if args.no_verify => Some("its numbers come from runs, which `--no-verify` leaves out"),
+        EmitArg::Adjoint if args.no_backward => Some("`--no-backward` leaves gradients out"),
+        _ => None,
+    }
 }
 
 /// `I/N`
@@ -392,6 +418,9 @@ fn table(value: &Value, depth: usize, text: &mut String) {
 }
 
 fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
+    if !(0.0..=1.0).contains(&sample) {
+        return Err(fail(Code::E1404, format!("`--sample {sample}`: expected a share from 0 to 1")));
+    }
     let report = validate::validate(&open(dir)?, sample, leakage)?;
     if json {
         print(&json!(report))?;
@@ -441,17 +470,19 @@ fn identify(files: &[PathBuf]) -> Result<()> {
 fn merge(parts: &[PathBuf], out: &Path) -> Result<()> {
     let opened: Vec<Store> = parts.iter().map(|part| Store::open(part)).collect::<Result<_>>()?;
     let Some(first) = opened.first() else { return Err(fail(Code::E1404, "no parts are given")) };
-    let mut store = Store::create(out, &first.options, false)?;
+    let missing: Vec<String> = (0..first.options.shards())
+        .filter(|s| !opened.iter().any(|part| part.shards.contains_key(s)))
+        .take(8)
+        .map(|s| s.to_string())
+        .collect();
+    if !missing.is_empty() {
+        return Err(fail(Code::E1403, format!("the parts lack shards: {}", missing.join(", "))));
+    }
+    // One that was interrupted goes on.
+    let mut store = Store::create(out, &first.options, true)?;
+    store.keep_intact();
     for part in &opened {
         store.adopt(part)?;
-    }
-    if !store.is_complete() {
-        let missing: Vec<String> = (0..store.options.shards())
-            .filter(|s| !store.shards.contains_key(s))
-            .take(8)
-            .map(|s| s.to_string())
-            .collect();
-        return Err(fail(Code::E1403, format!("the parts lack shards: {}", missing.join(", "))) as Fail);
     }
     finish(&store)
 }

@@ -9,6 +9,7 @@ use crate::diag::Level;
 use crate::driver::{Compilation, Gradients, Request, Timings};
 use crate::ir::{self, FuncId, Module, Phase};
 use crate::run::session::Program;
+use crate::syntax::ast::Parsed;
 
 /// Why a candidate is no row.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,13 +53,18 @@ pub struct Texts {
 /// Compiles a program; warnings count as much as errors, for rows are to be examples.
 pub fn compile(
     text: &str,
+    parsed: Option<&Parsed>,
     name: &str,
     backward: bool,
     checks: bool,
     timings: &mut Timings,
 ) -> Result<Compiled, Rejection> {
     let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
-    let mut compilation = Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request);
+    let (path, owned) = (Path::new("kernel.py"), text.to_string());
+    let mut compilation = match parsed {
+        Some(parsed) => Compilation::of_parsed(path, owned, parsed, &request),
+        None => Compilation::of_text(path, owned, &request),
+    };
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
     for finding in compilation.diagnostics.iter() {
         let code = finding.code.name();

@@ -52,9 +52,13 @@ pub fn kernel(text: &str) -> Option<ast::Function> {
 pub fn kernels(text: &str) -> impl Iterator<Item = ast::Function> + use<> {
     let parsed = syntax::parse(FileId(0), text, &mut Diagnostics::new());
     parsed.items.into_iter().filter_map(|item| match item {
-        ast::Item::Function(function) if function.decorators.iter().any(|d| is_kernel(&d.expr)) => Some(function),
+        ast::Item::Function(function) if has_kernel_decorator(&function) => Some(function),
         _ => None,
     })
+}
+
+fn has_kernel_decorator(function: &ast::Function) -> bool {
+    function.decorators.iter().any(|decorator| is_kernel(&decorator.expr))
 }
 
 /// Whether a kernel is in a collection that models are measured with: it has the structure of one there, or its name.
@@ -87,6 +91,14 @@ fn is_kernel(expr: &Expr) -> bool {
 /// Identity of a source text's kernel; the functions that it calls count for `alpha` alone.
 pub fn of_text(text: &str) -> Option<Identity> {
     Some(of_kernel(&kernel(text)?))
+}
+
+/// The same for a text that is parsed already.
+pub fn of_parsed(parsed: &ast::Parsed) -> Option<Identity> {
+    parsed.items.iter().find_map(|item| match item {
+        ast::Item::Function(function) if has_kernel_decorator(function) => Some(of_kernel(function)),
+        _ => None,
+    })
 }
 
 pub fn of_kernel(kernel: &ast::Function) -> Identity {

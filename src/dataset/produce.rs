@@ -14,8 +14,10 @@ use super::artefacts::Rejection;
 use super::identity::{self, Identity};
 use super::sample::{self, Category, Sample};
 use super::{Config, Options, Result, fail, near, record, repair};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostics};
 use crate::driver::{self, Timings};
+use crate::source::FileId;
+use crate::syntax::{self, ast::Parsed};
 
 /// Candidates that are looked at together.
 const BATCH: u64 = 128;
@@ -88,14 +90,18 @@ struct Candidate {
     number: u64,
     sample: Sample,
     text: String,
+    /// The text as it was parsed; None: with findings.
+    parsed: Option<Parsed>,
     identity: Identity,
 }
 
 fn candidate(options: &Options, categories: &[Category], number: u64) -> Option<Candidate> {
     let sample = sample::sample(options.seed, number, categories);
     let text = sample.program.python();
-    let identity = identity::of_text(&text)?;
-    Some(Candidate { number, sample, text, identity })
+    let mut findings = Diagnostics::new();
+    let parsed = syntax::parse(FileId(0), &text, &mut findings);
+    let identity = identity::of_parsed(&parsed)?;
+    Some(Candidate { number, sample, text, parsed: findings.is_empty().then_some(parsed), identity })
 }
 
 /// Notes the structures of a shard that another run makes, or has made.
@@ -220,12 +226,12 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
 
 /// A panic of a stage costs one candidate, and is counted.
 fn attempt(candidate: &Candidate, options: &Options, timings: &mut Timings) -> std::result::Result<Made, Rejection> {
-    let Candidate { number, sample, text, identity } = candidate;
+    let Candidate { number, sample, text, parsed, identity } = candidate;
     if identity::is_known(identity, &sample.program.kernel.name) {
         return Err(Rejection::new("known collection", "a collection that models are measured with has it"));
     }
     let make = || {
-        let pair = record::make(sample, text, identity, *number, options, timings)?;
+        let pair = record::make(sample, text, parsed.as_ref(), identity, *number, options, timings)?;
         let repair = options.repair.then(|| timings.time("repair", || repair::make(sample, text, *number, options)));
         Ok(Made { pair, repair: repair.flatten() })
     };

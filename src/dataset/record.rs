@@ -11,6 +11,7 @@ use super::verify::{Example, Launched, Verdict};
 use super::{Options, identity, standalone, verify};
 use crate::driver::Timings;
 use crate::ir::{Module, Op};
+use crate::syntax::ast::Parsed;
 
 /// Version of the columns.
 pub const SCHEMA: u32 = 1;
@@ -85,17 +86,20 @@ pub const COLUMNS: &[(&str, ColumnType)] = {
     ]
 };
 
-/// Makes a row of a candidate: compiles it, checks it, measures it. `index` and `id` are set when its place is known.
+/// Makes a row of a candidate, parsed if that gave no finding: compiles it, checks it, measures it. `index` and `id` are set
+/// when its place is known.
 pub fn make(
     sample: &Sample,
     text: &str,
+    parsed: Option<&Parsed>,
     identity: &Identity,
     candidate: u64,
     options: &Options,
     timings: &mut Timings,
 ) -> Result<Value, Rejection> {
     let program = &sample.program;
-    let compiled = artefacts::compile(text, &program.kernel.name, options.backward, options.emit.verify, timings)?;
+    let (backward, verify) = (options.backward, options.emit.verify);
+    let compiled = artefacts::compile(text, parsed, &program.kernel.name, backward, verify, timings)?;
     let seed = Random::new(options.seed, candidate).word();
     let checked = match options.emit.verify {
         true => Some(verify::verify(program, text, &compiled, seed, timings)?),

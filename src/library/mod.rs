@@ -79,7 +79,15 @@ pub struct Library {}
 #[derive(Default)]
 struct Parsed {
     entries: HashMap<String, Rc<[Rc<Entry>]>>,
-    constants: HashMap<String, Option<Rc<ast::Expr>>>,
+    meanings: HashMap<String, Option<Meaning>>,
+}
+
+/// What a name stands for in library code.
+#[derive(Clone)]
+pub enum Meaning {
+    /// A module-level constant: its value.
+    Constant(Rc<ast::Expr>),
+    Function,
 }
 
 thread_local! {
@@ -136,7 +144,7 @@ impl Library {
 
     /// All overloads of a name, in the order of the files; empty when there are none.
     pub fn entries(&mut self, name: &str, sources: &mut SourceMap) -> Rc<[Rc<Entry>]> {
-        sources.share(sources_of_library());
+        self.open(sources);
         if let Some(entries) = PARSED.with_borrow(|parsed| parsed.entries.get(name).cloned()) {
             return entries;
         }
@@ -162,21 +170,24 @@ impl Library {
         self.entries(&format!("{name}.grad"), sources)
     }
 
-    /// The value of a module-level constant of the library.
-    pub fn constant(&mut self, name: &str, sources: &mut SourceMap) -> Option<Rc<ast::Expr>> {
-        if !Library::has(name) {
-            return None;
+    /// What a name stands for in library code; None: the library has no such name.
+    pub fn meaning(&mut self, name: &str, sources: &mut SourceMap) -> Option<Meaning> {
+        self.open(sources);
+        if let Some(meaning) = PARSED.with_borrow(|parsed| parsed.meanings.get(name).cloned()) {
+            return meaning;
         }
-        sources.share(sources_of_library());
-        if let Some(value) = PARSED.with_borrow(|parsed| parsed.constants.get(name).cloned()) {
-            return value;
-        }
-        let value = self.parse(name).into_iter().find_map(|item| match item {
-            Item::Constant(constant) => Some(Rc::new(constant.value)),
+        let constant = self.parse(name).into_iter().find_map(|item| match item {
+            Item::Constant(constant) => Some(Meaning::Constant(Rc::new(constant.value))),
             _ => None,
         });
-        PARSED.with_borrow_mut(|parsed| parsed.constants.insert(name.to_string(), value.clone()));
-        value
+        let meaning = constant.or(Library::has(name).then_some(Meaning::Function));
+        PARSED.with_borrow_mut(|parsed| parsed.meanings.insert(name.to_string(), meaning.clone()));
+        meaning
+    }
+
+    /// Lets a compilation see the library's texts: spans point there.
+    pub fn open(&self, sources: &mut SourceMap) {
+        sources.share(sources_of_library());
     }
 
     fn parse(&self, name: &str) -> Vec<Item> {

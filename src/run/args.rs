@@ -122,10 +122,12 @@ impl Arguments {
         Snapshot(self.buffers.iter().map(|b| b.bytes().to_vec()).collect())
     }
 
-    /// Puts back what a snapshot of these arguments holds.
+    /// Puts back what a snapshot of these arguments holds. What has not changed is not written, so that it stays in the caches.
     pub fn restore(&mut self, snapshot: &Snapshot) {
         for (buffer, bytes) in self.buffers.iter_mut().zip(&snapshot.0) {
-            buffer.bytes_mut().copy_from_slice(bytes);
+            if buffer.bytes() != bytes {
+                buffer.bytes_mut().copy_from_slice(bytes);
+            }
         }
     }
 

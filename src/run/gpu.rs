@@ -14,7 +14,7 @@ use super::{Fail, Result, fail};
 use crate::codegen::abi::{self, argument_layout, descriptor};
 use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions, emit_ptx};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{FuncId, Module};
+use crate::ir::{FuncId, FunctionKind, Module};
 use crate::types::{Layout, StructTable, Type};
 
 /// One GPU of this machine.
@@ -135,6 +135,8 @@ pub struct Kernel {
     name: String,
     params: Vec<Type>,
     structs: StructTable,
+    /// The number of coordinates of a thread.
+    rank: usize,
     /// Last: the module goes before its context.
     _context: Context,
 }
@@ -155,6 +157,10 @@ impl Kernel {
             name: function.source_name.clone(),
             params: function.params().iter().map(|&p| function.ty(p)).collect(),
             structs: module.structs.clone(),
+            rank: match function.kind {
+                FunctionKind::Kernel { rank } => rank.into(),
+                FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
+            },
             _context: context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
@@ -185,12 +191,12 @@ impl Kernel {
         for (&ty, &offset) in self.params.iter().zip(&offsets) {
             self.translate(ty, offset, block, &copies)?;
         }
-        let mut bounds = job.bounds;
+        let (mut bounds, repeats) = within_rank(&job.bounds, self.rank);
         let mut args: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
         // A parameter without bytes (an empty struct) still has a place.
         args.extend(offsets.iter().map(|&at| block.as_mut_ptr().wrapping_add(at as usize).cast::<c_void>()));
 
-        let seconds = if bounds.size == 0 { 0.0 } else { self.launch(&mut args, bounds.size, job.block_dim)? };
+        let seconds = if bounds.size == 0 { 0.0 } else { self.launch(&mut args, bounds.size, repeats, job.block_dim)? };
         for copy in &copies {
             // SAFETY: the caller gives the memory to this launch.
             unsafe { copy.download() }?;
@@ -198,8 +204,8 @@ impl Kernel {
         Ok(Report { printed: Printed::default(), trap: None, seconds: Some(seconds) })
     }
 
-    /// One launch, waited for; its time on the device in seconds.
-    fn launch(&self, args: &mut [*mut c_void], threads: u64, block_dim: u32) -> Result<f64> {
+    /// A launch done `repeats` times and waited for; its time on the device in seconds.
+    fn launch(&self, args: &mut [*mut c_void], threads: u64, repeats: u64, block_dim: u32) -> Result<f64> {
         // The code is for grids that cover the launch ([`Grid::Covering`]).
         if threads > i32::MAX as u64 {
             let (name, most) = (&self.name, i32::MAX);
@@ -214,7 +220,9 @@ impl Kernel {
             // alive.
             unsafe {
                 result::event::record(start.0, stream)?;
-                result::launch_kernel(self.function, (blocks, 1, 1), (block_dim, 1, 1), 0, stream, args)?;
+                for _ in 0..repeats {
+                    result::launch_kernel(self.function, (blocks, 1, 1), (block_dim, 1, 1), 0, stream, args)?;
+                }
                 result::event::record(end.0, stream)?;
             }
             result::ctx::synchronize()?;
@@ -281,6 +289,17 @@ impl Drop for Kernel {
         // SAFETY: loaded in `load`, unloaded once. A failure (after a fault of the kernel) leaves nothing to do.
         let _ = unsafe { result::module::unload(self.module) };
     }
+}
+
+/// The launch without the dimensions that a thread has no coordinate for, and how often it is repeated in their place: device
+/// code knows its own dimensions only ([`abi::LaunchBounds`]).
+fn within_rank(bounds: &abi::LaunchBounds, rank: usize) -> (abi::LaunchBounds, u64) {
+    let mut own = *bounds;
+    let beyond = own.shape.iter_mut().skip(rank);
+    let repeats = beyond.map(|extent| u64::from(std::mem::replace(extent, 1))).product::<u64>();
+    // Without threads there is nothing to repeat.
+    own.size = bounds.size.checked_div(repeats).unwrap_or(0);
+    (own, repeats)
 }
 
 /// The bytes of words.
@@ -391,6 +410,17 @@ fn out_of_memory(len: u64) -> Fail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codegen::abi::LaunchBounds;
+
+    #[test]
+    fn dimensions_beyond_the_rank_repeat_the_launch() {
+        let (own, repeats) = within_rank(&LaunchBounds::new(&[3, 4, 5]).unwrap(), 1);
+        assert_eq!((own, repeats), (LaunchBounds::new(&[3]).unwrap(), 20));
+        let (own, repeats) = within_rank(&LaunchBounds::new(&[3, 0]).unwrap(), 1);
+        assert_eq!((own.size, repeats), (0, 0));
+        let whole = LaunchBounds::new(&[2, 3, 4, 5]).unwrap();
+        assert_eq!(within_rank(&whole, 4), (whole, 1));
+    }
 
     #[test]
     fn a_gpu_runs_the_newest_code_that_is_not_newer_than_itself() {

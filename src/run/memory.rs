@@ -2,6 +2,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
 
 use super::{Result, fail};
 use crate::diag::Code;
@@ -23,8 +24,68 @@ pub struct Buffer {
 /// Where a buffer comes from.
 enum Memory {
     Allocator(Layout),
-    /// Pages of its own, from here on, so many bytes.
-    Pages(NonNull<u8>, usize),
+    /// None only while it is dropped.
+    Pages(Option<Pages>),
+}
+
+/// Pages from the system.
+struct Pages {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: pages are memory, which has no ties to a thread.
+unsafe impl Send for Pages {}
+
+/// Pages of buffers that are gone. A launch on several cores takes copies of arrays each time, and new pages cost more than
+/// the zeros that old ones are filled with.
+static IDLE: Mutex<Vec<Pages>> = Mutex::new(Vec::new());
+
+/// No more bytes than this are kept.
+const MAX_IDLE: usize = 128 << 20;
+
+impl Pages {
+    /// Where a buffer starts in them.
+    fn start(&self) -> NonNull<u8> {
+        // SAFETY: the shift is less than the bytes that every buffer asks for beyond its own.
+        unsafe { self.base.add(self.base.as_ptr().align_offset(LARGE_PAGE)) }
+    }
+
+    /// New pages, which are zero.
+    fn new(bytes: usize) -> Option<Pages> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping at a place of the system's choice.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return None;
+        }
+        let pages = Pages { base: NonNull::new(base.cast())?, bytes };
+        // SAFETY: inside the mapping. That the advice is not taken is no failure.
+        unsafe { libc::madvise(pages.start().as_ptr().cast(), bytes - LARGE_PAGE, libc::MADV_HUGEPAGE) };
+        Some(pages)
+    }
+
+    /// Kept pages of just so many bytes, which are not zero.
+    fn again(bytes: usize) -> Option<Pages> {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = idle.iter().position(|pages| pages.bytes == bytes)?;
+        Some(idle.swap_remove(at))
+    }
+
+    /// Keeps them for the next buffer, if there is room.
+    fn keep(self) {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.iter().map(|pages| pages.bytes).sum::<usize>().saturating_add(self.bytes) <= MAX_IDLE {
+            idle.push(self);
+        }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: the whole of the mapping, which nobody else knows.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
 }
 
 // SAFETY: a buffer owns its memory as a `Vec<u8>` does.
@@ -46,24 +107,18 @@ impl Buffer {
         Ok(Buffer { start, len, memory: Memory::Allocator(layout) })
     }
 
-    /// A buffer of pages of its own, which the system makes zero.
+    /// A buffer of pages of its own.
     fn pages(len: usize) -> Option<Buffer> {
         let bytes = len.checked_add(LARGE_PAGE)?;
-        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new mapping at a place of the system's choice.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return None;
-        }
-        let base = NonNull::new(base.cast::<u8>())?;
-        let shift = base.as_ptr().align_offset(LARGE_PAGE);
-        // SAFETY: the shift is less than the bytes added. That the advice is not taken is no failure.
-        let start = unsafe {
-            let start = base.add(shift);
-            libc::madvise(start.as_ptr().cast(), len, libc::MADV_HUGEPAGE);
-            start
+        let pages = match Pages::again(bytes) {
+            Some(pages) => {
+                // SAFETY: so many bytes are behind the start.
+                unsafe { pages.start().write_bytes(0, len) };
+                pages
+            }
+            None => Pages::new(bytes)?,
         };
-        Some(Buffer { start, len, memory: Memory::Pages(base, bytes) })
+        Some(Buffer { start: pages.start(), len, memory: Memory::Pages(Some(pages)) })
     }
 
     pub fn bytes(&self) -> &[u8] {
@@ -84,13 +139,14 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        match self.memory {
+        match &mut self.memory {
             // SAFETY: the layout is the one of the allocation.
-            Memory::Allocator(layout) => unsafe { dealloc(self.start.as_ptr(), layout) },
-            // SAFETY: the whole of the mapping, which nobody else knows.
-            Memory::Pages(base, bytes) => unsafe {
-                libc::munmap(base.as_ptr().cast(), bytes);
-            },
+            Memory::Allocator(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
+            Memory::Pages(pages) => {
+                if let Some(pages) = pages.take() {
+                    pages.keep();
+                }
+            }
         }
     }
 }
@@ -103,4 +159,24 @@ pub fn available() -> u64 {
         line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
     });
     free.map_or(64 << 30, |kib| kib.saturating_mul(1024))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_buffers_are_aligned_and_zero_again_and_again() {
+        for _ in 0..3 {
+            for len in [0, 1, 4097, LARGE_PAGE as u64 - 1, LARGE_PAGE as u64, 3 * LARGE_PAGE as u64 + 17] {
+                let mut buffer = Buffer::zeroed(len, "a test").expect("little memory");
+                let align = if len >= LARGE_PAGE as u64 { LARGE_PAGE } else { ALIGN };
+                assert_eq!(buffer.address() % align as u64, 0);
+                assert_eq!(buffer.bytes().len() as u64, len);
+                assert!(buffer.bytes().iter().all(|&b| b == 0));
+                buffer.bytes_mut().fill(7);
+            }
+        }
+        assert!(Buffer::zeroed(1 << 60, "too large a test").is_err());
+    }
 }

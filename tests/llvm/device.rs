@@ -53,6 +53,15 @@ fn every_component_and_double_precision_too() {
 }
 
 #[test]
+fn halves_are_summed_before_they_try_to_swap() {
+    for t in ["float16", "bfloat16"] {
+        let text = ptx(t, &format!("%r: {t} = atomic add %x[%c0], %v"));
+        assert_eq!(text.matches("activemask").count(), 1, "{text}");
+        assert_eq!(text.matches("shfl.sync.down").count(), 5, "{text}");
+    }
+}
+
+#[test]
 fn where_the_place_or_the_old_value_is_the_threads_own_each_adds_alone() {
     let of_thread = "%r: float32 = atomic add %o[%c0, %i], %v";
     let of_memory = "%m: float32 = load %x[%c0]

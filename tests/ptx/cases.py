@@ -26,8 +26,9 @@ def array(values, dtype="scalar", scalar="float32", shape=()):
 def launches():
     for n in (32, 97, 256):
         yield "sums", [n], {"x": array(real(n)), "p": array(real(n, 3), "vec", shape=[3]), "d": array(real(n, dtype=np.float64), scalar="float64"),
-                            "k": 2, "total": array(real(1)), "center": array(real(2, 3), "vec", shape=[3]),
-                            "table": array(real(4, 5, dtype=np.float64), scalar="float64")}
+                            "k": 2, "h": array(real(n, dtype=np.float16), scalar="float16"), "total": array(real(1)), "center": array(real(2, 3), "vec", shape=[3]),
+                            "table": array(real(4, 5, dtype=np.float64), scalar="float64"),
+                            "halves": array(real(3, dtype=np.float16), scalar="float16")}
         yield "extremes", [n], {"x": array(real(n)), "d": array(real(n, dtype=np.float64), scalar="float64"), "low": array(real(1)),
                                 "high": array(real(2, dtype=np.float64), scalar="float64")}
         yield "shared_weights", [n], {"x": array(real(n, 2), "vec", shape=[2]), "w": array(real(2)), "out": array(real(n))}

@@ -102,10 +102,14 @@ class Launch:
             params.append(descriptor(*addresses, shape, strides))
         return memory, params, places
 
-    def run(self, text: str, wanted: dict, contiguous: bool, part: float, rng: random.Random) -> tuple[dict, int]:
+    def run(self, text: str, rank: int, wanted: dict, contiguous: bool, part: float, rng: random.Random) -> tuple[dict, int]:
         memory, params, places = self.memory(contiguous, wanted)
         dims = [*self.case["dim"], 1, 1, 1, 1][:4]
-        bounds = struct.pack("<4IQ", *dims, self.threads)
+        # Dimensions that the kernel has no coordinate for repeat the launch.
+        repeats = int(np.prod(dims[rank:], dtype=int))
+        dims = dims[:rank] + [1] * (4 - rank)
+        count = int(np.prod(dims))
+        bounds = struct.pack("<4IQ", *dims, count)
         phases = {"forward": ["forward"], "backward": ["backward"], "gradient": ["forward", "backward"]}[self.case["direction"]]
         met = 0
         for phase in phases:
@@ -122,8 +126,8 @@ class Launch:
                     raise Unknown(f"a parameter of {size} bytes")
                 block[at:at + size] = data
             threads = rng.choice([32, 48, 64, 96])
-            blocks = max(1, int(-(-self.threads // threads) * part))
-            met += Machine(kernel, memory, bytes(block), blocks, threads, rng).met
+            blocks = max(1, int(-(-count // threads) * part))
+            met += sum(Machine(kernel, memory, bytes(block), blocks, threads, rng).met for _ in range(repeats))
         found = {}
         for key, (address, shape, strides, element, dtype, inner) in places.items():
             data = bytearray()
@@ -185,15 +189,16 @@ def main() -> int:
             wanted = dict(np.load(out / f"{launch.case['id']}.npz"))
             sets = [("covering", "strided", 1.0), ("any", "strided", 0.5)] + [("covering", "contiguous", 1.0)] * launch.dense
             for grid, layout, part in sets:
-                command = [args.kc, "compile", str(folder / launch.case["source"]), "--kernel", launch.case["kernel"], "--emit", "ptx",
+                command = [args.kc, "compile", str(folder / launch.case["source"]), "--kernel", launch.case["kernel"], "--emit", "ptx,meta",
                            "--arch", "sm_90", "--grid", grid, "--layout", layout, "--fmad", "off", "-o", str(out / "made")]
                 done = subprocess.run(command, capture_output=True, text=True)
-                if done.returncode or not (made).exists():
+                if done.returncode or not made.exists():
                     skipped["not compiled: " + " ".join(re.findall(r"error\[(\w+)\]", done.stderr)[:1])] += 1
                     break
-                text = (made).read_text()
+                text = made.read_text()
+                rank = json.loads(made.with_suffix(".json").read_text())["kernels"][0]["rank"]
                 try:
-                    found, times = launch.run(text, wanted, layout == "contiguous", part, rng)
+                    found, times = launch.run(text, rank, wanted, layout == "contiguous", part, rng)
                 except Unknown as why:
                     skipped[str(why)] += 1
                     break
@@ -205,7 +210,7 @@ def main() -> int:
                 exact = not re.search(r"atom\S*\.add\.f|atom\S*\.cas", text)
                 if fault := difference(found, wanted, launch.case.get("outputs") or list(wanted), exact):
                     wrong.append(f"{folder.name} ({grid}, {layout}): {fault}")
-                (made).unlink()
+                made.unlink()
     for line in wrong:
         print(line)
     print(f"{len(folders)} cases, {runs} runs as the host's, {len(wrong)} wrong; whole warps met {met} times")

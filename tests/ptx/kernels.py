@@ -5,8 +5,10 @@ import warp as wp
 
 @wp.kernel
 def sums(x: wp.array(dtype=wp.float32), p: wp.array(dtype=wp.vec3), d: wp.array(dtype=wp.float64), k: int,
-         total: wp.array(dtype=wp.float32), center: wp.array(dtype=wp.vec3), table: wp.array2d(dtype=wp.float64)):
+         h: wp.array(dtype=wp.float16), total: wp.array(dtype=wp.float32), center: wp.array(dtype=wp.vec3),
+         table: wp.array2d(dtype=wp.float64), halves: wp.array(dtype=wp.float16)):
     i = wp.tid()
+    wp.atomic_add(halves, 1, h[i])
     wp.atomic_add(total, 0, x[i] * x[i])
     wp.atomic_sub(center, 1, p[i])
     wp.atomic_add(table, k, k + 1, d[i])

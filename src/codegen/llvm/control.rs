@@ -59,8 +59,11 @@ impl Join {
     }
 }
 
-/// How many turns of a small loop are done at once, and how many instructions of the IR such a loop has at most.
-pub const UNROLLED_TURNS: u32 = 4;
+/// How many turns of a small loop are done at once on the host.
+pub const HOST_UNROLLED_TURNS: u32 = 8;
+
+/// How many turns of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
+const UNROLLED_TURNS: u32 = 4;
 const UNROLLED_SIZE: u32 = 48;
 
 /// Where `break` and `continue` of a loop go.
@@ -292,7 +295,9 @@ impl<'a> Lower<'_, 'a> {
             let latch = ll.current_block();
             header.jump(ll, &again);
             let open = [first, limit].iter().any(|v| ll.as_int(*v).is_none());
-            if !inside.is_empty() || self.pays_unrolled(frame.function, body) && open {
+            if !inside.is_empty() {
+                ll.unroll(latch, HOST_UNROLLED_TURNS);
+            } else if self.pays_unrolled(frame.function, body) && open {
                 ll.unroll(latch, UNROLLED_TURNS);
             }
         } else {

@@ -7,10 +7,11 @@
 
 use std::collections::HashSet;
 use std::mem::offset_of;
+use std::rc::Rc;
 
 use super::affine::Guards;
 use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
-use super::control::UNROLLED_TURNS;
+use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
 use super::lanes::{self, Lanes, Plan};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
@@ -45,7 +46,7 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
 /// An optimised host module.
 pub(super) struct Compiled {
     pub ll: Llvm,
-    pub machine: Machine,
+    pub machine: Rc<Machine>,
     pub sites: Vec<Site>,
 }
 
@@ -356,7 +357,7 @@ impl KernelEntry {
             let latch = ll.current_block();
             ll.br(head);
             if width == 1 && self.is_short(lower.state) {
-                ll.unroll(latch, UNROLLED_TURNS);
+                ll.unroll(latch, HOST_UNROLLED_TURNS);
             }
 
             // All guards are known now: find the part of the row for the loop, and run what is before and after it.

@@ -1,6 +1,8 @@
 //! Which machine does LLVM compile for, and with which passes?
 
-use std::sync::Once;
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::{Once, OnceLock};
 
 use llvm_sys::core::*;
 use llvm_sys::error::*;
@@ -14,6 +16,40 @@ use super::{CodegenError, Cpu, Opt};
 /// A target machine of LLVM.
 pub struct Machine {
     raw: LLVMTargetMachineRef,
+    key: Key,
+}
+
+/// Triple, processor, features and level of a machine.
+type Key = (String, String, String, LLVMCodeGenOptLevel);
+
+thread_local! {
+    /// Making a machine, and what it finds out for its first module, takes a good part of the time that a small kernel does.
+    static MACHINES: RefCell<Vec<Rc<Machine>>> = RefCell::default();
+}
+
+/// The processor that kc runs on, in LLVM's words.
+struct Native {
+    triple: String,
+    cpu: String,
+    features: String,
+}
+
+impl Native {
+    fn of() -> &'static Native {
+        static NATIVE: OnceLock<Native> = OnceLock::new();
+        // SAFETY: LLVM allocates the texts, `take_message` frees them.
+        NATIVE.get_or_init(|| unsafe {
+            Native {
+                triple: take_message(LLVMGetDefaultTargetTriple()),
+                cpu: take_message(LLVMGetHostCPUName()),
+                features: take_message(LLVMGetHostCPUFeatures()),
+            }
+        })
+    }
+
+    fn has(&self, feature: &str) -> bool {
+        self.features.split(',').any(|known| known == feature)
+    }
 }
 
 impl Drop for Machine {
@@ -59,7 +95,7 @@ const NVPTX_TRIPLE: &str = "nvptx64-nvidia-cuda";
 const NVPTX_LAYOUT: &str = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
 
 impl Machine {
-    pub fn nvptx(arch: Arch, opt: Opt) -> Result<Machine, CodegenError> {
+    pub fn nvptx(arch: Arch, opt: Opt) -> Result<Rc<Machine>, CodegenError> {
         static INIT: Once = Once::new();
         // SAFETY: registers LLVM's static tables, once.
         INIT.call_once(|| unsafe {
@@ -72,10 +108,10 @@ impl Machine {
             Opt::Lean | Opt::None => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
             Opt::Full => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
         };
-        Machine::new(NVPTX_TRIPLE, arch.name, &format!("+ptx{}", arch.ptx), level)
+        Machine::of(NVPTX_TRIPLE, arch.name, &format!("+ptx{}", arch.ptx), level)
     }
 
-    pub fn host(cpu: Cpu, opt: Opt) -> Result<Machine, CodegenError> {
+    pub fn host(cpu: Cpu, opt: Opt) -> Result<Rc<Machine>, CodegenError> {
         static INIT: Once = Once::new();
         // SAFETY: registers LLVM's static tables, once.
         INIT.call_once(|| unsafe {
@@ -89,17 +125,10 @@ impl Machine {
             Opt::Lean => LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
             Opt::Full => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
         };
-        // SAFETY: LLVM allocates the texts, `take_message` frees them.
-        let (triple, native_cpu, native_features) = unsafe {
-            (
-                take_message(LLVMGetDefaultTargetTriple()),
-                take_message(LLVMGetHostCPUName()),
-                take_message(LLVMGetHostCPUFeatures()),
-            )
-        };
+        let native = Native::of();
         match cpu {
-            Cpu::Native => Machine::new(&triple, &native_cpu, &native_features, level),
-            Cpu::Baseline(name) => Machine::new(&triple, name.name(), "", level),
+            Cpu::Native => Machine::of(&native.triple, &native.cpu, &native.features, level),
+            Cpu::Baseline(name) => Machine::of(&native.triple, name.name(), "", level),
         }
     }
 
@@ -107,10 +136,8 @@ impl Machine {
     pub fn host_vector_bits(cpu: Cpu) -> u32 {
         match cpu {
             Cpu::Native => {
-                // SAFETY: LLVM allocates the text, `take_message` frees it.
-                let features = unsafe { take_message(LLVMGetHostCPUFeatures()) };
-                let has = |name: &str| features.split(',').any(|f| f == name);
-                match (has("+avx512f") && has("+avx512vl"), has("+avx2")) {
+                let native = Native::of();
+                match (native.has("+avx512f") && native.has("+avx512vl"), native.has("+avx2")) {
                     (true, _) => 512,
                     (_, true) => 256,
                     _ => 128,
@@ -123,14 +150,24 @@ impl Machine {
     /// Whether the host converts between half and float in hardware.
     pub fn host_has_half(cpu: Cpu) -> bool {
         match cpu {
-            // SAFETY: as above.
-            Cpu::Native => unsafe { take_message(LLVMGetHostCPUFeatures()) }.split(',').any(|f| f == "+f16c"),
+            Cpu::Native => Native::of().has("+f16c"),
             Cpu::Baseline(level) => level.has_half(),
         }
     }
 
-    fn new(triple: &str, cpu: &str, features: &str, level: LLVMCodeGenOptLevel) -> Result<Machine, CodegenError> {
-        let (triple, cpu, features) = (c_string(triple), c_string(cpu), c_string(features));
+    /// This thread's machine of the kind.
+    fn of(triple: &str, cpu: &str, features: &str, level: LLVMCodeGenOptLevel) -> Result<Rc<Machine>, CodegenError> {
+        let key = (triple.to_string(), cpu.to_string(), features.to_string(), level);
+        if let Some(known) = MACHINES.with_borrow(|all| all.iter().find(|machine| machine.key == key).cloned()) {
+            return Ok(known);
+        }
+        let made = Rc::new(Machine::new(key)?);
+        MACHINES.with_borrow_mut(|all| all.push(made.clone()));
+        Ok(made)
+    }
+
+    fn new(key: Key) -> Result<Machine, CodegenError> {
+        let (triple, cpu, features) = (c_string(&key.0), c_string(&key.1), c_string(&key.2));
         // SAFETY: the strings outlive the calls; the options are disposed of once.
         unsafe {
             let mut target = std::ptr::null_mut();
@@ -141,14 +178,14 @@ impl Machine {
             let options = LLVMCreateTargetMachineOptions();
             LLVMTargetMachineOptionsSetCPU(options, cpu.as_ptr());
             LLVMTargetMachineOptionsSetFeatures(options, features.as_ptr());
-            LLVMTargetMachineOptionsSetCodeGenOptLevel(options, level);
+            LLVMTargetMachineOptionsSetCodeGenOptLevel(options, key.3);
             LLVMTargetMachineOptionsSetRelocMode(options, LLVMRelocMode::LLVMRelocPIC);
             let raw = LLVMCreateTargetMachineWithOptions(target, triple.as_ptr(), options);
             LLVMDisposeTargetMachineOptions(options);
             if raw.is_null() {
                 return Err(CodegenError::llvm("no machine for this target".to_string()));
             }
-            Ok(Machine { raw })
+            Ok(Machine { raw, key })
         }
     }
 

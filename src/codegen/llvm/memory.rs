@@ -222,7 +222,7 @@ impl<'a> Lower<'_, 'a> {
             written.unwrap_or_else(|| if signed { ll.sext(number, ll.i64()) } else { ll.zext(number, ll.i64()) });
         let within = ll.icmp(IntCompare::UnsignedLt, wrapped, count);
         let direct = (wraps && wide.narrow.is_some() && ll.lanes(number).is_none())
-            .then(|| (ll.icmp(IntCompare::UnsignedLt, number, count), ll.zext(number, ll.i64())));
+            .then(|| (ll.icmp(IntCompare::UnsignedLt, number, count), ll.sext(number, ll.i64())));
         (wide, Some(DimCheck { dim, within, index: written, extent, direct }))
     }
 

@@ -3,6 +3,7 @@
 //! the launch, task `first` alone.
 
 use std::mem::offset_of;
+use std::rc::Rc;
 
 use super::builder::{Attribute, Block, IntCompare, Llvm, Place, Ty, Val};
 use super::flatten;
@@ -59,7 +60,7 @@ pub(super) fn compile(
     options: &PtxOptions,
     names: bool,
     places: Option<FileId>,
-) -> Result<(Llvm, Machine), CodegenError> {
+) -> Result<(Llvm, Rc<Machine>), CodegenError> {
     for &kernel in kernels {
         super::validate(module, kernel)?;
         validate_parameters(module, kernel)?;

@@ -90,7 +90,7 @@ impl<'a> Lower<'_, 'a> {
         let steps = path.iter().filter_map(|step| if let Step::Dynamic(v) = step { Some(v) } else { None });
         self.target == Target::Nvptx
             && matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Min | AtomicOp::Max)
-            && matches!(frame.scalar_ty(result), Scalar::F32 | Scalar::F64)
+            && frame.scalar_ty(result).is_float()
             && matches!(frame.ty(array), Type::Array(_))
             && [array].iter().chain(index).chain(steps).all(|&v| self.uniform.holds(self.ll, frame.get(v)))
             && facts::uses(frame.function)[result] == 0
@@ -150,6 +150,10 @@ impl<'a> Lower<'_, 'a> {
             return shuffle("llvm.nvvm.shfl.sync.down.f32", value);
         }
         let bits = self.ops.to_bits(s, value);
+        if s.size() < 4 {
+            let other = shuffle("llvm.nvvm.shfl.sync.down.i32", ll.zext(bits, ll.i32()));
+            return self.ops.from_bits(s, ll.trunc(other, ll.ty(bits)));
+        }
         let half = |bits| shuffle("llvm.nvvm.shfl.sync.down.i32", ll.trunc(bits, ll.i32()));
         let (low, high) = (half(bits), half(ll.lshr(bits, ll.const_i64(32))));
         let high = ll.shl(ll.zext(high, ll.i64()), ll.const_i64(32));

@@ -110,22 +110,43 @@ pub fn croissant(store: &Store) -> Value {
     let mut records = Vec::new();
     for config in store.options.configs() {
         let (table, set) = (config.name(), format!("{}-files", config.name()));
-        let field = |(name, ty): &(&str, ColumnType)| {
+        let field = |path: &str, ty: ColumnType| {
             let data_type = match ty {
                 ColumnType::Int => "sc:Integer",
                 ColumnType::Float => "sc:Float",
                 ColumnType::Bool | ColumnType::OptionalBool => "sc:Boolean",
                 _ => "sc:Text",
             };
-            json!({
+            let (column, inner) = path.split_once('.').unwrap_or((path, ""));
+            let mut out = json!({
                 "@type": "cr:Field",
-                "@id": format!("{table}/{name}"),
-                "name": name,
+                "@id": format!("{table}/{}", path.replace('.', "/")),
+                "name": path,
                 "dataType": data_type,
-                "source": {"fileSet": {"@id": set}, "extract": {"column": name}},
-            })
+                "source": {"fileSet": {"@id": set}, "extract": {"column": column}},
+            });
+            if !inner.is_empty() {
+                out["source"]["transform"] = json!({"jsonPath": inner});
+            }
+            if ty == ColumnType::TextList {
+                out["repeated"] = true.into();
+            }
+            out
         };
-        let fields: Vec<Value> = config.columns().iter().map(field).collect();
+        let mut fields: Vec<Value> = Vec::new();
+        for (path, ty) in config.columns() {
+            let Some((group, _)) = path.split_once('.') else {
+                fields.push(field(path, *ty));
+                continue;
+            };
+            let name = format!("{table}/{group}");
+            if fields.last().is_none_or(|last| last["@id"] != name) {
+                fields.push(json!({"@type": "cr:Field", "@id": name, "name": group, "subField": []}));
+            }
+            if let Some(list) = fields.last_mut().and_then(|last| last["subField"].as_array_mut()) {
+                list.push(field(path, *ty));
+            }
+        }
         records.push(json!({"@type": "cr:RecordSet", "@id": table, "name": table, "field": fields}));
         distribution.push(json!({
             "@type": "cr:FileSet",
@@ -136,21 +157,7 @@ pub fn croissant(store: &Store) -> Value {
         }));
     }
     json!({
-        "@context": {
-            "@vocab": "https://schema.org/",
-            "sc": "https://schema.org/",
-            "cr": "http://mlcommons.org/croissant/",
-            "dct": "http://purl.org/dc/terms/",
-            "conformsTo": "dct:conformsTo",
-            "recordSet": "cr:recordSet",
-            "field": "cr:field",
-            "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-            "source": "cr:source",
-            "fileSet": "cr:fileSet",
-            "extract": "cr:extract",
-            "column": "cr:column",
-            "includes": "cr:includes",
-        },
+        "@context": context(),
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": "kc-kernels",
@@ -160,4 +167,52 @@ pub fn croissant(store: &Store) -> Value {
         "distribution": distribution,
         "recordSet": records,
     })
+}
+
+/// The names that the format's specification gives its words.
+fn context() -> Value {
+    let own = [
+        "citeAs",
+        "column",
+        "equivalentProperty",
+        "extract",
+        "field",
+        "fileObject",
+        "fileProperty",
+        "fileSet",
+        "format",
+        "includes",
+        "isLiveDataset",
+        "jsonPath",
+        "key",
+        "md5",
+        "parentField",
+        "path",
+        "recordSet",
+        "references",
+        "regex",
+        "repeated",
+        "replace",
+        "samplingRate",
+        "separator",
+        "source",
+        "subField",
+        "transform",
+    ];
+    let mut out = json!({
+        "@language": "en",
+        "@vocab": "https://schema.org/",
+        "sc": "https://schema.org/",
+        "cr": "http://mlcommons.org/croissant/",
+        "rai": "http://mlcommons.org/croissant/RAI/",
+        "dct": "http://purl.org/dc/terms/",
+        "conformsTo": "dct:conformsTo",
+        "data": {"@id": "cr:data", "@type": "@json"},
+        "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+        "examples": {"@id": "cr:examples", "@type": "@json"},
+    });
+    for word in own {
+        out[word] = format!("cr:{word}").into();
+    }
+    out
 }
