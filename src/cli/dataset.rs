@@ -430,6 +430,9 @@ fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
             text += &format!("{}: {}: {}\n", fault.file, fault.row, fault.reason);
         }
         text += &format!("{} rows, {} made again, {} faults\n", report.rows, report.made_again, report.faults.len());
+        if report.missing_shards > 0 {
+            text += &format!("{} shards of the set are not here\n", report.missing_shards);
+        }
         output::out(text.as_bytes()).map_err(Box::new)?;
     }
     Ok(if report.faults.is_empty() { Exit::Ok } else { Exit::Errors })

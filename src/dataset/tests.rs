@@ -75,6 +75,7 @@ fn rows_are_made_again_and_damage_is_found() {
     let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
     let tally = produce::shard(&options, &categories, 0, seen, timings, &mut |_| {}, &mut sink).expect("rows");
     writer.finish(&mut store, tally.clone()).expect("written");
+    store.finish(&serde_json::json!({})).expect("written");
     let report = validate::validate(&store, 1.0, true).expect("readable");
     let faulty: Vec<usize> = (0..rows.len()).filter(|&n| rows[n].repair.is_some()).collect();
     assert_eq!((report.made_again, report.faults.len()), (6 + faulty.len() as u64, 0), "{report:?}");
@@ -90,6 +91,7 @@ fn rows_are_made_again_and_damage_is_found() {
     let mut writer = Writer::new(&store, 0).expect("memory");
     writer.push(changed).expect("memory");
     writer.finish(&mut store, tally).expect("written");
+    store.finish(&serde_json::json!({})).expect("written");
     let report = validate::validate(&store, 1.0, true).expect("readable");
     let found = |end: &str, reason: &str| {
         let fits = |fault: &&validate::Fault| fault.row.ends_with(end) && fault.reason.contains(reason);
@@ -101,4 +103,21 @@ fn rows_are_made_again_and_damage_is_found() {
     found(&format!("-{second}-repair"), "another split");
     found(&format!("-{second}-repair"), "`fixed_source` differs");
     assert_eq!(report.faults.len(), 5, "{report:?}");
+
+    // A file that somebody wrote again, with one row changed and the others left out; then a journal without its shard.
+    let entry = store.entries().find(|entry| store.is_read(entry)).expect("a file");
+    let path = store.folder.join(&entry.path);
+    let bytes = std::fs::read(&path).expect("a file");
+    let text = String::from_utf8(zstd::decode_all(bytes.as_slice()).expect("zstd")).expect("UTF-8");
+    let first = text.lines().next().expect("a row");
+    let edited = format!("{}\n", first.replacen("wp.tid()", "wp.tid( )", 1));
+    std::fs::write(&path, zstd::encode_all(edited.as_bytes(), 3).expect("memory")).expect("a file");
+    let report = validate::validate(&store, 0.0, false).expect("readable");
+    let reasons: Vec<String> = report.faults.iter().map(|fault| format!("{}: {}", fault.row, fault.reason)).collect();
+    for expected in ["SHA-256 differs", "-0: `python_source` differs", "it has 1 rows"] {
+        assert!(reasons.iter().any(|reason| reason.contains(expected)), "{expected}: {reasons:#?}");
+    }
+    store.shards.clear();
+    let report = validate::validate(&store, 0.0, false).expect("readable");
+    assert_eq!((report.missing_shards, report.rows), (1, 0));
 }

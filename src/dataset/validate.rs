@@ -24,6 +24,8 @@ pub struct Report {
     pub rows: u64,
     /// Rows that were compiled, run and compared again.
     pub made_again: u64,
+    /// Shards that are made elsewhere, or not yet.
+    pub missing_shards: u64,
     pub faults: Vec<Fault>,
 }
 
@@ -46,13 +48,18 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
             check_file(store, &entry.path, &entry.sha256, &mut report);
             continue;
         }
-        let rows = match store.rows(entry) {
-            Ok(rows) => rows,
+        let (rows, share) = match store.rows(entry) {
+            Ok(rows) => (rows, share),
             Err(error) => {
                 report.faults.push(Fault { file: entry.path.clone(), row: "-".into(), reason: error.message });
-                continue;
+                // Which rows were changed, all of them can tell.
+                (store.damaged_rows(entry), 1.0)
             }
         };
+        if rows.len() as u64 != entry.rows && !rows.is_empty() {
+            let reason = format!("it has {} rows, {} were written", rows.len(), entry.rows);
+            report.faults.push(Fault { file: entry.path.clone(), row: "-".into(), reason });
+        }
         report.rows += rows.len() as u64;
         for row in &rows {
             match entry.config() {
@@ -80,6 +87,12 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
             })
             .collect();
         report.faults.extend(faults.into_iter().flatten());
+    }
+    report.missing_shards = store.options.shards().saturating_sub(store.shards.len() as u64);
+    if report.missing_shards == 0
+        && let Some(reason) = store.manifest_fault()
+    {
+        report.faults.push(Fault { file: "manifest.json".into(), row: "-".into(), reason });
     }
     Ok(report)
 }

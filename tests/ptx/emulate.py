@@ -43,6 +43,15 @@ def descriptor(data: int, grad: int, shape: list[int], strides: list[int]) -> by
     return struct.pack("<QQ4i4iii", data, grad, *shape, *fill, *strides, *fill, len(shape), 0)
 
 
+def leaves(args: list[dict]):
+    """The arguments, and the fields of those that are structs."""
+    for arg in args:
+        if arg["kind"] == "struct":
+            yield from leaves(arg["fields"])
+        else:
+            yield arg
+
+
 class Launch:
     def __init__(self, folder: pathlib.Path):
         self.case = json.loads((folder / "case.json").read_text())
@@ -51,7 +60,7 @@ class Launch:
         if about.exists() and json.loads(about.read_text()).get("order_dependent"):
             raise Unknown("results depend on the order of threads")
         self.dense = True
-        for arg in self.case["args"]:
+        for arg in leaves(self.case["args"]):
             if arg["kind"] not in ("array", "value") or arg["dtype"]["class"] == "struct" or arg["dtype"]["scalar"] not in SCALARS:
                 raise Unknown(f"argument {arg['kind']} {arg.get('dtype', {}).get('class')} {arg.get('dtype', {}).get('scalar')}")
             if "alias_of" in arg or "grad_alias_of" in arg or arg.get("grad_external") or arg.get("retain_grad"):
@@ -63,44 +72,54 @@ class Launch:
 
     def memory(self, contiguous: bool, wanted: dict):
         """Memory, the parameters, and where each array that comes out lies."""
-        memory, params, places = Memory(), [], {}
-        for arg in self.case["args"]:
-            dtype = arg["dtype"]
-            size = SIZES[dtype["scalar"]]
-            if arg["kind"] == "value":
-                value = arg["value"]
-                values = [float(v) if isinstance(v, str) else v for v in (value if isinstance(value, list) else [value])]
-                code = SCALARS[dtype["scalar"]]
-                params.append(b"".join(struct.pack("<" + code, v if code in "efd?" else int(v)) for v in values))
-                continue
-            element = size * components(dtype)
-            shape = arg.get("shape", [0] * arg.get("ndim", 1))
-            if arg.get("null"):
-                params.append(descriptor(0, 0, shape, [0] * len(shape)))
-                continue
-            dense = [element] * len(shape)
-            for n in reversed(range(len(shape) - 1)):
-                dense[n] = dense[n + 1] * shape[n + 1]
-            strides = arg.get("strides", dense)
-            addresses = []
-            for key in (arg["data"], arg.get("grad", arg["data"] + ".grad")):
-                has = key in self.inputs or (key == arg["data"] or key in wanted)
-                if not has:
-                    addresses.append(0)
-                    continue
-                values = self.inputs[key] if key in self.inputs else np.zeros([*shape, *dtype["shape"]], wanted[key].dtype)
-                values = values.reshape([*shape, components(dtype)])
-                extent = sum((n - 1) * s for n, s in zip(shape, strides)) + element if all(shape) else 0
-                if any(s < 0 for s in strides):
-                    raise Unknown("negative strides")
-                data = bytearray(extent)
-                for index in np.ndindex(*shape):
-                    at = sum(i * s for i, s in zip(index, strides))
-                    data[at:at + element] = values[index].tobytes()
-                addresses.append(memory.give(bytes(data), element if contiguous else size))
-                places[key] = (addresses[-1], shape, strides, element, values.dtype, dtype["shape"])
-            params.append(descriptor(*addresses, shape, strides))
+        memory, places = Memory(), {}
+        params = [self.argument(arg, memory, places, contiguous, wanted) for arg in self.case["args"]]
         return memory, params, places
+
+    def argument(self, arg: dict, memory: Memory, places: dict, contiguous: bool, wanted: dict) -> bytes:
+        """The bytes of an argument; its arrays get memory."""
+        if arg["kind"] == "struct":
+            layout = self.case.get("structs", {}).get(arg["struct"])
+            if layout is None:
+                raise Unknown("a struct whose layout the launch does not tell")
+            data = bytearray(layout["size"])
+            for field, place in zip(arg["fields"], layout["fields"]):
+                part = self.argument(field, memory, places, contiguous, wanted)
+                data[place["offset"]:place["offset"] + len(part)] = part
+            return bytes(data)
+        dtype = arg["dtype"]
+        size = SIZES[dtype["scalar"]]
+        if arg["kind"] == "value":
+            value = arg["value"]
+            values = [float(v) if isinstance(v, str) else v for v in (value if isinstance(value, list) else [value])]
+            code = SCALARS[dtype["scalar"]]
+            return b"".join(struct.pack("<" + code, v if code in "efd?" else int(v)) for v in values)
+        element = size * components(dtype)
+        shape = arg.get("shape", [0] * arg.get("ndim", 1))
+        if arg.get("null"):
+            return descriptor(0, 0, shape, [0] * len(shape))
+        dense = [element] * len(shape)
+        for n in reversed(range(len(shape) - 1)):
+            dense[n] = dense[n + 1] * shape[n + 1]
+        strides = arg.get("strides", dense)
+        addresses = []
+        for key in (arg["data"], arg.get("grad", arg["data"] + ".grad")):
+            has = key in self.inputs or (key == arg["data"] or key in wanted)
+            if not has:
+                addresses.append(0)
+                continue
+            values = self.inputs[key] if key in self.inputs else np.zeros([*shape, *dtype["shape"]], wanted[key].dtype)
+            values = values.reshape([*shape, components(dtype)])
+            extent = sum((n - 1) * s for n, s in zip(shape, strides)) + element if all(shape) else 0
+            if any(s < 0 for s in strides):
+                raise Unknown("negative strides")
+            data = bytearray(extent)
+            for index in np.ndindex(*shape):
+                at = sum(i * s for i, s in zip(index, strides))
+                data[at:at + element] = values[index].tobytes()
+            addresses.append(memory.give(bytes(data), element if contiguous else size))
+            places[key] = (addresses[-1], shape, strides, element, values.dtype, dtype["shape"])
+        return descriptor(*addresses, shape, strides)
 
     def run(self, text: str, rank: int, wanted: dict, contiguous: bool, part: float, rng: random.Random) -> tuple[dict, int]:
         memory, params, places = self.memory(contiguous, wanted)

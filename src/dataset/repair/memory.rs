@@ -65,6 +65,8 @@ fn neighbour(sites: &Sites, array: &str, index: &Expr, out: &mut Faults) {
     } else if is_atom(index) {
         let note = format!("`{array}` is taken one element too far");
         out.replace("neighbour-off-by-one", note, range(index.span), format!("{text} + 1"));
+        let note = format!("the elements of `{array}` are taken two apart");
+        out.replace("wrong-stride", note, range(index.span), format!("2 * {text}"));
     }
 }
 
@@ -75,15 +77,21 @@ fn unlimited(sites: &Sites, array: &str, index: &Expr, out: &mut Faults) {
             let name = builtin(sites.at(callee.span));
             if let (Some("min" | "max" | "clamp" | "mod"), Some(first)) = (name, args.first()) {
                 let note = format!("the index of `{array}` is not limited");
-                out.replace("missing-clamp", note, range(index.span), sites.at(first.value.span));
+                out.replace("missing-clamp", note, range(index.span), bare(sites.at(first.value.span)));
             }
         }
         ExprKind::Binary { op: BinaryOp::Mod, left, .. } => {
             let note = format!("the index of `{array}` is not limited");
-            out.replace("missing-clamp", note, range(index.span), sites.at(left.span));
+            out.replace("missing-clamp", note, range(index.span), bare(sites.at(left.span)));
         }
         _ => {}
     }
+}
+
+/// A text without the brackets around all of it.
+fn bare(text: &str) -> &str {
+    let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    inner.filter(|inner| !inner.contains(['(', ')'])).unwrap_or(text)
 }
 
 /// Threads that write one element, or read what another writes.

@@ -72,11 +72,11 @@ impl Class {
     /// How often the class is tried first, so that all come out about equally often: not every program has room for each.
     fn weight(self) -> u32 {
         match self {
-            Class::Semantic => 8,
-            Class::Syntax | Class::Race => 9,
-            Class::Shape => 10,
-            Class::Type | Class::Gradient => 12,
-            Class::Bounds => 13,
+            Class::Type => 8,
+            Class::Bounds | Class::Semantic => 9,
+            Class::Syntax | Class::Shape => 10,
+            Class::Race => 11,
+            Class::Gradient => 15,
         }
     }
 }

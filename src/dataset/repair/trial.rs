@@ -140,7 +140,9 @@ impl Trial<'_> {
     fn gradient(&self, faulty: &str) -> Option<Shown> {
         let (right, wrong) = (self.entries(self.text, true)?, self.entries(faulty, true)?);
         let of_gradients = |d: &&Diagnostic| matches!(&d.code.name()[..3], "E06" | "W06");
-        let known = |d: &Diagnostic| right.program.diagnostics.iter().any(|other| other.code == d.code);
+        let known = |d: &Diagnostic| {
+            right.program.diagnostics.iter().any(|other| other.code == d.code && other.message == d.message)
+        };
         let new = wrong.program.diagnostics.iter().filter(of_gradients).find(|d| !known(d))?;
         right.backward?;
         let size = launch::size(self.program, Scale::Few);

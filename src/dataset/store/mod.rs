@@ -69,6 +69,7 @@ pub struct Store {
 }
 
 const OPTIONS: &str = "options.json";
+const MANIFEST: &str = "manifest.json";
 const JOURNAL: &str = "journal.jsonl";
 const SPLITS: [&str; 3] = ["train", "validation", "test"];
 const LINES: &str = ".jsonl.zst";
@@ -269,7 +270,7 @@ impl Store {
         self.write("stats.json", pretty(stats).as_bytes())?;
         self.write("README.md", card::readme(self, stats).as_bytes())?;
         self.write("croissant.json", pretty(&card::croissant(self)).as_bytes())?;
-        self.write("manifest.json", pretty(&manifest).as_bytes())
+        self.write(MANIFEST, pretty(&manifest).as_bytes())
     }
 
     /// Calls `f` with the rows of a table file by file, until it says no or an error stops it. Files are checked against the journal.
@@ -316,17 +317,28 @@ impl Store {
         if sha256(&bytes) != entry.sha256 {
             return Err(damaged("is not what was written: its SHA-256 differs from the journal".to_string()));
         }
-        if entry.path.ends_with(TABLE) {
-            return parquet::rows(&path).map_err(|e| damaged(format!("is damaged: {e}")));
+        match entry.path.ends_with(TABLE) {
+            true => parquet::rows(&path).map_err(|e| damaged(format!("is damaged: {e}"))),
+            false => lines(&bytes, &path),
         }
-        let mut text = String::new();
-        zstd::Decoder::new(bytes.as_slice())
-            .and_then(|mut decoder| decoder.read_to_string(&mut text))
-            .map_err(|e| damaged(format!("is damaged: {e}")))?;
-        let parse = |(n, line): (usize, &str)| {
-            serde_json::from_str(line).map_err(|e| damaged(format!("line {} is damaged: {e}", n + 1)))
+    }
+
+    /// The rows of a file that is not what was written, as far as they can be read: lines are, tables are not.
+    pub fn damaged_rows(&self, entry: &Entry) -> Vec<Value> {
+        let path = self.folder.join(&entry.path);
+        let is_lines = entry.path.ends_with(LINES);
+        fs::read(&path).ok().filter(|_| is_lines).and_then(|bytes| lines(&bytes, &path).ok()).unwrap_or_default()
+    }
+
+    /// What is wrong with the manifest of a complete set; None: nothing.
+    pub fn manifest_fault(&self) -> Option<String> {
+        let text = match fs::read(self.folder.join(MANIFEST)) {
+            Ok(text) => text,
+            Err(error) => return Some(format!("cannot be read: {}", reason(&error))),
         };
-        text.lines().enumerate().map(parse).collect()
+        let manifest: Value = serde_json::from_slice(&text).unwrap_or_default();
+        let same = manifest["files"] == json!(self.entries().collect::<Vec<_>>());
+        (!same).then(|| "its files are not those of the journal".to_string())
     }
 
     /// Adds the shards of another part of the same set.
@@ -358,6 +370,19 @@ impl Store {
         let text: String = self.shards.values().map(|shard| format!("{}\n", json!(shard))).collect();
         self.write(JOURNAL, text.as_bytes())
     }
+}
+
+/// The rows of a file of JSON lines.
+fn lines(bytes: &[u8], path: &Path) -> Result<Vec<Value>> {
+    let damaged = |what: String| fail(Code::E1403, format!("`{}` {what}", path.display()));
+    let mut text = String::new();
+    zstd::Decoder::new(bytes)
+        .and_then(|mut decoder| decoder.read_to_string(&mut text))
+        .map_err(|e| damaged(format!("is damaged: {e}")))?;
+    let parse = |(n, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|e| damaged(format!("line {} is damaged: {e}", n + 1)))
+    };
+    text.lines().enumerate().map(parse).collect()
 }
 
 /// The first option that differs, in words.
