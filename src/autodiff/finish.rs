@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::normal::clean;
+use super::repeated;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::facts::{EffectTable, numbering, uses};
@@ -37,6 +38,7 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
             }
         }
         double(&mut module.functions[id]);
+        repeated::run(&mut module.functions[id], &|callee| effects[callee].is_pure());
         tidy(module, id, effects);
     }
     let mut calls = Calls::default();

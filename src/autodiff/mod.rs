@@ -56,6 +56,7 @@ mod needed;
 mod normal;
 mod plan;
 mod refuse;
+mod repeated;
 mod replay;
 mod report;
 mod reverse;

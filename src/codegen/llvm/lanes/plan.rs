@@ -17,7 +17,7 @@ use crate::passes::{dce, inline, rewrite, single_exit};
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
 
 /// A kernel larger than this (in IR instructions, with its callees) runs thread by thread, to save compile time.
-const MAX_INSTS: usize = 3_000;
+const MAX_INSTS: usize = 5_000;
 
 /// Local arrays of one thread for each byte of a vector: those of all lanes stay in the fast caches.
 const MAX_LOCAL_BYTES: u32 = 64 << 10;
