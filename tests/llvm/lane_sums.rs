@@ -64,14 +64,13 @@ fn local_arrays_of_all_lanes_and_of_each() {
 }
 
 /// Lanes add to elements that they share: one index from the row, one that changes from turn to turn, and two of them; some
-/// gradients are not wanted; an index may be negative.
+/// gradients are not wanted; one index is negative.
 const SHARED: &str = "kernel @k(%x: array2d(dtype=float64), %w: array2d(dtype=float64), %u: array3d(dtype=float64), %c: array(dtype=vec3d), %adj_x: array2d(dtype=float64), %adj_w: array2d(dtype=float64), %adj_u: array3d(dtype=float64), %adj_c: array(dtype=vec3d)) rank 2 source \"k\" backward {
         %k: int32 = thread_index 0
         %i: int32 = thread_index 1
         %0: int32 = const 0
         %1: int32 = const 1
         %2: int32 = const 2
-        %m3: int32 = const -3
         %has_w: bool = is_set %adj_w
         %has_u: bool = is_set %adj_u
         %has_c: bool = is_set %adj_c
@@ -97,7 +96,7 @@ const SHARED: &str = "kernel @k(%x: array2d(dtype=float64), %w: array2d(dtype=fl
           }
           if %has_c {
             %o3: float64 = atomic add %adj_c[%j][1], %add
-            %o4: float64 = atomic add %adj_c[%m3][2], %v
+            %o4: float64 = atomic add %adj_c[%2][2], %v
             %whole: vec3d = construct %v, %v, %add
             %o5: vec3d = atomic add %adj_c[%back], %whole
           }
