@@ -105,7 +105,7 @@ def normalize(a: Vec[N, Float]) -> Vec[N, Float]:
     """`a` scaled to length 1; the zero vector stays zero."""
     l = length(a)
     if l > Float(0.0):
-        return a * (Float(1.0) / l)
+        return a / l
     return Vec[N, Float]()
 
 
