@@ -1,6 +1,6 @@
 //! Loops, branches, calls, launches.
 
-use kc::codegen::llvm::{Grid, HostModule, Opt, PtxOptions, emit_ptx};
+use kc::codegen::llvm::{Grid, HostModule, HostOptions, LlvmTarget, Opt, PtxOptions, emit_llvm_ir, emit_ptx};
 use kc::types::Scalar;
 
 use crate::common;
@@ -292,4 +292,35 @@ fn large_callees_are_called_rather_than_inlined() {
     let run = ints(&functions, &format!("{body}store %out[%i], %a100"), &[5, 2], 3);
     // A remainder may be -1, which counts from the end: never outside.
     assert_eq!(run.failure, None);
+}
+
+#[test]
+fn callees_give_several_floats() {
+    // 100 calls of a function of 250 instructions with four floats as results, each with eight as arguments.
+    let params: Vec<String> = (0..8).map(|n| format!("%p{n}: float32")).collect();
+    let mut functions = format!("func @big({}) -> (vec4f) {{\n%s0: float32 = add %p0, %p1\n", params.join(", "));
+    for n in 0..250 {
+        functions += &format!("%s{}: float32 = {} %s{n}, %p{}\n", n + 1, ["add", "sub", "min"][n % 3], n % 8);
+    }
+    functions += "%v: vec4f = construct %s250, %s249, %s248, %s247\nreturn %v\n}\n";
+    let mut body: String = (0..8).map(|n| format!("%a{n}: float32 = const {n}.5\n")).collect();
+    for n in 0..100 {
+        let first = 4 * n;
+        let args: Vec<String> = (first..first + 8).map(|k| format!("%a{k}")).collect();
+        body += &format!("%v{n}: vec4f = call @big({})\n", args.join(", "));
+        for c in 0..4 {
+            body += &format!("%a{}: float32 = extract %v{n}[{c}]\n", first + 8 + c);
+        }
+    }
+    let text = format!(
+        "{functions}kernel @k(%out: array(dtype=float32)) rank 1 {{\n%i: int32 = thread_index 0\n{body}\
+         %sum: float32 = add %a407, %a406\n%sum2: float32 = add %sum, %a405\nstore %out[%i], %sum2\nreturn\n}}"
+    );
+    let run = compare(&text, &[3], &[zeros(Scalar::F32, &[3])]);
+    assert_eq!(run.failure, None);
+    let module = parse(&text);
+    let options = HostOptions { opt: Opt::None, ..CHECKED };
+    let ir = emit_llvm_ir(&module, &[module.find("k").unwrap()], LlvmTarget::Host(options)).unwrap();
+    // By C's convention the third and fourth come through the x87 unit.
+    assert!(ir.contains("call swiftcc") && ir.contains("define internal swiftcc"), "{ir}");
 }

@@ -238,10 +238,11 @@ pub fn new_status() -> HostStatus {
 pub const CHECKED: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
 
 /// The ways in which every test kernel is compiled for the host.
-pub const HOST_OPTIONS: [HostOptions; 5] = [
+pub const HOST_OPTIONS: [HostOptions; 6] = [
     CHECKED,
     HostOptions { checked: false, opt: Opt::Full, cpu: Cpu::Native, alone: false },
     HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: false },
+    HostOptions { checked: true, opt: Opt::None, cpu: Cpu::Native, alone: false },
     // Without FMA and half conversions.
     HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V1), alone: false },
     HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: true },

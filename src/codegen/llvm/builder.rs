@@ -11,6 +11,9 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::*;
 
+/// LLVM's number of the calling convention `swiftcc`.
+const SEVERAL_RESULTS: u32 = 16;
+
 /// A scalar value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Val(pub(super) LLVMValueRef);
@@ -307,6 +310,17 @@ impl Llvm {
     }
     pub fn set_internal(&self, function: Func) {
         unsafe { LLVMSetLinkage(function.value.0, LLVMLinkage::LLVMInternalLinkage) }
+    }
+    /// A function of the host that gives up to four numbers in registers, by LLVM's convention `swiftcc`. By C's, the third and
+    /// fourth float come on the stack of the x87 unit; where LLVM fetches them from there without optimising, it may name
+    /// registers above 15 in an instruction that has none of those.
+    pub fn set_several_results(&self, function: Func) {
+        unsafe { LLVMSetFunctionCallConv(function.value.0, SEVERAL_RESULTS) }
+    }
+    pub fn call_several_results(&self, function: Func, args: &[Val]) -> Val {
+        let call = self.call(function, args);
+        unsafe { LLVMSetInstructionCallConv(call.0, SEVERAL_RESULTS) }
+        call
     }
     /// Makes a function an entry point of the device: LLVM's calling convention `ptx_kernel`.
     pub fn set_ptx_kernel(&self, function: Func) {

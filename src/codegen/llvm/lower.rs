@@ -175,6 +175,9 @@ impl<'a> ModuleState<'a> {
         let result = if results.is_empty() { ll.void() } else { ll.struct_ty(&results) };
         let made = ll.add_function(&format!("{}_func", function.name), result, &params, false);
         ll.set_internal(made);
+        if self.target != Target::Nvptx {
+            ll.set_several_results(made);
+        }
         self.called.insert(id, made);
         self.pending.push(id);
         made
@@ -594,7 +597,10 @@ impl<'s, 'a> Lower<'s, 'a> {
         let mut flat = t.coordinates.to_vec();
         flat.extend([t.block_dim, t.linear, t.status]);
         flat.extend(args.into_iter().flatten());
-        let aggregate = self.ll.call(made, &flat);
+        let aggregate = match self.target {
+            Target::Nvptx => self.ll.call(made, &flat),
+            Target::Host { .. } => self.ll.call_several_results(made, &flat),
+        };
         let mut next = 0;
         self.ir.functions[callee]
             .results
