@@ -2,7 +2,7 @@
 
 use super::effects::{Effects, FunctionEffects, gives_one_value};
 use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Step, ValueId};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Step, ValueId, Values};
 use crate::types::Scalar;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,9 +134,11 @@ impl Planner<'_> {
             if inst.results.iter().any(|&r| self.plan.forms[r] == Form::Unused) {
                 continue;
             }
-            let mut operands = Vec::new();
+            let mut operands = Values::new();
             inst.op.for_each_operand(|value| operands.push(value));
-            pending.retain(|value| !operands.contains(value));
+            if !pending.is_empty() {
+                pending.retain(|value| !operands.contains(value));
+            }
             if effects.writes != 0 {
                 for value in pending.extract_if(.., |&mut v| self.cost[v].reads & effects.writes != 0) {
                     self.plan.forms[value] = Form::Variable;
