@@ -9,6 +9,7 @@
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
 //! | [`standalone`] | how does its kernel run by itself? |
+//! | [`statics`] | what does one of its threads do? |
 //! | [`record`] | what does a row hold? |
 //! | [`repair`] | what do broken kernels look like, and how are they mended? |
 //! | [`produce`] | in what order are rows made, and which? |
@@ -29,6 +30,7 @@ pub mod record;
 pub mod repair;
 pub mod sample;
 pub mod standalone;
+pub mod statics;
 pub mod store;
 pub mod validate;
 pub mod verify;
@@ -85,6 +87,9 @@ pub struct Options {
     pub jsonl: bool,
     /// Of kc.
     pub version: String,
+    /// Of the columns and of how rows are chosen ([`record::SCHEMA`]).
+    #[serde(default)]
+    pub schema: u32,
 }
 
 /// A table of a set: people load one of them at a time.

@@ -1,3 +1,4 @@
+use super::record::SCHEMA;
 use super::sample::{Category, sample};
 use super::store::{Store, Writer};
 use super::{Emit, Options, diversity, identity, produce, validate};
@@ -15,6 +16,7 @@ fn options(rows: u64) -> Options {
         parquet: true,
         jsonl: true,
         version: env!("CARGO_PKG_VERSION").to_string(),
+        schema: SCHEMA,
     }
 }
 

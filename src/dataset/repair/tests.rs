@@ -17,6 +17,7 @@ fn options() -> Options {
         parquet: true,
         jsonl: true,
         version: "0".to_string(),
+        schema: 0,
     }
 }
 

@@ -10,7 +10,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::record::{Field, Row};
+use parquet::record::{Field, Row, RowAccessor};
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
 
@@ -92,6 +92,14 @@ impl Table {
 pub fn rows(path: &Path) -> Result<Vec<Value>, ParquetError> {
     let reader = SerializedFileReader::new(File::open(path)?)?;
     reader.get_row_iter(None)?.map(|row| Ok(object(&row?))).collect()
+}
+
+/// One column of a file, which holds texts; of its first rows, up to `most`.
+pub fn texts(path: &Path, column: &str, most: usize) -> Result<Vec<String>, ParquetError> {
+    let reader = SerializedFileReader::new(File::open(path)?)?;
+    let projection = parse_message_type(&format!("message row {{ required binary {column} (STRING); }}"))?;
+    let rows = reader.get_row_iter(Some(projection))?.take(most);
+    rows.map(|row| row?.get_string(0).cloned()).collect()
 }
 
 fn object(row: &Row) -> Value {
