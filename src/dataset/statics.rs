@@ -297,8 +297,9 @@ mod tests {
     fn threads_that_part_are_seen() {
         let apart = of("    if a[i] > 0.0:\n        b[i] = 1.0\n    else:\n        b[i] = a[i] * 3.0\n");
         assert_eq!((apart.divergent, apart.flops, apart.bytes_written), (1, 1, 4));
-        let together = of("    if n > 3:\n        b[i] = 1.0\n    else:\n        b[0] = a[2 * i]\n");
-        assert_eq!(together.divergent, 0);
+        let together = of("    if n > 3:\n        b[i] = 1.0\n    else:\n        b[i] = a[2 * i] + a[n]\n");
+        assert_eq!((together.divergent, together.flops), (0, 1));
+        assert_eq!((together.accesses_next, together.accesses_same, together.accesses_other), (1, 1, 1));
         let atomic = of("    wp.atomic_add(b, 0, a[i])\n");
         assert_eq!((atomic.atomics, atomic.accesses_same, atomic.accesses_next), (1, 1, 1));
     }
