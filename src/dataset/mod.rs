@@ -10,7 +10,8 @@
 //! | [`verify`] | is it right? |
 //! | [`standalone`] | how does its kernel run by itself? |
 //! | [`statics`] | what does one of its threads do? |
-//! | [`record`] | what does a row hold? |
+//! | [`record`], [`entry`] | what does a row hold? |
+//! | [`columns`] | which columns do rows have? |
 //! | [`repair`] | what do broken kernels look like, and how are they mended? |
 //! | [`produce`] | in what order are rows made, and which? |
 //! | [`store`] | how do rows lie on disk? |
@@ -21,7 +22,9 @@
 //! alone. So neither the number of threads nor an interruption changes a byte of the result.
 
 pub mod artefacts;
+pub mod columns;
 pub mod diversity;
+pub mod entry;
 pub mod identity;
 pub mod launch;
 pub mod near;
@@ -112,10 +115,10 @@ impl Config {
         }
     }
 
-    pub fn columns(self) -> &'static [(&'static str, record::ColumnType)] {
+    pub fn columns(self) -> columns::Columns {
         match self {
-            Config::Pairs => record::COLUMNS,
-            Config::Repair => repair::COLUMNS,
+            Config::Pairs => columns::PAIRS,
+            Config::Repair => columns::REPAIR,
         }
     }
 }

@@ -31,11 +31,10 @@ impl Default for Sketch {
 }
 
 impl Sketch {
-    /// Of a text whose words stand between blanks.
-    pub fn of(text: &str) -> Sketch {
+    /// Of the [`words`] of a text.
+    pub fn of(words: &[u64]) -> Sketch {
         /// No hash of a gram.
         const NONE: u64 = u64::MAX;
-        let words: Vec<u64> = text.split_ascii_whitespace().map(|word| mix(word.bytes().map(u64::from))).collect();
         let mut least = [NONE; ENTRIES];
         for gram in words.windows(GRAM.min(words.len().max(1))) {
             let hash = finish(mix(gram.iter().copied()));
@@ -63,6 +62,11 @@ type Narrow = [u8; ENTRIES];
 /// The number of equal entries.
 fn agreement(a: &Narrow, b: &Narrow) -> usize {
     a.iter().zip(b).filter(|(a, b)| a == b).count()
+}
+
+/// The hashes of a text's words, which stand between blanks.
+pub fn words(text: &str) -> Vec<u64> {
+    text.split_ascii_whitespace().map(|word| mix(word.bytes().map(u64::from))).collect()
 }
 
 /// FNV-1a (Fowler, Noll, Vo), on words.
@@ -122,11 +126,12 @@ mod tests {
             let word = |n: usize| if n % 100 < changed { format!("other{n} ") } else { format!("word{n} ") };
             (0..400).map(word).collect::<String>()
         };
+        let of = |text: &str| Sketch::of(&words(text));
         let mut index = Index::default();
-        assert!(index.add(&Sketch::of(&text(0))));
-        assert!(!index.add(&Sketch::of(&text(0))));
-        assert!(!index.add(&Sketch::of(&text(2))), "6 of 100 grams differ");
-        assert!(index.add(&Sketch::of(&text(60))), "most grams differ");
-        assert!(index.add(&Sketch::of("")) && index.add(&Sketch::of("one word")));
+        assert!(index.add(&of(&text(0))));
+        assert!(!index.add(&of(&text(0))));
+        assert!(!index.add(&of(&text(2))), "6 of 100 grams differ");
+        assert!(index.add(&of(&text(60))), "most grams differ");
+        assert!(index.add(&of("")) && index.add(&of("one word")));
     }
 }
