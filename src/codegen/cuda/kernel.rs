@@ -46,7 +46,7 @@ pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Resul
     if let Some((task, launch)) = body.thread {
         declared.extend([task, launch]);
     }
-    place::declare(&mut body.stmts, &declared);
+    place::declare(&mut body.stmts, &declared, body.vars.len());
     if body.thread.is_some() && !body.returns_in_loop {
         replace_returns(&mut body.stmts);
         if matches!(body.stmts.last(), Some(Stmt::Continue)) {
