@@ -21,7 +21,7 @@ pub use timings::Timings;
 
 use crate::check::lints::Allows;
 use crate::check::tree::Unresolved;
-use crate::check::{self, Checked};
+use crate::check::{self, Checked, shared};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
@@ -147,7 +147,16 @@ impl Compilation {
         );
         self.module = self.timings.time("lower", || lower::lower(&checked));
         self.select(&request.kernels);
-        self.timings.time("simplify", || passes::simplify(&mut self.module));
+        let Compilation { module, timings, .. } = self;
+        timings.time("simplify", || {
+            if module.functions.len() < checked.functions.len() {
+                return passes::simplify(module);
+            }
+            // All functions stand where they were checked.
+            passes::simplify_functions(module, |id| shared::is_simplified(&checked, id));
+            shared::keep(&checked, module);
+            passes::drop_unneeded(module);
+        });
     }
 
     /// What is done with IR, wherever it comes from.

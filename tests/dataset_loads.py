@@ -20,11 +20,20 @@ assert table["verify"][0]["host_ok"].as_py() is True
 assert isinstance(table["tags"][0].as_py(), list)
 assert all(pyarrow.parquet.ParquetFile(part).metadata.row_group(0).num_rows <= 512 for part in parts)
 
-assert polars.read_parquet(parts).height == rows
+assert len(table["minhash"][0].as_py()) == 64 and max(table["minhash"][0].as_py()) > 2**31
+entry = table["entry"][0].as_py()
+assert entry["args"] and {arg["intent"] for arg in entry["args"]} <= {"in", "out", "inout"}, entry
+
+frame = polars.read_parquet(parts)
+assert frame.height == rows
+flops = frame.select(polars.col("perf_static").struct.field("flops")).sum().item()
+assert flops == sum(row["flops"] for row in table["perf_static"].to_pylist()) > 0
 assert sum(len(pandas.read_parquet(part)) for part in parts) == rows
-query = f"select count(*), min(complexity.statements) from '{folder}/data/pairs/*.parquet'"
+query = f"select count(*), min(complexity.stmts) from '{folder}/data/pairs/*.parquet'"
 count, fewest = duckdb.sql(query).fetchall()[0]
 assert count == rows and fewest >= 1, (count, fewest)
+query = f"select count(*) from (select unnest(entry.args) a from '{folder}/data/pairs/*.parquet') where a.intent != 'in'"
+assert duckdb.sql(query).fetchall()[0][0] >= rows, "every kernel writes something"
 query = f"select count(*) from read_json('{folder}/data/pairs/*.jsonl.zst', maximum_object_size=100000000)"
 assert duckdb.sql(query).fetchall()[0][0] == rows
 
@@ -33,6 +42,7 @@ loaded = datasets.load_dataset(str(folder), cache_dir=cache)
 assert sum(split.num_rows for split in loaded.values()) == rows
 row = next(iter(loaded.values()))[0]
 assert "@wp.kernel" in row["python_source"] and "__global__" in row["cuda_forward"], row["id"]
+assert row["io"]["inputs"] and row["io"]["outputs"] and row["entry"]["args"][0]["name"], row["id"]
 
 # The faulty programs, by their name in the card.
 repair = datasets.load_dataset(str(folder), "repair", cache_dir=cache)
@@ -52,5 +62,6 @@ assert not described.metadata.ctx.issues.errors, described.metadata.ctx.issues.r
 found = {row["pairs/id"].decode(): row for row in described.records("pairs")}
 assert {id: row["pairs/python_source"].decode() for id, row in found.items()} == sources
 assert all(row["pairs/verify"]["pairs/verify/host_ok"] for row in found.values())
+assert all(len(row["pairs/minhash"]) == 64 for row in found.values())
 assert sum(1 for _ in described.records("repair")) == len(mended)
 print("loaded", rows, "rows and", len(mended), "faults")

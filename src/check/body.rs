@@ -213,6 +213,7 @@ impl<'c, 'a> Body<'c, 'a> {
             derivative,
             body: statements,
             span: definition.ast.span,
+            shared: None,
         };
         Ok(Look { function, returned })
     }
@@ -445,8 +446,14 @@ fn at(operand: Operand, span: Span) -> Operand {
 }
 
 impl Checker<'_> {
-    /// `dot_vec3f` for library functions, the source name for the user's.
+    /// `dot_vec3f` for library functions, the source name for the user's; with a number where that is taken.
     pub fn instance_name(&mut self, definition: &Definition, args: &[InstanceArg]) -> String {
+        let wanted = self.wanted_name(definition, args);
+        self.unique_name(&wanted)
+    }
+
+    /// The name of an instance where it is free.
+    pub fn wanted_name(&self, definition: &Definition, args: &[InstanceArg]) -> String {
         let source = &definition.ast.name.text;
         let mut name = source.clone();
         if definition.library()
@@ -455,6 +462,6 @@ impl Checker<'_> {
             name = format!("{source}_{}", self.show(*ty));
         }
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        self.unique_name(name.trim_end_matches('_'))
+        name.trim_end_matches('_').to_string()
     }
 }

@@ -167,6 +167,7 @@ impl Checker<'_> {
             derivative: Derivative::Body,
             body: Vec::new(),
             span,
+            shared: None,
         })
     }
 

@@ -14,7 +14,7 @@ use crate::check::pattern::{Bindings, Pattern};
 use crate::check::scope::Global;
 use crate::check::tree::{Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Place, Root, Stmt, StmtKind};
 use crate::check::value::{FunctionName, Operand, Reported, Res};
-use crate::check::{Checker, Definition, InstanceArg};
+use crate::check::{Checker, Definition, InstanceArg, InstanceKey};
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdVec;
 use crate::library::Decision;
@@ -137,6 +137,9 @@ impl Checker<'_> {
     }
 
     fn library_derivative(&mut self, of: &Underived) -> Derivative {
+        if let Some(adjoint) = self.place_rule(of.id) {
+            return Derivative::Rule { adjoint, replay: None };
+        }
         let rules = self.builtin_definitions(&format!("{}.grad", of.definition.ast.name.text));
         for rule in rules.iter() {
             // A rule for other types, such as that for floats when these are integers.
@@ -145,7 +148,10 @@ impl Checker<'_> {
                 continue;
             }
             return match self.rule(rule, of, bindings) {
-                Ok(adjoint) => Derivative::Rule { adjoint, replay: None },
+                Ok(adjoint) => {
+                    self.keep_rule(of.id, adjoint);
+                    Derivative::Rule { adjoint, replay: None }
+                }
                 Err(Reported) => Derivative::None("the library's rule has an error".into()),
             };
         }
@@ -270,8 +276,11 @@ impl Checker<'_> {
     fn rule(&mut self, rule: &Rc<Definition>, of: &Underived, bindings: Bindings) -> Res<FnId> {
         let errors = self.diagnostics.error_count();
         let scope = self.body_scope(rule);
+        self.start_requests();
         let function = self.within(scope, |c| Body::check_rule(c, rule, of, bindings));
-        self.accept(rule, errors, function)
+        let key = InstanceKey { definition: Rc::as_ptr(&of.definition), args: of.args.clone() };
+        let shared = self.end_requests(rule, &key, true);
+        self.accept(rule, errors, function.map(|function| Function { shared, ..function }))
     }
 
     /// A gradient without effects is wrong more often than meant: the adjoint of each float argument that the function
@@ -442,6 +451,7 @@ impl<'a> Body<'_, 'a> {
             derivative: Derivative::Body,
             body: statements,
             span: rule.ast.span,
+            shared: None,
         })
     }
 

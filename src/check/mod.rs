@@ -40,6 +40,7 @@ mod overload;
 mod pattern;
 mod place;
 mod scope;
+pub mod shared;
 mod slice;
 mod stmt;
 mod suggest;
@@ -120,6 +121,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         underived: Vec::new(),
         gradients: HashMap::new(),
         needs_rules: false,
+        requests: Vec::new(),
         overloads: Vec::new(),
         backward_off: false,
         double: options.double,
@@ -304,6 +306,8 @@ pub(crate) struct Checker<'a> {
     gradients: HashMap<tree::FnId, tree::FnId>,
     /// Gradients are part of forward code: the library's rules are needed in any case.
     needs_rules: bool,
+    /// What the functions under check asked for, innermost last.
+    requests: Vec<shared::Requests>,
     /// `wp.overload(kernel, types)` in the file.
     overloads: Vec<overload::Overload>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
@@ -370,6 +374,18 @@ impl Checker<'_> {
         bindings: Bindings,
         call: Span,
     ) -> Res<tree::FnId> {
+        let result = self.find_instance(definition, args, bindings, call);
+        self.note_request(result);
+        result
+    }
+
+    fn find_instance(
+        &mut self,
+        definition: &Rc<Definition>,
+        args: Vec<InstanceArg>,
+        bindings: Bindings,
+        call: Span,
+    ) -> Res<tree::FnId> {
         let key = InstanceKey { definition: Rc::as_ptr(definition), args };
         match self.instances.get(&key) {
             Some(Instance::Done(id)) => return Ok(*id),
@@ -394,7 +410,11 @@ impl Checker<'_> {
             }
             None => {}
         }
+        if let Some(id) = self.place_kept(definition, &key) {
+            return Ok(id);
+        }
         self.instances.insert(key.clone(), Instance::Open);
+        self.start_requests();
         let (known, errors) = (self.diagnostics.len(), self.diagnostics.error_count());
         let outer = std::mem::take(&mut self.unknown);
         let scope = self.body_scope(definition);
@@ -407,6 +427,8 @@ impl Checker<'_> {
         if generic && !definition.kernel {
             self.diagnostics.blame(known, call, "for this call");
         }
+        let shared = self.end_requests(definition, &key, false).filter(|_| unknown.is_empty());
+        let function = function.map(|function| tree::Function { shared, ..function });
         let result = self.accept(definition, errors, function);
         if let (Ok(id), false) = (result, definition.kernel) {
             let (definition, args) = (definition.clone(), key.args.clone());

@@ -118,6 +118,7 @@ impl Checker<'_> {
             derivative: Derivative::Body,
             body: Vec::new(),
             span: ast.span,
+            shared: None,
         }
     }
 

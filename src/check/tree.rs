@@ -2,6 +2,7 @@
 //! instantiated, every built-in either a primitive operation or a function of this module.
 
 use crate::check::facts::Facts;
+use crate::check::shared::Shared;
 use crate::ids::IdVec;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
 use crate::source::Span;
@@ -70,6 +71,8 @@ pub struct Function {
     pub derivative: Derivative,
     pub body: Vec<Stmt>,
     pub span: Span,
+    /// Of a library function that other programs have too: what they have in common. Then `body` may be missing.
+    pub shared: Option<Shared>,
 }
 
 /// How a function is differentiated: see [`crate::ir::Derivative`].

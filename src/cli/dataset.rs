@@ -4,11 +4,13 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rayon::ThreadPool;
 use serde_json::{Value, json};
 
 use super::{Exit, output};
 use crate::dataset::artefacts::Rejection;
 use crate::dataset::produce::Event;
+use crate::dataset::record::SCHEMA;
 use crate::dataset::sample::Category;
 use crate::dataset::store::{Store, Writer};
 use crate::dataset::{Config, Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, produce, validate};
@@ -205,6 +207,7 @@ fn options(args: &Args) -> Result<Options> {
         parquet: args.format.contains(&FileFormat::Parquet),
         jsonl: args.format.contains(&FileFormat::Jsonl),
         version: env!("CARGO_PKG_VERSION").to_string(),
+        schema: SCHEMA,
     };
     options.parsed_categories()?;
     Ok(options)
@@ -243,12 +246,7 @@ fn generate(args: &Args) -> Result<()> {
     let categories = options.parsed_categories()?;
     let mut store = Store::create(&args.out, &options, args.resume)?;
     store.keep_intact();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(args.jobs)
-        // The stages recurse as deep as a program nests.
-        .stack_size(64 << 20)
-        .build()
-        .map_err(|e| fail(Code::E0999, format!("cannot start threads: {e}")))?;
+    let pool = workers(args.jobs)?;
     let own = |shard: u64| shard % parts == mine;
     let total: u64 = (0..options.shards()).filter(|&s| own(s)).map(|s| options.rows_of(s)).sum();
     let mut progress = Progress::new(total);
@@ -289,7 +287,7 @@ fn generate(args: &Args) -> Result<()> {
         output::err(&stage_times(&timings, total));
     }
     if store.is_complete() {
-        finish(&store)?;
+        finish(&store, &pool)?;
         output::err(&format!("{} rows in `{}`\n", options.rows, args.out.display()));
     } else {
         let missing = options.shards() - store.shards.len() as u64;
@@ -299,6 +297,13 @@ fn generate(args: &Args) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// So many threads; 0: one per core.
+fn workers(jobs: usize) -> Result<ThreadPool> {
+    let builder = rayon::ThreadPoolBuilder::new().num_threads(jobs);
+    // The stages recurse as deep as a program nests.
+    builder.stack_size(64 << 20).build().map_err(|e| fail(Code::E0999, format!("cannot start threads: {e}")))
 }
 
 /// The file that `--rejected` names.
@@ -341,13 +346,13 @@ fn stage_times(timings: &Timings, rows: u64) -> String {
     timings.stages().iter().map(line).collect()
 }
 
-fn finish(store: &Store) -> Result<()> {
+fn finish(store: &Store, pool: &ThreadPool) -> Result<()> {
     store.sort_journal()?;
-    store.finish(&stats(store, true)?)
+    store.finish(&stats(store, pool, true)?)
 }
 
 /// Counts and, if wanted, measures of the programs.
-fn stats(store: &Store, with_diversity: bool) -> Result<Value> {
+fn stats(store: &Store, pool: &ThreadPool, with_diversity: bool) -> Result<Value> {
     /// More programs than these say nothing new, and would have to be held in memory.
     const MEASURED: usize = 2709;
     let mut counts = store.counts();
@@ -373,12 +378,8 @@ fn stats(store: &Store, with_diversity: bool) -> Result<Value> {
         });
     }
     if with_diversity {
-        let mut sources: Vec<String> = Vec::new();
-        store.each_row(Config::Pairs, |_, row| {
-            sources.push(row["python_source"].as_str().unwrap_or_default().to_string());
-            sources.len() < MEASURED
-        })?;
-        out["diversity"] = diversity::measure(&sources);
+        let sources = store.sources(MEASURED)?;
+        out["diversity"] = pool.install(|| diversity::measure(&sources));
     }
     Ok(out)
 }
@@ -394,7 +395,7 @@ fn print(value: &Value) -> Result<()> {
 fn show_stats(dir: &Path, with_diversity: bool, json: bool) -> Result<()> {
     let store = open(dir)?;
     store.expect_intact()?;
-    let stats = stats(&store, with_diversity)?;
+    let stats = stats(&store, &workers(0)?, with_diversity)?;
     if json {
         return print(&stats);
     }
@@ -487,7 +488,7 @@ fn merge(parts: &[PathBuf], out: &Path) -> Result<()> {
     for part in &opened {
         store.adopt(part)?;
     }
-    finish(&store)
+    finish(&store, &workers(0)?)
 }
 
 /// A line that is drawn again and again; nothing where nobody looks.

@@ -109,7 +109,7 @@ pub fn double(text: &str) -> Module {
 }
 
 /// The architecture of device texts: the oldest that kc knows runs them everywhere.
-fn arch() -> Option<Arch> {
+pub fn arch() -> Option<Arch> {
     Arch::from_name("sm_80").or_else(|| Arch::ALL.first().copied())
 }
 

@@ -7,10 +7,13 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::identity::{self, Identity};
+use super::near::mix;
 use super::sample::random::Random;
+use crate::syntax::ast;
 
 /// Tokens that n-grams are counted over.
 const TOKENS: usize = 60_000;
@@ -21,8 +24,12 @@ const COMPRESSED: usize = 200_000;
 
 /// The measures of a list of sources.
 pub fn measure(sources: &[String]) -> Value {
-    let mut kernels: Vec<(String, Identity)> =
-        sources.iter().filter_map(|text| Some((normal_form(text)?, identity::of_text(text)?))).collect();
+    let kernel = |text: &String| {
+        let function = identity::kernel(text)?;
+        Some((normal_form(text, &function)?, identity::of_kernel(&function)))
+    };
+    let found: Vec<Option<(String, Identity)>> = sources.par_iter().map(kernel).collect();
+    let mut kernels: Vec<(String, Identity)> = found.into_iter().flatten().collect();
     // In an order that has nothing to do with how they were made.
     let mut random = Random::new(0, 0);
     for n in (1..kernels.len()).rev() {
@@ -54,9 +61,12 @@ pub fn measure(sources: &[String]) -> Value {
     // The distribution in libraries of hand-written kernels.
     let reference = [0.30, 0.39, 0.19, 0.12];
     let variation: f64 = reference.iter().enumerate().map(|(n, r)| (depth(n as u32) - r).abs()).sum::<f64>() / 2.0;
-    let tokens = token_stream(&kernels);
-    let (entropy, distinct) = ngrams(&tokens, 4);
-    let joined: String = kernels.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+    let compressed = || {
+        let joined: String = kernels.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+        compression(joined.as_bytes())
+    };
+    let (ratio, (near, (entropy, distinct))) =
+        rayon::join(compressed, || (near_duplicates(&kernels), ngrams(&token_stream(&kernels), 4)));
     json!({
         "kernels": count,
         "exact_unique": share(exact.len()),
@@ -77,8 +87,8 @@ pub fn measure(sources: &[String]) -> Value {
         "builtin_entropy_bits": round(entropy_of(builtins.values().copied())),
         "four_gram_entropy_bits": round(entropy),
         "four_gram_distinct": round(distinct),
-        "zstd_ratio_200k": round(compression(joined.as_bytes())),
-        "near_duplicates": near_duplicates(&kernels),
+        "zstd_ratio_200k": round(ratio),
+        "near_duplicates": near,
     })
 }
 
@@ -113,8 +123,7 @@ fn is_type(name: &str) -> bool {
 }
 
 /// The kernel's text without decorators and docstring, called K.
-fn normal_form(text: &str) -> Option<String> {
-    let function = identity::kernel(text)?;
+fn normal_form(text: &str, function: &ast::Function) -> Option<String> {
     let span = function.span;
     let own = text.get(span.start as usize..span.end as usize)?;
     let head = own.find("def ")?;
@@ -213,28 +222,27 @@ fn compression(text: &[u8]) -> f64 {
 }
 
 fn near_duplicates(kernels: &[(String, Identity)]) -> f64 {
-    let sets: Vec<HashSet<u64>> = kernels
-        .iter()
-        .take(COMPARED)
-        .map(|(text, _)| {
-            let tokens = tokens(text);
-            tokens.windows(5.min(tokens.len().max(1))).map(|w| identity::hash64(w.join(" ").as_bytes())).collect()
-        })
-        .collect();
-    let mut near = vec![false; sets.len()];
-    for i in 0..sets.len() {
-        for j in 0..i {
-            let (small, large) =
-                if sets[i].len() < sets[j].len() { (&sets[i], &sets[j]) } else { (&sets[j], &sets[i]) };
-            // Sets of very different sizes cannot share 0.7.
-            if (small.len() as f64) < 0.7 * large.len() as f64 || (near[i] && near[j]) {
-                continue;
-            }
-            let shared = small.iter().filter(|h| large.contains(h)).count();
-            if shared as f64 >= 0.7 * (small.len() + large.len() - shared) as f64 {
-                (near[i], near[j]) = (true, true);
+    let compared = &kernels[..kernels.len().min(COMPARED)];
+    // Of each kernel the number of different grams; of each gram the kernels that have it, so far.
+    let mut sizes: Vec<usize> = Vec::new();
+    let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
+    let mut near = vec![false; compared.len()];
+    for (n, (text, _)) in compared.iter().enumerate() {
+        let words: Vec<u64> = tokens(text).iter().map(|token| mix(token.bytes().map(u64::from))).collect();
+        let grams = words.windows(5.min(words.len().max(1))).map(|gram| mix(gram.iter().copied()));
+        let grams: HashSet<u64> = grams.collect();
+        let mut shared = vec![0usize; n];
+        for gram in &grams {
+            let holders = holders.entry(*gram).or_default();
+            holders.iter().for_each(|&other| shared[other as usize] += 1);
+            holders.push(n as u32);
+        }
+        for (other, &shared) in shared.iter().enumerate() {
+            if shared as f64 >= 0.7 * (grams.len() + sizes[other] - shared) as f64 {
+                (near[n], near[other]) = (true, true);
             }
         }
+        sizes.push(grams.len());
     }
     round(near.iter().filter(|&&n| n).count() as f64 / near.len().max(1) as f64)
 }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 
-use super::near::Sketch;
+use super::near::{self, Sketch};
 
 use crate::diag::Diagnostics;
 use crate::source::FileId;
@@ -35,6 +35,8 @@ pub struct Identity {
     pub control_depth: u32,
     /// Decisions plus one (McCabe 1976).
     pub cyclomatic: u32,
+    /// Words of the tree times the bits to tell the different ones apart (Halstead 1977).
+    pub volume: f64,
     /// The built-ins, each time they are called.
     pub builtins: Vec<String>,
     pub has_while: bool,
@@ -112,12 +114,21 @@ pub fn of_kernel(kernel: &ast::Function) -> Identity {
     }
     walker.shape.push_str("body ");
     walker.block(&kernel.body, 2, 0);
-    walker.out.sketch = Sketch::of(&walker.alpha);
+    let mut words = near::words(&walker.alpha);
+    walker.out.sketch = Sketch::of(&words);
+    walker.out.volume = volume(&mut words);
     walker.out.alpha = hash64(walker.alpha.as_bytes());
     walker.out.shape = hash64(walker.shape.as_bytes());
     walker.out.skeleton = hash64(walker.skeleton.as_bytes());
     walker.out.cyclomatic += 1;
     walker.out
+}
+
+fn volume(words: &mut Vec<u64>) -> f64 {
+    let count = words.len() as f64;
+    words.sort_unstable();
+    words.dedup();
+    (count * (words.len().max(1) as f64).log2() * 100.0).round() / 100.0
 }
 
 #[derive(Default)]

@@ -30,6 +30,9 @@ impl Scale {
     pub const ALL: [Scale; 3] = [Scale::One, Scale::Few, Scale::Many];
 }
 
+/// The threads of a block of a launch.
+pub const BLOCK_DIM: u32 = 256;
+
 /// The threads of a block in each dimension where launches are rounded up, by the launch's rank: 32 together.
 const BLOCK: [[u32; 3]; 3] = [[32, 0, 0], [4, 8, 0], [2, 4, 4]];
 
@@ -63,7 +66,7 @@ pub fn launch(program: &Program, size: &Size, seed: u64, direction: Direction) -
         kernel: Some(program.kernel.name.clone()),
         direction,
         dim: size.threads.clone(),
-        block_dim: 256,
+        block_dim: BLOCK_DIM,
         args: args.collect(),
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
@@ -158,15 +161,19 @@ fn fill(content: Content, count: u64, components: u64, size: &Size, random: &mut
     if list.is_empty() { Fill::Value(Literal::One(Number::Int(0))) } else { Fill::List(list) }
 }
 
-/// The shape of an argument in words of the launch: `[n + 2, 4]`.
+/// The shape of an argument in words of the launch: `[dim0 + 2, 4]`.
 pub fn shape_text(shape: &[Extent]) -> String {
-    let extent = |extent: &Extent| match *extent {
+    format!("[{}]", shape.iter().map(extent_text).collect::<Vec<_>>().join(", "))
+}
+
+/// An extent or a count in the same words.
+pub fn extent_text(extent: &Extent) -> String {
+    match *extent {
         Extent::Fixed(n) => n.to_string(),
         Extent::Axis { axis, times, plus } => {
             let name = format!("dim{axis}");
             let scaled = if times == 1 { name } else { format!("{times} * {name}") };
             if plus == 0 { scaled } else { format!("{scaled} + {plus}") }
         }
-    };
-    format!("[{}]", shape.iter().map(extent).collect::<Vec<_>>().join(", "))
+    }
 }

@@ -9,7 +9,9 @@
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
 //! | [`standalone`] | how does its kernel run by itself? |
-//! | [`record`] | what does a row hold? |
+//! | [`statics`] | what does one of its threads do? |
+//! | [`record`], [`entry`] | what does a row hold? |
+//! | [`columns`] | which columns do rows have? |
 //! | [`repair`] | what do broken kernels look like, and how are they mended? |
 //! | [`produce`] | in what order are rows made, and which? |
 //! | [`store`] | how do rows lie on disk? |
@@ -20,7 +22,9 @@
 //! alone. So neither the number of threads nor an interruption changes a byte of the result.
 
 pub mod artefacts;
+pub mod columns;
 pub mod diversity;
+pub mod entry;
 pub mod identity;
 pub mod launch;
 pub mod near;
@@ -29,6 +33,7 @@ pub mod record;
 pub mod repair;
 pub mod sample;
 pub mod standalone;
+pub mod statics;
 pub mod store;
 pub mod validate;
 pub mod verify;
@@ -85,6 +90,9 @@ pub struct Options {
     pub jsonl: bool,
     /// Of kc.
     pub version: String,
+    /// Of the columns and of how rows are chosen ([`record::SCHEMA`]).
+    #[serde(default)]
+    pub schema: u32,
 }
 
 /// A table of a set: people load one of them at a time.
@@ -107,10 +115,10 @@ impl Config {
         }
     }
 
-    pub fn columns(self) -> &'static [(&'static str, record::ColumnType)] {
+    pub fn columns(self) -> columns::Columns {
         match self {
-            Config::Pairs => record::COLUMNS,
-            Config::Repair => repair::COLUMNS,
+            Config::Pairs => columns::PAIRS,
+            Config::Repair => columns::REPAIR,
         }
     }
 }

@@ -5,43 +5,72 @@
 use std::collections::HashMap;
 
 /// Entries of a sketch.
-const ENTRIES: usize = 32;
+pub const ENTRIES: usize = 64;
 
 /// Entries that candidates agree in, side by side.
 const BAND: usize = 4;
+
+/// Bands of which tables are kept: more find more, and cost memory.
+const BANDS: usize = 8;
 
 /// Words of a gram.
 const GRAM: usize = 5;
 
 /// So many equal entries make two programs nearly the same: an estimated similarity of .7.
-const NEAR: usize = 23;
+const NEAR: usize = 46;
 
-/// What stands for a program's words.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Sketch([u16; ENTRIES]);
+/// What stands for a program's words: in each class of grams by their hash, the least hash (Li, Owen and Zhang 2012). A class
+/// without grams takes the entry of another, drawn from its number (Shrivastava 2017).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sketch(pub [u32; ENTRIES]);
 
-impl Sketch {
-    /// Of a text whose words stand between blanks.
-    pub fn of(text: &str) -> Sketch {
-        let words: Vec<u64> = text.split_ascii_whitespace().map(|word| mix(word.bytes().map(u64::from))).collect();
-        let mut least = [u64::MAX; ENTRIES];
-        for gram in words.windows(GRAM.min(words.len().max(1))) {
-            let hash = mix(gram.iter().copied());
-            for (k, least) in least.iter_mut().enumerate() {
-                *least = (*least).min(finish(hash ^ (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-            }
-        }
-        Sketch(least.map(|hash| hash as u16))
-    }
-
-    /// The number of equal entries.
-    fn agreement(&self, other: &Sketch) -> usize {
-        self.0.iter().zip(&other.0).filter(|(a, b)| a == b).count()
+impl Default for Sketch {
+    fn default() -> Sketch {
+        Sketch([0; ENTRIES])
     }
 }
 
+impl Sketch {
+    /// Of the [`words`] of a text.
+    pub fn of(words: &[u64]) -> Sketch {
+        /// No hash of a gram.
+        const NONE: u64 = u64::MAX;
+        let mut least = [NONE; ENTRIES];
+        for gram in words.windows(GRAM.min(words.len().max(1))) {
+            let hash = finish(mix(gram.iter().copied()));
+            let class = &mut least[(hash >> 32) as usize % ENTRIES];
+            *class = (*class).min(hash & u64::from(u32::MAX));
+        }
+        if words.is_empty() {
+            return Sketch::default();
+        }
+        let filled = |class: usize| {
+            let others = (1u64..).map(|turn| finish((class as u64) << 32 | turn) as usize % ENTRIES);
+            std::iter::once(class).chain(others).map(|class| least[class]).find(|&hash| hash != NONE)
+        };
+        Sketch(std::array::from_fn(|class| filled(class).unwrap_or(0) as u32))
+    }
+
+    /// The last bits of the entries, enough to tell them apart (Li and Koenig 2010).
+    fn narrow(&self) -> Narrow {
+        self.0.map(|entry| entry as u8)
+    }
+}
+
+type Narrow = [u8; ENTRIES];
+
+/// The number of equal entries.
+fn agreement(a: &Narrow, b: &Narrow) -> usize {
+    a.iter().zip(b).filter(|(a, b)| a == b).count()
+}
+
+/// The hashes of a text's words, which stand between blanks.
+pub fn words(text: &str) -> Vec<u64> {
+    text.split_ascii_whitespace().map(|word| mix(word.bytes().map(u64::from))).collect()
+}
+
 /// FNV-1a (Fowler, Noll, Vo), on words.
-fn mix(words: impl Iterator<Item = u64>) -> u64 {
+pub fn mix(words: impl Iterator<Item = u64>) -> u64 {
     words.fold(0xcbf2_9ce4_8422_2325, |hash, word| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
@@ -57,7 +86,7 @@ fn finish(mut hash: u64) -> u64 {
 /// The sketches so far.
 #[derive(Default)]
 pub struct Index {
-    sketches: Vec<Sketch>,
+    sketches: Vec<Narrow>,
     /// The first sketch with these entries in this band.
     bands: HashMap<u32, u32>,
 }
@@ -66,19 +95,20 @@ impl Index {
     /// Adds a sketch unless one is there that is nearly the same; says whether it was added.
     pub fn add(&mut self, sketch: &Sketch) -> bool {
         let number = self.sketches.len() as u32;
-        let keys = sketch.0.chunks(BAND).enumerate().map(|(band, part)| {
+        let keys = sketch.0.chunks(BAND).take(BANDS).enumerate().map(|(band, part)| {
             let words = part.iter().map(|&entry| u64::from(entry));
             finish(mix(std::iter::once(band as u64).chain(words))) as u32
         });
         let keys: Vec<u32> = keys.collect();
+        let narrow = sketch.narrow();
         let near = |key: &u32| {
             let found = self.bands.get(key).and_then(|&n| self.sketches.get(n as usize));
-            found.is_some_and(|other| sketch.agreement(other) >= NEAR)
+            found.is_some_and(|other| agreement(&narrow, other) >= NEAR)
         };
         if keys.iter().any(near) {
             return false;
         }
-        self.sketches.push(*sketch);
+        self.sketches.push(narrow);
         for key in keys {
             self.bands.entry(key).or_insert(number);
         }
@@ -96,11 +126,12 @@ mod tests {
             let word = |n: usize| if n % 100 < changed { format!("other{n} ") } else { format!("word{n} ") };
             (0..400).map(word).collect::<String>()
         };
+        let of = |text: &str| Sketch::of(&words(text));
         let mut index = Index::default();
-        assert!(index.add(&Sketch::of(&text(0))));
-        assert!(!index.add(&Sketch::of(&text(0))));
-        assert!(!index.add(&Sketch::of(&text(2))), "6 of 100 grams differ");
-        assert!(index.add(&Sketch::of(&text(60))), "most grams differ");
-        assert!(index.add(&Sketch::of("")) && index.add(&Sketch::of("one word")));
+        assert!(index.add(&of(&text(0))));
+        assert!(!index.add(&of(&text(0))));
+        assert!(!index.add(&of(&text(2))), "6 of 100 grams differ");
+        assert!(index.add(&of(&text(60))), "most grams differ");
+        assert!(index.add(&of("")) && index.add(&of("one word")));
     }
 }

@@ -78,7 +78,7 @@ impl Seen {
 
 /// The most candidates that a shard of so many rows tries.
 pub fn tries(rows: u64) -> u64 {
-    rows + rows / 2 + 64
+    rows + rows / 4 + 64
 }
 
 /// The number of candidate `at` of a shard, for its random choices.

@@ -4,87 +4,19 @@ use serde_json::{Value, json};
 
 use super::artefacts::{self, Compiled, Rejection, Texts};
 use super::identity::Identity;
-use super::launch;
-use super::sample::tree::Given;
 use super::sample::{Sample, random::Random};
-use super::verify::{Example, Launched, Verdict};
-use super::{Options, identity, standalone, verify};
+use super::statics::Statics;
+use super::verify::{Example, Launched, Tensor, Verdict};
+use super::{Options, entry, identity, standalone, verify};
 use crate::driver::Timings;
 use crate::ir::{Module, Op};
 use crate::syntax::ast::Parsed;
 
-/// Version of the columns.
-pub const SCHEMA: u32 = 1;
+/// Version of the columns, and of how rows are chosen: sets of different versions are not continued or joined.
+pub const SCHEMA: u32 = 2;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ColumnType {
-    Text,
-    OptionalText,
-    Int,
-    Float,
-    Bool,
-    OptionalBool,
-    TextList,
-}
-
-/// The columns of both formats, in order; a dot leads into a struct.
-pub const COLUMNS: &[(&str, ColumnType)] = {
-    use ColumnType::*;
-    &[
-        ("id", Text),
-        ("index", Int),
-        ("split", Text),
-        ("category", Text),
-        ("domain", Text),
-        ("tags", TextList),
-        ("python_source", Text),
-        ("cuda_forward", OptionalText),
-        ("cuda_backward", OptionalText),
-        ("cuda_standalone", OptionalText),
-        ("adjoint_source", OptionalText),
-        ("llvm_ir_host", OptionalText),
-        ("llvm_ir_nvptx", OptionalText),
-        ("ptx", OptionalText),
-        ("kernel", Text),
-        ("launch", Text),
-        ("io", Text),
-        ("hashes.alpha", Text),
-        ("hashes.shape", Text),
-        ("hashes.skeleton", Text),
-        ("verify.host_ok", OptionalBool),
-        ("verify.shapes", TextList),
-        ("verify.max_ulp", Int),
-        ("verify.f64_ok", OptionalBool),
-        ("verify.f64_error", Float),
-        ("verify.order_free", OptionalBool),
-        ("verify.grad_ok", OptionalBool),
-        ("verify.grad_error", Float),
-        ("verify.grad_skipped", OptionalText),
-        ("complexity.statements", Int),
-        ("complexity.ast_nodes", Int),
-        ("complexity.ast_depth", Int),
-        ("complexity.control_depth", Int),
-        ("complexity.cyclomatic", Int),
-        ("complexity.builtins", Int),
-        ("complexity.ir_instructions", Int),
-        ("complexity.memory_ops", Int),
-        ("complexity.atomics", Int),
-        ("complexity_score", Float),
-        ("difficulty", Int),
-        ("tokens.python", Int),
-        ("tokens.cuda", Int),
-        ("tokens.ptx", Int),
-        ("provenance.seed", Text),
-        ("provenance.candidate", Text),
-        ("provenance.mode", Text),
-        ("provenance.generator", Text),
-        ("schema_version", Int),
-        ("license", Text),
-    ]
-};
 
 /// Makes a row of a candidate, parsed if that gave no finding: compiles it, checks it, measures it. `index` and `id` are set
 /// when its place is known.
@@ -132,36 +64,31 @@ fn row(
     texts: &Texts,
 ) -> Value {
     let program = &sample.program;
-    let (instructions, memory, atomics) = counts(&compiled.program.module);
-    let score = complexity_score(identity, instructions);
+    let statics = Statics::of(&compiled.program.module, compiled.forward);
+    let instructions = counts(&compiled.program.module);
     let hex = |hash: u64| format!("{hash:016x}");
-    let args: Vec<Value> = program
-        .params
-        .iter()
-        .map(|param| match &param.given {
-            Given::Array { shape, .. } => {
-                json!({"name": param.name, "type": param.ty, "kind": "array", "shape": launch::shape_text(shape)})
-            }
-            Given::Count(_) => json!({"name": param.name, "type": param.ty, "kind": "count"}),
-            Given::Int(n) => json!({"name": param.name, "type": param.ty, "kind": "value", "value": n}),
-            Given::Float(list) => json!({"name": param.name, "type": param.ty, "kind": "value", "value": list}),
-            Given::Struct(fields) => {
-                let names: Vec<&String> = fields.iter().map(|f| &f.0).collect();
-                json!({"name": param.name, "type": param.ty, "kind": "struct", "fields": names})
-            }
-        })
-        .collect();
-    let launch = json!({"rank": program.rank, "rounded_up": program.guarded, "block_dim": 256, "args": args});
     let checked = verdict.is_some();
     let verdict = verdict.unwrap_or_default();
-    let flag = |value: bool| if checked { Value::Bool(value) } else { Value::Null };
+    let if_checked = |value: Value| if checked { value } else { Value::Null };
+    let has_code = texts.ptx.is_some() || texts.llvm_nvptx.is_some();
+    let lengths = |count: fn(&str) -> u64| {
+        let of = |text: &Option<String>| text.as_deref().map_or(0, count);
+        json!({
+            "py": count(text),
+            "cuda": of(&texts.cuda_forward) + of(&texts.cuda_backward),
+            "adjoint": of(&texts.adjoint),
+            "ir": of(&texts.llvm_host) + of(&texts.llvm_nvptx),
+            "ptx": of(&texts.ptx),
+        })
+    };
     json!({
         "id": "",
         "index": 0,
         "split": split(identity.skeleton),
         "category": sample.category.name(),
+        "subcategory": subcategory(identity),
         "domain": sample.domain.name(),
-        "tags": tags(identity, program.rank, atomics, compiled),
+        "tags": tags(identity, program.rank, statics.atomics > 0, compiled),
         "python_source": text,
         "cuda_forward": texts.cuda_forward,
         "cuda_backward": texts.cuda_backward,
@@ -170,48 +97,91 @@ fn row(
         "llvm_ir_host": texts.llvm_host,
         "llvm_ir_nvptx": texts.llvm_nvptx,
         "ptx": texts.ptx,
-        "kernel": program.kernel.name,
-        "launch": launch.to_string(),
-        "io": serde_json::to_string(example).unwrap_or_default(),
-        "hashes": {"alpha": hex(identity.alpha), "shape": hex(identity.shape), "skeleton": hex(identity.skeleton)},
+        "ptx_arch": artefacts::arch().filter(|_| has_code).map(|arch| arch.name),
+        "ptx_version": texts.ptx.as_deref().and_then(ptx_version),
+        "entry": entry::entry(program, identity, compiled),
+        "io": {"inputs": tensors(&example.inputs), "outputs": tensors(&example.outputs)},
+        "alpha_hash": hex(identity.alpha),
+        "ast_shape_hash": hex(identity.shape),
+        "skeleton_hash": hex(identity.skeleton),
+        "minhash": identity.sketch.0.as_slice(),
         "verify": {
-            "host_ok": flag(verdict.host_ok),
+            "host_ok": if_checked(verdict.host_ok.into()),
+            "n_cases": verdict.shapes.len(),
             "shapes": verdict.shapes,
-            "max_ulp": verdict.max_ulp,
+            "max_abs": if_checked(verdict.max_abs.into()),
+            "max_ulp": if_checked(verdict.max_ulp.into()),
+            "oob": if_checked(0.into()),
+            "races": if_checked(0.into()),
             "f64_ok": verdict.f64_ok,
-            "f64_error": verdict.f64_error,
-            "order_free": flag(verdict.order_free),
+            "f64_error": verdict.f64_ok.map(|_| verdict.f64_error),
+            "order_free": if_checked(verdict.order_free.into()),
             "grad_ok": verdict.grad_ok,
-            "grad_error": verdict.grad_error,
-            "grad_skipped": verdict.grad_skipped.or_else(|| compiled.no_backward.clone()),
+            "grad_rel_err": verdict.grad_ok.map(|_| verdict.grad_error),
+            "grad_skipped_reason": verdict.grad_skipped.or_else(|| compiled.no_backward.clone()),
         },
         "complexity": {
-            "statements": identity.statements,
+            "stmts": identity.statements,
             "ast_nodes": identity.nodes,
             "ast_depth": identity.tree_depth,
-            "control_depth": identity.control_depth,
+            "cf_depth": identity.control_depth,
             "cyclomatic": identity.cyclomatic,
+            "halstead_volume": identity.volume,
             "builtins": identity.builtins.len(),
-            "ir_instructions": instructions,
-            "memory_ops": memory,
-            "atomics": atomics,
+            "ir_insts": instructions.all,
+            "mem_ops": instructions.memory,
+            "atomics": instructions.atomics,
         },
-        "complexity_score": score,
+        "complexity_score": complexity_score(identity, instructions.all),
         "difficulty": difficulty(identity),
-        "tokens": {
-            "python": tokens(text),
-            "cuda": texts.cuda_forward.as_deref().map_or(0, tokens) + texts.cuda_backward.as_deref().map_or(0, tokens),
-            "ptx": texts.ptx.as_deref().map_or(0, tokens),
+        "perf_static": {
+            "flops": statics.flops,
+            "int_ops": statics.int_ops,
+            "bytes_read": statics.bytes_read,
+            "bytes_written": statics.bytes_written,
+            "arithmetic_intensity": statics.intensity(),
+            "atomics": statics.atomics,
+            "accesses_next": statics.accesses_next,
+            "accesses_same": statics.accesses_same,
+            "accesses_other": statics.accesses_other,
+            "divergent": statics.divergent,
+            "open_loops": statics.open_loops,
         },
+        "tokens": lengths(tokens),
+        "chars": lengths(|text| text.len() as u64),
         "provenance": {
             "seed": options.seed.to_string(),
             "candidate": candidate.to_string(),
             "mode": "grammar+template",
-            "generator": format!("kc {}", options.version),
+            "parent_id": null,
         },
+        "generator_version": format!("kc {}", options.version),
         "schema_version": SCHEMA,
         "license": LICENSE,
     })
+}
+
+/// Arrays as rows show them.
+fn tensors(list: &[Tensor]) -> Vec<Value> {
+    let tensor =
+        |t: &Tensor| json!({"name": t.name, "dtype": t.dtype, "shape": json!(t.shape).to_string(), "data": t.data});
+    list.iter().map(tensor).collect()
+}
+
+/// The control flow of a kernel.
+fn subcategory(identity: &Identity) -> &'static str {
+    match (identity.has_while, identity.has_loop, identity.has_branch) {
+        (true, _, _) => "while",
+        (_, true, true) => "loop+branch",
+        (_, true, _) => "loop",
+        (_, _, true) => "branch",
+        _ => "straight",
+    }
+}
+
+/// The number after `.version`.
+fn ptx_version(ptx: &str) -> Option<&str> {
+    ptx.lines().find_map(|line| line.strip_prefix(".version")).map(str::trim)
 }
 
 /// The split of a structure: all rows of one skeleton are on one side.
@@ -238,7 +208,7 @@ fn complexity_score(identity: &Identity, instructions: u32) -> f64 {
     (terms * 25.0).round() / 100.0
 }
 
-fn tags(identity: &Identity, rank: usize, atomics: u32, compiled: &Compiled) -> Vec<String> {
+fn tags(identity: &Identity, rank: usize, atomics: bool, compiled: &Compiled) -> Vec<String> {
     let mut tags = vec![format!("{rank}d")];
     let mut add = |name: &str, has: bool| {
         if has {
@@ -249,39 +219,70 @@ fn tags(identity: &Identity, rank: usize, atomics: u32, compiled: &Compiled) -> 
     add("while", identity.has_while);
     add("branch", identity.has_branch);
     add("function", identity.calls_functions);
-    add("atomic", atomics > 0);
+    add("atomic", atomics);
     add("gradient", compiled.backward.is_some());
     add("random", identity.builtins.iter().any(|b| b == "rand_init"));
     tags
 }
 
 /// Instructions of all entries and functions, and those that read or write memory.
-fn counts(module: &Module) -> (u32, u32, u32) {
-    let (mut all, mut memory, mut atomics) = (0, 0, 0);
+#[derive(Default)]
+struct Counts {
+    all: u32,
+    memory: u32,
+    atomics: u32,
+}
+
+fn counts(module: &Module) -> Counts {
+    let mut counts = Counts::default();
     for function in module.functions.values().filter(|f| !f.library) {
         function.walk(function.entry, &mut |_, inst| {
-            all += 1;
+            counts.all += 1;
             match inst.op {
-                Op::Load { .. } | Op::Store { .. } => memory += 1,
+                Op::Load { .. } | Op::Store { .. } => counts.memory += 1,
                 Op::Atomic { .. } | Op::AtomicCas { .. } => {
-                    memory += 1;
-                    atomics += 1;
+                    counts.memory += 1;
+                    counts.atomics += 1;
                 }
                 _ => {}
             }
         });
     }
-    (all, memory, atomics)
+    counts
 }
 
 /// Words, numbers and single signs: a count that every tool can repeat.
 fn tokens(text: &str) -> u64 {
+    // One addition a byte and no branch: a row has tens of thousands.
     let mut count = 0;
-    let mut inside = false;
+    let mut last = Class::Blank;
     for byte in text.bytes() {
-        let word = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.';
-        count += u64::from(word && !inside) + u64::from(!word && !byte.is_ascii_whitespace());
-        inside = word;
+        let class = CLASSES[usize::from(byte)];
+        count += u64::from((class == Class::Sign) | ((class == Class::Word) & (last != Class::Word)));
+        last = class;
     }
     count
 }
+
+/// What a byte is to [`tokens`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Blank,
+    Word,
+    Sign,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Sign; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let is = byte as u8;
+        if is.is_ascii_alphanumeric() || is == b'_' || is == b'.' {
+            classes[byte] = Class::Word;
+        } else if is.is_ascii_whitespace() {
+            classes[byte] = Class::Blank;
+        }
+        byte += 1;
+    }
+    classes
+};

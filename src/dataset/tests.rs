@@ -1,6 +1,7 @@
+use super::record::SCHEMA;
 use super::sample::{Category, sample};
 use super::store::{Store, Writer};
-use super::{Emit, Options, diversity, identity, produce, validate};
+use super::{Config, Emit, Options, diversity, identity, produce, validate};
 use crate::driver::Timings;
 
 fn options(rows: u64) -> Options {
@@ -15,6 +16,7 @@ fn options(rows: u64) -> Options {
         parquet: true,
         jsonl: true,
         version: env!("CARGO_PKG_VERSION").to_string(),
+        schema: SCHEMA,
     }
 }
 
@@ -79,6 +81,21 @@ fn rows_are_made_again_and_damage_is_found() {
     let report = validate::validate(&store, 1.0, true).expect("readable");
     let faulty: Vec<usize> = (0..rows.len()).filter(|&n| rows[n].repair.is_some()).collect();
     assert_eq!((report.made_again, report.faults.len()), (6 + faulty.len() as u64, 0), "{report:?}");
+
+    // Both formats hold the same.
+    let of = |end: &str| -> Vec<serde_json::Value> {
+        let found = store.entries().filter(|entry| entry.path.ends_with(end));
+        found.flat_map(|entry| store.rows(entry).expect("readable")).collect()
+    };
+    let (lines, table) = (of(".jsonl.zst"), of(".parquet"));
+    assert_eq!(lines, table);
+    let pair = &lines[0];
+    assert!(pair["minhash"].as_array().is_some_and(|list| list.len() == 64), "{pair:#}");
+    assert!(pair["entry"]["args"][0]["dtype"].is_string() && pair["perf_static"]["flops"].is_u64(), "{pair:#}");
+    for column in Config::Pairs.columns() {
+        let path = column.0.split("[]").next().unwrap_or_default();
+        assert!(path.split('.').try_fold(pair, |row, name| row.get(name)).is_some(), "{path} is no column of {pair:#}");
+    }
 
     let mut changed = rows.clone();
     let [first, second, ..] = faulty.as_slice() else { panic!("two programs have a fault") };

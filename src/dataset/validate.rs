@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde_json::Value;
 
+use super::record::SCHEMA;
 use super::sample::random::Random;
 use super::store::Store;
 use super::{Config, Result, fail, identity, produce};
@@ -32,9 +33,10 @@ pub struct Report {
 /// Checks a set. `share` of the rows are made again; with `leakage`, splits are compared.
 pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
     let categories = store.options.parsed_categories()?;
-    if store.options.version != env!("CARGO_PKG_VERSION") && share > 0.0 {
-        let message =
-            format!("the set was made by kc {}, this is {}", store.options.version, env!("CARGO_PKG_VERSION"));
+    let (theirs, ours) = ((store.options.version.as_str(), store.options.schema), (env!("CARGO_PKG_VERSION"), SCHEMA));
+    if theirs != ours && share > 0.0 {
+        let name = |(version, schema): (&str, u32)| format!("kc {version}, schema {schema}");
+        let message = format!("the set was made by {}, this is {}", name(theirs), name(ours));
         let mut error = fail(Code::E1402, message);
         error.help = Some("`--sample 0` checks files and splits alone".to_string());
         return Err(error);

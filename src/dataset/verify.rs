@@ -23,7 +23,8 @@ pub struct Verdict {
     /// The host gave what the interpreter gave, at each of these launch dimensions.
     pub host_ok: bool,
     pub shapes: Vec<String>,
-    /// Units in the last place between host and interpreter, at most.
+    /// Between a float of the host and of the interpreter, at most; and that in units in the last place.
+    pub max_abs: f64,
     pub max_ulp: u64,
     /// The floats of the small launch are those of double precision but for rounding; None: there is no such program.
     pub f64_ok: Option<bool>,
@@ -107,7 +108,7 @@ pub fn verify(
         let size = launch::size(program, scale);
         let case = Case { program, compiled, size: &size, seed };
         let expected = timings.time("interpret", || case.interpret(&interpreter, false))?;
-        let mut found = case.bind(Direction::Forward)?;
+        let found = case.bind(Direction::Forward)?;
         let bounds = case.bounds()?;
         let (args, memory) = (found.block(), found.memory());
         let job = Job { bounds, args, threads: 1, block_dim: 1, memory: &memory };
@@ -116,7 +117,8 @@ pub fn verify(
         if let Some(trap) = report.trap {
             return Err(Rejection::new("out of bounds", format!("{:?}", trap.kind)));
         }
-        let ulp = distance(&expected, &mut found, compiled)?;
+        let (absolute, ulp) = distance(&expected, &found, compiled)?;
+        verdict.max_abs = verdict.max_abs.max(absolute);
         verdict.max_ulp = verdict.max_ulp.max(ulp);
         if ulp > 4 {
             return Err(Rejection::new("host differs", format!("{ulp} ulp at {:?}", size.threads)));
@@ -291,9 +293,10 @@ fn collect(arguments: &Arguments, compiled: &Compiled) -> Vec<(String, Scalar, V
     out
 }
 
-/// The largest distance in units in the last place; results that are not finite, or integers that differ, are refused.
-fn distance(expected: &Arguments, found: &mut Arguments, compiled: &Compiled) -> Result<u64, Rejection> {
-    let mut most = 0;
+/// The largest distance of two floats, and the largest in units in the last place; results that are not finite, or integers that
+/// differ, are refused.
+fn distance(expected: &Arguments, found: &Arguments, compiled: &Compiled) -> Result<(f64, u64), Rejection> {
+    let (mut absolute, mut most) = (0.0f64, 0);
     for ((name, scalar, a), (_, _, b)) in collect(expected, compiled).into_iter().zip(collect(found, compiled)) {
         if scalar != Scalar::F32 {
             if a != b {
@@ -305,10 +308,11 @@ fn distance(expected: &Arguments, found: &mut Arguments, compiled: &Compiled) ->
             if !a.is_finite() || a.abs() > 1e12 {
                 return Err(Rejection::new("not finite", format!("`{name}` holds {a}")));
             }
+            absolute = absolute.max((f64::from(a) - f64::from(b)).abs());
             most = most.max(ulps(a, b));
         }
     }
-    Ok(most)
+    Ok((absolute, most))
 }
 
 /// Floats may differ by the rounding of sums in another order.

@@ -58,6 +58,7 @@ use crate::types::{Scalar, StructTable, Type};
 
 pub mod build;
 mod calls;
+pub mod content;
 pub mod eval;
 pub mod facts;
 pub mod interp;
@@ -91,7 +92,7 @@ pub struct Module {
     pub functions: IdVec<FuncId, Function>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FunctionKind {
     /// An entry point; `rank` is the number of coordinates that its `tid()` gives (1 to 4).
     Kernel { rank: u8 },
@@ -100,7 +101,7 @@ pub enum FunctionKind {
 }
 
 /// How a result of a device function goes back to the caller.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ResultRole {
     /// One of the values after `return`.
     Return,
@@ -108,7 +109,7 @@ pub enum ResultRole {
     ByRef(u32),
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ResultInfo {
     pub ty: Type,
     pub role: ResultRole,
@@ -198,7 +199,7 @@ impl Derivative {
 }
 
 /// What one loop keeps for its reverse.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kept {
     /// The kind of store: `stack`, `tape` or `checkpoint`.
     pub store: &'static str,
@@ -214,7 +215,7 @@ pub struct Kept {
 
 /// A buffer that keeps values from forward to reverse code: the parameter `param` of a kernel's function, a matrix
 /// `[slot][thread]` of one scalar type, or (`Needed`) one int64.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TapeBuffer {
     pub param: u32,
     pub role: TapeRole,
@@ -268,7 +269,7 @@ pub struct Value {
     pub span: Span,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ValueDef {
     /// Result `n` of an instruction.
     Result(InstId, u32),

@@ -31,9 +31,17 @@ mod tidy;
 #[cfg(test)]
 mod tests;
 
-/// The IR of a checked file, function by function in the same order.
+/// The IR of a checked file, function by function in the same order. Those that [`Shared`](crate::check::shared::Shared) has
+/// simplified already come so.
 pub fn lower(checked: &tree::Checked) -> Module {
-    let functions = checked.functions.values().map(|function| Lowering::of(checked, function).run()).collect();
+    let functions = checked.functions.values().map(|function| {
+        let Some(mut code) = function.shared.as_ref().and_then(|shared| shared.code(function, func_id)) else {
+            return Lowering::of(checked, function).run();
+        };
+        code.derivative = derivative(&function.derivative);
+        code
+    });
+    let functions = functions.collect();
     Module { structs: checked.structs.clone(), functions }
 }
 

@@ -39,17 +39,27 @@ pub mod unroll;
 
 pub use select::select;
 
-use crate::ir::Module;
-use crate::ir::facts::effects;
+use crate::ir::facts::EffectTable;
 use crate::ir::verify::{verify, verify_function};
+use crate::ir::{FuncId, Module};
 
 /// More rounds than real programs need: each takes at least one thing away, most do all in two.
 const MAX_ROUNDS: usize = 10;
 
 /// Runs all passes in order. Debug builds verify the module after every pass; the driver verifies the result always.
 pub fn simplify(module: &mut Module) {
-    let effects = effects(module);
-    for id in module.functions.ids() {
+    simplify_functions(module, |_| false);
+    drop_unneeded(module);
+}
+
+/// Steps 1 and 2, for all functions but those that are simple already.
+pub fn simplify_functions(module: &mut Module, simple: impl Fn(FuncId) -> bool) {
+    let mut effects = EffectTable::default();
+    for id in module.functions.ids().filter(|&id| !simple(id)) {
+        // What it calls is simple by now: callees stand first, where the compiler made the module.
+        for callee in module.functions[id].callees() {
+            effects.cover(module, callee);
+        }
         for _ in 0..MAX_ROUNDS {
             let mut changed = rewrite::run(&mut module.functions[id], &module.structs);
             check("rewrite", module, || verify_function(module, id));
@@ -60,6 +70,10 @@ pub fn simplify(module: &mut Module) {
             }
         }
     }
+}
+
+/// Step 3.
+pub fn drop_unneeded(module: &mut Module) {
     // A module without kernels is a library: all of it is wanted.
     if module.kernels().next().is_some() {
         select(module, |_| true);

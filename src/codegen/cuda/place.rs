@@ -1,116 +1,135 @@
-//! Where variables are declared: in the innermost block that holds all their uses, with their first value if they have
-//! one there.
+//! Where variables are declared: in the innermost list of statements that holds all their uses, above the first of them
+//! and with their first value if they have one there.
 
-use super::tree::{Expr, Stmt, Var};
+use smallvec::SmallVec;
+
+use super::tree::{Stmt, Var};
 use crate::ids::IdList;
 
-type Vars = IdList<Var>;
-
-/// Declares every variable of `list` but those in `declared`, which are parameters.
-pub fn declare(list: &mut Vec<Stmt>, declared: &Vars) {
-    let mut vars = Vars::new();
-    list.iter().for_each(|stmt| occurring(stmt, &mut vars));
-    let mut own = Vars::new();
-    declared_by_statements(list, &mut own);
-    let vars: Vars = vars.iter().filter(|&v| !declared.contains(v) && !own.contains(v)).collect();
-    declare_in(list, vars);
+/// Declares every variable of `list` but those in `declared`, which are parameters. `count`: variables have numbers
+/// below it.
+pub fn declare(list: &mut Vec<Stmt>, declared: &IdList<Var>, count: usize) {
+    let mut finder = Finder { homes: vec![Home::Unused; count], path: SmallVec::new(), lists: 0 };
+    declared.iter().for_each(|var| finder.bring(var));
+    finder.list(list);
+    let mut places: Vec<Place> = Vec::new();
+    for (n, home) in finder.homes.iter().enumerate() {
+        if let Home::At(path) = home
+            && let Some(&(list, at)) = path.last()
+        {
+            places.push(Place { list, at, var: Var(n as u32) });
+        }
+    }
+    places.sort_unstable();
+    insert(list, &mut places.as_slice(), &mut 0);
 }
 
-/// Loop indices and local arrays bring their own declaration.
-fn declared_by_statements(list: &[Stmt], out: &mut Vars) {
-    for stmt in list {
-        match stmt {
-            Stmt::For { var, .. } | Stmt::LocalArray(var) => {
-                out.insert(*var);
-            }
-            _ => {}
+/// Where a variable is to be declared: above statement `at` of a list. Lists that are not empty count as the walk meets
+/// them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    list: u32,
+    at: u32,
+    var: Var,
+}
+
+/// What is known of a variable so far.
+#[derive(Clone)]
+enum Home {
+    Unused,
+    /// Parameters, and what loop heads and local arrays bring.
+    Declared,
+    /// The statement of the first use, after those it stands in, each with its list. Shortened until the last list holds
+    /// all uses.
+    At(SmallVec<[(u32, u32); 4]>),
+}
+
+struct Finder {
+    homes: Vec<Home>,
+    /// The statement at hand, after those it stands in, each with its list.
+    path: SmallVec<[(u32, u32); 4]>,
+    lists: u32,
+}
+
+impl Finder {
+    fn list(&mut self, list: &[Stmt]) {
+        if list.is_empty() {
+            return;
         }
-        stmt.bodies().iter().for_each(|body| declared_by_statements(body, out));
+        let number = self.lists;
+        self.lists += 1;
+        for (at, stmt) in (0..).zip(list) {
+            self.path.push((number, at));
+            match stmt {
+                Stmt::LocalArray(var) | Stmt::For { var, .. } => self.bring(*var),
+                Stmt::Declare(var) | Stmt::Assign { var, .. } => self.used(*var),
+                _ => {}
+            }
+            stmt.for_each_expr(&mut |e| e.for_each_var(&mut |var| self.used(var)));
+            stmt.bodies().into_iter().for_each(|body| self.list(body));
+            self.path.pop();
+        }
+    }
+
+    fn bring(&mut self, var: Var) {
+        if let Some(home) = self.homes.get_mut(var.0 as usize) {
+            *home = Home::Declared;
+        }
+    }
+
+    fn used(&mut self, var: Var) {
+        match self.homes.get_mut(var.0 as usize) {
+            Some(home @ Home::Unused) => *home = Home::At(self.path.clone()),
+            Some(Home::At(home)) => {
+                // The last list of the home is around the statement at hand when both have it at the same depth.
+                while home.len() > 1 && home.last().map(|p| p.0) != self.path.get(home.len() - 1).map(|p| p.0) {
+                    home.pop();
+                }
+            }
+            Some(Home::Declared) | None => {}
+        }
     }
 }
 
-fn declare_in(list: &mut Vec<Stmt>, vars: Vars) {
-    let uses: Vec<Vars> = list
-        .iter()
-        .map(|stmt| {
-            let mut found = Vars::new();
-            occurring(stmt, &mut found);
-            found
-        })
-        .collect();
-    let mut inner: Vec<[Vars; 2]> = vec![Default::default(); list.len()];
-    let mut here: Vec<(usize, Var)> = Vec::new();
-    for var in vars.iter() {
-        let mut at = (0..list.len()).filter(|&n| uses[n].contains(var));
-        let Some(first) = at.next() else { continue };
-        match (at.next(), only_body(&list[first], var)) {
-            (None, Some(body)) => {
-                inner[first][body].insert(var);
-            }
-            _ => here.push((first, var)),
-        }
+/// Inserts the declarations of a list and of those nested in it, which come next in `places`.
+fn insert(list: &mut Vec<Stmt>, places: &mut &[Place], lists: &mut u32) {
+    if list.is_empty() {
+        return;
     }
-    for (stmt, [first, second]) in list.iter_mut().zip(inner) {
-        match stmt {
-            Stmt::If { then, otherwise, .. } => {
-                declare_in(then, first);
-                declare_in(otherwise, second);
+    let number = *lists;
+    *lists += 1;
+    let end = places.partition_point(|place| place.list == number);
+    let (mut own, rest) = places.split_at(end);
+    *places = rest;
+    let mut out: Vec<Stmt> = Vec::with_capacity(list.len() + own.len());
+    // What stands directly above the statement at hand and is about it.
+    let mut remarks = 0;
+    for (at, mut stmt) in (0..).zip(std::mem::take(list)) {
+        let end = own.partition_point(|place| place.at == at);
+        let (here, later) = own.split_at(end);
+        own = later;
+        let above = out.len() - remarks;
+        let declared_by_itself = match &mut stmt {
+            Stmt::Assign { var, value, declare }
+                if here.iter().any(|place| place.var == *var) && !value.reads(*var) =>
+            {
+                *declare = true;
+                Some(*var)
             }
-            Stmt::For { body, .. } | Stmt::While { body, .. } => declare_in(body, first),
-            _ => {}
-        }
-    }
-    here.sort();
-    // From the end, so that insertions move nothing that is still to be found.
-    for vars in here.chunk_by(|a, b| a.0 == b.0).rev() {
-        let Some(&(mut at, _)) = vars.first() else { continue };
-        let assigned = |var: Var| match &list[at] {
-            Stmt::Assign { var: target, value, .. } => *target == var && !value.reads(var),
-            _ => false,
+            _ => None,
         };
-        let (own, others): (Vec<Var>, Vec<Var>) = vars.iter().map(|(_, var)| *var).partition(|var| assigned(*var));
-        if let (Stmt::Assign { declare, .. }, false) = (&mut list[at], own.is_empty()) {
-            *declare = true;
+        let others = here.iter().map(|place| place.var).filter(|&var| Some(var) != declared_by_itself);
+        out.splice(above..above, others.map(Stmt::Declare));
+        match &mut stmt {
+            Stmt::If { then, otherwise, .. } => {
+                insert(then, places, lists);
+                insert(otherwise, places, lists);
+            }
+            Stmt::For { body, .. } | Stmt::While { body, .. } => insert(body, places, lists),
+            _ => {}
         }
-        // Not between a statement and what is said about it.
-        while at > 0 && matches!(list[at - 1], Stmt::Note(_) | Stmt::At(_)) {
-            at -= 1;
-        }
-        list.splice(at..at, others.into_iter().map(Stmt::Declare));
+        remarks = if matches!(stmt, Stmt::Note(_) | Stmt::At(_)) { remarks + 1 } else { 0 };
+        out.push(stmt);
     }
-}
-
-/// Which nested block of a statement holds all uses of a variable.
-fn only_body(stmt: &Stmt, var: Var) -> Option<usize> {
-    let mut in_head = false;
-    stmt.for_each_expr(&mut |e: &Expr| in_head |= e.reads(var));
-    if in_head || matches!(stmt, Stmt::Assign { .. }) {
-        return None;
-    }
-    let holds = stmt.bodies().map(|body| {
-        let mut found = Vars::new();
-        body.iter().for_each(|s| occurring(s, &mut found));
-        found.contains(var)
-    });
-    match holds {
-        [true, false] => Some(0),
-        [false, true] => Some(1),
-        _ => None,
-    }
-}
-
-/// Every variable that a statement reads or assigns, with those of nested statements.
-fn occurring(stmt: &Stmt, out: &mut Vars) {
-    match stmt {
-        Stmt::Declare(var) | Stmt::LocalArray(var) | Stmt::Assign { var, .. } | Stmt::For { var, .. } => {
-            out.insert(*var);
-        }
-        _ => {}
-    }
-    stmt.for_each_expr(&mut |e| {
-        e.for_each_var(&mut |v| {
-            out.insert(v);
-        })
-    });
-    stmt.bodies().iter().for_each(|body| body.iter().for_each(|s| occurring(s, out)));
+    *list = out;
 }

@@ -212,10 +212,11 @@ impl Expr {
 
     /// Calls `f` on every variable of the expression.
     pub fn for_each_var(&self, f: &mut dyn FnMut(Var)) {
-        if let Expr::Var(var) = self {
-            f(*var);
+        match self {
+            Expr::Var(var) => f(*var),
+            Expr::Atom(_) => {}
+            _ => self.for_each_child(&mut |child| child.for_each_var(f)),
         }
-        self.for_each_child(&mut |child| child.for_each_var(f));
     }
 
     pub fn reads(&self, var: Var) -> bool {

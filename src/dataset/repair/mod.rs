@@ -27,7 +27,7 @@ use self::sites::{Fault, Faults, Sites};
 use self::trial::{Shown, Trial};
 use super::Options;
 use super::identity;
-use super::record::{ColumnType, LICENSE, SCHEMA, split};
+use super::record::{LICENSE, SCHEMA, split};
 use super::sample::Sample;
 use super::sample::random::Random;
 use crate::diag::Level;
@@ -80,39 +80,6 @@ impl Class {
         }
     }
 }
-
-/// The columns of repair rows, in order.
-pub const COLUMNS: &[(&str, ColumnType)] = {
-    use ColumnType::*;
-    &[
-        ("id", Text),
-        ("index", Int),
-        ("parent_id", Text),
-        ("split", Text),
-        ("bug_class", Text),
-        ("bug_kind", Text),
-        ("description", Text),
-        ("category", Text),
-        ("domain", Text),
-        ("buggy_source", Text),
-        ("fixed_source", Text),
-        ("unified_diff", Text),
-        ("found_by", Text),
-        ("failure", Text),
-        ("diagnostic_codes", TextList),
-        ("diagnostics", Text),
-        ("rendered_terminal", Text),
-        ("witness", OptionalText),
-        ("kernel", Text),
-        ("fixed_shape", Text),
-        ("fixed_skeleton", Text),
-        ("provenance.seed", Text),
-        ("provenance.candidate", Text),
-        ("provenance.generator", Text),
-        ("schema_version", Int),
-        ("license", Text),
-    ]
-};
 
 /// Faults of one class that are tried before another class is.
 const TRIES: usize = 5;
@@ -215,15 +182,12 @@ fn row(
         "diagnostic_codes": codes,
         "diagnostics": Value::Array(findings).to_string(),
         "rendered_terminal": render_all(&shown.diagnostics, &shown.sources, Format::Full, Style::PLAIN, 0),
-        "witness": shown.witness.as_ref().map(Value::to_string),
+        "witness_input": shown.witness.as_ref().map(Value::to_string),
         "kernel": sample.program.kernel.name,
-        "fixed_shape": format!("{:016x}", identity.shape),
-        "fixed_skeleton": format!("{:016x}", identity.skeleton),
-        "provenance": {
-            "seed": options.seed.to_string(),
-            "candidate": candidate.to_string(),
-            "generator": format!("kc {}", options.version),
-        },
+        "ast_shape_hash": format!("{:016x}", identity.shape),
+        "skeleton_hash": format!("{:016x}", identity.skeleton),
+        "provenance": {"seed": options.seed.to_string(), "candidate": candidate.to_string()},
+        "generator_version": format!("kc {}", options.version),
         "schema_version": SCHEMA,
         "license": LICENSE,
     })

@@ -17,6 +17,7 @@ fn options() -> Options {
         parquet: true,
         jsonl: true,
         version: "0".to_string(),
+        schema: 0,
     }
 }
 
@@ -50,7 +51,7 @@ fn all_classes_are_made_and_show() {
             "type" | "shape" => assert!(any("E0") && !any("E01"), "{row:#}"),
             "bounds" => assert!(any("E1101"), "{row:#}"),
             "gradient" => assert!(any("E06") || any("W06"), "{row:#}"),
-            _ => assert!(row["witness"].is_string(), "{row:#}"),
+            _ => assert!(row["witness_input"].is_string(), "{row:#}"),
         }
         *classes.entry(of("bug_class").to_string()).or_default() += 1;
         *kinds.entry(of("bug_kind").to_string()).or_default() += 1;

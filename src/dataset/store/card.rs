@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{SPLITS, Store};
 use crate::dataset::Config;
-use crate::dataset::record::{ColumnType, LICENSE};
+use crate::dataset::columns::ColumnType;
+use crate::dataset::record::LICENSE;
 
 /// `README.md`, with the header that the `datasets` library reads.
 pub fn readme(store: &Store, stats: &Value) -> String {
@@ -51,7 +52,7 @@ pub fn readme(store: &Store, stats: &Value) -> String {
         out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, no two threads store to one element, and the order of the threads does not matter.\n- In double precision it gives the same floats within 1e-3 (`verify.f64_ok`; null: there is no such program).\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
     }
     if options.repair {
-        out += "\n## What is true of every row of `repair`\n\n- kc gives the `diagnostics` for `buggy_source`; for the classes syntax, type and shape there is an error among them.\n- Semantic: at the launch in `witness` the interpreter finds other numbers than for `fixed_source`, no index out of bounds and no race. Race: two threads store to one element there, or the order of the threads shows. Bounds: an index leaves its array there.\n- Gradient: kc refuses the gradient or warns of it, as it does not for `fixed_source`; where there is one, it differs at the launch and the adjoints in `witness`.\n- `unified_diff` makes `fixed_source` of `buggy_source`. A row is in the split of its program.\n";
+        out += "\n## What is true of every row of `repair`\n\n- kc gives the `diagnostics` for `buggy_source`; for the classes syntax, type and shape there is an error among them.\n- Semantic: at the launch in `witness_input` the interpreter finds other numbers than for `fixed_source`, no index out of bounds and no race. Race: two threads store to one element there, or the order of the threads shows. Bounds: an index leaves its array there.\n- Gradient: kc refuses the gradient or warns of it, as it does not for `fixed_source`; where there is one, it differs at the launch and the adjoints in `witness_input`.\n- `unified_diff` makes `fixed_source` of `buggy_source`. A row is in the split of its program.\n";
     }
     let tally = store.tally();
     out += &format!(
@@ -80,10 +81,14 @@ fn type_name(ty: ColumnType) -> &'static str {
         ColumnType::Text => "text",
         ColumnType::OptionalText => "text or null",
         ColumnType::Int => "integer",
+        ColumnType::OptionalInt => "integer or null",
         ColumnType::Float => "float",
+        ColumnType::OptionalFloat => "float or null",
         ColumnType::Bool => "truth value",
         ColumnType::OptionalBool => "truth value or null",
         ColumnType::TextList => "list of texts",
+        ColumnType::IntList => "list of integers",
+        ColumnType::WordList => "list of 32-bit integers without sign",
     }
 }
 
@@ -112,8 +117,8 @@ pub fn croissant(store: &Store) -> Value {
         let (table, set) = (config.name(), format!("{}-files", config.name()));
         let field = |path: &str, ty: ColumnType| {
             let data_type = match ty {
-                ColumnType::Int => "sc:Integer",
-                ColumnType::Float => "sc:Float",
+                ColumnType::Int | ColumnType::OptionalInt | ColumnType::IntList | ColumnType::WordList => "sc:Integer",
+                ColumnType::Float | ColumnType::OptionalFloat => "sc:Float",
                 ColumnType::Bool | ColumnType::OptionalBool => "sc:Boolean",
                 _ => "sc:Text",
             };
@@ -128,13 +133,14 @@ pub fn croissant(store: &Store) -> Value {
             if !inner.is_empty() {
                 out["source"]["transform"] = json!({"jsonPath": inner});
             }
-            if ty == ColumnType::TextList {
+            if ty.is_list() {
                 out["repeated"] = true.into();
             }
             out
         };
         let mut fields: Vec<Value> = Vec::new();
-        for (path, ty) in config.columns() {
+        // The format has no fields in lists of structs that all its readers take.
+        for (path, ty) in config.columns().iter().filter(|(path, _)| !path.contains("[]")) {
             let Some((group, _)) = path.split_once('.') else {
                 fields.push(field(path, *ty));
                 continue;

@@ -16,7 +16,7 @@ pub use writer::Writer;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -273,18 +273,25 @@ impl Store {
         self.write(MANIFEST, pretty(&manifest).as_bytes())
     }
 
-    /// Calls `f` with the rows of a table file by file, until it says no or an error stops it. Files are checked against the journal.
-    pub fn each_row(&self, config: Config, mut f: impl FnMut(&Entry, Value) -> bool) -> Result<()> {
-        for shard in self.shards.values() {
-            for entry in self.read_of(shard).filter(|entry| entry.config() == config) {
-                for row in self.rows(entry)? {
-                    if !f(entry, row) {
-                        return Ok(());
-                    }
+    /// The programs of the first rows, up to `most`, without the rest of their rows. Files are checked against the journal.
+    pub fn sources(&self, most: usize) -> Result<Vec<String>> {
+        let mut out = Vec::new();
+        for entry in self.shards.values().flat_map(|shard| self.read_of(shard)) {
+            if out.len() >= most {
+                break;
+            }
+            if entry.config() == Config::Pairs {
+                let column = "python_source";
+                let (path, bytes) = self.bytes(entry)?;
+                let damaged = |what: String| fail(Code::E1403, format!("`{}` is damaged: {what}", path.display()));
+                let left = most - out.len();
+                match entry.path.ends_with(TABLE) {
+                    true => out.extend(parquet::texts(&path, column, left).map_err(|e| damaged(e.to_string()))?),
+                    false => out.extend(sources_in(&bytes, left).map_err(|e| damaged(e.to_string()))?),
                 }
             }
         }
-        Ok(())
+        Ok(out)
     }
 
     /// The row at a place of the set; None: the set has no such row.
@@ -311,15 +318,23 @@ impl Store {
 
     /// The rows of a file.
     pub fn rows(&self, entry: &Entry) -> Result<Vec<Value>> {
+        let (path, bytes) = self.bytes(entry)?;
+        match entry.path.ends_with(TABLE) {
+            true => {
+                parquet::rows(&path).map_err(|e| fail(Code::E1403, format!("`{}` is damaged: {e}", path.display())))
+            }
+            false => lines(&bytes, &path),
+        }
+    }
+
+    /// A file, as the journal says it is.
+    fn bytes(&self, entry: &Entry) -> Result<(PathBuf, Vec<u8>)> {
         let path = self.folder.join(&entry.path);
         let damaged = |what: String| fail(Code::E1403, format!("`{}` {what}", path.display()));
         let bytes = fs::read(&path).map_err(|e| damaged(format!("cannot be read: {}", reason(&e))))?;
-        if sha256(&bytes) != entry.sha256 {
-            return Err(damaged("is not what was written: its SHA-256 differs from the journal".to_string()));
-        }
-        match entry.path.ends_with(TABLE) {
-            true => parquet::rows(&path).map_err(|e| damaged(format!("is damaged: {e}"))),
-            false => lines(&bytes, &path),
+        match sha256(&bytes) == entry.sha256 {
+            true => Ok((path, bytes)),
+            false => Err(damaged("is not what was written: its SHA-256 differs from the journal".to_string())),
         }
     }
 
@@ -383,6 +398,16 @@ fn lines(bytes: &[u8], path: &Path) -> Result<Vec<Value>> {
         serde_json::from_str(line).map_err(|e| damaged(format!("line {} is damaged: {e}", n + 1)))
     };
     text.lines().enumerate().map(parse).collect()
+}
+
+/// The programs of the first lines of a file, up to `most`.
+fn sources_in(bytes: &[u8], most: usize) -> std::io::Result<Vec<String>> {
+    #[derive(Deserialize)]
+    struct Row {
+        python_source: String,
+    }
+    let lines = BufReader::new(zstd::Decoder::new(bytes)?).lines().take(most);
+    lines.map(|line| Ok(serde_json::from_str::<Row>(&line?)?.python_source)).collect()
 }
 
 /// The first option that differs, in words.

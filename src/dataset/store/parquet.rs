@@ -5,52 +5,66 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::record::{Field, Row};
+use parquet::record::{Field, Row, RowAccessor};
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
 
 use crate::dataset::Config;
-use crate::dataset::record::ColumnType;
+use crate::dataset::columns::ColumnType;
 
 /// The schema in Parquet's message syntax.
 fn schema(config: Config) -> String {
     let mut out = String::from("message row {\n");
-    let mut open = "";
-    for (name, ty) in config.columns() {
-        let (group, leaf) = name.split_once('.').unwrap_or(("", name));
-        if group != open {
-            if !open.is_empty() {
-                out.push_str("}\n");
-            }
-            if !group.is_empty() {
-                out.push_str(&format!("required group {group} {{\n"));
-            }
-            open = group;
+    // The structs around the last column.
+    let mut open: Vec<&str> = Vec::new();
+    let close = |open: &mut Vec<&str>, keep: usize, out: &mut String| {
+        for group in open.drain(keep..).rev() {
+            out.push_str(if group.ends_with(LIST) { "}}}\n" } else { "}\n" });
         }
+    };
+    for (path, ty) in config.columns() {
+        let mut groups: Vec<&str> = path.split('.').collect();
+        let leaf = groups.pop().unwrap_or(path);
+        let common = open.iter().zip(&groups).take_while(|(a, b)| a == b).count();
+        close(&mut open, common, &mut out);
+        for &group in &groups[common..] {
+            match group.strip_suffix(LIST) {
+                Some(name) => {
+                    out +=
+                        &format!("required group {name} (LIST) {{ repeated group list {{ required group element {{\n");
+                }
+                None => out += &format!("required group {group} {{\n"),
+            }
+            open.push(group);
+        }
+        let list = |element: &str| {
+            format!("required group {leaf} (LIST) {{ repeated group list {{ required {element}; }} }}\n")
+        };
         out.push_str(&match ty {
             ColumnType::Text => format!("required binary {leaf} (STRING);\n"),
             ColumnType::OptionalText => format!("optional binary {leaf} (STRING);\n"),
             ColumnType::Int => format!("required int64 {leaf};\n"),
+            ColumnType::OptionalInt => format!("optional int64 {leaf};\n"),
             ColumnType::Float => format!("required double {leaf};\n"),
+            ColumnType::OptionalFloat => format!("optional double {leaf};\n"),
             ColumnType::Bool => format!("required boolean {leaf};\n"),
             ColumnType::OptionalBool => format!("optional boolean {leaf};\n"),
-            ColumnType::TextList => {
-                format!(
-                    "required group {leaf} (LIST) {{ repeated group list {{ required binary element (STRING); }} }}\n"
-                )
-            }
+            ColumnType::TextList => list("binary element (STRING)"),
+            ColumnType::IntList => list("int64 element"),
+            ColumnType::WordList => list("int32 element (INTEGER(32,false))"),
         });
     }
-    if !open.is_empty() {
-        out.push_str("}\n");
-    }
+    close(&mut open, 0, &mut out);
     out + "}"
 }
+
+/// Behind the name of a list of structs.
+const LIST: &str = "[]";
 
 /// A file in memory that grows by row groups.
 pub struct Table {
@@ -75,8 +89,7 @@ impl Table {
     pub fn push(&mut self, rows: &[Value]) -> Result<(), ParquetError> {
         let mut out = self.writer.next_row_group()?;
         for (name, ty) in self.config.columns() {
-            let values: Vec<&Value> = rows.iter().map(|row| lookup(row, name)).collect();
-            column(&mut out, *ty, &values)?;
+            column(&mut out, *ty, &Cells::of(rows, name, *ty))?;
         }
         out.close()?;
         Ok(())
@@ -94,6 +107,14 @@ pub fn rows(path: &Path) -> Result<Vec<Value>, ParquetError> {
     reader.get_row_iter(None)?.map(|row| Ok(object(&row?))).collect()
 }
 
+/// One column of a file, which holds texts; of its first rows, up to `most`.
+pub fn texts(path: &Path, column: &str, most: usize) -> Result<Vec<String>, ParquetError> {
+    let reader = SerializedFileReader::new(File::open(path)?)?;
+    let projection = parse_message_type(&format!("message row {{ required binary {column} (STRING); }}"))?;
+    let rows = reader.get_row_iter(Some(projection))?.take(most);
+    rows.map(|row| row?.get_string(0).cloned()).collect()
+}
+
 fn object(row: &Row) -> Value {
     let fields = row.get_column_iter().map(|(name, field)| (name.clone(), value(field)));
     Value::Object(fields.collect())
@@ -103,6 +124,7 @@ fn value(field: &Field) -> Value {
     match field {
         Field::Bool(b) => (*b).into(),
         Field::Long(n) => (*n).into(),
+        Field::UInt(n) => (*n).into(),
         Field::Double(x) => (*x).into(),
         Field::Str(text) => text.as_str().into(),
         Field::Group(row) => object(row),
@@ -111,62 +133,83 @@ fn value(field: &Field) -> Value {
     }
 }
 
-fn lookup<'a>(row: &'a Value, name: &str) -> &'a Value {
-    name.split('.').fold(row, |value, part| value.get(part).unwrap_or(&Value::Null))
+/// The values of a column with what Parquet calls levels: which are there, and which begin a row.
+struct Cells<'a> {
+    /// Those that are there.
+    values: Vec<&'a Value>,
+    defined: Option<Vec<i16>>,
+    repeated: Option<Vec<i16>>,
+}
+
+impl<'a> Cells<'a> {
+    fn of(rows: &'a [Value], path: &str, ty: ColumnType) -> Cells<'a> {
+        let missing = ty.is_optional();
+        // Before and behind the list on the way, if there is one.
+        let (outer, inner) = path.split_once(LIST).map_or((path, None), |(outer, inner)| (outer, Some(&inner[1..])));
+        if inner.is_none() && !ty.is_list() {
+            let all = rows.iter().map(|row| lookup(row, path));
+            let values = all.clone().filter(|value| !missing || !value.is_null()).collect();
+            let defined = missing.then(|| all.map(|value| i16::from(!value.is_null())).collect());
+            return Cells { values, defined, repeated: None };
+        }
+        let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+        for row in rows {
+            let items = lookup(row, outer).as_array().map(Vec::as_slice).unwrap_or_default();
+            for (n, item) in items.iter().enumerate() {
+                let value = inner.map_or(item, |path| lookup(item, path));
+                let there = !missing || !value.is_null();
+                if there {
+                    values.push(value);
+                }
+                defined.push(1 + i16::from(missing && there));
+                repeated.push(i16::from(n > 0));
+            }
+            // An empty list has one level entry and no value.
+            if items.is_empty() {
+                defined.push(0);
+                repeated.push(0);
+            }
+        }
+        Cells { values, defined: Some(defined), repeated: Some(repeated) }
+    }
+}
+
+fn lookup<'a>(row: &'a Value, path: &str) -> &'a Value {
+    path.split('.').fold(row, |value, part| value.get(part).unwrap_or(&Value::Null))
 }
 
 fn column(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     ty: ColumnType,
-    values: &[&Value],
+    cells: &Cells,
 ) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else {
         return Err(ParquetError::General("the schema has fewer columns than rows".to_string()));
     };
-    let text = |value: &Value| ByteArray::from(value.as_str().unwrap_or_default());
-    let present: Vec<i16> = values.iter().map(|v| i16::from(!v.is_null())).collect();
-    let some = || values.iter().filter(|v| !v.is_null());
+    let (defined, repeated) = (cells.defined.as_deref(), cells.repeated.as_deref());
+    let values = cells.values.iter();
+    use ColumnType::*;
     match ty {
-        ColumnType::Text => {
-            let list: Vec<ByteArray> = values.iter().map(|v| text(v)).collect();
-            column.typed::<ByteArrayType>().write_batch(&list, None, None)?;
+        Text | OptionalText | TextList => {
+            let list: Vec<ByteArray> = values.map(|v| ByteArray::from(v.as_str().unwrap_or_default())).collect();
+            column.typed::<ByteArrayType>().write_batch(&list, defined, repeated)?;
         }
-        ColumnType::OptionalText => {
-            let list: Vec<ByteArray> = some().map(|v| text(v)).collect();
-            column.typed::<ByteArrayType>().write_batch(&list, Some(&present), None)?;
+        Int | OptionalInt | IntList => {
+            let list: Vec<i64> = values.map(|v| v.as_i64().unwrap_or(0)).collect();
+            column.typed::<Int64Type>().write_batch(&list, defined, repeated)?;
         }
-        ColumnType::Int => {
-            let list: Vec<i64> = values.iter().map(|v| v.as_i64().unwrap_or(0)).collect();
-            column.typed::<Int64Type>().write_batch(&list, None, None)?;
+        // The bits of a number without sign.
+        WordList => {
+            let list: Vec<i32> = values.map(|v| v.as_u64().unwrap_or(0) as u32 as i32).collect();
+            column.typed::<Int32Type>().write_batch(&list, defined, repeated)?;
         }
-        ColumnType::Float => {
-            let list: Vec<f64> = values.iter().map(|v| v.as_f64().unwrap_or(0.0)).collect();
-            column.typed::<DoubleType>().write_batch(&list, None, None)?;
+        Float | OptionalFloat => {
+            let list: Vec<f64> = values.map(|v| v.as_f64().unwrap_or(0.0)).collect();
+            column.typed::<DoubleType>().write_batch(&list, defined, repeated)?;
         }
-        ColumnType::Bool => {
-            let list: Vec<bool> = values.iter().map(|v| v.as_bool().unwrap_or(false)).collect();
-            column.typed::<BoolType>().write_batch(&list, None, None)?;
-        }
-        ColumnType::OptionalBool => {
-            let list: Vec<bool> = some().map(|v| v.as_bool().unwrap_or(false)).collect();
-            column.typed::<BoolType>().write_batch(&list, Some(&present), None)?;
-        }
-        ColumnType::TextList => {
-            // An empty list has one level entry and no value.
-            let (mut list, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
-            for value in values {
-                let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-                for (n, item) in items.iter().enumerate() {
-                    list.push(text(item));
-                    defined.push(1);
-                    repeated.push(i16::from(n > 0));
-                }
-                if items.is_empty() {
-                    defined.push(0);
-                    repeated.push(0);
-                }
-            }
-            column.typed::<ByteArrayType>().write_batch(&list, Some(&defined), Some(&repeated))?;
+        Bool | OptionalBool => {
+            let list: Vec<bool> = values.map(|v| v.as_bool().unwrap_or(false)).collect();
+            column.typed::<BoolType>().write_batch(&list, defined, repeated)?;
         }
     }
     column.close()

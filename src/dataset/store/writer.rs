@@ -35,6 +35,8 @@ struct Split {
     waiting: Vec<Value>,
     table: Option<Table>,
     lines: Option<zstd::Encoder<'static, Vec<u8>>>,
+    /// The text of a row group, on its way to be compressed.
+    text: Vec<u8>,
 }
 
 impl Writer {
@@ -43,7 +45,7 @@ impl Writer {
             let table = store.options.parquet.then(|| Table::new(config)).transpose().map_err(failed)?;
             let lines = store.options.jsonl.then(|| zstd::Encoder::new(Vec::new(), ZSTD_LEVEL));
             let lines = lines.transpose().map_err(failed)?;
-            Ok(Split { config, name, count: 0, waiting: Vec::new(), table, lines })
+            Ok(Split { config, name, count: 0, waiting: Vec::new(), table, lines, text: Vec::new() })
         };
         let names = store.options.configs().flat_map(|config| SPLITS.map(|name| (config, name)));
         let splits = names.map(split).collect::<Result<_>>()?;
@@ -107,14 +109,14 @@ impl Writer {
 
 impl Split {
     fn flush(&mut self) -> Result<()> {
-        let Split { waiting, table, lines, .. } = self;
+        let Split { waiting, table, lines, text, .. } = self;
         if waiting.is_empty() {
             return Ok(());
         }
         let rows: &[Value] = waiting;
         let (tabled, lined) = rayon::join(
             || table.as_mut().map_or(Ok(()), |table| table.push(rows)).map_err(failed),
-            || lines.as_mut().map_or(Ok(()), |lines| write_lines(rows, lines)).map_err(failed),
+            || lines.as_mut().map_or(Ok(()), |lines| write_lines(rows, text, lines)).map_err(failed),
         );
         tabled?;
         lined?;
@@ -124,12 +126,14 @@ impl Split {
     }
 }
 
-fn write_lines(rows: &[Value], out: &mut impl Write) -> std::io::Result<()> {
+/// By way of `text`: the encoder takes long pieces in a fraction of the time that single words need.
+fn write_lines(rows: &[Value], text: &mut Vec<u8>, out: &mut impl Write) -> std::io::Result<()> {
+    text.clear();
     for row in rows {
-        serde_json::to_writer(&mut *out, row)?;
-        out.write_all(b"\n")?;
+        serde_json::to_writer(&mut *text, row)?;
+        text.push(b'\n');
     }
-    Ok(())
+    out.write_all(text)
 }
 
 /// Only memory is written to: what fails is a fault.

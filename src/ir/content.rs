@@ -1,0 +1,285 @@
+//! When are two functions the same, in one module or in two? When their *contents* are: a number for everything that a
+//! back end can see of a function, so that what was made from one can serve for the other.
+
+use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
+
+use super::{Block, FuncId, Function, Inst, Module, Op, Value};
+use crate::ids::IdVec;
+use crate::types::{Element, Type};
+
+/// The contents of the functions of a module, each found when it is first asked for.
+///
+/// Functions of one content have the same names (their own, in the module and in the source, and those of values),
+/// kind, types, instructions, constants, notes and spans, under the same ids, and call functions of the same contents
+/// (Merkle, "A digital signature based on a conventional encryption function", 1987). Two things are left out:
+///
+/// - The ids of the functions that it calls, which differ from module to module.
+/// - [`Function::derivative`], which no back end reads. It may lead in a circle (a function names its adjoint, the adjoint
+///   names it), and says nothing of what a function does. Who keeps something that depends on derivatives has to compare
+///   these beside the content.
+pub struct Contents<'a> {
+    module: &'a Module,
+    known: IdVec<FuncId, Known>,
+}
+
+#[derive(Clone, Copy)]
+enum Known {
+    NotYet,
+    /// Also while it is being found, so that a module with recursion, which is not valid, does no harm.
+    None,
+    Content(u128),
+}
+
+impl<'a> Contents<'a> {
+    pub fn new(module: &'a Module) -> Contents<'a> {
+        Contents { module, known: module.functions.ids().map(|_| Known::NotYet).collect() }
+    }
+
+    /// The content of a function. None if a type in it, or in a function that it calls, mentions a struct of the user's:
+    /// such types are numbers that mean something in their module alone.
+    pub fn of(&mut self, id: FuncId) -> Option<u128> {
+        if let Known::NotYet = self.known[id] {
+            self.known[id] = Known::None;
+            if let Some(content) = self.find(&self.module.functions[id]) {
+                self.known[id] = Known::Content(content);
+            }
+        }
+        match self.known[id] {
+            Known::Content(content) => Some(content),
+            Known::NotYet | Known::None => None,
+        }
+    }
+
+    fn find(&mut self, function: &Function) -> Option<u128> {
+        // Named one by one, so that nobody adds a field without asking whether it belongs here.
+        let Function {
+            name,
+            source_name,
+            kind,
+            results,
+            cuda_name,
+            native,
+            library,
+            phase,
+            derivative: _,
+            tape,
+            scattered,
+            kept,
+            notes,
+            entry,
+            values,
+            insts,
+            blocks,
+            span,
+        } = function;
+        if results.iter().any(|result| mentions_struct(result.ty)) {
+            return None;
+        }
+        let mut out = Mixer::default();
+        (name, source_name, kind, results, cuda_name, native, library, phase).hash(&mut out);
+        (tape, scattered, kept, notes, entry, span).hash(&mut out);
+        (values.len(), insts.len(), blocks.len()).hash(&mut out);
+        for Value { ty, def, name, span } in values.values() {
+            if mentions_struct(*ty) {
+                return None;
+            }
+            (ty, def, name, span).hash(&mut out);
+        }
+        for Inst { op, results, span } in insts.values() {
+            match op {
+                Op::Call(callee, args) => (discriminant(op), self.of(*callee)?, args).hash(&mut out),
+                op => op.hash(&mut out),
+            }
+            (results, span).hash(&mut out);
+        }
+        for Block { params, insts } in blocks.values() {
+            (params, insts).hash(&mut out);
+        }
+        Some(out.content())
+    }
+}
+
+fn mentions_struct(ty: Type) -> bool {
+    match ty {
+        Type::Struct(_) => true,
+        Type::Array(array) => matches!(array.element, Element::Struct(_)),
+        Type::Local(local) => matches!(local.element, Element::Struct(_)),
+        _ => false,
+    }
+}
+
+/// Mixes what is written to it into 128 bits, of which 64 would be too few to rely on. Different contents meet with a
+/// probability of about 2^-100 unless somebody constructs them, who would deceive nobody but himself.
+///
+/// The widths of what is written follow from what was written before (as `derive(Hash)` does it, and with lengths before
+/// texts), so that no two contents give one sequence of blocks; each step is reversible for a given block.
+#[derive(Default)]
+struct Mixer {
+    state: u128,
+    /// Written but not mixed in yet, and how many bits of it.
+    block: u128,
+    filled: u32,
+}
+
+impl Mixer {
+    fn push(&mut self, word: u64, bits: u32) {
+        if self.filled + bits > u128::BITS {
+            self.mix();
+        }
+        self.block |= u128::from(word) << self.filled;
+        self.filled += bits;
+    }
+
+    fn mix(&mut self) {
+        // Odd numbers with bits all over: the fractions of the golden ratio and of the square root of 2.
+        const GOLDEN: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+        const ROOT: u128 = 0x6a09_e667_f3bc_c908_b2fb_1366_ea95_7d3f;
+        self.state ^= self.block;
+        for factor in [GOLDEN, ROOT] {
+            // A product carries upwards only; the shift brings that back down.
+            self.state = self.state.wrapping_mul(factor);
+            self.state ^= self.state >> 67;
+        }
+        (self.block, self.filled) = (0, 0);
+    }
+
+    fn content(mut self) -> u128 {
+        self.mix();
+        self.mix();
+        self.state
+    }
+}
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        self.write_usize(bytes.len());
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.push(n.into(), 8);
+    }
+
+    fn write_u16(&mut self, n: u16) {
+        self.push(n.into(), 16);
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.push(n.into(), 32);
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.push(n, 64);
+    }
+
+    fn write_u128(&mut self, n: u128) {
+        self.push(n as u64, 64);
+        self.push((n >> 64) as u64, 64);
+    }
+
+    /// Lengths: of lists of ids, which are `u32`, and of texts.
+    fn write_usize(&mut self, n: usize) {
+        self.push((n as u32).into(), 32);
+    }
+
+    /// Which variant of an `enum`.
+    fn write_isize(&mut self, n: isize) {
+        self.push((n as u16).into(), 16);
+    }
+
+    fn finish(&self) -> u64 {
+        Mixer { ..*self }.content() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    /// The content of `@f`.
+    fn content(text: &str) -> Option<u128> {
+        let module = parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        Contents::new(&module).of(module.find("f").expect("a function f"))
+    }
+
+    const CALLEE: &str = "func @g(%x: float32) -> (float32) {\n  %y: float32 = mul %x, %x\n  return %y\n}\n";
+    const CALLER: &str = "func @f(%x: float32) -> (float32) {\n  %k: float32 = const 2.0\n  \
+         %y: float32 = call @g(%x)\n  %z: float32 = add %y, %k\n  return %z\n}\n";
+
+    #[test]
+    fn the_place_in_the_module_does_not_count() {
+        let other = "func @h() {\n  return\n}\n";
+        let expected = content(&format!("{CALLEE}{CALLER}"));
+        assert!(expected.is_some());
+        // Spans of IR text count its lines: the function has to stand where it stood.
+        let module = |first: &str, last: &str| {
+            let mut module = parse(&format!("{first}{last}")).expect("it parses");
+            for function in module.functions.values_mut() {
+                function.span.start = 0;
+                function.span.end = 0;
+                function.values.values_mut().for_each(|value| (value.span.start, value.span.end) = (0, 0));
+                function.insts.values_mut().for_each(|inst| (inst.span.start, inst.span.end) = (0, 0));
+            }
+            Contents::new(&module).of(module.find("f").expect("a function f"))
+        };
+        assert_eq!(module(CALLEE, CALLER), module(&format!("{other}{CALLEE}"), CALLER));
+        assert_eq!(module(CALLEE, CALLER), module(CALLER, &format!("{other}{CALLEE}")));
+    }
+
+    #[test]
+    fn whatever_a_back_end_sees_counts() {
+        let text = format!("{CALLER}{CALLEE}");
+        let mut seen = vec![content(&text)];
+        for (from, to) in [
+            ("2.0", "2.5"),
+            ("2.0", "-2.0"),
+            ("add %y, %k", "add %k, %y"),
+            ("add %y, %k", "sub %y, %k"),
+            ("%z", "%sum"),
+            ("mul %x, %x", "add %x, %x"),
+            ("@g", "@h"),
+            ("%x: float32) -> (float32) {\n  %k", "%x: float32) -> (float32) library {\n  %k"),
+            ("%x: float32) -> (float32) {\n  %k", "%x: float32) -> (float32) source \"k\" {\n  %k"),
+            ("%x: float32) -> (float32) {\n  %k", "%x: float32) -> (float32) cuda \"k\" {\n  %k"),
+        ] {
+            let changed = content(&text.replace(from, to));
+            assert!(!seen.contains(&changed), "{from} -> {to}");
+            seen.push(changed);
+        }
+    }
+
+    #[test]
+    fn structs_have_no_content() {
+        let with = |ty: &str| {
+            content(&format!(
+                "struct S {{\n  a: float32\n}}\n\nfunc @g(%s: {ty}) {{\n  return\n}}\nfunc @f() {{\n  \
+                 %s: {ty} = zero\n  call @g(%s)\n  return\n}}\n"
+            ))
+        };
+        assert!(with("vec3f").is_some());
+        assert_eq!(with("S"), None);
+        assert_eq!(with("array2d(dtype=S)"), None);
+    }
+
+    #[test]
+    fn every_bit_of_a_block_reaches_every_part_of_the_content() {
+        let of = |words: [u64; 4]| {
+            let mut mixer = Mixer::default();
+            words.iter().for_each(|&word| mixer.write_u64(word));
+            mixer.content()
+        };
+        let none = of([0; 4]);
+        for bit in 0..256 {
+            let mut words = [0; 4];
+            words[bit / 64] = 1 << (bit % 64);
+            let changed = (of(words) ^ none).count_ones();
+            assert!((32..96).contains(&changed), "bit {bit} changes {changed} bits");
+        }
+    }
+}
