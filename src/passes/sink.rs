@@ -22,7 +22,7 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
         return false;
     }
     let mut pass = Sink::new(function, effects);
-    pass.block(function, function.entry, &Sink::branch_of_choice);
+    pass.block(function, function.entry, Work::MakeBranches);
     pass.changed
 }
 
@@ -32,8 +32,25 @@ pub fn into_branches(function: &mut Function, effects: &EffectTable) -> bool {
         return false;
     }
     let mut pass = Sink::new(function, effects);
-    pass.block(function, function.entry, &Sink::fill_branches);
+    pass.block(function, function.entry, Work::FillBranches);
     pass.changed
+}
+
+/// What is done.
+#[derive(Clone, Copy)]
+enum Work {
+    MakeBranches,
+    FillBranches,
+}
+
+impl Work {
+    /// Whether there is something to do at an operation.
+    fn begins_at(self, op: &Op) -> bool {
+        match self {
+            Work::MakeBranches => matches!(op, Op::Select { .. }),
+            Work::FillBranches => matches!(op, Op::If { .. }),
+        }
+    }
 }
 
 /// The block at hand.
@@ -75,13 +92,21 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Works on a block from its end, so that what moves into a branch is looked at there again.
-    fn block(
-        &mut self,
-        function: &mut Function,
-        block: BlockId,
-        work: &dyn Fn(&mut Self, &mut Function, &Here, InstId) -> IdSet<InstId>,
-    ) {
+    /// Works on a block and those in it.
+    fn block(&mut self, function: &mut Function, block: BlockId, work: Work) {
+        if function.blocks[block].insts.iter().any(|&id| work.begins_at(&function.insts[id].op)) {
+            self.insts(function, block, work);
+        }
+        for at in 0..function.blocks[block].insts.len() {
+            let id = function.blocks[block].insts[at];
+            for nested in function.insts[id].op.blocks() {
+                self.block(function, nested, work);
+            }
+        }
+    }
+
+    /// Works on the instructions of a block from its end, so that what moves into a branch is looked at there again.
+    fn insts(&mut self, function: &mut Function, block: BlockId, work: Work) {
         let mut effects = vec![0];
         for (at, &id) in function.blocks[block].insts.iter().enumerate() {
             self.home[id.0 as usize] = (block, at);
@@ -89,19 +114,18 @@ impl<'a> Sink<'a> {
         }
         let here = Here { block, effects };
         let mut moved = IdSet::default();
-        for id in function.blocks[block].insts.clone().into_iter().rev() {
-            if !moved.contains(&id) {
-                moved.extend(work(self, function, &here, id));
+        for at in (0..function.blocks[block].insts.len()).rev() {
+            let id = function.blocks[block].insts[at];
+            if work.begins_at(&function.insts[id].op) && !moved.contains(&id) {
+                moved.extend(match work {
+                    Work::MakeBranches => self.branch_of_choice(function, &here, id),
+                    Work::FillBranches => self.fill_branches(function, &here, id),
+                });
             }
         }
         if !moved.is_empty() {
             self.changed = true;
             function.blocks[block].insts.retain(|id| !moved.contains(id));
-        }
-        for id in function.blocks[block].insts.clone() {
-            for nested in function.insts[id].op.blocks() {
-                self.block(function, nested, work);
-            }
         }
     }
 

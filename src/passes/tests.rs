@@ -1,5 +1,7 @@
 use super::*;
 use crate::codegen::abi::{ArrayDescriptor, LaunchBounds};
+use crate::ir::Op;
+use crate::ir::facts::effects;
 use crate::ir::interp::{Outcome, run_kernel};
 use crate::ir::parse::parse;
 use crate::ir::print::print;
@@ -398,4 +400,30 @@ fn random_programs_behave_the_same() {
         }
     }
     assert!(compared > 350 && smaller > 900, "{compared} compared, {smaller} smaller");
+}
+
+#[test]
+fn one_walk_and_one_sweep_are_enough_without_loops() {
+    let mut count = 0;
+    for seed in 0..3000 {
+        let mut module = parse(&Generator::program(seed * 6007 + 5)).unwrap();
+        let effects = effects(&module);
+        for id in module.functions.ids() {
+            let function = &mut module.functions[id];
+            if function.has(|inst| matches!(inst.op, Op::For { .. } | Op::While { .. })) {
+                continue;
+            }
+            loop {
+                let walked = rewrite::walk(function, &module.structs);
+                dce::run(function, &effects);
+                if !walked.unfinished {
+                    break;
+                }
+            }
+            let left = rewrite::run(function, &module.structs) | dce::run(function, &effects);
+            assert!(!left, "seed {seed}\n{}", print(&module));
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count} functions");
 }
