@@ -76,6 +76,20 @@ impl Seen {
     }
 }
 
+#[cfg(test)]
+impl Seen {
+    /// After so many candidates that have nothing in common.
+    pub fn of_random(candidates: u64) -> Seen {
+        let mut seen = Seen::default();
+        for number in 0..candidates {
+            let mut random = sample::random::Random::new(1, number);
+            let sketch = near::Sketch(std::array::from_fn(|_| random.word() as u32));
+            seen.admit(&Identity { shape: random.word(), sketch, ..Identity::default() });
+        }
+        seen
+    }
+}
+
 /// The most candidates that a shard of so many rows tries.
 pub fn tries(rows: u64) -> u64 {
     rows + rows / 4 + 64
