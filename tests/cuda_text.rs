@@ -1,5 +1,6 @@
 //! CUDA text: for every `tests/cuda/NAME.ir` the text is `NAME.cu`, NVRTC accepts it without include paths, and run on
-//! the host it gives what the interpreter gives. The same holds for every operation on every number type. `KC_BLESS=1` rewrites the `.cu` files; read the difference.
+//! the host it gives what the interpreter gives. The same holds for every operation on every number type. What is
+//! kept from text to text is what would be printed. `KC_BLESS=1` rewrites the `.cu` files; read the difference.
 
 mod common;
 #[path = "common/host_text.rs"]
@@ -7,8 +8,12 @@ mod host_text;
 
 use std::path::{Path, PathBuf};
 
-use kc::codegen::cuda::{CudaOptions, emit};
+use kc::codegen::cuda::{CudaOptions, emit, emit_marked};
+use kc::dataset::sample::{Category, sample};
+use kc::driver::{Compilation, Request};
 use kc::ir::{AtomicOp, BinaryOp, CompareOp, FuncId, Module, UnaryOp, parse, verify};
+use kc::source::lined::Lined;
+use kc::source::{FileId, SourceFile};
 use kc::types::Scalar;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -26,7 +31,8 @@ fn main() {
     let operations = Scalar::ALL
         .into_iter()
         .map(|scalar| Trial::test(format!("operations_on_{}", scalar.name()), move || check_operations(scalar)));
-    libtest_mimic::run(&arguments, golden.chain(operations).collect()).exit();
+    let kept = Trial::test("kept_functions_are_printed_functions", check_kept);
+    libtest_mimic::run(&arguments, golden.chain(operations).chain([kept]).collect()).exit();
 }
 
 /// Every operation that a number type has, each in a kernel of its own.
@@ -76,6 +82,55 @@ fn check_operations(scalar: Scalar) -> Result<(), Failed> {
     host_text::assert_same_results(&module, &text);
     Ok(())
 }
+
+/// A text with library functions from earlier texts of its thread is the one without, byte for byte.
+fn check_kept() -> Result<(), Failed> {
+    let examples = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))?.flatten();
+    let examples = examples.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "py"));
+    let mut sources = examples.map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
+    sources.push(OWN_NAMES.to_string());
+    sources.extend((0..200).map(|n| sample(11, n, Category::ALL).program.python()));
+    let modules: Vec<Module> = sources
+        .into_iter()
+        .map(|text| Compilation::of_text(Path::new("kernel.py"), text, &Request::default()).module)
+        .collect();
+    let library = |module: &Module| module.functions.values().filter(|f| f.library).count();
+    assert!(modules.iter().map(library).sum::<usize>() > 500);
+    // Twice, so that even the first one meets functions that others have left; and a kernel alone, which has other
+    // functions and other names for them.
+    for module in modules.iter().chain(&modules) {
+        let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
+        for kernels in [&kernels[..], &kernels[..kernels.len().min(1)]] {
+            let options = CudaOptions::default();
+            let marked = emit_marked(module, kernels, &options).map_err(|diagnostic| diagnostic.message)?;
+            let source = SourceFile::new("kernel.py", String::new());
+            let expected = Lined::read(&marked, FileId(0), &source).text;
+            let kept = emit(module, kernels, &options).map_err(|diagnostic| diagnostic.message)?;
+            if kept != expected {
+                return Err(format!("with kept functions:\n{kept}\nwithout:\n{expected}").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Functions with names of the library's, which give the library's other names in the text.
+const OWN_NAMES: &str = "import warp as wp
+
+@wp.func
+def dot(a: wp.vec3, b: wp.vec3):
+    return a[0] * b[0]
+
+@wp.func
+def cross(a: wp.vec3, b: wp.vec3):
+    return a + b
+
+@wp.kernel
+def k(a: wp.array(dtype=wp.vec3), out: wp.array(dtype=float)):
+    i = wp.tid()
+    n = wp.normalize(a[i])
+    out[i] = dot(n, a[i]) + wp.dot(wp.cross(n, a[i]), cross(n, n)) + wp.length(wp.quat_rotate(wp.quat_identity(), n))
+";
 
 fn check(path: &Path) -> Result<(), Failed> {
     let module = parse::parse(&std::fs::read_to_string(path)?)?;

@@ -1,7 +1,8 @@
 //! What an instruction reads and writes beyond its values: which expressions may be evaluated later than they stand.
 
-use crate::ids::IdVec;
-use crate::ir::{BlockId, FuncId, Function, Inst, Module, Op, ResultRole, ValueId};
+use super::survey::Summary;
+use crate::ids::IdMap;
+use crate::ir::{FuncId, Function, Inst, Op, ResultRole, ValueId};
 use crate::types::Type;
 
 /// Kinds of memory; a local array never overlaps with an array argument.
@@ -18,6 +19,20 @@ pub struct Effects {
 }
 
 impl Effects {
+    /// Those of an instruction that is no call, without those of what is nested in it.
+    pub fn of(function: &Function, inst: &Inst) -> Effects {
+        let memory = |array: &ValueId| if matches!(function.ty(*array), Type::Local(_)) { LOCAL } else { GLOBAL };
+        match &inst.op {
+            Op::Load { array, .. } => Effects { reads: memory(array), ..Effects::default() },
+            Op::Store { array, .. } => Effects { writes: memory(array), ..Effects::default() },
+            Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
+                Effects { reads: memory(array), writes: memory(array), speaks: false }
+            }
+            Op::Print { .. } | Op::Assert { .. } => Effects { speaks: true, ..Effects::default() },
+            _ => Effects::default(),
+        }
+    }
+
     pub fn join(&mut self, other: Effects) {
         self.reads |= other.reads;
         self.writes |= other.writes;
@@ -30,32 +45,17 @@ impl Effects {
     }
 }
 
-/// The effects of each function of a module when it is called.
+/// The effects of functions when they are called.
+#[derive(Default)]
 pub struct FunctionEffects {
-    known: IdVec<FuncId, Effects>,
+    known: IdMap<FuncId, Effects>,
 }
 
 impl FunctionEffects {
-    /// Those of some functions and of all that they call.
-    pub fn of(module: &Module, wanted: &[FuncId]) -> FunctionEffects {
-        let mut effects = FunctionEffects { known: module.functions.ids().map(|_| Effects::default()).collect() };
-        let mut done = module.functions.ids().map(|_| false).collect();
-        wanted.iter().for_each(|&id| effects.find(module, id, &mut done));
-        effects
-    }
-
-    /// Finds the effects of a function, after those of the functions that it calls.
-    fn find(&mut self, module: &Module, id: FuncId, done: &mut IdVec<FuncId, bool>) {
-        if std::mem::replace(&mut done[id], true) {
-            return;
-        }
-        let function = &module.functions[id];
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
-                self.find(module, callee, done);
-            }
-        });
-        let mut found = self.block(function, function.entry);
+    /// Adds a function, after those that it calls.
+    pub fn add(&mut self, id: FuncId, function: &Function, summary: &Summary) {
+        let mut found = summary.effects;
+        summary.callees(function).for_each(|callee| found.join(self.of_call(callee)));
         if !function.params().iter().any(|&p| matches!(function.ty(p), Type::Local(_))) {
             // Local arrays of its own are nobody else's business.
             found.reads &= GLOBAL;
@@ -65,36 +65,19 @@ impl FunctionEffects {
             // What the text does is not known.
             found = Effects { reads: GLOBAL, writes: GLOBAL, speaks: true };
         }
-        self.known[id] = found;
+        self.known.insert(id, found);
     }
 
-    /// The effects of everything in a block.
-    pub fn block(&self, function: &Function, block: BlockId) -> Effects {
-        let mut all = Effects::default();
-        function.walk(block, &mut |_, inst| all.join(self.own(function, inst)));
-        all
+    /// None for CUDA's own functions, which are not added.
+    fn of_call(&self, callee: FuncId) -> Effects {
+        self.known.get(&callee).copied().unwrap_or_default()
     }
 
-    /// The effects of an instruction with all that is nested in it.
-    pub fn inst(&self, function: &Function, inst: &Inst) -> Effects {
-        let mut all = self.own(function, inst);
-        for block in inst.op.blocks() {
-            all.join(self.block(function, block));
-        }
-        all
-    }
-
-    fn own(&self, function: &Function, inst: &Inst) -> Effects {
-        let memory = |array: &ValueId| if matches!(function.ty(*array), Type::Local(_)) { LOCAL } else { GLOBAL };
-        match &inst.op {
-            Op::Load { array, .. } => Effects { reads: memory(array), ..Effects::default() },
-            Op::Store { array, .. } => Effects { writes: memory(array), ..Effects::default() },
-            Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
-                Effects { reads: memory(array), writes: memory(array), speaks: false }
-            }
-            Op::Print { .. } | Op::Assert { .. } => Effects { speaks: true, ..Effects::default() },
-            Op::Call(callee, _) => self.known[*callee],
-            _ => Effects::default(),
+    /// The effects of an instruction without those of what is nested in it.
+    pub fn own(&self, function: &Function, inst: &Inst) -> Effects {
+        match inst.op {
+            Op::Call(callee, _) => self.of_call(callee),
+            _ => Effects::of(function, inst),
         }
     }
 }

@@ -330,7 +330,7 @@ impl<'a> Translator<'a> {
         match inst.results.first() {
             Some(&result) if self.plan.form(result) == Form::Variable => {
                 let value = self.operation(inst)?;
-                if self.effects().inst(self.function, inst).is_pure() || self.uses[result] > 0 {
+                if self.effects().own(self.function, inst).is_pure() || self.uses[result] > 0 {
                     self.assign(self.variables.of(result), value, out);
                 } else {
                     out.push(Stmt::Eval(value));

@@ -1,6 +1,7 @@
 //! A whole function: signature, and for kernels the loop over threads.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use super::function::{Body, Fault, VarData, declare, translate};
 use super::prelude::{ArrayMember, Prelude};
@@ -16,7 +17,7 @@ use crate::types::{StructTable, Type};
 /// A variable's name and type, for the printer.
 struct Named<'a> {
     vars: &'a [VarData],
-    names: &'a [String],
+    names: &'a [Rc<str>],
     structs: &'a StructTable,
 }
 
@@ -82,7 +83,7 @@ fn native(out: &mut String, text: &str, function: &Function, body: &Body, named:
     let plain: Vec<_> = function.results.iter().filter(|r| r.role == ResultRole::Return).collect();
     for (n, &param) in body.params.iter().enumerate() {
         let (wanted, name) = (function.param_name(n), &named.names[param.0 as usize]);
-        if wanted != *name {
+        if wanted != **name {
             let _ = writeln!(out, "    auto& {wanted} = {name};");
         }
     }
@@ -93,7 +94,7 @@ fn native(out: &mut String, text: &str, function: &Function, body: &Body, named:
         match body.outs.get(n).map(|out| &named.names[out.0 as usize]) {
             Some(name) => {
                 let _ = writeln!(out, "    {name} = {ty}{{}};");
-                if name != wanted {
+                if **name != **wanted {
                     let _ = writeln!(out, "    {ty}& {wanted} = {name};");
                 }
             }
@@ -220,8 +221,8 @@ fn kernel(
         "    for (size_t {task} = blockIdx.x * (size_t)blockDim.x + threadIdx.x; {task} < {launch}.size; {task} += (size_t)blockDim.x * gridDim.x) {{"
     );
     if body.returns_in_loop {
-        let args: Vec<&str> = body.params.iter().map(|p| named.names[p.0 as usize].as_str()).collect();
-        let args = [&[task.as_str(), launch.as_str()], args.as_slice()].concat().join(", ");
+        let args: Vec<&str> = body.params.iter().map(|p| &*named.names[p.0 as usize]).collect();
+        let args = [&[&**task, &**launch], args.as_slice()].concat().join(", ");
         let _ = writeln!(out, "        {name}_thread({args});");
     } else {
         print::statements(&mut out, &body.stmts, 2, named);

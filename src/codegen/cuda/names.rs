@@ -1,7 +1,10 @@
 //! Names of variables: the source's where there is one, else a word for what the variable holds. Two variables share a
 //! name only where neither is visible to the other.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
+use std::rc::Rc;
 
 use super::Shared;
 use super::function::{Body, VarData};
@@ -9,6 +12,7 @@ use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, is_reserved, type_name};
 use super::vars::Variables;
+use crate::ids::{IdHasher, IdSet};
 use crate::ir::{BinaryOp, BlockId, FuncId, Function, Op, UnaryOp, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
@@ -152,18 +156,19 @@ fn part_name(function: &Function, shared: &Shared<'_>, base: &str, path: &crate:
 }
 
 /// Gives every variable of a function its name, by number.
-pub fn assign(body: &Body, structs: &StructTable) -> Vec<String> {
-    let mut taken = HashSet::new();
-    let types: HashSet<Type> = body.vars.iter().map(|data| data.ty).collect();
-    types.iter().for_each(|&ty| words(&type_name(ty, structs), &mut taken));
+pub fn assign(body: &Body, structs: &StructTable) -> Vec<Rc<str>> {
+    let types: IdSet<Type> = body.vars.iter().map(|data| data.ty).collect();
+    let types: Vec<String> = types.iter().map(|&ty| type_name(ty, structs)).collect();
+    let mut taken = Words::default();
+    types.iter().for_each(|name| words(name, &mut taken));
     body.stmts.iter().for_each(|stmt| global_names(stmt, &mut taken));
     let mut namer = Namer {
         vars: &body.vars,
         taken,
-        names: vec![String::new(); body.vars.len()],
+        names: vec![Rc::from(""); body.vars.len()],
         declared: Vec::new(),
-        visible: HashSet::new(),
-        next: HashMap::new(),
+        visible: HashSet::default(),
+        next: HashMap::default(),
     };
     for &var in body.params.iter().chain(&body.outs) {
         namer.name(var);
@@ -176,24 +181,24 @@ pub fn assign(body: &Body, structs: &StructTable) -> Vec<String> {
     namer.names
 }
 
+/// Words of the text at hand, which nobody chooses to collide.
+type Words<'a> = HashSet<&'a str, BuildHasherDefault<IdHasher>>;
+
 /// The identifiers in a piece of text.
-fn words(text: &str, out: &mut HashSet<String>) {
+fn words<'a>(text: &'a str, out: &mut Words<'a>) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    for word in text.split(|c| !is_word(c)).filter(|w| !w.is_empty()) {
-        if !out.contains(word) {
-            out.insert(word.to_string());
-        }
-    }
+    out.extend(text.split(|c| !is_word(c)).filter(|w| !w.is_empty()));
 }
 
 /// Functions and types that a statement names: a variable of such a name would hide them.
-fn global_names(stmt: &Stmt, out: &mut HashSet<String>) {
+fn global_names<'a>(stmt: &'a Stmt, out: &mut Words<'a>) {
     stmt.for_each_expr(&mut |e| global_names_in(e, out));
     stmt.bodies().iter().for_each(|body| body.iter().for_each(|s| global_names(s, out)));
 }
 
-fn global_names_in(e: &Expr, out: &mut HashSet<String>) {
+fn global_names_in<'a>(e: &'a Expr, out: &mut Words<'a>) {
     match e {
+        Expr::Var(_) | Expr::Atom(_) => return,
         Expr::Call(name, _) | Expr::Cast(name, _) | Expr::Braces(name, _) => words(name, out),
         _ => {}
     }
@@ -202,26 +207,27 @@ fn global_names_in(e: &Expr, out: &mut HashSet<String>) {
 
 struct Namer<'a> {
     vars: &'a [VarData],
-    taken: HashSet<String>,
-    names: Vec<String>,
+    taken: Words<'a>,
+    names: Vec<Rc<str>>,
     /// Names of the enclosing blocks, so far: the variables, in the order of their declarations, and their names.
     declared: Vec<(Var, u32)>,
-    visible: HashSet<String>,
+    visible: HashSet<Rc<str>, BuildHasherDefault<IdHasher>>,
     /// For a word, the first number that may be free: those before it are visible or taken.
-    next: HashMap<&'a str, u32>,
+    next: HashMap<&'a str, u32, BuildHasherDefault<IdHasher>>,
 }
 
-impl Namer<'_> {
+impl<'a> Namer<'a> {
     fn name(&mut self, var: Var) {
-        let hint = self.vars[var.0 as usize].hint.as_str();
+        let vars = self.vars;
+        let hint = vars[var.0 as usize].hint.as_str();
         let first = self.next.get(hint).copied().unwrap_or(1);
         let mut number = first;
         let name = loop {
-            let name = if number == 1 { hint.to_string() } else { format!("{hint}_{number}") };
+            let name = if number == 1 { Cow::Borrowed(hint) } else { Cow::Owned(format!("{hint}_{number}")) };
             number += 1;
-            let global = self.taken.contains(&name) || Helper::NAMES.contains(&name.as_str()) || is_reserved(&name);
-            if !global && !self.visible.contains(&name) {
-                break name;
+            let free = !self.taken.contains(&*name) && !self.visible.contains(&*name);
+            if free && !Helper::NAMES.contains(&&*name) && !is_reserved(&name) {
+                break Rc::<str>::from(name);
             }
         };
         self.next.insert(hint, number);
@@ -233,7 +239,7 @@ impl Namer<'_> {
     /// Forgets the names from the `outside`th on.
     fn leave(&mut self, outside: usize) {
         for (var, first) in self.declared.drain(outside..).rev() {
-            self.visible.remove(&self.names[var.0 as usize]);
+            self.visible.remove(&*self.names[var.0 as usize]);
             self.next.insert(self.vars[var.0 as usize].hint.as_str(), first);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::effects::{Effects, FunctionEffects, gives_one_value};
 use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Step, ValueId};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Step, ValueId, Values};
 use crate::types::Scalar;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ impl Planner<'_> {
             let data = &function.insts[inst];
             let unused = !data.results.is_empty() && data.results.iter().all(|&r| self.uses[r].count == 0);
             let removable = !matches!(data.op, Op::If { .. } | Op::For { .. } | Op::While { .. })
-                && self.effects.inst(function, data).is_pure();
+                && self.effects.own(function, data).is_pure();
             if unused && removable {
                 self.count(block, inst, -1);
                 for &result in &data.results {
@@ -119,21 +119,26 @@ impl Planner<'_> {
         }
     }
 
-    fn block(&mut self, block: BlockId) {
+    /// Gives the effects of everything in the block.
+    fn block(&mut self, block: BlockId) -> Effects {
+        let mut all = Effects::default();
         // Inlined values that read memory and are not part of a printed statement yet.
         let mut pending: Vec<ValueId> = Vec::new();
         for &id in &self.function.blocks[block].insts {
             let inst = &self.function.insts[id];
+            let mut effects = self.effects.own(self.function, inst);
             for nested in inst.op.blocks() {
-                self.block(nested);
+                effects.join(self.block(nested));
             }
+            all.join(effects);
             if inst.results.iter().any(|&r| self.plan.forms[r] == Form::Unused) {
                 continue;
             }
-            let mut operands = Vec::new();
+            let mut operands = Values::new();
             inst.op.for_each_operand(|value| operands.push(value));
-            pending.retain(|value| !operands.contains(value));
-            let effects = self.effects.inst(self.function, inst);
+            if !pending.is_empty() {
+                pending.retain(|value| !operands.contains(value));
+            }
             if effects.writes != 0 {
                 for value in pending.extract_if(.., |&mut v| self.cost[v].reads & effects.writes != 0) {
                     self.plan.forms[value] = Form::Variable;
@@ -147,6 +152,7 @@ impl Planner<'_> {
                 pending.push(result);
             }
         }
+        all
     }
 
     /// Decides the form of an instruction's result.

@@ -1,7 +1,8 @@
 //! What stands above the kernels: only the types and helper functions that they use, in an order that compiles.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use super::helpers::{self, Helper};
 use super::print::{self, WIDTH};
@@ -29,10 +30,31 @@ pub enum ArrayMember {
     Gradient,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct StructText {
-    fields: String,
-    members: BTreeSet<String>,
+    fields: Rc<str>,
+    members: BTreeSet<Rc<str>>,
+}
+
+impl StructText {
+    fn add(&mut self, other: &StructText) {
+        for member in &other.members {
+            if !self.members.contains(member) {
+                self.members.insert(member.clone());
+            }
+        }
+    }
+
+    fn of(fields: String) -> StructText {
+        StructText { fields: fields.into(), members: BTreeSet::new() }
+    }
+}
+
+/// A function or template.
+#[derive(Clone)]
+struct Declared {
+    signature: Rc<str>,
+    text: Rc<str>,
 }
 
 const TEMPLATE: &str = "template <typename B> ";
@@ -51,8 +73,9 @@ pub struct Prelude {
     /// The user's structs, by their number in the module.
     structs: BTreeMap<u32, StructText>,
     /// Operators and functions on `float16`, `bfloat16` and composites, in the order they were needed.
-    functions: Vec<String>,
-    signatures: BTreeSet<String>,
+    functions: Vec<Declared>,
+    /// Theirs, and those of functions whose bodies are being made.
+    signatures: HashSet<Rc<str>>,
 }
 
 impl Prelude {
@@ -100,14 +123,14 @@ impl Prelude {
                     self.ty(field.ty, structs);
                     let _ = writeln!(fields, "    {} {};", type_name(field.ty, structs), identifier(&field.name));
                 }
-                self.structs.insert(id.0, StructText { fields, members: BTreeSet::new() });
+                self.structs.insert(id.0, StructText::of(fields));
             }
             Type::Vec(..) | Type::Quat(_) | Type::Mat(..) | Type::Transform(_) => {
                 if self.composites.contains_key(&ty) {
                     return;
                 }
                 let fields = self.composite_fields(ty, structs);
-                self.composites.insert(ty, StructText { fields, members: BTreeSet::new() });
+                self.composites.insert(ty, StructText::of(fields));
             }
         }
     }
@@ -141,8 +164,10 @@ impl Prelude {
 
     /// Adds a member function to the struct of a composite type, which [`Prelude::ty`] has declared.
     pub fn member(&mut self, ty: Type, text: String) {
-        if let Some(declared) = self.composites.get_mut(&ty) {
-            declared.members.insert(text);
+        let declared = self.composites.get_mut(&ty);
+        debug_assert!(declared.is_some(), "a member of a type that is not declared: {text}");
+        if let Some(declared) = declared {
+            declared.members.insert(text.into());
         }
     }
 
@@ -160,23 +185,62 @@ impl Prelude {
     /// Adds a function (or a template that starts with [`TEMPLATE`]) the first time its signature is asked for; `body` gives `{ ... }` and may ask for others, which
     /// then stand before it.
     pub fn function(&mut self, signature: String, body: impl FnOnce(&mut Prelude) -> String) {
-        if self.signatures.insert(signature.clone()) {
-            let body = body(self);
-            let (template, rest) = match signature.strip_prefix(TEMPLATE) {
-                Some(rest) => (TEMPLATE, rest),
-                None => ("", signature.as_str()),
-            };
-            let one_line = format!("{template}static __device__ {rest} {body}\n");
-            let statement = body.strip_prefix("{ ").and_then(|b| b.strip_suffix(" }"));
-            self.functions.push(match statement {
-                Some(statement) if one_line.len() > WIDTH => {
-                    let mut text = format!("{template}static __device__ {rest} {{\n");
-                    print::line(&mut text, 1, statement);
-                    text + "}\n"
-                }
-                _ => one_line,
-            });
+        if self.signatures.contains(signature.as_str()) {
+            return;
         }
+        let signature: Rc<str> = signature.into();
+        self.signatures.insert(signature.clone());
+        let body = body(self);
+        let (template, rest) = match signature.strip_prefix(TEMPLATE) {
+            Some(rest) => (TEMPLATE, rest),
+            None => ("", &*signature),
+        };
+        let one_line = format!("{template}static __device__ {rest} {body}\n");
+        let statement = body.strip_prefix("{ ").and_then(|b| b.strip_suffix(" }"));
+        let text = match statement {
+            Some(statement) if one_line.len() > WIDTH => {
+                let mut text = format!("{template}static __device__ {rest} {{\n");
+                print::line(&mut text, 1, statement);
+                text + "}\n"
+            }
+            _ => one_line,
+        };
+        self.functions.push(Declared { signature, text: text.into() });
+    }
+
+    /// Adds what another prelude declares, in its order: as if what asked it had asked this one. (A function stands after
+    /// those that its body asks for in both, so that leaving out what is there already changes no order.)
+    pub fn add(&mut self, other: &Prelude) {
+        self.scalars.extend(&other.scalars);
+        self.output |= other.output;
+        self.infinity |= other.infinity;
+        self.not_a_number |= other.not_a_number;
+        self.helpers.extend(&other.helpers);
+        for (&rank, members) in &other.arrays {
+            self.arrays.entry(rank).or_default().extend(members);
+        }
+        for (&ty, text) in &other.composites {
+            match self.composites.get_mut(&ty) {
+                Some(known) => known.add(text),
+                None => _ = self.composites.insert(ty, text.clone()),
+            }
+        }
+        for (&id, text) in &other.structs {
+            self.structs.entry(id).or_insert_with(|| text.clone());
+        }
+        for function in &other.functions {
+            if self.signatures.insert(function.signature.clone()) {
+                self.functions.push(function.clone());
+            }
+        }
+    }
+
+    /// Bytes of text in it, roughly.
+    pub fn size(&self) -> usize {
+        let types = self.composites.values().chain(self.structs.values());
+        let in_types = types.map(|ty| ty.fields.len() + ty.members.iter().map(|m| m.len()).sum::<usize>());
+        let functions = self.functions.iter().map(|f| f.signature.len() + f.text.len());
+        in_types.chain(functions).sum()
     }
 
     /// The whole prelude.
@@ -213,7 +277,7 @@ impl Prelude {
             let _ = write!(out, "\n{}", struct_text(&name, text));
         }
         for function in &self.functions {
-            let _ = write!(out, "\n{function}");
+            let _ = write!(out, "\n{}", function.text);
         }
         out
     }

@@ -100,7 +100,9 @@ fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
             write_at(out, a, if clash { Precedence::Postfix } else { Precedence::Prefix }, vars);
         }
         Expr::Cast(ty, a) => {
-            let _ = write!(out, "({ty})");
+            for part in ["(", ty, ")"] {
+                out.push_str(part);
+            }
             write_at(out, a, Precedence::Prefix, vars);
         }
         Expr::Infix(op, a, b) => {
@@ -108,7 +110,9 @@ fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
             let (a, b) = if matches!(op, Infix::And | Infix::Or) { (tested(a), tested(b)) } else { (&**a, &**b) };
             let wrapped = |e: &Expr, minimum| if is_easily_misread(*op, e) { Precedence::Postfix } else { minimum };
             write_at(out, a, wrapped(a, level), vars);
-            let _ = write!(out, " {} ", op.symbol());
+            for part in [" ", op.symbol(), " "] {
+                out.push_str(part);
+            }
             write_at(out, b, wrapped(b, next(level)), vars);
         }
         Expr::Conditional(c, a, b) => {
@@ -119,7 +123,8 @@ fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
             write_at(out, b, Precedence::Conditional, vars);
         }
         Expr::Call(name, args) => {
-            let _ = write!(out, "{name}(");
+            out.push_str(name);
+            out.push('(');
             write_list(out, args, vars);
             out.push(')');
         }
@@ -143,10 +148,12 @@ fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
         }
         Expr::Member(a, name) => {
             write_at(out, a, Precedence::Postfix, vars);
-            let _ = write!(out, ".{name}");
+            out.push('.');
+            out.push_str(name);
         }
         Expr::Braces(ty, args) => {
-            let _ = write!(out, "{ty}{{");
+            out.push_str(ty);
+            out.push('{');
             write_list(out, args, vars);
             out.push('}');
         }
@@ -203,6 +210,16 @@ pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Vari
             note.lines().for_each(|text| notes.push_str(&format!("{:1$}// {text}\n", "", level * 4)));
             continue;
         }
+        let place = at.filter(|_| !matches!(stmt, Stmt::Declare(_)));
+        if notes.is_empty() && !matches!(stmt, Stmt::Declare(_)) {
+            out.extend(place.iter().map(|span| lined::begin(*span)));
+            statement(out, stmt, level, vars);
+            if place.is_some() {
+                // Before the line end.
+                out.insert(out.len() - 1, lined::END);
+            }
+            continue;
+        }
         let mut text = String::new();
         statement(&mut text, stmt, level, vars);
         // `float a, b;`
@@ -217,7 +234,6 @@ pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Vari
             rest.next();
         }
         let aside = format!("{}  {}", text.trim_end(), notes.trim());
-        let place = at.filter(|_| !matches!(stmt, Stmt::Declare(_)));
         out.extend(place.iter().map(|span| lined::begin(*span)));
         if notes.lines().count() == 1 && text.lines().count() == 1 && aside.len() <= WIDTH {
             out.push_str(&aside);
@@ -237,13 +253,32 @@ pub fn line(out: &mut String, level: usize, text: &str) {
     out.push('\n');
 }
 
+/// Prints a line that `write` writes.
+fn written(out: &mut String, level: usize, write: impl FnOnce(&mut String)) {
+    let start = out.len();
+    out.extend(std::iter::repeat_n(' ', level * 4));
+    let begin = out.len();
+    write(out);
+    if out.len() - begin > width(level * 4) {
+        let text = out.split_off(begin);
+        out.truncate(start);
+        wrap(out, level * 4, &text);
+    }
+    out.push('\n');
+}
+
+/// What fits on a line from a column on.
+fn width(column: usize) -> usize {
+    WIDTH.saturating_sub(column).max(40)
+}
+
 /// Appends `text` at a column; a long text is broken after the last comma or before the last operator that fits, and goes
 /// on eight columns further in. Quoted strings are not broken.
 fn wrap(out: &mut String, column: usize, text: &str) {
     let (mut rest, mut indent) = (text, column);
     loop {
         let _ = write!(out, "{:indent$}", "");
-        let Some(at) = break_point(rest, WIDTH.saturating_sub(indent).max(40)) else {
+        let Some(at) = break_point(rest, width(indent)) else {
             out.push_str(rest);
             return;
         };
@@ -295,24 +330,35 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
     match stmt {
         Stmt::Declare(var) => line(out, level, &format!("{};", vars.declaration(*var))),
         Stmt::LocalArray(var) => line(out, level, &format!("{} = {{}};", vars.declaration(*var))),
-        Stmt::Assign { var, value, declare: true } => {
-            let value = match value {
+        Stmt::Assign { var, value, declare: true } => written(out, level, |out| {
+            out.push_str(&vars.declaration(*var));
+            out.push_str(" = ");
+            match value {
                 // The declaration names the type.
-                Expr::Braces(_, parts) => text(&Expr::Braces(String::new(), parts.clone())),
-                other => text(other),
-            };
-            line(out, level, &format!("{} = {value};", vars.declaration(*var)));
-        }
-        Stmt::Assign { var, value, declare: false } => {
-            line(out, level, &format!("{};", assignment(&Expr::Var(*var), value, vars)));
-        }
-        Stmt::Store { target, value } => line(out, level, &format!("{};", assignment(target, value, vars))),
-        Stmt::Eval(e) => line(out, level, &format!("{};", text(e))),
+                Expr::Braces(_, parts) => {
+                    out.push('{');
+                    write_list(out, parts, vars);
+                    out.push('}');
+                }
+                other => write_expr(out, other, vars),
+            }
+            out.push(';');
+        }),
+        Stmt::Assign { var, value, declare: false } => assignment(out, level, &Expr::Var(*var), value, vars),
+        Stmt::Store { target, value } => assignment(out, level, target, value, vars),
+        Stmt::Eval(e) => written(out, level, |out| {
+            write_expr(out, e, vars);
+            out.push(';');
+        }),
         Stmt::Note(_) | Stmt::At(_) => {}
         Stmt::Break => line(out, level, "break;"),
         Stmt::Continue => line(out, level, "continue;"),
         Stmt::Return(None) => line(out, level, "return;"),
-        Stmt::Return(Some(value)) => line(out, level, &format!("return {};", text(value))),
+        Stmt::Return(Some(value)) => written(out, level, |out| {
+            out.push_str("return ");
+            write_expr(out, value, vars);
+            out.push(';');
+        }),
         Stmt::If { condition, then, otherwise } => print_if(out, "", condition, then, otherwise, level, vars),
         Stmt::For { var, start, condition, step, body } => {
             let declaration = vars.declaration(*var);
@@ -335,15 +381,20 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
     }
 }
 
-/// `x = value`, or the shorter `x += e` when the value is `x + e`.
-fn assignment(target: &Expr, value: &Expr, vars: &dyn Variables) -> String {
-    let name = expression(target, vars);
-    match value {
-        Expr::Infix(op, a, b) if op.has_assignment() && **a == *target => {
-            format!("{name} {}= {}", op.symbol(), expression(b, vars))
+/// `x = value;`, or the shorter `x += e;` when the value is `x + e`.
+fn assignment(out: &mut String, level: usize, target: &Expr, value: &Expr, vars: &dyn Variables) {
+    written(out, level, |out| {
+        write_expr(out, target, vars);
+        let (operator, value) = match value {
+            Expr::Infix(op, a, b) if op.has_assignment() && **a == *target => (op.symbol(), &**b),
+            _ => ("", value),
+        };
+        for part in [" ", operator, "= "] {
+            out.push_str(part);
         }
-        _ => format!("{name} = {}", expression(value, vars)),
-    }
+        write_expr(out, value, vars);
+        out.push(';');
+    });
 }
 
 fn advance(name: &str, step: &Expr, vars: &dyn Variables) -> String {

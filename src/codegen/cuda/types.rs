@@ -58,7 +58,11 @@ pub fn has_named_components(ty: Type) -> bool {
 
 /// A Python identifier as a C++ one that is no keyword and no name of the language's or CUDA's own.
 pub fn identifier(name: &str) -> String {
-    let mut text: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let mut text = match plain {
+        true => name.to_string(),
+        false => name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect(),
+    };
     // Names that start with two underscores belong to the compiler.
     if text.starts_with("__") {
         text = text.trim_start_matches('_').to_string();

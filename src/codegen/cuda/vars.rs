@@ -48,20 +48,23 @@ impl Variables {
             module,
             function,
             plan,
-            edges: vec![IdSet::default(); values],
+            edges: Vec::new(),
             parent: (0..values as u32).map(ValueId).collect(),
             names: function.values.values().map(|v| v.name.as_deref()).collect(),
             copies: Vec::new(),
-            candidates: vec![false; values],
+            candidates: Vec::new(),
         };
         graph.join_loops(function.entry);
         // A first walk finds the copies alone; only what occurs in one is worth following.
         graph.block(function.entry, &mut Live::new(), &Context::default());
         graph.same_names();
         let copies = graph.wanted_copies();
-        graph.block(function.entry, &mut Live::new(), &Context::default());
-        graph.pin_parameters();
-        graph.coalesce(copies);
+        if !copies.is_empty() {
+            graph.edges = vec![IdSet::default(); values];
+            graph.block(function.entry, &mut Live::new(), &Context::default());
+            graph.pin_parameters();
+            graph.coalesce(copies);
+        }
         graph.finish()
     }
 }
@@ -83,14 +86,15 @@ struct Graph<'a> {
     module: &'a Module,
     function: &'a Function,
     plan: &'a Plan,
-    /// Interference: for the representative of each class, at least one value of each class it interferes with.
+    /// Empty in the first walk. Interference: for the representative of each class, at least one value of each class it interferes with.
     edges: Vec<IdSet<u32>>,
     parent: Vec<ValueId>,
     /// The source name of each class.
     names: Vec<Option<&'a str>>,
     /// Pairs that would like to share a variable, the most useful first.
     copies: Vec<(u8, ValueId, ValueId)>,
-    /// The values whose class may be joined with another: of these alone it counts where they are alive.
+    /// The values whose class may be joined with another: of these alone it counts where they are alive. Empty in the first
+    /// walk, which looks for copies and at nothing else.
     candidates: Vec<bool>,
 }
 
@@ -125,8 +129,10 @@ impl Graph<'_> {
         // The lower number stays, so that parameters represent their class.
         let (root, other) = if a < b { (a, b) } else { (b, a) };
         self.parent[other.index()] = root;
-        let edges = std::mem::take(&mut self.edges[other.index()]);
-        self.edges[root.index()].extend(edges);
+        if !self.edges.is_empty() {
+            let edges = std::mem::take(&mut self.edges[other.index()]);
+            self.edges[root.index()].extend(edges);
+        }
         let name = self.names[other.index()].take();
         if self.names[root.index()].is_none() {
             self.names[root.index()] = name;
@@ -134,7 +140,10 @@ impl Graph<'_> {
     }
 
     fn edge(&mut self, a: ValueId, b: ValueId) {
-        if !(self.candidates[a.index()] && self.candidates[b.index()]) || self.function.ty(a) != self.function.ty(b) {
+        if self.candidates.is_empty()
+            || !(self.candidates[a.index()] && self.candidates[b.index()])
+            || self.function.ty(a) != self.function.ty(b)
+        {
             return;
         }
         let (ra, rb) = (self.find(a), self.find(b));
@@ -165,6 +174,9 @@ impl Graph<'_> {
 
     /// Adds the variables that evaluating a value reads.
     fn leaves(&self, value: ValueId, out: &mut Live) {
+        if self.candidates.is_empty() {
+            return;
+        }
         match self.plan.form(value) {
             Form::Variable => {
                 if self.candidates[value.index()] {
@@ -181,6 +193,9 @@ impl Graph<'_> {
     }
 
     fn inst_leaves(&self, inst: &Inst, out: &mut Live) {
+        if self.candidates.is_empty() {
+            return;
+        }
         inst.op.for_each_operand(|operand| self.leaves(operand, out));
         if let Op::If { then, otherwise, .. } = inst.op {
             for branch in [then, otherwise] {
@@ -399,6 +414,9 @@ impl Graph<'_> {
     /// What is alive all through a loop: what it reads from outside, and what is read after it.
     fn around_loop(&self, inst: &Inst, blocks: &[BlockId], after: &Live) -> Live {
         let (mut reads, mut own) = (Live::new(), Live::new());
+        if self.candidates.is_empty() {
+            return reads;
+        }
         for &block in blocks {
             self.reads_in(block, &mut reads);
             self.defined_in(block, &mut own);

@@ -1,0 +1,64 @@
+//! Library functions are the larger part of most texts, and the same ones from program to program: who prints many
+//! programs in one process need not print them again.
+//!
+//! Kept per thread, by the [content](crate::ir::content) of a function: what a walk over it tells, its text, and what
+//! the text needs above it. A text depends on nothing but the content and the names of the function and of those that it
+//! calls, which are kept beside it and compared: [`super::kernel::function`] asks the module for nothing else when no type
+//! is a struct of the user's, and the [`Prelude`] for nothing at all. When the texts exceed [`MOST`], all are forgotten.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::prelude::Prelude;
+use super::survey::Summary;
+use crate::ids::IdMap;
+
+/// Bytes of text, per thread.
+const MOST: usize = 8 << 20;
+
+/// A function that was printed.
+pub struct Printed {
+    /// Its name in the text, and the names of the functions that it calls, in the order of the calls.
+    pub names: Vec<String>,
+    pub text: String,
+    /// What it needs above it.
+    pub prelude: Prelude,
+}
+
+#[derive(Default)]
+struct Memo {
+    summaries: IdMap<u128, Rc<Summary>>,
+    printed: IdMap<u128, Rc<Printed>>,
+    size: usize,
+}
+
+thread_local! {
+    static MEMO: RefCell<Memo> = RefCell::default();
+}
+
+/// The summary of the functions of this content.
+pub fn summary(content: u128, make: impl FnOnce() -> Summary) -> Rc<Summary> {
+    let known = MEMO.with_borrow(|memo| memo.summaries.get(&content).cloned());
+    known.unwrap_or_else(|| {
+        let made = Rc::new(make());
+        MEMO.with_borrow_mut(|memo| memo.summaries.insert(content, made.clone()));
+        made
+    })
+}
+
+/// The text of a function of this content with these names, if it is kept.
+pub fn printed<'a>(content: u128, mut names: impl Iterator<Item = &'a str>) -> Option<Rc<Printed>> {
+    let found = MEMO.with_borrow(|memo| memo.printed.get(&content).cloned())?;
+    (found.names.iter().all(|name| names.next() == Some(name)) && names.next().is_none()).then_some(found)
+}
+
+/// Keeps a text; the one with other names, if there was one, is forgotten.
+pub fn keep(content: u128, printed: Rc<Printed>) {
+    MEMO.with_borrow_mut(|memo| {
+        if memo.size > MOST {
+            *memo = Memo::default();
+        }
+        memo.size += printed.text.len() + printed.prelude.size();
+        memo.printed.insert(content, printed);
+    });
+}

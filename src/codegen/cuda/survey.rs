@@ -1,0 +1,103 @@
+//! What has to be known of all functions of a text before one is printed: their order, whom they call, what their calls
+//! read and write, which operations on composites they use.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::effects::{Effects, FunctionEffects};
+use super::memo;
+use crate::ids::{IdMap, IdSet};
+use crate::ir::content::Contents;
+use crate::ir::{FuncId, Function, InstId, Module, Op};
+
+/// What one walk over a function tells.
+pub struct Summary {
+    /// In order.
+    pub calls: Vec<InstId>,
+    /// What its own instructions read and write, calls left out.
+    pub effects: Effects,
+    /// The names of operations on composites.
+    pub operations: BTreeSet<&'static str>,
+}
+
+impl Summary {
+    pub fn of(function: &Function) -> Summary {
+        let mut found = Summary { calls: Vec::new(), effects: Effects::default(), operations: BTreeSet::new() };
+        function.walk(function.entry, &mut |id, inst| {
+            found.effects.join(Effects::of(function, inst));
+            let name = match inst.op {
+                Op::Call(..) => return found.calls.push(id),
+                Op::Unary(op, _) => op.name(),
+                Op::Binary(op, ..) => op.name(),
+                _ => return,
+            };
+            if inst.results.iter().any(|&r| function.ty(r).is_composite()) {
+                found.operations.insert(name);
+            }
+        });
+        found
+    }
+
+    /// Who is called, in order; one that is called twice stands there twice.
+    pub fn callees(&self, function: &Function) -> impl Iterator<Item = FuncId> {
+        self.calls.iter().filter_map(|&call| match function.insts[call].op {
+            Op::Call(callee, _) => Some(callee),
+            _ => None,
+        })
+    }
+}
+
+pub struct Survey<'a> {
+    module: &'a Module,
+    /// None: nothing is kept from text to text.
+    contents: Option<Contents<'a>>,
+    seen: IdSet<FuncId>,
+    pub summaries: IdMap<FuncId, Rc<Summary>>,
+    pub effects: FunctionEffects,
+    /// The functions to print, callees first, each with its content if its text may be kept.
+    pub order: Vec<(FuncId, Option<u128>)>,
+    /// The functions to name.
+    pub named: Vec<FuncId>,
+}
+
+impl<'a> Survey<'a> {
+    /// Of some kernels and what they call. `keep`: library functions are looked up in [`memo`].
+    pub fn of(module: &'a Module, kernels: &[FuncId], keep: bool) -> Survey<'a> {
+        let mut survey = Survey {
+            module,
+            contents: keep.then(|| Contents::new(module)),
+            seen: IdSet::default(),
+            summaries: IdMap::default(),
+            effects: FunctionEffects::default(),
+            order: Vec::new(),
+            named: Vec::new(),
+        };
+        kernels.iter().for_each(|&kernel| survey.visit(kernel));
+        survey
+    }
+
+    fn visit(&mut self, id: FuncId) {
+        if !self.seen.insert(id) {
+            return;
+        }
+        let function = &self.module.functions[id];
+        if function.cuda_name.is_some() && !function.is_kernel() {
+            // It has no text, and computes a number from numbers.
+            self.named.push(id);
+            return;
+        }
+        let content = match &mut self.contents {
+            Some(contents) if function.library && !function.is_kernel() => contents.of(id),
+            _ => None,
+        };
+        let summary = match content {
+            Some(content) => memo::summary(content, || Summary::of(function)),
+            None => Rc::new(Summary::of(function)),
+        };
+        summary.callees(function).for_each(|callee| self.visit(callee));
+        self.effects.add(id, function, &summary);
+        self.summaries.insert(id, summary);
+        self.order.push((id, content));
+        self.named.push(id);
+    }
+}
