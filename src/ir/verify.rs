@@ -146,13 +146,16 @@ fn signatures(module: &Module, errors: &mut Vec<String>) {
 
 /// Reports a function that reaches itself through calls.
 fn recursion(module: &Module, errors: &mut Vec<String>) {
-    let callees: Vec<Vec<FuncId>> = module.functions.values().map(Function::callees).collect();
+    let callees: IdVec<FuncId, Vec<FuncId>> = module.functions.values().map(Function::callees).collect();
     // Removing functions whose callees are all gone leaves those on cycles and their callers.
     let mut left: Vec<FuncId> = module.functions.ids().collect();
+    let mut still: IdVec<FuncId, bool> = left.iter().map(|_| true).collect();
     loop {
         let before = left.len();
-        let still: HashSet<FuncId> = left.iter().copied().collect();
-        left.retain(|f| callees.get(f.0 as usize).is_some_and(|list| list.iter().any(|c| still.contains(c))));
+        left.retain(|&f| {
+            still[f] = callees[f].iter().any(|&callee| still.get(callee) == Some(&true));
+            still[f]
+        });
         if left.len() == before {
             break;
         }
