@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         let file = native.clone();
         trials.push(Trial::test(format!("tests/native/texts.py {kind}"), move || test(&file)));
     }
+    trials.push(Trial::test("many kernels ptx", many_kernels));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -147,6 +148,46 @@ fn ptx(file: &Path) -> Outcome {
             let text = std::fs::read_to_string(result(&folder, file, &format!("{arch}.ptx")))?;
             common::assemble_ptx(&text, arch).map_err(|log| format!("{arch}, {opt}: {log}\n{text}"))?;
         }
+    }
+    Ok(())
+}
+
+/// More kernels than one LLVM module takes, which share texts and a function too large to be inlined: the text is whole, and
+/// the same whatever the number of threads.
+fn many_kernels() -> Outcome {
+    let mut source =
+        String::from("import warp as wp\n\n@wp.func\ndef f0(x: float):\n    return wp.sin(x) * wp.cos(x)\n");
+    for n in 1..12 {
+        source += &format!("\n@wp.func\ndef f{n}(x: float):\n    return f{}(x) + f{}(x * 0.5)\n", n - 1, n - 1);
+    }
+    for n in 0..20 {
+        source += &format!(
+            "\n@wp.kernel\ndef k{n}(a: wp.array(dtype=float)):\n    i = wp.tid()\n    assert a[i] > 0.0, \"positive\"\n    \
+             wp.printf(\"%d\\n\", i)\n    a[i] = f11(a[i]) + float({n})\n"
+        );
+    }
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("many.py");
+    std::fs::write(&file, source)?;
+    for opt in ["full", "lean"] {
+        let text = |threads: &str| -> Result<String, Failed> {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+            command.arg("compile").arg(&file).args(["--emit", "ptx", "--arch", "sm_90", "--opt", opt, "-o", "-"]);
+            let output = command.env("RAYON_NUM_THREADS", threads).output()?;
+            match output.status.success() {
+                true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+                false => Err(String::from_utf8_lossy(&output.stderr).into_owned().into()),
+            }
+        };
+        let ptx = text("2")?;
+        if ptx != text("1")? {
+            return Err(format!("{opt}: the text depends on the number of threads").into());
+        }
+        let missing = (0..20).find(|n| !ptx.contains(&format!(".entry k{n}_cuda_kernel_backward(")));
+        if missing.is_some() || ptx.matches("f11_func(").count() < 2 || ptx.matches(".entry").count() < 40 {
+            return Err(format!("{opt}: not whole: {missing:?}\n{ptx}").into());
+        }
+        common::assemble_ptx(&ptx, "sm_90").map_err(|log| format!("{opt}: {log}"))?;
     }
     Ok(())
 }

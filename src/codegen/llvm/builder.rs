@@ -10,6 +10,7 @@ use std::ffi::CString;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::*;
+use sha2::{Digest, Sha256};
 
 /// LLVM's number of the calling convention `swiftcc`.
 const SEVERAL_RESULTS: u32 = 16;
@@ -254,27 +255,30 @@ impl Llvm {
     }
     /// A constant global with these bytes and a final NUL; its address.
     pub fn text(&self, text: &str) -> Val {
-        unsafe {
-            let data = LLVMConstStringInContext2(self.context, text.as_ptr().cast(), text.len(), 0);
-            let global = LLVMAddGlobal(self.module, LLVMTypeOf(data), c"text".as_ptr());
-            LLVMSetInitializer(global, data);
-            LLVMSetGlobalConstant(global, 1);
-            LLVMSetLinkage(global, LLVMLinkage::LLVMPrivateLinkage);
-            LLVMSetUnnamedAddress(global, LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
-            LLVMSetAlignment(global, 1);
-            Val(global)
-        }
+        self.global_text(text, 0, LLVMLinkage::LLVMPrivateLinkage)
     }
     /// Like [`Self::text`], in an address space; the address is generic.
     pub fn text_in(&self, text: &str, space: u32) -> Val {
+        let global = self.global_text(text, space, LLVMLinkage::LLVMInternalLinkage);
+        unsafe { Val(LLVMConstAddrSpaceCast(global.0, self.ptr(0).0)) }
+    }
+    /// Its name tells its content, so that the code of several modules can stand in one text.
+    fn global_text(&self, text: &str, space: u32, linkage: LLVMLinkage) -> Val {
+        let digest: String = Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let name = c_string(&format!("text_{digest}"));
         unsafe {
+            let known = LLVMGetNamedGlobal(self.module, name.as_ptr());
+            if !known.is_null() {
+                return Val(known);
+            }
             let data = LLVMConstStringInContext2(self.context, text.as_ptr().cast(), text.len(), 0);
-            let global = LLVMAddGlobalInAddressSpace(self.module, LLVMTypeOf(data), c"text".as_ptr(), space);
+            let global = LLVMAddGlobalInAddressSpace(self.module, LLVMTypeOf(data), name.as_ptr(), space);
             LLVMSetInitializer(global, data);
             LLVMSetGlobalConstant(global, 1);
-            LLVMSetLinkage(global, LLVMLinkage::LLVMInternalLinkage);
+            LLVMSetLinkage(global, linkage);
+            LLVMSetUnnamedAddress(global, LLVMUnnamedAddr::LLVMGlobalUnnamedAddr);
             LLVMSetAlignment(global, 1);
-            Val(LLVMConstAddrSpaceCast(global, self.ptr(0).0))
+            Val(global)
         }
     }
 

@@ -15,7 +15,7 @@ use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
 use super::lanes::{self, Lanes, Plan};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
-use super::machine::Machine;
+use super::machine::{LEAN, Machine};
 use super::{CodegenError, HostOptions, Opt, Site};
 use crate::codegen::abi::{self, HostStatus, LaunchBounds};
 use crate::codegen::shadow;
@@ -34,7 +34,8 @@ const UNROLL_LIMIT: u64 = 24;
 /// With more instructions than this in one function, the costly passes take seconds.
 const FULL_LIMIT: usize = 12_000;
 
-const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,simplifycfg)";
+/// Passes of a time that grows no faster than the function.
+const LARGE: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,simplifycfg)";
 const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
                     simplifycfg,instcombine,loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn,sccp,bdce,\
                     instcombine,loop-mssa(licm),dse,adce,simplifycfg,instcombine,loop-mssa(loop-rotate,licm),\
@@ -93,8 +94,9 @@ pub(super) fn compile(
         &ll,
         match options.opt {
             Opt::Full if ll.largest_function() <= FULL_LIMIT => FULL,
+            Opt::Full => LARGE,
+            Opt::Lean => LEAN,
             Opt::None => "",
-            _ => LEAN,
         },
     )?;
     Ok(Compiled { ll, machine, sites })

@@ -13,6 +13,11 @@ use llvm_sys::transforms::pass_builder::*;
 use super::builder::{Llvm, c_string, take_message};
 use super::{CodegenError, Cpu, Opt};
 
+/// The passes of [`Opt::Lean`], which make code small enough to be read. With `instcombine`, `licm` and `gvn` too, PTX takes half as
+/// long again, and ptxas, which does all that itself, makes no better code of it: over 100 generated programs 5 % more
+/// registers and 2 % fewer instructions (CUDA 13.0, sm_80).
+pub(super) const LEAN: &str = "function(sroa,early-cse,simplifycfg)";
+
 /// A target machine of LLVM.
 pub struct Machine {
     raw: LLVMTargetMachineRef,

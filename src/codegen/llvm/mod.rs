@@ -12,6 +12,7 @@
 //! | `affine` | which indices need no check? |
 //! | `lanes`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
+//! | `join` | how do the PTX texts of several modules become one? |
 //! | `jit` | how is host code run in this process? |
 //! | `places` | which place of the source does a line of PTX come from? |
 //! | `machine` | which machine and which passes? |
@@ -25,6 +26,7 @@ mod fatal;
 mod flatten;
 mod host;
 mod jit;
+mod join;
 mod lanes;
 mod lower;
 mod machine;
@@ -221,7 +223,7 @@ pub enum LlvmTarget {
 /// The optimised LLVM IR of the kernels, as text.
 pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget) -> Result<String, CodegenError> {
     match target {
-        LlvmTarget::Ptx(options) => Ok(nvptx::compile(module, kernels, &options, true, None)?.0.print()),
+        LlvmTarget::Ptx(options) => Ok(nvptx::compile(module, kernels, &options, true)?.0.print()),
         LlvmTarget::Host(options) => Ok(host::compile(module, kernels, &options, true)?.ll.print()),
     }
 }
@@ -232,7 +234,7 @@ pub fn emit_device(
     kernels: &[FuncId],
     options: &PtxOptions,
 ) -> Result<(String, String), CodegenError> {
-    let (ll, machine) = nvptx::compile(module, kernels, options, true, None)?;
+    let (ll, machine) = nvptx::compile(module, kernels, options, true)?;
     // The back end works on the module: its text is taken first.
     let text = ll.print();
     Ok((text, nvptx::text(&ll, &machine)?))

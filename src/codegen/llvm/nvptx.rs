@@ -2,17 +2,22 @@
 //! below the launch's size (a grid-stride loop), so that any grid does for any launch; or, where the grid is known to cover
 //! the launch, task `first` alone.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::mem::offset_of;
 use std::rc::Rc;
 
+use rayon::prelude::*;
+
 use super::builder::{Attribute, Block, IntCompare, Llvm, Place, Ty, Val};
 use super::flatten;
+use super::join::join;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
-use super::machine::Machine;
+use super::machine::{LEAN, Machine};
 use super::places::{self, Places};
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::codegen::abi::{self, LaunchBounds};
-use crate::codegen::shadow;
+use crate::codegen::shadow::{self, Shadows};
 use crate::diag::Code;
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::source::FileId;
@@ -25,21 +30,22 @@ const MAX_PARAMETERS: u32 = 4096;
 /// (straight-line strength reduction) takes time in the square of their number, seconds from here on.
 const FULL_LIMIT: usize = 8_000;
 
-const LEAN: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,\
-                    loop-unroll-full,instcombine,simplifycfg)";
 const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
                     loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn,sccp,bdce,instcombine,\
                     loop-mssa(licm),simplifycfg,dse,adce,loop-unroll<O2>,instcombine,early-cse,simplifycfg)";
 
-/// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`.
-pub fn emit_ptx(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
-    let (ll, machine) = compile(module, kernels, options, false, None)?;
-    text(&ll, &machine)
+/// Kernels of a file that are one LLVM module. Modules are compiled side by side, but each costs about 2 ms of its own: as
+/// much as half a lean kernel. What is in which module must not depend on the machine, as the text does.
+fn kernels_in_module(opt: Opt) -> usize {
+    match opt {
+        Opt::Full => 4,
+        Opt::Lean | Opt::None => 16,
+    }
 }
 
-/// The PTX of an optimised module.
-pub(super) fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
-    Ok(tidy(&String::from_utf8_lossy(&machine.emit(ll, true)?)))
+/// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`.
+pub fn emit_ptx(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
+    emit(module, kernels, options, None)
 }
 
 /// The same, with a mark around each instruction that comes from the file `source` ([`crate::source::lined`]).
@@ -49,8 +55,47 @@ pub fn emit_ptx_marked(
     options: &PtxOptions,
     source: FileId,
 ) -> Result<String, CodegenError> {
-    let (ll, machine) = compile(module, kernels, options, false, Some(source))?;
-    Ok(places::marked(&text(&ll, &machine)?, source))
+    emit(module, kernels, options, Some(source))
+}
+
+fn emit(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &PtxOptions,
+    source: Option<FileId>,
+) -> Result<String, CodegenError> {
+    let ready = Ready::of(module, kernels)?;
+    let part = |kernels: &Vec<FuncId>| {
+        let (ll, machine) = ready.compile(kernels, options, false, source)?;
+        let text = text(&ll, &machine)?;
+        Ok(source.map_or_else(|| text.clone(), |source| places::marked(&text, source)))
+    };
+    let parts = in_parts(module, kernels, kernels_in_module(options.opt));
+    let texts: Vec<Result<String, CodegenError>> = match parts.as_slice() {
+        [one] => vec![part(one)],
+        parts => parts.par_iter().map(part).collect(),
+    };
+    Ok(join(texts.into_iter().collect::<Result<_, _>>()?))
+}
+
+/// The entries in parts of so many kernels.
+fn in_parts(module: &Module, entries: &[FuncId], kernels: usize) -> Vec<Vec<FuncId>> {
+    let mut number: HashMap<&str, usize> = HashMap::new();
+    let mut parts: Vec<Vec<FuncId>> = Vec::new();
+    for &id in entries {
+        let next = number.len();
+        let part = *number.entry(&module.functions[id].source_name).or_insert(next) / kernels;
+        if part == parts.len() {
+            parts.push(Vec::new());
+        }
+        parts[part].push(id);
+    }
+    parts
+}
+
+/// The PTX of an optimised module.
+pub(super) fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
+    Ok(tidy(&String::from_utf8_lossy(&machine.emit(ll, true)?)))
 }
 
 /// The optimised module.
@@ -59,30 +104,51 @@ pub(super) fn compile(
     kernels: &[FuncId],
     options: &PtxOptions,
     names: bool,
-    places: Option<FileId>,
 ) -> Result<(Llvm, Rc<Machine>), CodegenError> {
-    for &kernel in kernels {
-        super::validate(module, kernel)?;
-        validate_parameters(module, kernel)?;
+    Ready::of(module, kernels)?.compile(kernels, options, names, None)
+}
+
+/// A module whose kernels can be compiled.
+struct Ready<'a> {
+    module: Cow<'a, Module>,
+    shadows: Shadows,
+}
+
+impl Ready<'_> {
+    fn of<'a>(module: &'a Module, kernels: &[FuncId]) -> Result<Ready<'a>, CodegenError> {
+        for &kernel in kernels {
+            super::validate(module, kernel)?;
+            validate_parameters(module, kernel)?;
+        }
+        let (module, shadows) = shadow::extract_all(module, kernels);
+        Ok(Ready { module, shadows })
     }
-    let machine = Machine::nvptx(options.arch, options.opt)?;
-    let ll = Llvm::new("kc", "device", names);
-    ll.contract.set(options.fmad);
-    machine.prepare(&ll);
-    let (module, shadows) = shadow::extract_all(module, kernels);
-    let mut state = ModuleState::new(&module, &shadows, &ll, Target::Nvptx, true, names);
-    state.places = places.map(|source| Places::new(&ll, source));
-    for &kernel in kernels {
-        entry(&mut state, kernel, options);
+
+    fn compile(
+        &self,
+        kernels: &[FuncId],
+        options: &PtxOptions,
+        names: bool,
+        places: Option<FileId>,
+    ) -> Result<(Llvm, Rc<Machine>), CodegenError> {
+        let machine = Machine::nvptx(options.arch, options.opt)?;
+        let ll = Llvm::new("kc", "device", names);
+        ll.contract.set(options.fmad);
+        machine.prepare(&ll);
+        let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
+        state.places = places.map(|source| Places::new(&ll, source));
+        for &kernel in kernels {
+            entry(&mut state, kernel, options);
+        }
+        state.finish();
+        if options.opt == Opt::Full && ll.largest_function() <= FULL_LIMIT {
+            machine.optimise(&ll, FULL)?;
+            return Ok((ll, machine));
+        }
+        let machine = Machine::nvptx(options.arch, Opt::Lean)?;
+        machine.optimise(&ll, LEAN)?;
+        Ok((ll, machine))
     }
-    state.finish();
-    if options.opt == Opt::Full && ll.largest_function() <= FULL_LIMIT {
-        machine.optimise(&ll, FULL)?;
-        return Ok((ll, machine));
-    }
-    let machine = Machine::nvptx(options.arch, Opt::Lean)?;
-    machine.optimise(&ll, LEAN)?;
-    Ok((ll, machine))
 }
 
 fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenError> {
@@ -102,12 +168,13 @@ fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenErr
     Ok(())
 }
 
-/// Removes what depends on what else the process compiled (LLVM numbers calls by a counter of the process), and the marks
-/// around single instructions.
+/// Removes what depends on what else the process compiled (LLVM numbers calls by a counter of the process), the marks
+/// around single instructions, and comments about visibility, which a directive says.
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     for line in text.lines() {
-        if matches!(line.trim(), "// begin inline asm" | "// end inline asm") {
+        let line = line.trim_end();
+        if matches!(line.trim_start(), "// begin inline asm" | "// end inline asm") || line.starts_with("\t// .globl") {
             continue;
         }
         tidy.push_str(line.split_once("// callseq").map_or(line, |(code, _)| code).trim_end());
