@@ -20,9 +20,11 @@ macro_rules! define_id {
         pub struct $name(pub u32);
 
         impl $crate::ids::Id for $name {
+            #[inline]
             fn new(index: usize) -> Self {
                 Self(u32::try_from(index).expect("more than 2^32 ids of one kind"))
             }
+            #[inline]
             fn index(self) -> usize {
                 self.0 as usize
             }
@@ -54,36 +56,44 @@ impl<I: Id, T> IdVec<I, T> {
         Self { items: Vec::new(), marker: PhantomData }
     }
 
+    #[inline]
     pub fn push(&mut self, item: T) -> I {
         let id = I::new(self.items.len());
         self.items.push(item);
         id
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
+    #[inline]
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }
 
+    #[inline]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         (0..self.items.len()).map(I::new)
     }
 
+    #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.items.iter().enumerate().map(|(i, t)| (I::new(i), t))
     }
 
+    #[inline]
     pub fn values(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
 
+    #[inline]
     pub fn values_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.items.iter_mut()
     }
@@ -170,23 +180,28 @@ impl Hasher for IdHasher {
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, n: u8) {
         self.write_u64(n.into());
     }
 
+    #[inline]
     fn write_u32(&mut self, n: u32) {
         self.write_u64(n.into());
     }
 
+    #[inline]
     fn write_usize(&mut self, n: usize) {
         self.write_u64(n as u64);
     }
 
+    #[inline]
     fn write_u64(&mut self, n: u64) {
         // An odd number with bits all over: 2^64 over the golden ratio.
         self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         // Tables take the low bits, which the multiplication mixes least.
         self.0.rotate_left(26)
@@ -216,12 +231,15 @@ impl<I: Id, T: std::fmt::Debug> std::fmt::Debug for IdVec<I, T> {
 
 impl<I: Id, T> Index<I> for IdVec<I, T> {
     type Output = T;
+
+    #[inline]
     fn index(&self, id: I) -> &T {
         &self.items[id.index()]
     }
 }
 
 impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
+    #[inline]
     fn index_mut(&mut self, id: I) -> &mut T {
         &mut self.items[id.index()]
     }

@@ -21,7 +21,7 @@ fn parse(text: &str) -> (Parsed, Vec<String>) {
 }
 
 fn functions(parsed: &Parsed) -> Vec<&Function> {
-    parsed.items.iter().filter_map(|item| if let Item::Function(f) = item { Some(f) } else { None }).collect()
+    parsed.items.iter().filter_map(|item| if let Item::Function(f) = item { Some(&**f) } else { None }).collect()
 }
 
 fn kernel(body: &str) -> String {

@@ -15,12 +15,13 @@ pub(super) struct Activity {
 }
 
 impl Activity {
-    pub fn of(module: &Module, effects: &EffectTable, function: &Function) -> Activity {
-        let writing = writing_calls(module, effects, function);
+    /// `writing`: see [`writing_calls`].
+    pub fn of(module: &Module, writing: &IdSet<InstId>, function: &Function) -> Activity {
         let mut flow = Flow {
             module,
             function,
-            writing: &writing,
+            writing,
+            loops: false,
             varied: function.values.ids().map(|_| false).collect(),
             useful: function.values.ids().map(|_| false).collect(),
             changed: true,
@@ -30,12 +31,15 @@ impl Activity {
                 flow.varied[param] = function.ty(param).holds_floats(&module.structs);
             }
         }
+        // Without loops, what a walk in the direction of the flow finds is all.
         while std::mem::take(&mut flow.changed) {
             flow.forward(function.entry);
+            flow.changed &= flow.loops;
         }
         flow.changed = true;
         while std::mem::take(&mut flow.changed) {
             flow.backward(function.entry);
+            flow.changed &= flow.loops;
         }
         let active = function.values.ids().map(|v| flow.varied[v] && flow.useful[v]).collect();
         Activity { active, varied: flow.varied, useful: flow.useful }
@@ -65,6 +69,7 @@ struct Flow<'a> {
     module: &'a Module,
     function: &'a Function,
     writing: &'a IdSet<InstId>,
+    loops: bool,
     varied: IdVec<ValueId, bool>,
     useful: IdVec<ValueId, bool>,
     changed: bool,
@@ -164,6 +169,7 @@ impl Flow<'_> {
 
     fn forward_loop(&mut self, inst: &Inst, init: &[ValueId], body: BlockId, first: usize) {
         let function = self.function;
+        self.loops = true;
         self.forward(body);
         let next = yields(function, body);
         for (n, &start) in init.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::finite::is_tame;
 use super::reverse::Reverse;
 use crate::ir::facts::{Root, root};
 use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
@@ -71,7 +72,7 @@ impl Reverse<'_> {
         let module = self.world.module;
         let chosen = inst.results.iter().any(|&r| self.facts.finite.is_chosen(r));
         let own = matches!(module.functions[callee].derivative, Derivative::Rule { .. });
-        own && !self.facts.finite.is_tame(module, adjoint)
+        own && !is_tame(module, adjoint, &mut self.world.tame.borrow_mut())
             || chosen && inst.results.iter().any(|&r| self.facts.finite.is_wild(r))
     }
 

@@ -1,6 +1,5 @@
 //! What is known of a function before its reverse is built: activity, what is reversed, what is needed, how loops are kept.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::Options;
@@ -13,9 +12,9 @@ use super::needed::{bounds, closure, holders};
 use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
 use super::written::Written;
-use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::facts::{Private, Range, Sharing, private, ranges};
+use crate::ir::facts::{Known, Private, Sharing, private_among};
 use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
@@ -34,8 +33,8 @@ pub(super) struct Facts {
     roots: Vec<ValueId>,
     pub plans: IdMap<InstId, Plan>,
     pub holders: Vec<Option<InstId>>,
-    /// Bounds of the integers.
-    pub ranges: IdVec<ValueId, Option<Range>>,
+    /// Bounds of the integers, and what is equal.
+    pub known: Known,
     /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
     pub guards: bool,
     pub log: Log,
@@ -48,25 +47,26 @@ pub(super) struct Facts {
 impl Facts {
     pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool, log: Log) -> Facts {
         let writing = writing_calls(world.module, world.effects, function);
-        let activity = Activity::of(world.module, world.effects, function);
+        let activity = Activity::of(world.module, &writing, function);
         let written = Written::of(&world.module.structs, world.effects, function);
         let stale = stale(world.module, function, &written);
         // What was logged need not be computed again, be it possible or not.
         let leaves =
             stale.iter().chain(log.at.keys()).map(|&id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
+        let known = Known::of(function);
         let mut facts = Facts {
             reversed: reversed(world, function, &activity, &writing),
             written,
-            private: private(function, &world.module.structs, Sharing::SameType),
+            private: private_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
             log,
             leaves,
-            finite: Finite::of(world.module, function),
+            finite: Finite::of(world.module, function, &mut world.tame.borrow_mut()),
             accumulations: Accumulations::of(function),
             needed: Rc::default(),
             roots: Vec::new(),
             plans: IdMap::default(),
             holders: holders(function),
-            ranges: ranges(function),
+            known,
             guards,
             activity,
             writing,
@@ -189,7 +189,7 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing
 }
 
 /// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on a scratch function.
-fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> IdMap<InstId, BTreeSet<ValueId>> {
+fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> IdMap<InstId, Vec<ValueId>> {
     let scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
     let mut reverse = Reverse::new(world, function, facts, scratch);
     reverse.scratch_shadows();
@@ -214,7 +214,7 @@ fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> IdMap<InstId,
                 reverse.parts.clear();
             }
         }
-        found.insert(id, read.into_iter().collect());
+        found.insert(id, read);
     });
     found
 }

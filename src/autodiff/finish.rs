@@ -2,6 +2,7 @@
 //! a person would, and what nobody asked for is not computed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::discriminant;
 
 use super::normal::clean;
 use super::repeated;
@@ -41,14 +42,16 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
         repeated::run(&mut module.functions[id], &|callee| effects[callee].is_pure());
         tidy(module, id, effects);
     }
-    let mut calls = Calls::default();
-    let ours: IdSet<FuncId> = made.iter().copied().collect();
-    let others = module.functions.iter().filter(|(id, _)| !ours.contains(id));
-    others.for_each(|(id, function)| calls.count(id, function));
+    let mut calls = Calls { of: made.iter().copied().collect(), found: BTreeMap::new() };
+    for (id, function) in module.functions.iter() {
+        if !calls.of.contains(&id) {
+            calls.count(id, function);
+        }
+    }
     for &id in made.iter().rev() {
         let function = &module.functions[id];
         let is_free = !named.contains(&id) && function.phase == Phase::Forward && !function.is_kernel();
-        if is_free && drop_results(module, id, calls.0.get(&id)) {
+        if is_free && drop_results(module, id, calls.found.get(&id)) {
             tidy(module, id, effects);
         }
         calls.count(id, &module.functions[id]);
@@ -107,15 +110,18 @@ fn start_without_zero(function: &mut Function) -> bool {
 
 /// `x + x` is `x * 2`: what a square passes on comes twice.
 fn double(function: &mut Function) {
-    let first = numbering(function);
+    let mut first = None;
     let mut found: Vec<(BlockId, InstId, ValueId)> = Vec::new();
     for block in function.blocks.ids() {
         for &id in &function.blocks[block].insts {
             if let Op::Binary(BinaryOp::Add, a, b) = function.insts[id].op
-                && first[a] == first[b]
                 && function.ty(a).scalar_part().is_some_and(|s| s.is_float())
+                && may_be_equal(function, a, b, 3)
             {
-                found.push((block, id, a));
+                let first = first.get_or_insert_with(|| numbering(function));
+                if first[a] == first[b] {
+                    found.push((block, id, a));
+                }
             }
         }
     }
@@ -133,18 +139,42 @@ fn double(function: &mut Function) {
     }
 }
 
-/// For each function that is called, which of its results the calls use, and who calls it.
-#[derive(Default)]
-struct Calls(BTreeMap<FuncId, (Vec<bool>, BTreeSet<FuncId>)>);
+/// False where a look at two values, and as far as `depth` at what they are computed from, tells that they are not the same
+/// to [`numbering`].
+fn may_be_equal(function: &Function, a: ValueId, b: ValueId, depth: u32) -> bool {
+    if a == b || depth == 0 {
+        return true;
+    }
+    let (Some(one), Some(other)) = (function.def(a), function.def(b)) else { return false };
+    let same = |x: ValueId, y: ValueId| may_be_equal(function, x, y, depth - 1);
+    match (&one.op, &other.op) {
+        (Op::Load { .. } | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. }, _) => false,
+        (Op::Binary(op, a, b), Op::Binary(other, c, d)) => {
+            op == other && (same(*a, *c) && same(*b, *d) || same(*a, *d) && same(*b, *c))
+        }
+        (Op::Const(_) | Op::Zero, Op::Const(_) | Op::Zero) => true,
+        (one, other) => discriminant(one) == discriminant(other),
+    }
+}
+
+/// The calls of some functions.
+struct Calls {
+    of: IdSet<FuncId>,
+    /// For each of these that is called, which of its results the calls use, and who calls it.
+    found: BTreeMap<FuncId, (Vec<bool>, BTreeSet<FuncId>)>,
+}
 
 impl Calls {
     fn count(&mut self, id: FuncId, caller: &Function) {
-        let uses = uses(caller);
+        let mut counts = None;
         caller.walk(caller.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
+            if let Op::Call(callee, _) = inst.op
+                && self.of.contains(&callee)
+            {
+                let counts = counts.get_or_insert_with(|| uses(caller));
                 let (wanted, callers) =
-                    self.0.entry(callee).or_insert_with(|| (vec![false; inst.results.len()], BTreeSet::new()));
-                wanted.iter_mut().zip(&inst.results).for_each(|(used, &r)| *used |= uses[r] > 0);
+                    self.found.entry(callee).or_insert_with(|| (vec![false; inst.results.len()], BTreeSet::new()));
+                wanted.iter_mut().zip(&inst.results).for_each(|(used, &r)| *used |= counts[r] > 0);
                 callers.insert(id);
             }
         });

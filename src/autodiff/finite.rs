@@ -15,8 +15,6 @@
 //! what is computed from these. Overflow is not considered, nor are inputs that are infinite or NaN themselves: outside
 //! of 1, their gradients are what IEEE arithmetic makes of the chain rule.
 
-use std::cell::RefCell;
-
 use super::activity::{smooth_operands, yields};
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
@@ -25,20 +23,14 @@ use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op
 pub(super) struct Finite {
     chosen: IdSet<ValueId>,
     wild: IdVec<ValueId, bool>,
-    /// Whether functions are tame, as far as asked for.
-    tame: RefCell<IdMap<FuncId, bool>>,
 }
 
-impl Finite {
-    pub fn of(module: &Module, function: &Function) -> Finite {
-        let mut known = IdMap::default();
-        let wild = wild(module, function, &mut known);
-        Finite { chosen: chosen(function), wild, tame: RefCell::new(known) }
-    }
+/// Of functions whether they are tame, as far as asked for: true as long as their bodies stay.
+pub(super) type Tame = IdMap<FuncId, bool>;
 
-    /// Whether a function of finite arguments computes finite values only.
-    pub fn is_tame(&self, module: &Module, id: FuncId) -> bool {
-        tame(module, id, &mut self.tame.borrow_mut())
+impl Finite {
+    pub fn of(module: &Module, function: &Function, known: &mut Tame) -> Finite {
+        Finite { chosen: chosen(function), wild: wild(module, function, known) }
     }
 
     /// Whether the adjoint of this value can be zero where its operands or itself are not finite.
@@ -54,7 +46,8 @@ impl Finite {
 /// Library functions that are finite wherever their arguments are, although a look at their code does not tell.
 const FINITE: [&str; 8] = ["sin", "cos", "tanh", "atan", "atan2", "erf", "erfc", "asinh"];
 
-fn tame(module: &Module, id: FuncId, known: &mut IdMap<FuncId, bool>) -> bool {
+/// Whether a function of finite arguments computes finite values only.
+pub(super) fn is_tame(module: &Module, id: FuncId, known: &mut Tame) -> bool {
     if let Some(&known) = known.get(&id) {
         return known;
     }
@@ -68,16 +61,24 @@ fn tame(module: &Module, id: FuncId, known: &mut IdMap<FuncId, bool>) -> bool {
 /// Values that flow into `select`, `min` or `max`.
 fn chosen(function: &Function) -> IdSet<ValueId> {
     let mut found = IdSet::default();
-    let mut insts = Vec::new();
-    function.walk(function.entry, &mut |id, _| insts.push(id));
+    let mut loops = false;
     loop {
         let before = found.len();
-        // From the end, as it flows.
-        for &id in insts.iter().rev() {
-            chosen_operands(function, &function.insts[id], &mut found);
-        }
-        if found.len() == before {
+        chosen_in(function, function.entry, &mut found, &mut loops);
+        if !loops || found.len() == before {
             return found;
+        }
+    }
+}
+
+/// From the end, as it flows: what a branch gives before what computes it.
+fn chosen_in(function: &Function, block: BlockId, found: &mut IdSet<ValueId>, loops: &mut bool) {
+    for &id in function.blocks[block].insts.iter().rev() {
+        let inst = &function.insts[id];
+        *loops |= matches!(inst.op, Op::For { .. } | Op::While { .. });
+        chosen_operands(function, inst, found);
+        for nested in inst.op.blocks() {
+            chosen_in(function, nested, found, loops);
         }
     }
 }
@@ -112,7 +113,7 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
 }
 
 /// The wild values of a function.
-fn wild(module: &Module, function: &Function, known: &mut IdMap<FuncId, bool>) -> IdVec<ValueId, bool> {
+fn wild(module: &Module, function: &Function, known: &mut Tame) -> IdVec<ValueId, bool> {
     let mut search = Search {
         module,
         function,
@@ -120,9 +121,13 @@ fn wild(module: &Module, function: &Function, known: &mut IdMap<FuncId, bool>) -
         wild: function.values.ids().map(|_| false).collect(),
         nonzero: Vec::new(),
         changed: true,
+        loops: false,
     };
     while std::mem::take(&mut search.changed) {
         search.block(function.entry);
+        if !search.loops {
+            break;
+        }
     }
     search.wild
 }
@@ -130,11 +135,13 @@ fn wild(module: &Module, function: &Function, known: &mut IdMap<FuncId, bool>) -
 struct Search<'a> {
     module: &'a Module,
     function: &'a Function,
-    known: &'a mut IdMap<FuncId, bool>,
+    known: &'a mut Tame,
     wild: IdVec<ValueId, bool>,
     /// Values that branches around have found not to be zero.
     nonzero: Vec<ValueId>,
     changed: bool,
+    /// There is a loop: one walk in program order does not see all.
+    loops: bool,
 }
 
 impl Search<'_> {
@@ -169,6 +176,7 @@ impl Search<'_> {
                 }
             }
             Op::For { init, body, .. } | Op::While { init, body, .. } => {
+                self.loops = true;
                 let first = usize::from(matches!(inst.op, Op::For { .. }));
                 for (n, &start) in init.iter().enumerate() {
                     let next = yields(function, *body).get(n).is_some_and(|&v| self.wild[v]);
@@ -193,7 +201,7 @@ impl Search<'_> {
                         !(self.nonzero.contains(b) || constant(*b).is_some_and(|c| c != 0.0))
                     }
                     Op::Bitcast(_) => true,
-                    Op::Call(callee, _) => !tame(self.module, *callee, self.known),
+                    Op::Call(callee, _) => !is_tame(self.module, *callee, self.known),
                     _ => false,
                 };
                 let mut wild = own;
@@ -246,7 +254,7 @@ mod tests {
         let text = format!("func @f(%x: float64, %y: float64) -> (float64) {{\n{body}\n}}");
         let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let function = &module.functions[module.find("f").unwrap()];
-        let finite = Finite::of(&module, function);
+        let finite = Finite::of(&module, function, &mut Tame::default());
         let value = |name: &&str| {
             let named = |v: &ValueId| function.values[*v].name.as_deref() == Some(*name);
             function.values.ids().find(named).unwrap()

@@ -5,6 +5,8 @@
 //! slot from turn to turn, as a value of the program like any other: where each turn adds as much, its reverse knows the slot
 //! from the number of the turn.
 
+use std::borrow::Cow;
+
 use super::buffers::{Buffers, Slots, Wanted, add, height, slots_of};
 use super::reverse::World;
 use super::written::Written;
@@ -100,10 +102,15 @@ pub(super) struct NoLog {
 }
 
 /// Gives the results of the instructions `wanted` slots, and loops a carried value for the next slot where they need one.
-pub(super) fn thread(function: &mut Function, structs: &StructTable, wanted: &IdSet<InstId>) -> Result<Log, NoLog> {
+pub(super) fn thread(
+    function: &mut Cow<'_, Function>,
+    structs: &StructTable,
+    wanted: &IdSet<InstId>,
+) -> Result<Log, NoLog> {
     if wanted.is_empty() {
         return Ok(Log::default());
     }
+    let function = function.to_mut();
     let placeholder = Builder::new("", function.kind, &[], function.span).finish();
     let entry = function.entry;
     let builder = Builder::resume(std::mem::replace(function, placeholder), entry);

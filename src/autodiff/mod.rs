@@ -26,9 +26,12 @@
 //! The adjoint of a kernel's array parameter `x` is the array in the adjoint parameter `adj_x`, or when that is null the
 //! one behind `x`'s own gradient pointer; when both are null, `x` has no gradient and nothing is written for it.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 use self::facts::Facts;
+use self::finite::Tame;
 use self::reverse::World;
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
@@ -100,6 +103,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         generated: IdSet::default(),
         made: Vec::new(),
         next_snapshot: None,
+        tame: RefCell::default(),
         names,
         missing: IdSet::default(),
         warned: IdSet::default(),
@@ -148,6 +152,7 @@ struct Work<'a> {
     made: Vec<FuncId>,
     /// The function that places snapshots, once one was needed.
     next_snapshot: Option<FuncId>,
+    tame: RefCell<Tame>,
     /// Of all functions.
     names: HashSet<String>,
     /// Those that could not be made although forward code calls them.
@@ -164,7 +169,8 @@ impl Work<'_> {
         }
         let functions = &self.module.functions;
         let blind = |id: FuncId| matches!(functions[id].derivative, Derivative::None(_));
-        if let Some(text) = self.module.native_below(id, blind) {
+        let native = functions.iter().any(|(id, function)| function.native.is_some() && blind(id));
+        if native && let Some(text) = self.module.native_below(id, blind) {
             let what = format!("the CUDA text of `{}`, which has no `adj_snippet`", functions[text].source_name);
             let span = functions[text].span;
             self.found.push(refuse::limit(span, what));
@@ -220,7 +226,7 @@ impl Work<'_> {
         // What the log takes in turn may be needed too.
         let mut logged = IdSet::default();
         let (normal, facts) = loop {
-            let mut function = normal.clone();
+            let mut function = Cow::Borrowed(normal);
             let log = match log::thread(&mut function, &self.module.structs, &logged) {
                 Ok(log) => log,
                 Err(no) => {
@@ -241,7 +247,7 @@ impl Work<'_> {
             }
             logged.extend(facts.to_log(&function, &self.module.structs));
         };
-        let normal = &normal;
+        let normal = &*normal;
         let findings = refuse::findings(&world, normal, &facts);
         let (shared, scattered) = sharing::findings(&world, normal, &facts);
         let callees = entry::active_callees(self.module, normal, &facts);
@@ -282,6 +288,7 @@ impl Work<'_> {
             adjoints,
             generated: &self.generated,
             next_snapshot: self.next_snapshot,
+            tame: &self.tame,
             names: &self.names,
         }
     }
@@ -300,6 +307,10 @@ impl Work<'_> {
             return;
         }
         let function = &self.module.functions[id];
+        // Nothing is said about the library, which calls nothing else.
+        if function.library {
+            return;
+        }
         self.found.extend(lossy::warnings(self.module, &self.effects, function));
         for callee in function.callees() {
             if self.module.functions[callee].derivative == Derivative::Body {
@@ -314,6 +325,7 @@ impl Work<'_> {
         // From here on it is a function like others, with zeros as its results.
         self.module.functions[id].derivative = Derivative::Body;
         self.generated.insert(id);
+        self.tame.get_mut().clear();
         if let Derivative::Replay(stand_in) = self.module.functions[of].derivative {
             of = stand_in;
         }
@@ -331,6 +343,7 @@ impl Work<'_> {
             Some(adjoint) => {
                 let stub = &self.module.functions[id];
                 self.module.functions[id] = entry::forward_to(stub, adjoint);
+                self.tame.get_mut().clear();
             }
             None => {
                 let reason = "kc cannot make it, and forward code asks for it with `wp.grad`";

@@ -37,11 +37,11 @@ pub(super) fn normal_form(
     }
     single_exit::run(&mut copy);
     clean(module, &mut copy, effects);
-    if has(&copy, |op| matches!(op, Op::LocalArray)) {
+    if copy.has(|inst| matches!(inst.op, Op::LocalArray)) {
         local_arrays::run(&mut copy, &module.structs, MAX_LOCAL_SCALARS);
         clean(module, &mut copy, effects);
     }
-    if has(&copy, |op| matches!(op, Op::Load { .. })) && forward_loads::run(&mut copy, effects) {
+    if copy.has(|inst| matches!(inst.op, Op::Load { .. })) && forward_loads::run(&mut copy, effects) {
         clean(module, &mut copy, effects);
     }
     // The choices in reverse code are guards, which have rules of their own.
@@ -51,18 +51,16 @@ pub(super) fn normal_form(
     Ok(copy)
 }
 
-fn has(function: &Function, wanted: impl Fn(&Op) -> bool) -> bool {
-    let mut found = false;
-    function.walk(function.entry, &mut |_, inst| found |= wanted(&inst.op));
-    found
-}
-
 /// Removes what a transformation left unused.
 pub(super) fn clean(module: &Module, function: &mut Function, effects: &EffectTable) {
     const MAX_ROUNDS: usize = 6;
+    // Without loops, a sweep leaves nothing for another one, and nothing to rewrite that was not there before it.
+    let loops = function.has(|inst| matches!(inst.op, Op::For { .. } | Op::While { .. }));
     for _ in 0..MAX_ROUNDS {
-        let changed = rewrite::run(function, &module.structs);
-        if !(dce::run(function, effects) | changed) {
+        let rewritten = rewrite::walk(function, &module.structs);
+        let swept = dce::run(function, effects);
+        let more = if loops { swept || rewritten.changed } else { rewritten.unfinished };
+        if !more {
             break;
         }
     }

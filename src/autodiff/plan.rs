@@ -84,7 +84,7 @@ pub(super) fn plan(
     world: &World<'_>,
     function: &Function,
     facts: &Facts,
-    reads: &IdMap<InstId, BTreeSet<ValueId>>,
+    reads: &IdMap<InstId, Vec<ValueId>>,
     inst: &Inst,
     options: &Options,
 ) -> Plan {

@@ -8,6 +8,9 @@ use crate::ir::{BlockId, FuncId, Function, Op, ValueId, Values};
 /// Replaces what a call of a `pure` function gives by the results of the same call earlier on, where these are visible. The
 /// calls stay, unused. Says whether there were any.
 pub(super) fn run(function: &mut Function, pure: &dyn Fn(FuncId) -> bool) -> bool {
+    if !calls_twice(function, pure) {
+        return false;
+    }
     let mut search = Search {
         function,
         same: numbering(function).values().copied().collect(),
@@ -24,6 +27,13 @@ pub(super) fn run(function: &mut Function, pure: &dyn Fn(FuncId) -> bool) -> boo
         inst.op.for_each_operand_mut(|v| *v = found.get(v).copied().unwrap_or(*v));
     }
     true
+}
+
+/// Whether there are two calls of one pure function.
+fn calls_twice(function: &Function, pure: &dyn Fn(FuncId) -> bool) -> bool {
+    let mut callees = function.callees();
+    callees.sort_unstable();
+    callees.windows(2).any(|pair| pair[0] == pair[1] && pure(pair[0]))
 }
 
 struct Search<'a> {

@@ -1,6 +1,7 @@
 //! Walks a function backwards and builds its reverse: blocks and branches. Loops are in [`super::loops`], memory in
 //! [`super::memory`], calls in [`super::calls`].
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
@@ -10,6 +11,7 @@ use super::activity::yields;
 use super::adjoints::Parts;
 use super::buffers::Buffers;
 use super::facts::Facts;
+use super::finite::Tame;
 use super::loops::Sweep;
 use super::memory::Shadow;
 use super::stores::Tape;
@@ -29,6 +31,8 @@ pub(super) struct World<'a> {
     pub generated: &'a IdSet<FuncId>,
     /// The function that places snapshots, where one is called ([`super::snapshots`]).
     pub next_snapshot: Option<FuncId>,
+    /// What was found about functions so far.
+    pub tame: &'a RefCell<Tame>,
     /// The names of all functions.
     pub names: &'a HashSet<String>,
 }
@@ -122,9 +126,12 @@ impl<'a> Reverse<'a> {
 
     /// Gives a new value the name of an old one, with a prefix.
     pub fn name_after(&mut self, new: ValueId, prefix: &str, old: ValueId) {
-        if let Some(name) = &self.old.values[old].name {
-            let name = format!("{prefix}{name}");
-            self.b.name(new, &name);
+        let into = &mut self.b.function.values[new].name;
+        if into.is_none()
+            && self.reads.is_none()
+            && let Some(name) = &self.old.values[old].name
+        {
+            *into = Some([prefix, name].concat());
         }
     }
 

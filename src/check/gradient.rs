@@ -8,6 +8,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::check::body::{Binding, Body, Mode};
 use crate::check::pattern::{Bindings, Pattern};
@@ -72,7 +73,7 @@ struct Adjoint {
 
 impl Checker<'_> {
     /// Enters a `@wp.func_grad(f)` or `@wp.func_replay(f)` of the file.
-    pub fn collect_gradient(&mut self, function: &ast::Function) {
+    pub fn collect_gradient(&mut self, function: &Arc<ast::Function>) {
         for decorator in &function.decorators {
             let Ast::Call { callee, args } = &decorator.expr.kind else { continue };
             let replay = match &callee.kind {
@@ -84,7 +85,7 @@ impl Checker<'_> {
                 [ast::Arg { value: ast::Expr { kind: Ast::Name(name), .. }, .. }] => name,
                 _ => continue,
             };
-            let definition = Rc::new(Definition::new(Rc::new(function.clone()), false, false, self.scope));
+            let definition = Rc::new(Definition::new(function.clone(), false, false, self.scope));
             self.custom_written.push(CustomWritten { target: target.clone(), definition, replay });
         }
     }

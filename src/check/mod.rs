@@ -52,9 +52,10 @@ pub(crate) mod words;
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic, Diagnostics};
-use crate::ids::IdVec;
+use crate::ids::{IdMap, IdVec};
 use crate::library::Library;
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
@@ -115,7 +116,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         structs: IdVec::new(),
         indexed: Vec::new(),
         functions: IdVec::new(),
-        instances: HashMap::new(),
+        instances: IdMap::default(),
         names: HashSet::new(),
         custom: HashMap::new(),
         underived: Vec::new(),
@@ -178,7 +179,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
 /// A function as written, of the user's file or of the library.
 #[derive(Debug)]
 pub(crate) struct Definition {
-    pub ast: Rc<ast::Function>,
+    pub ast: Arc<ast::Function>,
     /// The library's entry, for built-ins.
     pub entry: Option<Rc<crate::library::Entry>>,
     pub kernel: bool,
@@ -197,7 +198,7 @@ thread_local! {
 }
 
 impl Definition {
-    fn new(ast: Rc<ast::Function>, kernel: bool, native: bool, scope: ScopeId) -> Definition {
+    fn new(ast: Arc<ast::Function>, kernel: bool, native: bool, scope: ScopeId) -> Definition {
         Definition { ast, entry: None, kernel, native, scope, signature: OnceCell::new() }
     }
 
@@ -296,7 +297,7 @@ pub(crate) struct Checker<'a> {
     /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
     indexed: Vec<(crate::types::StructId, crate::types::ArrayType)>,
     pub functions: IdVec<tree::FnId, tree::Function>,
-    instances: HashMap<InstanceKey, Instance>,
+    instances: IdMap<InstanceKey, Instance>,
     /// Function names taken in the output.
     names: HashSet<String>,
     /// Custom gradients by their function.

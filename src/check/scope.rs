@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::check::habits::Habit;
 use crate::check::member::{builtin_word, is_core, is_warp};
@@ -294,12 +295,12 @@ impl Checker<'_> {
         }
     }
 
-    fn collect_function(&mut self, function: &ast::Function) {
+    fn collect_function(&mut self, function: &Arc<ast::Function>) {
         let name = function.name.text.clone();
         let role = self.role(function);
         let kernel = role == Some(Role::Kernel);
         let native = role == Some(Role::Native);
-        let definition = || Rc::new(Definition::new(Rc::new(function.clone()), kernel, native, self.scope));
+        let definition = || Rc::new(Definition::new(function.clone(), kernel, native, self.scope));
         match role {
             Some(Role::Kernel) => {
                 let definition = definition();

@@ -11,13 +11,12 @@
 //! nothing is shared.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::tree::{Derivative, FnId, Function};
 use super::value::{Reported, Res};
 use super::{Checked, Checker, Definition, Instance, InstanceArg, InstanceKey, gradient};
-use crate::ids::Id;
+use crate::ids::{Id, IdMap};
 use crate::ir;
 use crate::types::{Element, Type};
 
@@ -25,7 +24,7 @@ use crate::types::{Element, Type};
 const MAX_KEPT: usize = 4096;
 
 thread_local! {
-    static KEPT: RefCell<HashMap<InstanceKey, Rc<Kept>>> = RefCell::default();
+    static KEPT: RefCell<IdMap<InstanceKey, Rc<Kept>>> = RefCell::default();
 }
 
 /// An instance of a library definition that programs share, or the gradient rule of one.
@@ -153,7 +152,7 @@ pub fn keep(checked: &Checked, module: &ir::Module) {
 }
 
 /// Empties the table. A rule may call its function, which keeps the rule: such circles are opened.
-fn forget(all: &mut HashMap<InstanceKey, Rc<Kept>>) {
+fn forget(all: &mut IdMap<InstanceKey, Rc<Kept>>) {
     for (_, kept) in all.drain() {
         kept.rule.take();
     }

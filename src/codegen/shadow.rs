@@ -8,7 +8,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::ids::IdMap;
 use crate::ir::{FuncId, Function, Module, Op, Path, Phase, Step, ValueDef, ValueId};
+use crate::types::Type;
 
 /// The shadows of each backward entry that has any.
 pub type Shadows = BTreeMap<FuncId, Vec<Shadow>>;
@@ -47,7 +49,7 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
     }
     let mut shadows: Vec<Shadow> = Vec::new();
     // The value that stands for each choice.
-    let mut replaced: BTreeMap<ValueId, ValueId> = BTreeMap::new();
+    let mut replaced: IdMap<ValueId, ValueId> = IdMap::default();
     function.walk(function.entry, &mut |_, inst| {
         let Op::Select { condition, then, otherwise } = inst.op else { return };
         let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
@@ -67,7 +69,11 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
     function.walk(function.entry, &mut |_, inst| {
         let is_choice = inst.results.first().is_some_and(|r| replaced.contains_key(r));
         if !is_choice && !matches!(inst.op, Op::IsSet(_) | Op::Extract(..)) {
-            inst.op.for_each_operand(|operand| bare.extend(place(function, operand)));
+            inst.op.for_each_operand(|operand| {
+                if matches!(function.ty(operand), Type::Array(_) | Type::Struct(_)) {
+                    bare.extend(place(function, operand));
+                }
+            });
         }
     });
     let overlaps =

@@ -60,11 +60,7 @@ pub fn compile(
     timings: &mut Timings,
 ) -> Result<Compiled, Rejection> {
     let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
-    let (path, owned) = (Path::new("kernel.py"), text.to_string());
-    let mut compilation = match parsed {
-        Some(parsed) => Compilation::of_parsed(path, owned, parsed, &request),
-        None => Compilation::of_text(path, owned, &request),
-    };
+    let mut compilation = of(text, parsed, &request);
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
     for finding in compilation.diagnostics.iter() {
         let code = finding.code.name();
@@ -101,11 +97,19 @@ pub fn entries(compilation: Compilation, name: &str) -> Option<Compiled> {
     Some(Compiled { program, forward, backward, augmented, tangents: None, no_backward: None })
 }
 
-/// The forward entries of a program in double precision; empty if it cannot be had so.
-pub fn double(text: &str) -> Module {
+/// The forward entries of a program, parsed if that gave no finding, in double precision; empty if it cannot be had so.
+pub fn double(text: &str, parsed: Option<&Parsed>) -> Module {
     let gradients = Gradients { backward: false, store: None };
     let request = Request { gradients, double: true, ..Request::default() };
-    Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request).module
+    of(text, parsed, &request).module
+}
+
+fn of(text: &str, parsed: Option<&Parsed>, request: &Request) -> Compilation {
+    let (path, owned) = (Path::new("kernel.py"), text.to_string());
+    match parsed {
+        Some(parsed) => Compilation::of_parsed(path, owned, parsed, request),
+        None => Compilation::of_text(path, owned, request),
+    }
 }
 
 /// The architecture of device texts: the oldest that kc knows runs them everywhere.

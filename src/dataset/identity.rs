@@ -4,7 +4,7 @@
 //! *skeleton* (the same control flow and kinds of statements).
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
@@ -54,7 +54,7 @@ pub fn kernel(text: &str) -> Option<ast::Function> {
 pub fn kernels(text: &str) -> impl Iterator<Item = ast::Function> + use<> {
     let parsed = syntax::parse(FileId(0), text, &mut Diagnostics::new());
     parsed.items.into_iter().filter_map(|item| match item {
-        ast::Item::Function(function) if has_kernel_decorator(&function) => Some(function),
+        ast::Item::Function(function) if has_kernel_decorator(&function) => Some(Arc::unwrap_or_clone(function)),
         _ => None,
     })
 }

@@ -22,7 +22,7 @@ pub enum Scale {
     One,
     /// A few, and no multiple of a block; small enough to write down.
     Few,
-    /// More than one turn of a grid of the smallest blocks.
+    /// More than one turn of a grid of two blocks of the smallest size (64 threads), and no multiple of a block.
     Many,
 }
 
@@ -43,9 +43,9 @@ pub fn size(program: &Program, scale: Scale) -> Size {
         (Scale::Few, 1) => vec![7],
         (Scale::Few, 2) => vec![3, 5],
         (Scale::Few, _) => vec![2, 3, 3],
-        (Scale::Many, 1) => vec![167],
-        (Scale::Many, 2) => vec![11, 17],
-        (Scale::Many, _) => vec![5, 6, 7],
+        (Scale::Many, 1) => vec![71],
+        (Scale::Many, 2) => vec![7, 11],
+        (Scale::Many, _) => vec![3, 5, 5],
     };
     let threads = match program.guarded {
         true => {

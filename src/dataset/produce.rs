@@ -19,8 +19,8 @@ use crate::driver::{self, Timings};
 use crate::source::FileId;
 use crate::syntax::{self, ast::Parsed};
 
-/// Candidates that are looked at together.
-const BATCH: u64 = 128;
+/// Candidates that are looked at together, at most: not many more than rows are missing, for some are rejected.
+const BATCH: u64 = 256;
 
 /// What a shard's rows came from.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -73,6 +73,20 @@ impl Seen {
             true if self.sketches.add(&identity.sketch) => Novelty::New,
             true => Novelty::Near,
         }
+    }
+}
+
+#[cfg(test)]
+impl Seen {
+    /// After so many candidates that have nothing in common.
+    pub fn of_random(candidates: u64) -> Seen {
+        let mut seen = Seen::default();
+        for number in 0..candidates {
+            let mut random = sample::random::Random::new(1, number);
+            let sketch = near::Sketch(std::array::from_fn(|_| random.word() as u32));
+            seen.admit(&Identity { shape: random.word(), sketch, ..Identity::default() });
+        }
+        seen
     }
 }
 
@@ -135,7 +149,8 @@ pub fn shard(
     let last = shard + 1 >= options.shards();
     let mut at = 0;
     while at < most && !(last && count == wanted) {
-        let end = (at + BATCH.min(wanted.max(16))).min(most);
+        let left = wanted - count;
+        let end = (at + if left == 0 { BATCH } else { BATCH.min(left + left / 16 + 2) }).min(most);
         let candidates: Vec<(Option<Candidate>, Timings)> = (at..end)
             .into_par_iter()
             .map(|at| {

@@ -13,7 +13,7 @@ use crate::ir::{Module, Op};
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued or joined.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
@@ -34,7 +34,7 @@ pub fn make(
     let compiled = artefacts::compile(text, parsed, &program.kernel.name, backward, verify, timings)?;
     let seed = Random::new(options.seed, candidate).word();
     let checked = match options.emit.verify {
-        true => Some(verify::verify(program, text, &compiled, seed, timings)?),
+        true => Some(verify::verify(program, text, parsed, &compiled, seed, timings)?),
         false => None,
     };
     let mut texts = artefacts::texts(&compiled, options.emit, timings)?;

@@ -138,3 +138,20 @@ fn rows_are_made_again_and_damage_is_found() {
     let report = validate::validate(&store, 0.0, false).expect("readable");
     assert_eq!((report.missing_shards, report.rows), (1, 0));
 }
+
+/// What a run keeps of every candidate, a million rows long: structures and sketches of so many that differ.
+#[test]
+#[ignore = "takes half a minute: cargo test --release --lib dataset::tests::memory -- --ignored --nocapture"]
+fn memory_of_a_million_rows_is_bounded() {
+    let resident = || {
+        let text = std::fs::read_to_string("/proc/self/statm").expect("Linux");
+        4096 * text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0)
+    };
+    let before = resident();
+    let candidates = produce::tries(4096) * 245;
+    let seen = produce::Seen::of_random(candidates);
+    let bytes = resident().saturating_sub(before);
+    println!("{candidates} candidates of 1,003,520 rows: {bytes} bytes, {} each", bytes / candidates);
+    assert!(bytes < 500 << 20, "{bytes}");
+    drop(seen);
+}

@@ -15,6 +15,7 @@ use crate::run::elements::leaves;
 use crate::run::gradcheck::{self, Kernels};
 use crate::run::launch::Direction;
 use crate::source::Span;
+use crate::syntax::ast::Parsed;
 use crate::types::{Scalar, Type};
 
 /// What the checks of a row found.
@@ -84,10 +85,11 @@ const MAX_F64_ERROR: f64 = 1e-3;
 /// Instructions that one launch of the interpreter may take: loops of generated programs are short.
 const STEPS: u64 = 20_000_000;
 
-/// Runs all checks of a program.
+/// Runs all checks of a program, parsed if that gave no finding.
 pub fn verify(
     program: &Program,
     text: &str,
+    parsed: Option<&Parsed>,
     compiled: &Compiled,
     seed: u64,
     timings: &mut Timings,
@@ -129,7 +131,7 @@ pub fn verify(
             if !same_in_any_order(&expected, &reversed, compiled) {
                 return Err(Rejection::new("race", "the result depends on the order of the threads"));
             }
-            (verdict.f64_ok, verdict.f64_error) = timings.time("double", || case.double(text, &expected))?;
+            (verdict.f64_ok, verdict.f64_error) = timings.time("double", || case.double(text, parsed, &expected))?;
             few = Some(Launched { before: case.bind(Direction::Forward)?, after: expected, size });
         }
     }
@@ -172,13 +174,18 @@ impl Case<'_> {
     }
 
     /// Whether the launch gives the same numbers in double precision, and how far they are apart at most.
-    fn double(&self, text: &str, expected: &Arguments) -> Result<(Option<bool>, f64), Rejection> {
+    fn double(
+        &self,
+        text: &str,
+        parsed: Option<&Parsed>,
+        expected: &Arguments,
+    ) -> Result<(Option<bool>, f64), Rejection> {
         let compiled = self.compiled;
         let (module, name) = (&compiled.program.module, &self.program.kernel.name);
         if double::rounds(module, compiled.forward) {
             return Ok((None, 0.0));
         }
-        let wide = artefacts::double(text);
+        let wide = artefacts::double(text, parsed);
         let Some(kernel) = wide.entry(name, Phase::Forward) else { return Ok((None, 0.0)) };
         let launch = launch::launch(self.program, self.size, self.seed, Direction::Forward);
         let given = self.bind(Direction::Forward)?;

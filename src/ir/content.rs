@@ -4,8 +4,9 @@
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
-use super::{Block, FuncId, Function, Inst, Module, Op, Value};
+use super::{Block, FuncId, Function, Inst, Module, Op, Value, ValueDef};
 use crate::ids::IdVec;
+use crate::source::Span;
 use crate::types::{Element, Type};
 
 /// The contents of the functions of a module, each found when it is first asked for.
@@ -84,14 +85,20 @@ impl<'a> Contents<'a> {
             if mentions_struct(*ty) {
                 return None;
             }
-            (ty, def, name, span).hash(&mut out);
+            (ty, name).hash(&mut out);
+            out.push(match *def {
+                ValueDef::Result(inst, n) => u64::from(inst.0) << 32 | u64::from(n),
+                ValueDef::Param(block, n) => u64::from(block.0) << 32 | u64::from(n) | 1 << 31,
+            });
+            out.span(*span);
         }
         for Inst { op, results, span } in insts.values() {
             match op {
                 Op::Call(callee, args) => (discriminant(op), self.of(*callee)?, args).hash(&mut out),
                 op => op.hash(&mut out),
             }
-            (results, span).hash(&mut out);
+            results.hash(&mut out);
+            out.span(*span);
         }
         for Block { params, insts } in blocks.values() {
             (params, insts).hash(&mut out);
@@ -109,91 +116,92 @@ fn mentions_struct(ty: Type) -> bool {
     }
 }
 
-/// Mixes what is written to it into 128 bits, of which 64 would be too few to rely on. Different contents meet with a
-/// probability of about 2^-100 unless somebody constructs them, who would deceive nobody but himself.
+/// Mixes words into 128 bits, of which 64 would be too few to rely on: two sums, each of which multiplies and folds (as
+/// "wyhash" by Wang Yi does). Different contents meet with a probability of about 2^-120 unless somebody constructs them,
+/// who would deceive nobody but himself.
 ///
-/// The widths of what is written follow from what was written before (as `derive(Hash)` does it, and with lengths before
-/// texts), so that no two contents give one sequence of blocks; each step is reversible for a given block.
-#[derive(Default)]
-struct Mixer {
-    state: u128,
-    /// Written but not mixed in yet, and how many bits of it.
-    block: u128,
-    filled: u32,
+/// Each part of a content is one word; a text is its length and then its bytes, eight in a word. What follows a word is
+/// known from those before it, so that no two contents give the same words.
+struct Mixer(u64, u64);
+
+impl Default for Mixer {
+    fn default() -> Mixer {
+        // The fractions of the square roots of 2 and 3.
+        Mixer(0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b)
+    }
 }
 
 impl Mixer {
-    fn push(&mut self, word: u64, bits: u32) {
-        if self.filled + bits > u128::BITS {
-            self.mix();
-        }
-        self.block |= u128::from(word) << self.filled;
-        self.filled += bits;
+    #[inline]
+    fn push(&mut self, word: u64) {
+        // Odd numbers with bits all over: the fractions of the golden ratio and of the square root of 5.
+        let fold = |a: u64, b: u64| {
+            let product = u128::from(a) * u128::from(b);
+            product as u64 ^ (product >> 64) as u64
+        };
+        self.0 = fold(self.0 ^ word, 0x9e37_79b9_7f4a_7c15);
+        self.1 = fold(self.1.rotate_left(32) ^ word, 0x3c6e_f372_fe94_f82b);
     }
 
-    fn mix(&mut self) {
-        // Odd numbers with bits all over: the fractions of the golden ratio and of the square root of 2.
-        const GOLDEN: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
-        const ROOT: u128 = 0x6a09_e667_f3bc_c908_b2fb_1366_ea95_7d3f;
-        self.state ^= self.block;
-        for factor in [GOLDEN, ROOT] {
-            // A product carries upwards only; the shift brings that back down.
-            self.state = self.state.wrapping_mul(factor);
-            self.state ^= self.state >> 67;
-        }
-        (self.block, self.filled) = (0, 0);
+    fn span(&mut self, span: Span) {
+        self.push(span.file.0.into());
+        self.push(u64::from(span.start) << 32 | u64::from(span.end));
     }
 
     fn content(mut self) -> u128 {
-        self.mix();
-        self.mix();
-        self.state
+        self.push(0);
+        self.push(0);
+        u128::from(self.0) << 64 | u128::from(self.1)
     }
 }
 
 impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
-        self.write_usize(bytes.len());
+        self.push(bytes.len() as u64);
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
+            self.push(u64::from_le_bytes(word));
         }
     }
 
+    #[inline]
     fn write_u8(&mut self, n: u8) {
-        self.push(n.into(), 8);
+        self.push(n.into());
     }
 
+    #[inline]
     fn write_u16(&mut self, n: u16) {
-        self.push(n.into(), 16);
+        self.push(n.into());
     }
 
+    #[inline]
     fn write_u32(&mut self, n: u32) {
-        self.push(n.into(), 32);
+        self.push(n.into());
     }
 
+    #[inline]
     fn write_u64(&mut self, n: u64) {
-        self.push(n, 64);
+        self.push(n);
     }
 
     fn write_u128(&mut self, n: u128) {
-        self.push(n as u64, 64);
-        self.push((n >> 64) as u64, 64);
+        self.push(n as u64);
+        self.push((n >> 64) as u64);
     }
 
-    /// Lengths: of lists of ids, which are `u32`, and of texts.
+    #[inline]
     fn write_usize(&mut self, n: usize) {
-        self.push((n as u32).into(), 32);
+        self.push(n as u64);
     }
 
-    /// Which variant of an `enum`.
+    #[inline]
     fn write_isize(&mut self, n: isize) {
-        self.push((n as u16).into(), 16);
+        self.push(n as u64);
     }
 
     fn finish(&self) -> u64 {
-        Mixer { ..*self }.content() as u64
+        Mixer(self.0, self.1).content() as u64
     }
 }
 
@@ -268,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_of_a_block_reaches_every_part_of_the_content() {
+    fn every_bit_of_a_word_reaches_every_part_of_the_content() {
         let of = |words: [u64; 4]| {
             let mut mixer = Mixer::default();
             words.iter().for_each(|&word| mixer.write_u64(word));

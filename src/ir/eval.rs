@@ -76,6 +76,7 @@ pub fn compare(op: CompareOp, a: Const, b: Const) -> Option<Const> {
     }
     let order = match a.scalar {
         Scalar::Bool if !matches!(op, CompareOp::Eq | CompareOp::Ne) => return None,
+        Scalar::F32 => f32::from_bits(a.bits as u32).partial_cmp(&f32::from_bits(b.bits as u32)),
         s if s.is_float() => a.as_float()?.partial_cmp(&b.as_float()?),
         s if s.is_signed_int() => Some((a.bits as i64).cmp(&(b.bits as i64))),
         _ => Some(a.bits.cmp(&b.bits)),
@@ -91,18 +92,19 @@ pub fn compare(op: CompareOp, a: Const, b: Const) -> Option<Const> {
 }
 
 /// a * b + c, rounded once; None unless all three have one float type.
+#[inline]
 pub fn fma(a: Const, b: Const, c: Const) -> Option<Const> {
     if a.scalar != b.scalar || b.scalar != c.scalar {
         return None;
     }
     let bits = match a.scalar {
         Scalar::F32 => {
-            let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x.bits as u32));
-            u64::from(a.mul_add(b, c).to_bits())
+            let of = |x: Const| f32::from_bits(x.bits as u32);
+            u64::from(of(a).mul_add(of(b), of(c)).to_bits())
         }
         Scalar::F64 => {
-            let [a, b, c] = [a, b, c].map(|x| f64::from_bits(x.bits));
-            a.mul_add(b, c).to_bits()
+            let of = |x: Const| f64::from_bits(x.bits);
+            of(a).mul_add(of(b), of(c)).to_bits()
         }
         Scalar::F16 | Scalar::BF16 => narrow(a.scalar, add_to_odd(a.as_float()? * b.as_float()?, c.as_float()?)),
         _ => return None,
@@ -113,8 +115,11 @@ pub fn fma(a: Const, b: Const, c: Const) -> Option<Const> {
 /// Converts by value (rule 11).
 #[inline]
 pub fn cast(a: Const, to: Scalar) -> Const {
-    if a.scalar == to {
-        return a;
+    match (a.scalar, to) {
+        (from, to) if from == to => return a,
+        // The most frequent one, without the way through 128 bits.
+        (Scalar::I32, Scalar::F32) => return Const { scalar: to, bits: u64::from((a.bits as i32 as f32).to_bits()) },
+        _ => {}
     }
     match (a.as_int(), a.as_float()) {
         (Some(value), _) => Const::int(to, value),

@@ -14,7 +14,7 @@ use super::*;
 use crate::types::MAX_DIMS;
 pub use memory::{EffectTable, Effects, Place, Root, effects, in_caller, place, root};
 pub use numbering::numbering;
-pub use private::{Private, Sharing, private, private_among};
+pub use private::{Known, Private, Sharing, private, private_among};
 pub use range::Range;
 
 /// How many operands read each value (`yield` and the like included).

@@ -593,10 +593,12 @@ impl Const {
 }
 
 impl Function {
+    #[inline]
     pub fn is_kernel(&self) -> bool {
         matches!(self.kind, FunctionKind::Kernel { .. })
     }
 
+    #[inline]
     pub fn params(&self) -> &[ValueId] {
         &self.blocks[self.entry].params
     }
@@ -620,11 +622,13 @@ impl Function {
         name.unwrap_or_else(|| format!("arg{n}"))
     }
 
+    #[inline]
     pub fn ty(&self, value: ValueId) -> Type {
         self.values[value].ty
     }
 
     /// The instruction that defines a value; None for block parameters.
+    #[inline]
     pub fn def(&self, value: ValueId) -> Option<&Inst> {
         match self.values[value].def {
             ValueDef::Result(inst, _) => Some(&self.insts[inst]),
@@ -633,6 +637,7 @@ impl Function {
     }
 
     /// The constant that a value is, if it is one.
+    #[inline]
     pub fn as_const(&self, value: ValueId) -> Option<Const> {
         match self.def(value)?.op {
             Op::Const(c) => Some(c),
@@ -642,8 +647,20 @@ impl Function {
     }
 
     /// The terminator of a finished block.
+    #[inline]
     pub fn terminator(&self, block: BlockId) -> Option<&Inst> {
         self.blocks[block].insts.last().map(|&i| &self.insts[i]).filter(|inst| inst.op.is_terminator())
+    }
+
+    /// Whether there is an instruction that is `wanted`, in whatever block.
+    pub fn has(&self, wanted: impl Fn(&Inst) -> bool) -> bool {
+        fn search(function: &Function, block: BlockId, wanted: &impl Fn(&Inst) -> bool) -> bool {
+            function.blocks[block].insts.iter().any(|&id| {
+                let inst = &function.insts[id];
+                wanted(inst) || inst.op.blocks().into_iter().any(|nested| search(function, nested, wanted))
+            })
+        }
+        search(self, self.entry, &wanted)
     }
 
     /// Calls `f` on every instruction reachable from `block`, outer ones before those nested in them.

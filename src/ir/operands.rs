@@ -1,6 +1,7 @@
 //! Which values and blocks does an instruction name?
 
-use smallvec::SmallVec;
+use std::iter::Take;
+use std::ops::Deref;
 
 use super::{BlockId, Op, Step, ValueId, ViewIndex};
 
@@ -101,19 +102,46 @@ macro_rules! each_operand {
     }};
 }
 
+/// The blocks nested in an instruction: a list of two at most, without an allocation or anything to drop.
+#[derive(Clone, Copy)]
+pub struct Nested {
+    blocks: [BlockId; 2],
+    count: u8,
+}
+
+impl Deref for Nested {
+    type Target = [BlockId];
+
+    #[inline]
+    fn deref(&self) -> &[BlockId] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+impl IntoIterator for Nested {
+    type Item = BlockId;
+    type IntoIter = Take<std::array::IntoIter<BlockId, 2>>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.blocks.into_iter().take(usize::from(self.count))
+    }
+}
+
 impl Op {
+    #[inline]
     pub fn is_terminator(&self) -> bool {
         matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
     }
 
     /// The blocks nested in this instruction.
     #[inline]
-    pub fn blocks(&self) -> SmallVec<[BlockId; 2]> {
+    pub fn blocks(&self) -> Nested {
         match *self {
-            Op::If { then, otherwise, .. } => SmallVec::from_slice(&[then, otherwise]),
-            Op::For { body, .. } => SmallVec::from_slice(&[body]),
-            Op::While { condition, body, .. } => SmallVec::from_slice(&[condition, body]),
-            _ => SmallVec::new(),
+            Op::If { then, otherwise, .. } => Nested { blocks: [then, otherwise], count: 2 },
+            Op::For { body, .. } => Nested { blocks: [body, body], count: 1 },
+            Op::While { condition, body, .. } => Nested { blocks: [condition, body], count: 2 },
+            _ => Nested { blocks: [BlockId(0); 2], count: 0 },
         }
     }
 

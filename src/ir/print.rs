@@ -19,11 +19,12 @@
 //! A line that starts with `#` is a note on the instruction below it. A value is shown by its source name, with `.1`, `.2` ... where several share it, or by a number. A nested block that
 //! ends in `yield` of nothing leaves that line out, and an `else` with nothing but that is left out too.
 
-use std::collections::HashMap;
-use std::fmt::{Display, Formatter, Result as Written, Write as _, from_fn};
+use std::fmt::{Arguments, Write as _};
+use std::ops::Range;
 
-use super::text::{constant, is_identifier, quote, shown_structs};
+use super::text::{constant, is_identifier, number, quote, shown_structs};
 use super::*;
+use crate::ids::IdMap;
 use crate::source::lined;
 
 /// The whole module.
@@ -52,13 +53,14 @@ fn text_of(module: &Module, marked: bool, wanted: impl Fn(FuncId) -> bool) -> St
         }
         text.push_str("}\n\n");
     }
+    let mut types = IdMap::default();
     for (n, (_, function)) in module.functions.iter().filter(|(id, _)| wanted(*id)).enumerate() {
         if n > 0 {
             text.push('\n');
         }
-        let mut printer = Printer { text, marked, ..Printer::new(module, &structs, function) };
+        let mut printer = Printer { text, marked, types, ..Printer::new(module, &structs, function) };
         printer.function();
-        text = printer.text;
+        (text, types) = (printer.text, printer.types);
     }
     text
 }
@@ -73,7 +75,12 @@ pub fn print_inst(module: &Module, function: &Function, inst: InstId) -> String 
 }
 
 struct Printer<'a> {
-    words: Words<'a>,
+    module: &'a Module,
+    structs: &'a StructTable,
+    function: &'a Function,
+    names: Names,
+    /// The types met so far.
+    types: IdMap<Type, String>,
     text: String,
     nested: bool,
     marked: bool,
@@ -81,70 +88,59 @@ struct Printer<'a> {
     open: Vec<BlockId>,
 }
 
-/// How the parts of a function are written.
-struct Words<'a> {
-    module: &'a Module,
-    structs: &'a StructTable,
-    function: &'a Function,
-    names: Vec<Name<'a>>,
+/// What the values of a function are called: the first value with a source name has that name, later ones have a number
+/// behind it; the others are numbers. Values that no block defines have none.
+struct Names {
+    letters: String,
+    at: IdVec<ValueId, Range<usize>>,
 }
 
-/// What a value is called.
-#[derive(Clone, Copy)]
-enum Name<'a> {
-    /// The first value with a source name has that name, later ones have a number behind it.
-    Source(&'a str, u32),
-    Number(u32),
-    /// No block defines it.
-    Unknown(ValueId),
-}
-
-impl Display for Name<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Written {
-        match self {
-            Name::Source(name, 0) => write!(f, "%{name}"),
-            Name::Source(name, n) => write!(f, "%{name}.{n}"),
-            Name::Number(n) => write!(f, "%{n}"),
-            Name::Unknown(value) => write!(f, "%?{}", value.0),
-        }
+impl Names {
+    /// A name for each value that the function's blocks define, in the order of the text.
+    fn of(function: &Function) -> Names {
+        let mut letters = String::with_capacity(8 * function.values.len());
+        let mut at: IdVec<ValueId, Range<usize>> = function.values.ids().map(|_| 0..0).collect();
+        let mut used: IdMap<&str, u32> = IdMap::default();
+        let mut next = 0;
+        let mut seen = vec![false; function.blocks.len()];
+        visit(function, function.entry, &mut seen, &mut |value| {
+            let Some(info) = function.values.get(value) else { return };
+            let start = letters.len();
+            letters.push('%');
+            match info.name.as_deref().filter(|name| is_identifier(name)) {
+                Some(name) => {
+                    letters.push_str(name);
+                    let count = used.entry(name).or_insert(0);
+                    if *count > 0 {
+                        letters.push('.');
+                        number(&mut letters, *count);
+                    }
+                    *count += 1;
+                }
+                None => {
+                    number(&mut letters, next);
+                    next += 1;
+                }
+            }
+            at[value] = start..letters.len();
+        });
+        Names { letters, at }
     }
 }
 
-/// A name for each value that the function's blocks define, in the order of the text.
-fn value_names(function: &Function) -> Vec<Name<'_>> {
-    let mut names: Vec<Name> = function.values.ids().map(Name::Unknown).collect();
-    let mut used: HashMap<&str, u32> = HashMap::new();
-    let mut next = 0;
-    let mut seen = vec![false; function.blocks.len()];
-    let mut define = |value: ValueId| {
-        let (Some(info), Some(slot)) = (function.values.get(value), names.get_mut(value.0 as usize)) else { return };
-        *slot = match info.name.as_deref().filter(|name| is_identifier(name)) {
-            Some(name) => {
-                let count = used.entry(name).or_insert(0);
-                *count += 1;
-                Name::Source(name, *count - 1)
-            }
-            None => {
-                next += 1;
-                Name::Number(next - 1)
-            }
-        };
-    };
-    fn visit(function: &Function, block: BlockId, seen: &mut [bool], define: &mut impl FnMut(ValueId)) {
-        let Some(data) = function.blocks.get(block) else { return };
-        if std::mem::replace(&mut seen[block.0 as usize], true) {
-            return;
-        }
-        data.params.iter().for_each(|&p| define(p));
-        for inst in data.insts.iter().filter_map(|&i| function.insts.get(i)) {
-            inst.results.iter().for_each(|&r| define(r));
-            for nested in inst.op.blocks() {
-                visit(function, nested, seen, define);
-            }
+/// Calls `define` with the values that blocks define, each block once.
+fn visit(function: &Function, block: BlockId, seen: &mut [bool], define: &mut impl FnMut(ValueId)) {
+    let Some(data) = function.blocks.get(block) else { return };
+    if std::mem::replace(&mut seen[block.0 as usize], true) {
+        return;
+    }
+    data.params.iter().for_each(|&p| define(p));
+    for inst in data.insts.iter().filter_map(|&i| function.insts.get(i)) {
+        inst.results.iter().for_each(|&r| define(r));
+        for nested in inst.op.blocks() {
+            visit(function, nested, seen, define);
         }
     }
-    visit(function, function.entry, &mut seen, &mut define);
-    names
 }
 
 /// `5 log 8 "the old value of x[i]"`
@@ -155,29 +151,36 @@ fn tape_buffer(buffer: &TapeBuffer) -> String {
 
 impl<'a> Printer<'a> {
     fn new(module: &'a Module, structs: &'a StructTable, function: &'a Function) -> Self {
-        let words = Words { module, structs, function, names: value_names(function) };
-        Printer { words, text: String::new(), nested: true, marked: false, open: Vec::new() }
+        let (text, types, open) = (String::new(), IdMap::default(), Vec::new());
+        let names = Names::of(function);
+        Printer { module, structs, function, names, types, text, nested: true, marked: false, open }
     }
 
-    fn put(&mut self, text: impl Display) {
-        let _ = write!(self.text, "{text}");
+    fn put(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn write(&mut self, text: Arguments<'_>) {
+        let _ = self.text.write_fmt(text);
     }
 
     fn indent(&mut self, depth: usize) {
-        (0..depth).for_each(|_| self.text.push_str("  "));
+        (0..depth).for_each(|_| self.put("  "));
     }
 
     fn function(&mut self) {
-        let function = self.words.function;
+        let function = self.function;
         let word = if function.is_kernel() { "kernel" } else { "func" };
         let params = function.blocks.get(function.entry).map_or(&[][..], |block| &block.params);
         self.begin(function.span);
-        let _ = write!(self.text, "{word} @{}({})", function.name, self.words.typed_list(params));
+        self.write(format_args!("{word} @{}(", function.name));
+        self.typed_list(params);
+        self.put(")");
         if let FunctionKind::Kernel { rank } = function.kind {
-            self.put(format_args!(" rank {rank}"));
+            self.write(format_args!(" rank {rank}"));
         }
         if !function.results.is_empty() {
-            let structs = self.words.structs;
+            let structs = self.structs;
             let results: Vec<String> = function
                 .results
                 .iter()
@@ -186,31 +189,31 @@ impl<'a> Printer<'a> {
                     ResultRole::ByRef(n) => format!("ref {n} {}", r.ty.shown(structs)),
                 })
                 .collect();
-            self.put(format_args!(" -> ({})", results.join(", ")));
+            self.write(format_args!(" -> ({})", results.join(", ")));
         }
         if function.source_name != function.name {
-            self.put(format_args!(" source {}", quote(&function.source_name)));
+            self.write(format_args!(" source {}", quote(&function.source_name)));
         }
         if function.library {
             self.put(" library");
         }
         if let Some(name) = &function.cuda_name {
-            self.put(format_args!(" cuda {}", quote(name)));
+            self.write(format_args!(" cuda {}", quote(name)));
         }
         if let Some(text) = &function.native {
-            self.put(format_args!(" native {}", quote(text)));
+            self.write(format_args!(" native {}", quote(text)));
         }
         if function.phase != Phase::Forward {
-            self.put(format_args!(" {}", function.phase.name()));
+            self.write(format_args!(" {}", function.phase.name()));
         }
         self.derivative();
         if !function.tape.is_empty() {
             let tape: Vec<String> = function.tape.iter().map(tape_buffer).collect();
-            self.put(format_args!(" tape ({})", tape.join(", ")));
+            self.write(format_args!(" tape ({})", tape.join(", ")));
         }
         self.put(" {");
         self.end();
-        self.text.push('\n');
+        self.put("\n");
         self.block(function.entry, 1);
         self.put("}\n");
     }
@@ -228,9 +231,9 @@ impl<'a> Printer<'a> {
     }
 
     fn derivative(&mut self) {
-        let words = &self.words;
-        let name = |id: FuncId| words.module.functions.get(id).map_or("?", |f| f.name.as_str());
-        let text = match &words.function.derivative {
+        let module = self.module;
+        let name = |id: FuncId| module.functions.get(id).map_or("?", |f| f.name.as_str());
+        let text = match &self.function.derivative {
             Derivative::Body => return,
             Derivative::Rule { adjoint, replay: None } => format!(" adjoint @{}", name(*adjoint)),
             Derivative::Rule { adjoint, replay: Some(replay) } => {
@@ -241,14 +244,14 @@ impl<'a> Printer<'a> {
             Derivative::None(reason) => format!(" no_gradient {}", quote(reason)),
             Derivative::AdjointOf(of) => format!(" adjoint_of @{}", name(*of)),
         };
-        self.text.push_str(&text);
+        self.put(&text);
     }
 
     fn block(&mut self, block: BlockId, depth: usize) {
-        let function = self.words.function;
+        let function = self.function;
         let Some(data) = function.blocks.get(block).filter(|_| !self.open.contains(&block)) else {
             self.indent(depth);
-            self.put(format_args!("?{block}\n"));
+            self.write(format_args!("?{block}\n"));
             return;
         };
         self.open.push(block);
@@ -261,7 +264,7 @@ impl<'a> Printer<'a> {
 
     /// Whether a block ends in a `yield` of nothing.
     fn ends_silently(&self, block: BlockId) -> bool {
-        let function = self.words.function;
+        let function = self.function;
         let last = function.blocks.get(block).and_then(|data| data.insts.last());
         last.and_then(|&inst| function.insts.get(inst))
             .is_some_and(|inst| matches!(&inst.op, Op::Yield(values) if values.is_empty()))
@@ -279,25 +282,31 @@ impl<'a> Printer<'a> {
     }
 
     fn inst(&mut self, id: InstId, depth: usize) {
-        let function = self.words.function;
-        if let Some(note) = function.notes.get(&id).filter(|_| self.nested) {
+        let function = self.function;
+        if self.nested
+            && !function.notes.is_empty()
+            && let Some(note) = function.notes.get(&id)
+        {
             for line in note.lines() {
                 self.indent(depth);
-                self.put(format_args!("# {line}\n"));
+                self.write(format_args!("# {line}\n"));
             }
         }
         self.indent(depth);
         let Some(inst) = function.insts.get(id) else {
-            self.put(format_args!("?{id}\n"));
+            self.write(format_args!("?{id}\n"));
             return;
         };
         self.begin(inst.span);
         if !inst.results.is_empty() {
-            let _ = write!(self.text, "{} = ", self.words.typed_list(&inst.results));
+            self.typed_list(&inst.results);
+            self.put(" = ");
         }
         match &inst.op {
             Op::If { condition, then, otherwise } => {
-                let _ = write!(self.text, "if {} ", self.words.name(*condition));
+                self.put("if ");
+                self.name(*condition);
+                self.put(" ");
                 self.braces(*then, depth);
                 let bare = function.blocks.get(*otherwise).is_some_and(|data| data.insts.len() == 1);
                 if !(bare && self.ends_silently(*otherwise)) {
@@ -309,13 +318,14 @@ impl<'a> Printer<'a> {
                 let params = function.blocks.get(*body).map_or(&[][..], |data| &data.params);
                 self.put("for ");
                 match params.first() {
-                    Some(&counter) => {
-                        let _ = write!(self.text, "{}", self.words.typed(counter));
-                    }
+                    Some(&counter) => self.typed(counter),
                     None => self.put("?"),
                 }
-                let [start, end, step] = [start, end, step].map(|&v| self.words.name(v));
-                let _ = write!(self.text, " = {start} to {end} step {step} ");
+                for (word, value) in [(" = ", start), (" to ", end), (" step ", step)] {
+                    self.put(word);
+                    self.name(*value);
+                }
+                self.put(" ");
                 self.carry(params.get(1..).unwrap_or(&[]), init);
                 self.braces(*body, depth);
             }
@@ -327,170 +337,237 @@ impl<'a> Printer<'a> {
                 self.put(" do ");
                 let params = function.blocks.get(*body).map_or(&[][..], |data| &data.params);
                 if !params.is_empty() {
-                    let _ = write!(self.text, "carry {} ", self.words.typed_list(params));
+                    self.put("carry ");
+                    self.typed_list(params);
+                    self.put(" ");
                 }
                 self.braces(*body, depth);
             }
-            op => {
-                let _ = self.words.line(&mut self.text, op);
-            }
+            op => self.line(op),
         }
         self.end();
-        self.text.push('\n');
+        self.put("\n");
     }
 
     fn carry(&mut self, params: &[ValueId], init: &[ValueId]) {
-        if params.is_empty() && init.is_empty() {
-            return;
-        }
-        let words = &self.words;
         let count = params.len().max(init.len());
-        let pairs: Vec<String> = (0..count)
-            .map(|n| {
-                let param = params.get(n).map_or("?".to_string(), |&v| words.typed(v).to_string());
-                let init = init.get(n).map_or("?".to_string(), |&v| words.name(v).to_string());
-                format!("{param} = {init}")
-            })
-            .collect();
-        self.put(format_args!("carry {} ", pairs.join(", ")));
-    }
-}
-
-impl Words<'_> {
-    /// Writes an operation without nested blocks.
-    fn line(&self, out: &mut String, op: &Op) -> Written {
-        let v = |value: &ValueId| self.name(*value);
-        let word = |out: &mut String, word: &str, values: &[ValueId]| match values {
-            [] => write!(out, "{word}"),
-            _ => write!(out, "{word} {}", self.list(values)),
-        };
-        match op {
-            Op::Const(c) => write!(out, "const {}", constant(*c)),
-            Op::Zero => write!(out, "zero"),
-            Op::Unary(op, a) => write!(out, "{} {}", op.name(), v(a)),
-            Op::Binary(op, a, b) => write!(out, "{} {}, {}", op.name(), v(a), v(b)),
-            Op::Compare(op, a, b) => write!(out, "{} {}, {}", op.name(), v(a), v(b)),
-            Op::Fma(a, b, c) => write!(out, "fma {}, {}, {}", v(a), v(b), v(c)),
-            Op::Cast(a) => write!(out, "cast {}", v(a)),
-            Op::Bitcast(a) => write!(out, "bitcast {}", v(a)),
-            Op::Select { condition, then, otherwise } => {
-                write!(out, "select {}, {}, {}", v(condition), v(then), v(otherwise))
+        for n in 0..count {
+            self.put(if n == 0 { "carry " } else { ", " });
+            match params.get(n) {
+                Some(&param) => self.typed(param),
+                None => self.put("?"),
             }
-            Op::Construct(args) => word(out, "construct", args),
-            Op::Extract(a, path) => write!(out, "extract {}{}", v(a), self.path(self.ty(*a), path)),
-            Op::Insert(a, path, b) => write!(out, "insert {}{}, {}", v(a), self.path(self.ty(*a), path), v(b)),
+            self.put(" = ");
+            match init.get(n) {
+                Some(&init) => self.name(init),
+                None => self.put("?"),
+            }
+        }
+        if count > 0 {
+            self.put(" ");
+        }
+    }
+
+    /// Writes an operation without nested blocks.
+    fn line(&mut self, op: &Op) {
+        match op {
+            Op::Const(c) => {
+                self.put("const ");
+                constant(&mut self.text, *c);
+            }
+            Op::Zero => self.put("zero"),
+            Op::Unary(op, a) => self.words(op.name(), &[*a]),
+            Op::Binary(op, a, b) => self.words(op.name(), &[*a, *b]),
+            Op::Compare(op, a, b) => self.words(op.name(), &[*a, *b]),
+            Op::Fma(a, b, c) => self.words("fma", &[*a, *b, *c]),
+            Op::Cast(a) => self.words("cast", &[*a]),
+            Op::Bitcast(a) => self.words("bitcast", &[*a]),
+            Op::Select { condition, then, otherwise } => self.words("select", &[*condition, *then, *otherwise]),
+            Op::Construct(args) => self.words("construct", args),
+            Op::Extract(a, path) => {
+                self.words("extract", &[*a]);
+                self.path(self.ty(*a), path);
+            }
+            Op::Insert(a, path, b) => {
+                self.words("insert", &[*a]);
+                self.path(self.ty(*a), path);
+                self.also(*b);
+            }
             Op::Call(callee, args) => {
                 let name = self.module.functions.get(*callee).map_or("?", |f| f.name.as_str());
-                write!(out, "call @{name}({})", self.list(args))
+                self.put("call @");
+                self.put(name);
+                self.put("(");
+                self.list(args);
+                self.put(")");
             }
-            Op::ThreadIndex(n) => write!(out, "thread_index {n}"),
-            Op::ThreadNumber => write!(out, "thread_number"),
-            Op::BlockDim => write!(out, "block_dim"),
-            Op::Extent(a, dim) => write!(out, "extent {}, {dim}", v(a)),
-            Op::IsSet(a) => write!(out, "is_set {}", v(a)),
-            Op::Gradient(a) => write!(out, "gradient {}", v(a)),
-            Op::Address(a) => write!(out, "address {}", v(a)),
+            Op::ThreadIndex(n) => self.write(format_args!("thread_index {n}")),
+            Op::ThreadNumber => self.put("thread_number"),
+            Op::BlockDim => self.put("block_dim"),
+            Op::Extent(a, dim) => {
+                self.words("extent", &[*a]);
+                self.write(format_args!(", {dim}"));
+            }
+            Op::IsSet(a) => self.words("is_set", &[*a]),
+            Op::Gradient(a) => self.words("gradient", &[*a]),
+            Op::Address(a) => self.words("address", &[*a]),
             Op::View(a, dims) => {
-                let dim = |dim: &ViewIndex, f: &mut Formatter<'_>| match dim {
-                    ViewIndex::At(at) => write!(f, "{}", v(at)),
-                    ViewIndex::Range { start, stop, step } => write!(f, "{}:{}:{}", v(start), v(stop), v(step)),
-                };
-                write!(out, "view {}[{}]", v(a), separated(dims, dim))
+                self.words("view", &[*a]);
+                for (n, dim) in dims.iter().enumerate() {
+                    self.put(if n == 0 { "[" } else { ", " });
+                    match dim {
+                        ViewIndex::At(at) => self.name(*at),
+                        ViewIndex::Range { start, stop, step } => {
+                            self.name(*start);
+                            for value in [stop, step] {
+                                self.put(":");
+                                self.name(*value);
+                            }
+                        }
+                    }
+                }
+                self.put(if dims.is_empty() { "[]" } else { "]" });
             }
-            Op::LocalArray => write!(out, "local_array"),
-            Op::Load { array, index, path } => write!(out, "load {}", self.element(*array, index, path)),
+            Op::LocalArray => self.put("local_array"),
+            Op::Load { array, index, path } => {
+                self.put("load ");
+                self.element(*array, index, path);
+            }
             Op::Store { array, index, path, value } => {
-                write!(out, "store {}, {}", self.element(*array, index, path), v(value))
+                self.put("store ");
+                self.element(*array, index, path);
+                self.also(*value);
             }
             Op::Atomic { op, array, index, path, value } => {
-                write!(out, "atomic {} {}, {}", op.name(), self.element(*array, index, path), v(value))
+                self.put("atomic ");
+                self.put(op.name());
+                self.put(" ");
+                self.element(*array, index, path);
+                self.also(*value);
             }
             Op::AtomicCas { array, index, path, expected, new } => {
-                write!(out, "atomic_cas {}, {}, {}", self.element(*array, index, path), v(expected), v(new))
+                self.put("atomic_cas ");
+                self.element(*array, index, path);
+                self.also(*expected);
+                self.also(*new);
             }
             Op::Print { format, args } => {
-                write!(out, "print {}", quote(format))?;
-                args.iter().try_for_each(|a| write!(out, ", {}", v(a)))
+                self.put("print ");
+                self.put(&quote(format));
+                args.iter().for_each(|&value| self.also(value));
             }
-            Op::Assert { condition, message } => write!(out, "assert {}, {}", v(condition), quote(message)),
-            Op::Yield(args) => word(out, "yield", args),
-            Op::Break(args) => word(out, "break", args),
-            Op::Continue(args) => word(out, "continue", args),
-            Op::Return(args) => word(out, "return", args),
-            Op::If { .. } | Op::For { .. } | Op::While { .. } => Ok(()),
+            Op::Assert { condition, message } => {
+                self.words("assert", &[*condition]);
+                self.put(", ");
+                self.put(&quote(message));
+            }
+            Op::Yield(args) => self.words("yield", args),
+            Op::Break(args) => self.words("break", args),
+            Op::Continue(args) => self.words("continue", args),
+            Op::Return(args) => self.words("return", args),
+            Op::If { .. } | Op::For { .. } | Op::While { .. } => {}
         }
     }
 
-    fn element(&self, array: ValueId, index: &[ValueId], path: &Path) -> impl Display {
+    /// A word and what it is about.
+    fn words(&mut self, word: &str, values: &[ValueId]) {
+        self.put(word);
+        if !values.is_empty() {
+            self.put(" ");
+            self.list(values);
+        }
+    }
+
+    /// One more operand.
+    fn also(&mut self, value: ValueId) {
+        self.put(", ");
+        self.name(value);
+    }
+
+    fn element(&mut self, array: ValueId, index: &[ValueId], path: &Path) {
         let element = match self.ty(array) {
             Some(Type::Array(a)) => Some(a.element.into()),
             Some(Type::Local(a)) => Some(a.element.into()),
             _ => None,
         };
-        from_fn(move |f| write!(f, "{}[{}]{}", self.name(array), self.list(index), self.path(element, path)))
+        self.name(array);
+        self.put("[");
+        self.list(index);
+        self.put("]");
+        self.path(element, path);
     }
 
     /// Struct fields by name, everything else by number.
-    fn path(&self, ty: Option<Type>, path: &Path) -> impl Display {
-        from_fn(move |f| {
-            let mut ty = ty;
-            for step in path {
-                let index = match step {
-                    Step::At(n) => {
-                        let field = match ty {
-                            Some(Type::Struct(id)) => self.structs.get(id).and_then(|def| def.fields.get(*n as usize)),
-                            _ => None,
-                        };
-                        match field {
-                            Some(field) => write!(f, ".{}", field.name)?,
-                            None => write!(f, "[{n}]")?,
+    fn path(&mut self, mut ty: Option<Type>, path: &Path) {
+        let structs = self.structs;
+        for step in path {
+            let index = match step {
+                Step::At(n) => {
+                    let field = match ty {
+                        Some(Type::Struct(id)) => structs.get(id).and_then(|def| def.fields.get(*n as usize)),
+                        _ => None,
+                    };
+                    match field {
+                        Some(field) => {
+                            self.put(".");
+                            self.put(&field.name);
                         }
-                        Some(*n)
+                        None => {
+                            self.put("[");
+                            number(&mut self.text, *n);
+                            self.put("]");
+                        }
                     }
-                    Step::Dynamic(v) => {
-                        write!(f, "[{}]", self.name(*v))?;
-                        None
-                    }
-                };
-                ty = ty.and_then(|ty| ty.step(index, self.structs));
-            }
-            Ok(())
-        })
+                    Some(*n)
+                }
+                Step::Dynamic(v) => {
+                    self.put("[");
+                    self.name(*v);
+                    self.put("]");
+                    None
+                }
+            };
+            ty = ty.and_then(|ty| ty.step(index, structs));
+        }
     }
 
     fn ty(&self, value: ValueId) -> Option<Type> {
         self.function.values.get(value).map(|v| v.ty)
     }
 
-    fn name(&self, value: ValueId) -> Name<'_> {
-        self.names.get(value.0 as usize).copied().unwrap_or(Name::Unknown(value))
-    }
-
-    fn typed(&self, value: ValueId) -> impl Display {
-        from_fn(move |f| match self.ty(value) {
-            Some(ty) => write!(f, "{}: {}", self.name(value), ty.shown(self.structs)),
-            None => write!(f, "{}: ?", self.name(value)),
-        })
-    }
-
-    fn list(&self, values: &[ValueId]) -> impl Display {
-        separated(values, |&value, f| self.name(value).fmt(f))
-    }
-
-    fn typed_list(&self, values: &[ValueId]) -> impl Display {
-        separated(values, |&value, f| self.typed(value).fmt(f))
-    }
-}
-
-/// `a, b, c`
-fn separated<T>(items: &[T], show: impl Fn(&T, &mut Formatter<'_>) -> Written) -> impl Display {
-    from_fn(move |f| {
-        for (n, item) in items.iter().enumerate() {
-            if n > 0 {
-                f.write_str(", ")?;
-            }
-            show(item, f)?;
+    fn name(&mut self, value: ValueId) {
+        match self.names.at.get(value).filter(|at| !at.is_empty()) {
+            Some(at) => self.text.push_str(&self.names.letters[at.clone()]),
+            // No block defines it.
+            None => self.write(format_args!("%?{}", value.0)),
         }
-        Ok(())
-    })
+    }
+
+    fn typed(&mut self, value: ValueId) {
+        self.name(value);
+        self.put(": ");
+        match self.ty(value) {
+            Some(Type::Scalar(scalar)) => self.put(scalar.name()),
+            Some(ty) => self.text.push_str(self.types.entry(ty).or_insert_with(|| ty.display(self.structs))),
+            None => self.put("?"),
+        }
+    }
+
+    fn list(&mut self, values: &[ValueId]) {
+        for (n, &value) in values.iter().enumerate() {
+            if n > 0 {
+                self.put(", ");
+            }
+            self.name(value);
+        }
+    }
+
+    fn typed_list(&mut self, values: &[ValueId]) {
+        for (n, &value) in values.iter().enumerate() {
+            if n > 0 {
+                self.put(", ");
+            }
+            self.typed(value);
+        }
+    }
 }

@@ -1,10 +1,16 @@
 //! The lexical rules that [`super::print`] and [`super::parse`] share: identifiers, strings, constants, type names.
 
+use std::fmt::Write as _;
+
 use super::Const;
 use crate::types::{Scalar, StructTable, Type};
 
 /// Letters (of any script), digits and underscores, not starting with a digit.
 pub(super) fn is_identifier(name: &str) -> bool {
+    if name.is_ascii() {
+        let all = name.bytes().all(|c| c == b'_' || c.is_ascii_alphanumeric());
+        return all && name.bytes().next().is_some_and(|c| !c.is_ascii_digit());
+    }
     name.chars().next().is_some_and(|c| c == '_' || c.is_alphabetic())
         && name.chars().all(|c| c == '_' || c.is_alphanumeric())
 }
@@ -26,17 +32,37 @@ pub(super) fn quote(text: &str) -> String {
     quoted
 }
 
-/// The text of a constant; its type stands elsewhere.
-pub(super) fn constant(c: Const) -> String {
-    match (c.scalar, c.as_int(), c.as_float()) {
-        (Scalar::Bool, ..) => (c.bits != 0).to_string(),
-        (_, Some(value), _) => value.to_string(),
-        (_, _, Some(value)) if value.is_nan() => format!("nan({:#x})", c.bits),
-        (Scalar::F64, _, Some(value)) => format!("{value:?}"),
-        // The narrow formats are exact in `f32`, whose shortest digits say the same with less.
-        (_, _, Some(value)) => format!("{:?}", value as f32),
-        (_, None, None) => c.bits.to_string(),
+/// Writes a number: what `{}` does, without its machinery.
+pub(super) fn number(out: &mut String, n: u32) {
+    if n >= 10 {
+        number(out, n / 10);
     }
+    out.push(char::from(b'0' + (n % 10) as u8));
+}
+
+/// Writes the text of a constant; its type stands elsewhere.
+pub(super) fn constant(out: &mut String, c: Const) {
+    let _ = match (c.scalar, c.as_int(), c.as_float()) {
+        (Scalar::Bool, ..) => write!(out, "{}", c.bits != 0),
+        (_, Some(value), _) => match u32::try_from(value) {
+            Ok(small) => {
+                number(out, small);
+                Ok(())
+            }
+            Err(_) => write!(out, "{value}"),
+        },
+        (_, _, Some(value)) if value.is_nan() => write!(out, "nan({:#x})", c.bits),
+        // Small whole numbers, which are frequent, have this form in every format.
+        (_, _, Some(value)) if value.is_sign_positive() && value < 1e4 && value.fract() == 0.0 => {
+            number(out, value as u32);
+            out.push_str(".0");
+            Ok(())
+        }
+        (Scalar::F64, _, Some(value)) => write!(out, "{value:?}"),
+        // The narrow formats are exact in `f32`, whose shortest digits say the same with less.
+        (_, _, Some(value)) => write!(out, "{:?}", value as f32),
+        (_, None, None) => write!(out, "{}", c.bits),
+    };
 }
 
 /// Reads what [`constant`] wrote (without a NaN, which takes several tokens).
@@ -60,6 +86,9 @@ pub(super) fn parse_constant(scalar: Scalar, text: &str) -> Option<Const> {
 pub(super) fn builtin_type(name: &str) -> Option<Type> {
     if let Some(scalar) = Scalar::from_name(name) {
         return Some(Type::Scalar(scalar));
+    }
+    if !["vec", "mat", "quat", "transform", "spatial_"].iter().any(|start| name.starts_with(start)) {
+        return None;
     }
     let none = StructTable::new();
     Scalar::ALL.into_iter().filter(|s| s.suffix().is_some_and(|suffix| name.ends_with(suffix))).find_map(|s| {

@@ -5,7 +5,7 @@ mod types;
 
 use std::collections::HashSet;
 
-use self::types::{Typing, check, same};
+use self::types::{Types, Typing, check, same};
 use super::print::print_inst;
 use super::*;
 use crate::types::{BOOL, Element, MAX_DIMS};
@@ -146,13 +146,16 @@ fn signatures(module: &Module, errors: &mut Vec<String>) {
 
 /// Reports a function that reaches itself through calls.
 fn recursion(module: &Module, errors: &mut Vec<String>) {
-    let callees: Vec<Vec<FuncId>> = module.functions.values().map(Function::callees).collect();
+    let callees: IdVec<FuncId, Vec<FuncId>> = module.functions.values().map(Function::callees).collect();
     // Removing functions whose callees are all gone leaves those on cycles and their callers.
     let mut left: Vec<FuncId> = module.functions.ids().collect();
+    let mut still: IdVec<FuncId, bool> = left.iter().map(|_| true).collect();
     loop {
         let before = left.len();
-        let still: HashSet<FuncId> = left.iter().copied().collect();
-        left.retain(|f| callees.get(f.0 as usize).is_some_and(|list| list.iter().any(|c| still.contains(c))));
+        left.retain(|&f| {
+            still[f] = callees[f].iter().any(|&callee| still.get(callee) == Some(&true));
+            still[f]
+        });
         if left.len() == before {
             break;
         }
@@ -263,7 +266,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn inst(&mut self, id: InstId, inst: &Inst, context: Context<'_>) {
+    fn inst(&mut self, id: InstId, inst: &'a Inst, context: Context<'_>) {
         let mut usable = true;
         inst.op.for_each_operand(|v| usable &= self.visible.get(v.0 as usize) == Some(&true));
         let known = inst.results.iter().all(|&r| self.function.values.get(r).is_some());
@@ -271,7 +274,7 @@ impl<'a> Verifier<'a> {
         if !usable || !known || nested.iter().any(|&b| self.function.blocks.get(b).is_none()) {
             return self.inst_error(id, "an operand is not visible here, or an id is not in its list");
         }
-        let results: Vec<Type> = inst.results.iter().map(|&r| self.function.ty(r)).collect();
+        let results: Types = inst.results.iter().map(|&r| self.function.ty(r)).collect();
         let rule = if nested.is_empty() && !inst.op.is_terminator() {
             let typing = Typing { module: self.module, function: self.function, result: results.first().copied() };
             typing.results(&inst.op).and_then(|expected| {
@@ -285,25 +288,25 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    fn types(&self, values: &[ValueId]) -> Vec<Type> {
-        values.iter().filter_map(|&v| self.function.values.get(v)).map(|v| v.ty).collect()
+    fn types(&self, values: &'a [ValueId]) -> impl Iterator<Item = Type> + use<'a> {
+        let function = self.function;
+        values.iter().filter_map(|&v| function.values.get(v)).map(|v| v.ty)
     }
 
     /// Terminators and the instructions with blocks.
-    fn control(&mut self, op: &Op, results: &[Type], context: Context<'_>) -> Result<(), String> {
+    fn control(&mut self, op: &'a Op, results: &[Type], context: Context<'_>) -> Result<(), String> {
         let function = self.function;
         match op {
             Op::Yield(values) => match context.yields {
-                Some(types) => same(&self.types(values), types, "what the block gives"),
+                Some(types) => same(self.types(values), types.iter().copied(), "what the block gives"),
                 None => Err("`yield` does not stand in a function's outermost block".into()),
             },
             Op::Break(values) | Op::Continue(values) => match context.carried {
-                Some(types) => same(&self.types(values), types, "what the loop carries"),
+                Some(types) => same(self.types(values), types.iter().copied(), "what the loop carries"),
                 None => Err("there is no loop to leave or restart here".into()),
             },
             Op::Return(values) => {
-                let types: Vec<Type> = function.results.iter().map(|r| r.ty).collect();
-                same(&self.types(values), &types, "the function's results")?;
+                same(self.types(values), function.results.iter().map(|r| r.ty), "the function's results")?;
                 if context.returns { Ok(()) } else { Err("`return` does not stand in a condition block".into()) }
             }
             Op::If { condition, then, otherwise } => {
@@ -318,18 +321,19 @@ impl<'a> Verifier<'a> {
                 let counter = function.ty(*start);
                 check(counter.is_int(), "the bounds are not integers")?;
                 check(function.ty(*end) == counter && function.ty(*step) == counter, "the bounds differ in type")?;
-                let carried = self.types(init);
-                same(&carried, results, "the results")?;
-                let params = self.types(&function.blocks[*body].params);
-                check(params.first() == Some(&counter), "the body's first parameter is not the counter")?;
-                same(&params[1..], results, "the body's parameters")?;
+                let carried = || results.iter().copied();
+                same(self.types(init), carried(), "the results")?;
+                let mut params = self.types(&function.blocks[*body].params);
+                check(params.next() == Some(counter), "the body's first parameter is not the counter")?;
+                same(params, carried(), "the body's parameters")?;
                 self.block(*body, Context { yields: Some(results), carried: Some(results), ..context });
                 Ok(())
             }
             Op::While { init, condition, body } => {
-                same(&self.types(init), results, "the results")?;
+                same(self.types(init), results.iter().copied(), "the results")?;
                 for block in [*condition, *body] {
-                    same(&self.types(&function.blocks[block].params), results, "the parameters of its blocks")?;
+                    let params = self.types(&function.blocks[block].params);
+                    same(params, results.iter().copied(), "the parameters of its blocks")?;
                 }
                 self.block(*condition, Context { yields: Some(&[BOOL]), carried: None, returns: false });
                 self.block(*body, Context { yields: Some(results), carried: Some(results), ..context });

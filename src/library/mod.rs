@@ -11,7 +11,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::diag::Diagnostics;
 use crate::source::{FileId, SourceFile, SourceMap};
@@ -43,7 +43,7 @@ pub enum Decision {
 /// One overload of a built-in.
 #[derive(Debug)]
 pub struct Entry {
-    pub function: Rc<ast::Function>,
+    pub function: Arc<ast::Function>,
     /// The IR operation it is; None for composites.
     pub op: Option<String>,
     /// The CUDA functions that compute the same for float32 and float64.
@@ -228,7 +228,7 @@ fn belongs(rule: &ast::Function, overload: &ast::Function) -> bool {
 }
 
 impl Entry {
-    fn new(function: ast::Function, has_rule: bool) -> Entry {
+    fn new(function: Arc<ast::Function>, has_rule: bool) -> Entry {
         let mut op = None;
         let mut cuda = None;
         let mut decision = None;
@@ -263,7 +263,7 @@ impl Entry {
             (None, false) if !intrinsic => Decision::Body,
             (_, false) => Decision::Missing,
         });
-        Entry { function: Rc::new(function), op, cuda, decision, intrinsic, form, domains }
+        Entry { function, op, cuda, decision, intrinsic, form, domains }
     }
 }
 

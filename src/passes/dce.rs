@@ -4,6 +4,8 @@
 //! Liveness goes backwards from effects and `return`. Slots (result n of an `if` or loop with everything that feeds it)
 //! are live one by one, so a carried value that feeds only itself is dead.
 
+use smallvec::SmallVec;
+
 use super::functions::has_effect;
 use crate::ids::IdVec;
 use crate::ir::facts::EffectTable;
@@ -17,7 +19,8 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
         function,
         shape: &shape,
         live: vec![false; function.insts.len()],
-        slots: vec![Vec::new(); function.insts.len()],
+        slots: vec![Vec::new(); shape.regions.len()],
+        work: Vec::new(),
     };
     liveness.roots(effects);
     let (live, slots) = (liveness.live, liveness.slots);
@@ -28,15 +31,28 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
 struct Shape {
     /// The block each instruction stands in.
     home: Vec<Option<BlockId>>,
-    /// The instruction that holds a block.
-    holder: Vec<Option<InstId>>,
-    /// For each `if` and loop, the terminators that give its slots' next values: `yield` and `continue`.
-    next: Vec<Vec<InstId>>,
-    /// For each loop, its `break`s.
-    out: Vec<Vec<InstId>>,
+    /// The region that a block belongs to.
+    holder: Vec<Option<u32>>,
+    /// In program order.
+    regions: Vec<Region>,
     /// In program order.
     order: Vec<InstId>,
     has_loops: bool,
+}
+
+/// An `if` or a loop.
+struct Region {
+    inst: InstId,
+    /// The terminators that give its slots' next values: `yield` and `continue`.
+    next: SmallVec<[InstId; 2]>,
+    /// The `break`s of a loop.
+    out: SmallVec<[InstId; 2]>,
+}
+
+impl Region {
+    fn ends(&self) -> impl Iterator<Item = InstId> {
+        self.next.iter().chain(&self.out).copied()
+    }
 }
 
 impl Shape {
@@ -45,8 +61,7 @@ impl Shape {
         let mut shape = Shape {
             home: vec![None; count],
             holder: vec![None; function.blocks.len()],
-            next: vec![Vec::new(); count],
-            out: vec![Vec::new(); count],
+            regions: Vec::new(),
             order: Vec::with_capacity(count),
             has_loops: false,
         };
@@ -55,33 +70,43 @@ impl Shape {
     }
 
     /// `holder` receives the block's `yield`, `inner` (the loop around it) its `break` and `continue`.
-    fn block(&mut self, function: &Function, block: BlockId, holder: Option<InstId>, inner: Option<InstId>) {
+    fn block(&mut self, function: &Function, block: BlockId, holder: Option<u32>, inner: Option<u32>) {
         for &id in &function.blocks[block].insts {
             self.home[id.0 as usize] = Some(block);
             self.order.push(id);
-            let add = |list: &mut Vec<Vec<InstId>>, to: Option<InstId>| {
-                if let Some(to) = to {
-                    list[to.0 as usize].push(id);
-                }
-            };
             let op = &function.insts[id].op;
-            match op {
-                Op::Yield(_) => add(&mut self.next, holder),
-                Op::Continue(_) => add(&mut self.next, inner),
-                Op::Break(_) => add(&mut self.out, inner),
-                Op::For { .. } | Op::While { .. } => self.has_loops = true,
-                _ => {}
+            let receiver = match op {
+                Op::Yield(_) => holder,
+                Op::Continue(_) | Op::Break(_) => inner,
+                _ => None,
+            };
+            if let Some(region) = receiver {
+                let Region { next, out, .. } = &mut self.regions[region as usize];
+                if matches!(op, Op::Break(_)) { out } else { next }.push(id);
             }
-            for nested in op.blocks() {
-                self.holder[nested.0 as usize] = Some(id);
+            let nested = op.blocks();
+            if nested.is_empty() {
+                continue;
+            }
+            let region = self.regions.len() as u32;
+            self.regions.push(Region { inst: id, next: SmallVec::new(), out: SmallVec::new() });
+            self.has_loops |= !matches!(op, Op::If { .. });
+            for nested in nested {
+                self.holder[nested.0 as usize] = Some(region);
                 match *op {
                     // A condition's `yield` is no next value.
                     Op::While { condition, .. } if condition == nested => self.block(function, nested, None, None),
-                    Op::If { .. } => self.block(function, nested, Some(id), inner),
-                    _ => self.block(function, nested, Some(id), Some(id)),
+                    Op::If { .. } => self.block(function, nested, Some(region), inner),
+                    _ => self.block(function, nested, Some(region), Some(region)),
                 }
             }
         }
+    }
+
+    /// The number of the `if` or loop `inst`.
+    fn region(&self, function: &Function, inst: InstId) -> Option<u32> {
+        let block = *function.insts[inst].op.blocks().first()?;
+        self.holder[block.0 as usize]
     }
 }
 
@@ -97,13 +122,14 @@ struct Liveness<'a> {
     function: &'a Function,
     shape: &'a Shape,
     live: Vec<bool>,
-    /// The live slots of each `if` and loop.
+    /// The live slots of each region.
     slots: Vec<Vec<bool>>,
+    /// What is to be marked yet: a list, because chains of values are long.
+    work: Vec<Need>,
 }
 
 impl Liveness<'_> {
     fn roots(&mut self, effects: &EffectTable) {
-        let mut work = Vec::new();
         for &id in &self.shape.order {
             let root = match &self.function.insts[id].op {
                 Op::Return(_) | Op::While { .. } => true,
@@ -111,103 +137,107 @@ impl Liveness<'_> {
                 op => has_effect(op),
             };
             if root {
-                work.push(Need::Inst(id));
-                self.mark(&mut work);
+                self.inst(id);
+                self.mark();
             }
         }
     }
 
-    /// Marks everything that some needs lead to. A work list, because chains of values are long.
-    fn mark(&mut self, work: &mut Vec<Need>) {
+    /// Marks everything that some needs lead to.
+    fn mark(&mut self) {
         let function = self.function;
-        while let Some(need) = work.pop() {
+        while let Some(need) = self.work.pop() {
             match need {
-                Need::Inst(id) => {
-                    if std::mem::replace(&mut self.live[id.0 as usize], true) {
-                        continue;
-                    }
-                    let home = self.shape.home[id.0 as usize];
-                    work.extend(home.and_then(|block| self.shape.holder[block.0 as usize]).map(Need::Inst));
-                    match &function.insts[id].op {
-                        Op::If { condition, .. } => work.push(Need::Value(*condition)),
-                        Op::For { start, end, step, .. } => {
-                            work.extend([start, end, step].map(|&v| Need::Value(v)));
-                            self.exits(id, work);
-                        }
-                        Op::While { condition, .. } => {
-                            if let Some(inst) = function.terminator(*condition) {
-                                work.extend(carried(&inst.op).iter().map(|&v| Need::Value(v)));
-                            }
-                            self.exits(id, work);
-                        }
-                        Op::Yield(_) | Op::Break(_) | Op::Continue(_) => {}
-                        op => op.for_each_operand(|v| work.push(Need::Value(v))),
-                    }
-                }
+                Need::Inst(id) => self.inst(id),
                 Need::Value(value) => match function.values[value].def {
                     ValueDef::Result(inst, n) => {
-                        work.push(Need::Inst(inst));
-                        if !function.insts[inst].op.blocks().is_empty() {
-                            work.push(Need::Slot(inst, n as usize));
+                        self.inst(inst);
+                        if let Some(region) = self.shape.region(function, inst) {
+                            self.slot(region, n as usize);
                         }
                     }
                     ValueDef::Param(block, n) => {
-                        if let Some(inst) = self.shape.holder[block.0 as usize] {
+                        if let Some(region) = self.shape.holder[block.0 as usize] {
+                            let inst = self.shape.regions[region as usize].inst;
                             // The first parameter of a `for` is its counter.
                             let first = u32::from(matches!(function.insts[inst].op, Op::For { .. }));
-                            work.push(Need::Inst(inst));
+                            self.inst(inst);
                             if n >= first {
-                                work.push(Need::Slot(inst, (n - first) as usize));
+                                self.slot(region, (n - first) as usize);
                             }
                         }
                     }
                 },
-                Need::Slot(inst, n) => {
-                    let slots = &mut self.slots[inst.0 as usize];
-                    slots.resize(function.insts[inst].results.len(), false);
-                    if std::mem::replace(&mut slots[n], true) {
-                        continue;
-                    }
-                    if let Op::For { init, .. } | Op::While { init, .. } = &function.insts[inst].op {
-                        work.push(Need::Value(init[n]));
-                    }
-                    let (next, out) = (&self.shape.next[inst.0 as usize], &self.shape.out[inst.0 as usize]);
-                    let feeds = next.iter().chain(out).filter_map(|&t| carried(&function.insts[t].op).get(n));
-                    work.extend(feeds.map(|&v| Need::Value(v)));
-                }
             }
         }
     }
 
+    fn inst(&mut self, id: InstId) {
+        if std::mem::replace(&mut self.live[id.0 as usize], true) {
+            return;
+        }
+        let (function, shape, work) = (self.function, self.shape, &mut self.work);
+        let around = shape.home[id.0 as usize].and_then(|block| shape.holder[block.0 as usize]);
+        work.extend(around.map(|region| Need::Inst(shape.regions[region as usize].inst)));
+        match &function.insts[id].op {
+            Op::If { condition, .. } => work.push(Need::Value(*condition)),
+            Op::For { start, end, step, .. } => {
+                work.extend([start, end, step].map(|&v| Need::Value(v)));
+                self.exits(id);
+            }
+            Op::While { condition, .. } => {
+                if let Some(inst) = function.terminator(*condition) {
+                    work.extend(carried(&inst.op).iter().map(|&v| Need::Value(v)));
+                }
+                self.exits(id);
+            }
+            Op::Yield(_) | Op::Break(_) | Op::Continue(_) => {}
+            op => op.for_each_operand(|v| work.push(Need::Value(v))),
+        }
+    }
+
+    /// Slot `n` of a region.
+    fn slot(&mut self, region: u32, n: usize) {
+        let (function, region, slots) =
+            (self.function, &self.shape.regions[region as usize], &mut self.slots[region as usize]);
+        slots.resize(function.insts[region.inst].results.len(), false);
+        if std::mem::replace(&mut slots[n], true) {
+            return;
+        }
+        if let Op::For { init, .. } | Op::While { init, .. } = &function.insts[region.inst].op {
+            self.work.push(Need::Value(init[n]));
+        }
+        let feeds = region.ends().filter_map(|end| carried(&function.insts[end].op).get(n));
+        self.work.extend(feeds.map(|&v| Need::Value(v)));
+    }
+
     /// What leaves or restarts a live loop decides how often it turns.
-    fn exits(&self, id: InstId, work: &mut Vec<Need>) {
-        let (next, out) = (&self.shape.next[id.0 as usize], &self.shape.out[id.0 as usize]);
-        work.extend(next.iter().chain(out).map(|&inst| Need::Inst(inst)));
+    fn exits(&mut self, id: InstId) {
+        if let Some(region) = self.shape.region(self.function, id) {
+            self.work.extend(self.shape.regions[region as usize].ends().map(Need::Inst));
+        }
     }
 }
 
 enum Need {
     Inst(InstId),
     Value(ValueId),
-    /// Slot `n` of an `if` or loop.
-    Slot(InstId, usize),
 }
 
 /// Takes out what is not live; says whether there was anything.
 fn sweep(function: &mut Function, shape: &Shape, live: &[bool], slots: &[Vec<bool>]) -> bool {
     let mut changed = false;
-    for &id in &shape.order {
-        let inst = &function.insts[id];
-        let count = inst.results.len();
-        if inst.op.blocks().is_empty() || !live[id.0 as usize] || count == 0 {
+    for (region, slots) in shape.regions.iter().zip(slots) {
+        let count = function.insts[region.inst].results.len();
+        if !live[region.inst.0 as usize] || count == 0 {
             continue;
         }
-        let keep: Vec<bool> = (0..count).map(|n| slots[id.0 as usize].get(n) == Some(&true)).collect();
+        let keep: Vec<bool> = (0..count).map(|n| slots.get(n) == Some(&true)).collect();
         if keep.iter().all(|&k| k) {
             continue;
         }
         changed = true;
-        remove_slots(function, shape, id, &keep);
+        remove_slots(function, region, &keep);
     }
     for block in function.blocks.values_mut() {
         let before = block.insts.len();
@@ -219,7 +249,8 @@ fn sweep(function: &mut Function, shape: &Shape, live: &[bool], slots: &[Vec<boo
 }
 
 /// Removes the slots not kept from an `if` or loop, its blocks and their terminators.
-fn remove_slots(function: &mut Function, shape: &Shape, id: InstId, keep: &[bool]) {
+fn remove_slots(function: &mut Function, region: &Region, keep: &[bool]) {
+    let id = region.inst;
     fn retain<A: smallvec::Array<Item = ValueId>>(list: &mut smallvec::SmallVec<A>, keep: &[bool]) {
         let mut at = 0;
         list.retain(|_| {
@@ -248,7 +279,7 @@ fn remove_slots(function: &mut Function, shape: &Shape, id: InstId, keep: &[bool
             }
         }
     }
-    for &terminator in shape.next[id.0 as usize].iter().chain(&shape.out[id.0 as usize]) {
+    for terminator in region.ends() {
         if let Op::Yield(values) | Op::Break(values) | Op::Continue(values) = &mut function.insts[terminator].op {
             retain(values, keep);
         }
@@ -262,8 +293,8 @@ fn replace_unchanged(function: &mut Function, shape: &Shape) -> bool {
     }
     let mut same: IdVec<ValueId, ValueId> = function.values.ids().collect();
     let mut changed = false;
-    for &id in &shape.order {
-        let inst = &function.insts[id];
+    for region in &shape.regions {
+        let inst = &function.insts[region.inst];
         let (init, first, blocks) = match &inst.op {
             Op::For { init, body, .. } => (init, 1, vec![*body]),
             Op::While { init, condition, body } => (init, 0, vec![*condition, *body]),
@@ -271,9 +302,9 @@ fn replace_unchanged(function: &mut Function, shape: &Shape) -> bool {
         };
         for (n, &start) in init.iter().enumerate() {
             let params: Vec<ValueId> = blocks.iter().map(|&b| function.blocks[b].params[first + n]).collect();
-            let mut ends = shape.next[id.0 as usize].iter().chain(&shape.out[id.0 as usize]);
+            let mut ends = region.ends();
             let kept = |value: ValueId| value == start || params.contains(&value);
-            if ends.all(|&t| carried(&function.insts[t].op).get(n).is_some_and(|&v| kept(v))) {
+            if ends.all(|t| carried(&function.insts[t].op).get(n).is_some_and(|&v| kept(v))) {
                 // The start is in turn what an outer loop's value was replaced by.
                 let start = same[start];
                 let used = params.iter().chain(inst.results.get(n));

@@ -8,11 +8,24 @@ use crate::types::{StructTable, Type};
 
 /// Rewrites a function; says whether anything changed.
 pub fn run(function: &mut Function, structs: &StructTable) -> bool {
+    walk(function, structs).changed
+}
+
+/// What a walk has done.
+pub struct Walked {
+    pub changed: bool,
+    /// An operation took the place of another one, and may have a simpler form in turn. Otherwise a second walk finds nothing,
+    /// unless something else has changed the function since: operands are replaced before they are used.
+    pub unfinished: bool,
+}
+
+/// Rewrites a function.
+pub fn walk(function: &mut Function, structs: &StructTable) -> Walked {
     let same = function.values.ids().collect();
     let entry = function.entry;
-    let mut rewriter = Rewriter { function, structs, same, changed: false };
+    let mut rewriter = Rewriter { function, structs, same, changed: false, unfinished: false };
     rewriter.block(entry);
-    rewriter.changed
+    Walked { changed: rewriter.changed, unfinished: rewriter.unfinished }
 }
 
 struct Rewriter<'a> {
@@ -21,6 +34,8 @@ struct Rewriter<'a> {
     /// What each value is known to be; itself at first. Definitions come before uses, so entries are final.
     same: Vec<ValueId>,
     changed: bool,
+    /// See [`Walked`].
+    unfinished: bool,
 }
 
 impl Rewriter<'_> {
@@ -56,9 +71,20 @@ impl Rewriter<'_> {
         let mut op = std::mem::replace(&mut self.function.insts[id].op, Op::Zero);
         op.for_each_operand_mut(|v| *v = self.same[v.0 as usize]);
         self.fixed_steps(&mut op);
-        self.function.insts[id].op = op;
+        if op.blocks().is_empty() {
+            if let [result] = self.function.insts[id].results[..]
+                && let Some(simpler) = self.simple(&op, result)
+            {
+                op = simpler;
+            }
+            let last = op.is_terminator();
+            self.function.insts[id].op = op;
+            out.push(id);
+            return last;
+        }
+        self.function.insts[id].op = op.clone();
         let results = self.function.insts[id].results.clone();
-        match self.function.insts[id].op.clone() {
+        match op {
             Op::If { condition, then, otherwise } => {
                 if let Some(known) = self.function.as_const(condition) {
                     self.changed = true;
@@ -85,33 +111,31 @@ impl Rewriter<'_> {
                 self.block(condition);
                 self.block(body);
             }
-            op => {
-                if let [result] = results[..] {
-                    self.simple(id, &op, result);
-                }
-            }
+            _ => {}
         }
         out.push(id);
-        self.function.insts[id].op.is_terminator()
+        false
     }
 
-    fn simple(&mut self, id: InstId, op: &Op, result: ValueId) {
+    /// A simpler operation in the place of one without blocks that gives `result`, if there is any; or only the result is
+    /// replaced.
+    fn simple(&mut self, op: &Op, result: ValueId) -> Option<Op> {
         let ty = self.function.ty(result);
-        if let Type::Scalar(scalar) = ty
-            && let Some(constant) = fold(self.function, op, scalar)
-        {
-            self.function.insts[id].op = Op::Const(constant);
-            self.changed = true;
-            return;
-        }
-        match simpler(self.function, self.structs, op, ty) {
+        let simple = match ty {
+            Type::Scalar(scalar) => fold(self.function, op, scalar).map(|constant| Rewrite::Op(Op::Const(constant))),
+            _ => None,
+        };
+        match simple.or_else(|| simpler(self.function, self.structs, op, ty))? {
             // Once replaced, the instruction is unused; a second round must not count it as a change again.
-            Some(Rewrite::Same(value)) => self.replace(result, value),
-            Some(Rewrite::Op(op)) => {
-                self.function.insts[id].op = op;
-                self.changed = true;
+            Rewrite::Same(value) => {
+                self.replace(result, value);
+                None
             }
-            None => {}
+            Rewrite::Op(op) => {
+                self.changed = true;
+                self.unfinished |= !matches!(op, Op::Const(_) | Op::Zero);
+                Some(op)
+            }
         }
     }
 

@@ -17,6 +17,10 @@ use crate::ir::{BinaryOp, Block, BlockId, Function, Inst, InstId, Op, UnaryOp, V
 
 /// Makes branches of choices; says whether there were any.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
+    let chooses = |inst: &Inst| matches!(inst.op, Op::Select { .. });
+    if !function.has(chooses) || !function.has(|inst| can_fail(function, inst)) {
+        return false;
+    }
     let mut pass = Sink::new(function, effects);
     pass.block(function, function.entry, &Sink::branch_of_choice);
     pass.changed
@@ -24,6 +28,9 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
 
 /// Moves what only one branch of an `if` reads into that branch, under the same conditions; says whether there was any.
 pub fn into_branches(function: &mut Function, effects: &EffectTable) -> bool {
+    if !function.has(|inst| matches!(inst.op, Op::If { .. })) {
+        return false;
+    }
     let mut pass = Sink::new(function, effects);
     pass.block(function, function.entry, &Sink::fill_branches);
     pass.changed
@@ -62,7 +69,7 @@ impl<'a> Sink<'a> {
             self.home[id.0 as usize] = (block, at);
             around.push(id);
             let inst = &function.insts[id];
-            inst.op.for_each_operand(|v| self.users[v.0 as usize].extend(around.iter().copied()));
+            inst.op.for_each_operand(|v| self.users[v.0 as usize].extend_from_slice(around));
             inst.op.blocks().into_iter().for_each(|nested| self.count(function, nested, around));
             around.pop();
         }

@@ -1,6 +1,8 @@
 //! The syntax tree of kernels. It holds what the user wrote, nothing resolved; what kernels cannot contain is kept as
 //! [`ExprKind::Unsupported`] / [`StmtKind::Unsupported`] so that the checker can say so at its place.
 
+use std::sync::Arc;
+
 use crate::source::{FileId, Span};
 
 /// A name and where it stands.
@@ -22,7 +24,8 @@ pub enum Item {
     Import(Import),
     /// A decorated or plain `def` at top level. Plain ones (no decorator of ours) keep their header only: `body` is
     /// empty and they serve for messages such as "`f` is not decorated with `@wp.func`".
-    Function(Function),
+    /// Shared: whoever checks it keeps it.
+    Function(Arc<Function>),
     Class(Class),
     /// `NAME = value` (or `NAME: T = value`) at module level: a constant, an alias, or host data. When the value is
     /// outside our grammar it is an [`ExprKind::Opaque`].
@@ -78,7 +81,7 @@ impl Parsed {
         let mut found = Vec::new();
         for item in self.all_items() {
             if let Item::Function(function) = item {
-                found.push(function);
+                found.push(&**function);
             }
         }
         found

@@ -2,6 +2,7 @@
 //! island that is skipped whatever it holds.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::ast::*;
 use super::block::Blocks;
@@ -215,7 +216,7 @@ impl<'t> Island<'_, 't> {
         let mut blocks = Blocks { lines: self.lines, next: header + 1, end: self.end, lost: None };
         let mut body = if lost { blocks.lost_block(0, 1) } else { blocks.body(header, suite, 0) };
         let doc = take_doc(&mut body);
-        Some(Item::Function(Function { name, decorators, params, returns, doc, body, span }))
+        Some(Item::Function(Arc::new(Function { name, decorators, params, returns, doc, body, span })))
     }
 
     /// A function of the host keeps its name and parameters.
@@ -227,7 +228,7 @@ impl<'t> Island<'_, 't> {
         };
         let function =
             Function { name, decorators: Vec::new(), params, returns: None, doc: None, body: Vec::new(), span };
-        Some(Item::Function(function))
+        Some(Item::Function(Arc::new(function)))
     }
 
     /// The name behind `def` or `class` of a header that could not be read.

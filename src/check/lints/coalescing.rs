@@ -2,7 +2,6 @@
 //! side by side; the last index should follow the last coordinate of `tid()`.
 
 use super::Subject;
-use super::threads::Threads;
 use crate::check::tree::*;
 use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
@@ -10,7 +9,7 @@ use crate::source::Span;
 use crate::types::Type;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
-    let (Some(threads), Some(rank)) = (Threads::of(subject.function), subject.function.kernel_rank) else { return };
+    let (Some(threads), Some(rank)) = (&subject.threads, subject.function.kernel_rank) else { return };
     let fastest = 1 << (rank.clamp(1, 4) - 1);
     let mut look = |array: &Expr, index: &[Expr], span: Span| {
         if !matches!(array.ty, Type::Array(_)) || threads.mask(array) != 0 {

@@ -29,6 +29,8 @@ pub use allow::Allows;
 /// A checked function, and what a lint needs to speak of it.
 struct Subject<'a> {
     function: &'a Function,
+    /// Which thread each value depends on, where the function asks for that.
+    threads: Option<threads::Threads>,
     structs: &'a StructTable,
     sources: &'a SourceMap,
 }
@@ -76,7 +78,7 @@ pub(super) fn run(
 ) {
     let mut found: Vec<Diagnostic> = Vec::new();
     for function in functions.values().filter(|function| function.span.file == file) {
-        let subject = Subject { function, structs, sources };
+        let subject = Subject { function, threads: threads::Threads::of(function), structs, sources };
         race::check(&subject, &mut found);
         coalescing::check(&subject, &mut found);
         maybe_unset::check(&subject, &mut found);

@@ -11,8 +11,8 @@ use crate::ir::BinaryOp;
 use crate::types::Type;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
-    let Some(threads) = Threads::of(subject.function) else { return };
-    block(subject, &threads, &subject.function.body, &mut Control::default(), found);
+    let Some(threads) = &subject.threads else { return };
+    block(subject, threads, &subject.function.body, &mut Control::default(), found);
 }
 
 fn block(subject: &Subject, threads: &Threads, body: &[Stmt], control: &mut Control, found: &mut Vec<Diagnostic>) {

@@ -1,5 +1,10 @@
 //! Names of types in CUDA text, and which identifiers the text may use.
 
+use std::collections::HashSet;
+use std::hash::BuildHasherDefault;
+use std::sync::LazyLock;
+
+use crate::ids::IdHasher;
 use crate::types::{Scalar, StructTable, Type};
 
 /// The C++ name of a number type.
@@ -94,8 +99,9 @@ pub fn is_reserved(name: &str) -> bool {
         "true", "try", "typedef", "typeid", "typename", "uint16", "uint32", "uint64", "uint8", "union", "unix",
         "unsigned", "using", "virtual", "void", "volatile", "warpSize", "wchar_t", "while", "wrap", "xor", "xor_eq",
     ];
-    debug_assert!(NAMES.is_sorted());
-    NAMES.binary_search(&name).is_ok() || name.starts_with("__")
+    type Names = HashSet<&'static str, BuildHasherDefault<IdHasher>>;
+    static SET: LazyLock<Names> = LazyLock::new(|| NAMES.iter().copied().collect());
+    SET.contains(name) || name.starts_with("__")
 }
 
 /// Functions that CUDA declares for plain numbers: a user's function of this name and of such parameters would clash.
@@ -112,8 +118,9 @@ pub fn is_cuda_function(name: &str) -> bool {
         "round", "rsqrt", "scalbln", "scalbn", "select", "signbit", "sin", "sincos", "sincospi", "sinh", "sinpi",
         "sqrt", "tan", "tanh", "tgamma", "time", "trunc", "y0", "y1", "yn",
     ];
+    debug_assert!(NAMES.is_sorted());
     let stem = name.strip_suffix('f').unwrap_or(name);
-    NAMES.contains(&name) || NAMES.contains(&stem)
+    NAMES.binary_search(&name).is_ok() || NAMES.binary_search(&stem).is_ok()
 }
 
 /// Names of composite types: `vec3d`, `mat33`, `quat`, `transform`.

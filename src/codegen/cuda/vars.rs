@@ -521,9 +521,13 @@ impl Graph<'_> {
         for (n, count) in counts.iter().enumerate() {
             starts[n + 1] = starts[n] + count;
         }
-        let mut members: Vec<ValueId> = of.ids().collect();
-        // Stable: the values of a variable stay in the order of their numbers.
-        members.sort_by_key(|&value| of[value]);
+        // Variable by variable; the values of each in the order of their numbers.
+        let mut members = vec![ValueId(0); of.len()];
+        let mut next = starts.clone();
+        for (value, &Var(n)) in of.iter() {
+            members[next[n as usize]] = value;
+            next[n as usize] += 1;
+        }
         let loops = self.function.insts.values().filter_map(|inst| match inst.op {
             Op::For { end, body, .. } => Some((end, body)),
             _ => None,

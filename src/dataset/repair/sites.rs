@@ -63,7 +63,7 @@ impl<'a> Sites<'a> {
             .items
             .iter()
             .filter_map(|item| match item {
-                Item::Function(function) => Some(function),
+                Item::Function(function) => Some(&**function),
                 _ => None,
             })
             .collect();

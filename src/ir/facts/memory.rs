@@ -192,14 +192,11 @@ impl EffectTable {
             // Of CUDA text nobody knows more.
             return;
         }
-        for callee in function.callees() {
-            self.cover(module, callee);
-        }
-        self.0[id] = Some(self.find(function));
+        self.0[id] = Some(self.find(module, function));
     }
 
-    /// The effects of a function whose callees are covered.
-    fn find(&self, function: &Function) -> Effects {
+    /// The effects of a function; covers those that it calls.
+    fn find(&mut self, module: &Module, function: &Function) -> Effects {
         let own = function.native.is_some();
         let mut found = Effects { knows_thread: own, reports: own, ..Effects::default() };
         let add = |set: &mut BTreeSet<Root>, root: Root| {
@@ -219,6 +216,7 @@ impl EffectTable {
                 Op::While { .. } => found.may_hang = true,
                 Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => found.knows_thread = true,
                 Op::Call(callee, args) => {
+                    self.cover(module, *callee);
                     let inner = &self[*callee];
                     for (to, from) in [
                         (&mut found.loads, &inner.loads),

@@ -49,9 +49,24 @@ struct Access {
     forms: Vec<Option<Form>>,
 }
 
+/// What is known of the values that indices are computed from.
+pub struct Known {
+    /// See [`ranges`].
+    pub ranges: IdVec<ValueId, Option<Range>>,
+    /// See [`numbering`]; empty unless the function is a kernel.
+    pub first: IdVec<ValueId, ValueId>,
+}
+
+impl Known {
+    pub fn of(function: &Function) -> Known {
+        let first = if function.is_kernel() { numbering(function) } else { IdVec::new() };
+        Known { ranges: ranges(function), first }
+    }
+}
+
 /// Looks at all accesses of a kernel; for other functions nothing is private.
 pub fn private(function: &Function, structs: &StructTable, sharing: Sharing) -> Private {
-    private_among(function, structs, sharing, &|_| true)
+    private_among(function, structs, sharing, &Known::of(function), &|_| true)
 }
 
 /// The same, of accesses and calls for which `counts` holds.
@@ -59,10 +74,11 @@ pub fn private_among(
     function: &Function,
     structs: &StructTable,
     sharing: Sharing,
+    known: &Known,
     counts: &dyn Fn(&Op) -> bool,
 ) -> Private {
     let FunctionKind::Kernel { rank } = function.kind else { return Private::default() };
-    let mut forms = Forms { function, ranges: ranges(function), first: numbering(function), uniform: IdMap::default() };
+    let mut forms = Forms { function, known, uniform: IdMap::default() };
     let mut accesses: Vec<Access> = Vec::new();
     // Element types of arrays that something unknown is done to.
     let mut unknown = IdSet::default();
@@ -171,8 +187,7 @@ impl Form {
 
 struct Forms<'a> {
     function: &'a Function,
-    ranges: IdVec<ValueId, Option<Range>>,
-    first: IdVec<ValueId, ValueId>,
+    known: &'a Known,
     /// Which values are the same in all threads.
     uniform: IdMap<ValueId, bool>,
 }
@@ -184,7 +199,7 @@ impl Forms<'_> {
     }
 
     fn range(&self, value: ValueId) -> Option<Range> {
-        self.ranges[value].or_else(|| Range::full(self.function.ty(value).as_scalar()?))
+        self.known.ranges[value].or_else(|| Range::full(self.function.ty(value).as_scalar()?))
     }
 
     /// Not negative, or computed from such numbers by sums and products, which then overflowed (rule 13).
@@ -211,7 +226,7 @@ impl Forms<'_> {
     fn leaf(&mut self, value: ValueId) -> Form {
         let mut form = Form::constant(0);
         if self.is_uniform(value) {
-            form.uniform.insert(self.first[value], 1);
+            form.uniform.insert(self.known.first[value], 1);
         } else {
             // Wider than any factor, if nothing is known.
             let unbounded = Range { low: -(1 << 64), high: 1 << 64 };

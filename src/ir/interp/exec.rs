@@ -351,8 +351,9 @@ impl<'p> Machine<'p, '_, '_> {
             }
             Code::Fma { scalar, to, a, b, c, count } => {
                 for n in 0..*count {
-                    let [a, b, c] = [a, b, c].map(|&slot| at(frame, *scalar, slot + n));
-                    frame[(to + n) as usize] = bits(eval::fma(a, b, c));
+                    let of = |slot: u32| at(frame, *scalar, slot + n);
+                    let result = eval::fma(of(*a), of(*b), of(*c));
+                    frame[(to + n) as usize] = bits(result);
                 }
             }
             Code::Cast { from, scalar, to, a, count } => {

@@ -1,5 +1,7 @@
 //! The type rule of every operation without blocks.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::super::*;
 use crate::types::{ArrayType, BOOL, Element, I32, MAX_DIMS, U64};
 
@@ -7,8 +9,18 @@ pub(super) fn check(condition: bool, message: &str) -> Result<(), String> {
     if condition { Ok(()) } else { Err(message.to_string()) }
 }
 
-pub(super) fn same(given: &[Type], expected: &[Type], what: &str) -> Result<(), String> {
-    check(given == expected, &format!("the values differ in number or type from {what}"))
+/// Few enough for most instructions: nothing is allocated.
+pub(super) type Types = SmallVec<[Type; 2]>;
+
+pub(super) fn same(
+    given: impl IntoIterator<Item = Type>,
+    expected: impl IntoIterator<Item = Type>,
+    what: &str,
+) -> Result<(), String> {
+    if given.into_iter().eq(expected) {
+        return Ok(());
+    }
+    Err(format!("the values differ in number or type from {what}"))
 }
 
 /// Whether two types are of one form, apart from the scalar in them.
@@ -68,9 +80,9 @@ impl Typing<'_> {
     }
 
     /// The types that the results must have. One arm per operation.
-    pub fn results(&self, op: &Op) -> Result<Vec<Type>, String> {
+    pub fn results(&self, op: &Op) -> Result<Types, String> {
         let given = || self.result.ok_or_else(|| "there is no result".to_string());
-        let one = |ty: Type| Ok(vec![ty]);
+        let one = |ty: Type| Ok(smallvec![ty]);
         match op {
             Op::Const(c) => one(Type::Scalar(c.scalar)),
             Op::Zero => one(given()?),
@@ -120,13 +132,15 @@ impl Typing<'_> {
             }
             Op::Construct(args) => {
                 let ty = given()?;
-                let parts: Vec<Type> = match (ty, ty.scalar_part(), ty.scalar_count()) {
-                    (Type::Struct(id), ..) => self.module.structs[id].fields.iter().map(|f| f.ty).collect(),
-                    (_, Some(s), Some(count)) if ty.is_composite() => vec![Type::Scalar(s); count as usize],
+                let args = args.iter().map(|&a| self.ty(a));
+                let what = "the parts of the type";
+                match (ty, ty.scalar_part(), ty.scalar_count()) {
+                    (Type::Struct(id), ..) => same(args, self.module.structs[id].fields.iter().map(|f| f.ty), what)?,
+                    (_, Some(s), Some(count)) if ty.is_composite() => {
+                        same(args, std::iter::repeat_n(Type::Scalar(s), count as usize), what)?;
+                    }
                     _ => return Err("only composites and structs are constructed".into()),
-                };
-                let args: Vec<Type> = args.iter().map(|&a| self.ty(a)).collect();
-                same(&args, &parts, "the parts of the type")?;
+                }
                 one(ty)
             }
             Op::Extract(a, path) => {
@@ -141,10 +155,8 @@ impl Typing<'_> {
             Op::Call(callee, args) => {
                 let callee = self.module.functions.get(*callee).ok_or("the function is not in the module")?;
                 check(callee.kind == FunctionKind::Device, "a kernel cannot be called")?;
-                let params: Vec<Type> =
-                    callee.params().iter().filter_map(|&p| callee.values.get(p)).map(|v| v.ty).collect();
-                let args: Vec<Type> = args.iter().map(|&a| self.ty(a)).collect();
-                same(&args, &params, "the function's parameters")?;
+                let params = callee.params().iter().filter_map(|&p| callee.values.get(p)).map(|v| v.ty);
+                same(args.iter().map(|&a| self.ty(a)), params, "the function's parameters")?;
                 Ok(callee.results.iter().map(|r| r.ty).collect())
             }
             Op::ThreadIndex(n) => {
@@ -182,7 +194,7 @@ impl Typing<'_> {
             Op::Load { array, index, path } => one(self.place(*array, index, path)?),
             Op::Store { array, index, path, value } => {
                 check(self.place(*array, index, path)? == self.ty(*value), "the value has another type")?;
-                Ok(Vec::new())
+                Ok(Types::new())
             }
             Op::Atomic { op, array, index, path, value } => {
                 let ty = self.place(*array, index, path)?;
@@ -198,15 +210,15 @@ impl Typing<'_> {
             }
             Op::Print { args, .. } => {
                 check(args.iter().all(|&a| self.ty(a).as_scalar().is_some()), "only scalars are printed")?;
-                Ok(Vec::new())
+                Ok(Types::new())
             }
             Op::Assert { condition, .. } => {
                 check(self.ty(*condition) == BOOL, "the condition is not bool")?;
-                Ok(Vec::new())
+                Ok(Types::new())
             }
             // Checked by `Verifier::control`.
-            Op::If { .. } | Op::For { .. } | Op::While { .. } => Ok(Vec::new()),
-            Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => Ok(Vec::new()),
+            Op::If { .. } | Op::For { .. } | Op::While { .. } => Ok(Types::new()),
+            Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => Ok(Types::new()),
         }
     }
 
@@ -241,7 +253,7 @@ impl Typing<'_> {
         Ok(ty)
     }
 
-    fn view(&self, array: ValueId, dims: &[ViewIndex]) -> Result<Vec<Type>, String> {
+    fn view(&self, array: ValueId, dims: &[ViewIndex]) -> Result<Types, String> {
         let Type::Array(ArrayType { element, ndim }) = self.ty(array) else {
             return Err("the operand is not an array".into());
         };
@@ -258,6 +270,6 @@ impl Typing<'_> {
             check(ints.iter().all(|&&v| self.ty(v) == I32), "an index of a view is not int32")?;
         }
         check(kept > 0, "a view keeps at least one dimension")?;
-        Ok(vec![Type::Array(ArrayType { element, ndim: kept })])
+        Ok(smallvec![Type::Array(ArrayType { element, ndim: kept })])
     }
 }
