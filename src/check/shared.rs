@@ -11,6 +11,7 @@
 //! nothing is shared.
 
 use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::tree::{Derivative, FnId, Function};
@@ -91,13 +92,14 @@ impl Shared {
         self.kept.done.get().is_some()
     }
 
-    /// Keeps what `function` has become.
-    fn keep(&self, function: &Function, code: &ir::Function) {
+    /// Keeps what `function` has become, which is in its place of `module`, if that is right.
+    fn keep(&self, function: &Function, module: &ir::Module, id: ir::FuncId) {
         let kept = &self.kept;
-        if self.is_simplified() || kept.callees.iter().any(|callee| callee.done.get().is_none()) {
+        let has_callees = || kept.callees.iter().all(|callee| callee.done.get().is_some());
+        if self.is_simplified() || !has_callees() || ir::verify::verify_function(module, id).is_err() {
             return;
         }
-        let mut code = code.clone();
+        let mut code = module.functions[id].clone();
         for inst in code.insts.values_mut() {
             if let ir::Op::Call(callee, _) = &mut inst.op {
                 let Some(at) = self.callees.iter().position(|known| known.index() == callee.index()) else { return };
@@ -144,11 +146,20 @@ pub fn is_simplified(checked: &Checked, id: ir::FuncId) -> bool {
 
 /// Keeps the shared functions of a program for later ones. `module` has the functions in the same places, simplified.
 pub fn keep(checked: &Checked, module: &ir::Module) {
-    for (function, code) in checked.functions.values().zip(module.functions.values()) {
+    for (function, id) in checked.functions.values().zip(module.functions.ids()) {
         if let Some(shared) = &function.shared {
-            shared.keep(function, code);
+            shared.keep(function, module, id);
         }
     }
+}
+
+/// The names of the functions of a program that are as they were kept, and so keep the rules of the IR. Gradient rules are
+/// not among them: differentiation may change them where they stand.
+pub fn kept_names(checked: &Checked) -> HashSet<String> {
+    let kept = |function: &&Function| {
+        function.shared.as_ref().is_some_and(|shared| shared.is_simplified() && !shared.kept.is_rule)
+    };
+    checked.functions.values().filter(kept).map(|function| function.name.clone()).collect()
 }
 
 /// Empties the table. A rule may call its function, which keeps the rule: such circles are opened.

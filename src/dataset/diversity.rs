@@ -97,7 +97,7 @@ fn round(x: f64) -> f64 {
 }
 
 /// Constructors and decorators are no built-ins.
-fn is_type(name: &str) -> bool {
+pub fn is_type(name: &str) -> bool {
     const TYPES: [&str; 17] = [
         "array",
         "array2d",

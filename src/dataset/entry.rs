@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::artefacts::Compiled;
+use super::diversity::is_type;
 use super::identity::Identity;
 use super::launch::{self, Scale};
 use super::sample::tree::{Given, Param, Program};
@@ -26,7 +27,7 @@ pub fn entry(program: &Program, identity: &Identity, compiled: &Compiled) -> Val
             argument(param, ty, intent(&effects[compiled.forward], n as u32), graded, &module.structs)
         })
         .collect();
-    let mut uses: Vec<&str> = identity.builtins.iter().map(String::as_str).collect();
+    let mut uses: Vec<&str> = identity.builtins.iter().map(String::as_str).filter(|name| !is_type(name)).collect();
     uses.sort_unstable();
     uses.dedup();
     json!({

@@ -69,6 +69,9 @@ fn row(
     let hex = |hash: u64| format!("{hash:016x}");
     let checked = verdict.is_some();
     let verdict = verdict.unwrap_or_default();
+    // A gradient that was checked may still be zero somewhere: that is a warning, and no reason.
+    let skipped = verdict.grad_skipped.clone().or_else(|| compiled.no_backward.clone());
+    let skipped = skipped.filter(|_| verdict.grad_ok.is_none());
     let if_checked = |value: Value| if checked { value } else { Value::Null };
     let has_code = texts.ptx.is_some() || texts.llvm_nvptx.is_some();
     let lengths = |count: fn(&str) -> u64| {
@@ -118,7 +121,7 @@ fn row(
             "order_free": if_checked(verdict.order_free.into()),
             "grad_ok": verdict.grad_ok,
             "grad_rel_err": verdict.grad_ok.map(|_| verdict.grad_error),
-            "grad_skipped_reason": verdict.grad_skipped.or_else(|| compiled.no_backward.clone()),
+            "grad_skipped_reason": skipped,
         },
         "complexity": {
             "stmts": identity.statements,
