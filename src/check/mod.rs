@@ -7,6 +7,7 @@
 //! - [`slice`]: parts of vectors and matrices; [`indexed`]: `wp.indexedarray`; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
 //! - [`gradient`]: how functions are differentiated; [`grad_call`]: `wp.grad(f)`.
 //! - [`double`]: the file in double precision.
+//! - [`shared`]: functions of the library that a thread keeps from program to program.
 //! - [`native`]: functions that are CUDA text.
 //! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
 //!
