@@ -4,9 +4,10 @@
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
-use super::{Block, FuncId, Function, Inst, Module, Op, Value, ValueDef};
+use twox_hash::XxHash3_128;
+
+use super::{Block, FuncId, Function, Inst, Module, Op, Value};
 use crate::ids::IdVec;
-use crate::source::Span;
 use crate::types::{Element, Type};
 
 /// The contents of the functions of a module, each found when it is first asked for.
@@ -77,7 +78,7 @@ impl<'a> Contents<'a> {
         if results.iter().any(|result| mentions_struct(result.ty)) {
             return None;
         }
-        let mut out = Mixer::default();
+        let mut out = Parts::default();
         (name, source_name, kind, results, cuda_name, native, library, phase).hash(&mut out);
         (tape, scattered, kept, notes, entry, span).hash(&mut out);
         (values.len(), insts.len(), blocks.len()).hash(&mut out);
@@ -85,20 +86,14 @@ impl<'a> Contents<'a> {
             if mentions_struct(*ty) {
                 return None;
             }
-            (ty, name).hash(&mut out);
-            out.push(match *def {
-                ValueDef::Result(inst, n) => u64::from(inst.0) << 32 | u64::from(n),
-                ValueDef::Param(block, n) => u64::from(block.0) << 32 | u64::from(n) | 1 << 31,
-            });
-            out.span(*span);
+            (ty, def, name, span).hash(&mut out);
         }
         for Inst { op, results, span } in insts.values() {
             match op {
                 Op::Call(callee, args) => (discriminant(op), self.of(*callee)?, args).hash(&mut out),
                 op => op.hash(&mut out),
             }
-            results.hash(&mut out);
-            out.span(*span);
+            (results, span).hash(&mut out);
         }
         for Block { params, insts } in blocks.values() {
             (params, insts).hash(&mut out);
@@ -116,92 +111,26 @@ fn mentions_struct(ty: Type) -> bool {
     }
 }
 
-/// Mixes words into 128 bits, of which 64 would be too few to rely on: two sums, each of which multiplies and folds (as
-/// "wyhash" by Wang Yi does). Different contents meet with a probability of about 2^-120 unless somebody constructs them,
-/// who would deceive nobody but himself.
-///
-/// Each part of a content is one word; a text is its length and then its bytes, eight in a word. What follows a word is
-/// known from those before it, so that no two contents give the same words.
-struct Mixer(u64, u64);
+/// What is hashed, one after the other. `derive(Hash)` writes it so that no two contents give the same bytes.
+#[derive(Default)]
+struct Parts(Vec<u8>);
 
-impl Default for Mixer {
-    fn default() -> Mixer {
-        // The fractions of the square roots of 2 and 3.
-        Mixer(0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b)
+impl Parts {
+    /// XXH3 (Yann Collet's "xxHash"), whose 128 bits two contents share by chance with a probability of 2^-128. Somebody who
+    /// constructs such contents deceives nobody but himself.
+    fn content(&self) -> u128 {
+        XxHash3_128::oneshot(&self.0)
     }
 }
 
-impl Mixer {
+impl Hasher for Parts {
     #[inline]
-    fn push(&mut self, word: u64) {
-        // Odd numbers with bits all over: the fractions of the golden ratio and of the square root of 5.
-        let fold = |a: u64, b: u64| {
-            let product = u128::from(a) * u128::from(b);
-            product as u64 ^ (product >> 64) as u64
-        };
-        self.0 = fold(self.0 ^ word, 0x9e37_79b9_7f4a_7c15);
-        self.1 = fold(self.1.rotate_left(32) ^ word, 0x3c6e_f372_fe94_f82b);
-    }
-
-    fn span(&mut self, span: Span) {
-        self.push(span.file.0.into());
-        self.push(u64::from(span.start) << 32 | u64::from(span.end));
-    }
-
-    fn content(mut self) -> u128 {
-        self.push(0);
-        self.push(0);
-        u128::from(self.0) << 64 | u128::from(self.1)
-    }
-}
-
-impl Hasher for Mixer {
     fn write(&mut self, bytes: &[u8]) {
-        self.push(bytes.len() as u64);
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.push(u64::from_le_bytes(word));
-        }
-    }
-
-    #[inline]
-    fn write_u8(&mut self, n: u8) {
-        self.push(n.into());
-    }
-
-    #[inline]
-    fn write_u16(&mut self, n: u16) {
-        self.push(n.into());
-    }
-
-    #[inline]
-    fn write_u32(&mut self, n: u32) {
-        self.push(n.into());
-    }
-
-    #[inline]
-    fn write_u64(&mut self, n: u64) {
-        self.push(n);
-    }
-
-    fn write_u128(&mut self, n: u128) {
-        self.push(n as u64);
-        self.push((n >> 64) as u64);
-    }
-
-    #[inline]
-    fn write_usize(&mut self, n: usize) {
-        self.push(n as u64);
-    }
-
-    #[inline]
-    fn write_isize(&mut self, n: isize) {
-        self.push(n as u64);
+        self.0.extend_from_slice(bytes);
     }
 
     fn finish(&self) -> u64 {
-        Mixer(self.0, self.1).content() as u64
+        self.content() as u64
     }
 }
 
@@ -273,21 +202,5 @@ mod tests {
         assert!(with("vec3f").is_some());
         assert_eq!(with("S"), None);
         assert_eq!(with("array2d(dtype=S)"), None);
-    }
-
-    #[test]
-    fn every_bit_of_a_word_reaches_every_part_of_the_content() {
-        let of = |words: [u64; 4]| {
-            let mut mixer = Mixer::default();
-            words.iter().for_each(|&word| mixer.write_u64(word));
-            mixer.content()
-        };
-        let none = of([0; 4]);
-        for bit in 0..256 {
-            let mut words = [0; 4];
-            words[bit / 64] = 1 << (bit % 64);
-            let changed = (of(words) ^ none).count_ones();
-            assert!((32..96).contains(&changed), "bit {bit} changes {changed} bits");
-        }
     }
 }
