@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(format!("tests/native/texts.py {kind}"), move || test(&file)));
     }
     trials.push(Trial::test("many kernels ptx", many_kernels));
+    trials.push(Trial::test("many deep kernels ptx", many_deep_kernels));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -190,6 +191,27 @@ fn many_kernels() -> Outcome {
         common::assemble_ptx(&ptx, "sm_90").map_err(|log| format!("{opt}: {log}"))?;
     }
     Ok(())
+}
+
+/// More kernels than one LLVM module takes, each of which nests deeper than a small stack allows.
+fn many_deep_kernels() -> Outcome {
+    let mut source = String::from("import warp as wp\n");
+    for n in 0..17 {
+        source += &format!(
+            "\n@wp.kernel\ndef k{n}(a: wp.array(dtype=float)):\n    x = a[wp.tid()]\n    if x < 0.0:\n        a[0] = x\n"
+        );
+        let depth = if n == 8 { 1500 } else { 2 };
+        (0..depth).for_each(|d| source += &format!("    elif x < {d}.0:\n        a[{d}] = x\n"));
+    }
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("deep.py");
+    std::fs::write(&file, source)?;
+    let output = compile(&file, &["--emit", "ptx", "--arch", "sm_90", "--opt", "lean", "--no-backward"])?;
+    let text = std::fs::read_to_string(result(&output, &file, "ptx"))?;
+    match text.matches(".entry").count() {
+        17 => Ok(()),
+        count => Err(format!("{count} entries of 17").into()),
+    }
 }
 
 fn cuda(file: &Path) -> Outcome {

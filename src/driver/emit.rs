@@ -1,5 +1,6 @@
 //! From IR to one artefact: which back end makes it?
 
+use super::guard::on_workers;
 use super::{Artefact, Compilation, Options};
 use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::header;
@@ -94,10 +95,16 @@ impl Job<'_> {
             return Err(Box::new(native(module, kernel, text)));
         }
         let text = match self.artefact {
-            Artefact::Ptx(arch) => match self.marked {
-                Some(file) => llvm::emit_ptx_marked(module, kernels, &device(arch), file).map_err(boxed)?,
-                None => llvm::emit_ptx(module, kernels, &device(arch)).map_err(boxed)?,
-            },
+            Artefact::Ptx(arch) => {
+                let marked = self.marked;
+                let emit = || match marked {
+                    Some(file) => llvm::emit_ptx_marked(module, kernels, &device(arch), file),
+                    None => llvm::emit_ptx(module, kernels, &device(arch)),
+                };
+                // A single kernel, with three entries at most, is not worth the threads.
+                let text = if kernels.len() > 3 { on_workers(emit) } else { emit() };
+                text.map_err(boxed)?
+            }
             Artefact::Llvm(arch) => {
                 llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch))).map_err(boxed)?
             }

@@ -5,7 +5,9 @@
 //! are used.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, Once, OnceLock, PoisonError};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// Stack sizes in bytes, tried in order: a system may refuse to set aside the first.
 const STACKS: [usize; 4] = [4 << 30, 1 << 30, 256 << 20, 64 << 20];
@@ -62,6 +64,17 @@ pub fn guard<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Fault> {
         }
         run().unwrap_or_else(|| Err(Fault { message: "the work was lost".into(), place: "src/driver/guard.rs".into() }))
     })
+}
+
+/// Runs `work` on one of several threads with stacks as large, one per core, which it may share with the others. On the
+/// caller's own thread if the system refuses to make them.
+pub fn on_workers<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let build = |size| ThreadPoolBuilder::new().stack_size(size).build().ok();
+    match POOL.get_or_init(|| STACKS.into_iter().find_map(build)) {
+        Some(pool) => pool.install(work),
+        None => work(),
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use std::collections::HashSet;
 pub(super) fn join(parts: Vec<String>) -> String {
     let mut parts = parts.into_iter();
     let Some(mut whole) = parts.next() else { return String::new() };
+    if parts.len() == 0 {
+        return whole;
+    }
     let mut known: HashSet<(String, bool)> = items(&whole).map(|item| item.key()).collect();
     for part in parts {
         for item in items(&part) {

@@ -68,12 +68,16 @@ fn emit(
     let part = |kernels: &Vec<FuncId>| {
         let (ll, machine) = ready.compile(kernels, options, false, source)?;
         let text = text(&ll, &machine)?;
-        Ok(source.map_or_else(|| text.clone(), |source| places::marked(&text, source)))
+        Ok(match source {
+            Some(source) => places::marked(&text, source),
+            None => text,
+        })
     };
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
-    let texts: Vec<Result<String, CodegenError>> = match parts.as_slice() {
-        [one] => vec![part(one)],
-        parts => parts.par_iter().map(part).collect(),
+    // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks are.
+    let texts: Vec<Result<String, CodegenError>> = match rayon::current_thread_index() {
+        Some(_) => parts.par_iter().map(part).collect(),
+        None => parts.iter().map(part).collect(),
     };
     Ok(join(texts.into_iter().collect::<Result<_, _>>()?))
 }
