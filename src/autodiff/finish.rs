@@ -10,7 +10,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::facts::{EffectTable, numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
-use crate::passes::{inline, sink};
+use crate::passes::{adjacent, inline, sink};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
@@ -57,6 +57,7 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
         calls.count(id, &module.functions[id]);
     }
     for &id in made {
+        adjacent::run(&mut module.functions[id], effects);
         sink::into_branches(&mut module.functions[id], effects);
     }
 }

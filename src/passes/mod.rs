@@ -15,8 +15,9 @@
 //! The others bring a function into a form that another transformation needs; they run on copies that it makes:
 //! [`single_exit`] removes `break`, `continue` and early `return`; [`inline`] replaces calls by the code they run;
 //! [`unroll`] makes straight code of short loops; [`local_arrays`] makes values of arrays that only this thread sees;
-//! [`sink`] makes branches of choices between values that may not exist; [`forward_loads`] reads no element again that this thread has just written. [`mod@copy`] is what repeats code, for these and for others.
+//! [`adjacent`] joins neighbouring branches on one condition; [`sink`] makes branches of choices between values that may not exist; [`forward_loads`] reads no element again that this thread has just written. [`mod@copy`] is what repeats code, for these and for others.
 
+pub mod adjacent;
 pub mod algebra;
 pub mod copy;
 pub mod dce;
