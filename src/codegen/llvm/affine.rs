@@ -8,12 +8,12 @@
 //! Forms hold for 32-bit arithmetic that wraps: the exact value of a form equals the computed one modulo 2^32, and a value
 //! inside `0..extent` is less than 2^31, so once the exact value is known to be inside, both are the same.
 
-use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
 use super::builder::{Block, IntCompare, Llvm, Val};
+use crate::ids::{IdMap, IdSet};
 use crate::ir::BinaryOp;
 use crate::types::Scalar;
 
@@ -152,13 +152,13 @@ pub struct LoopRange {
 /// What is known about values of one LLVM function.
 #[derive(Default)]
 pub struct Facts {
-    non_negative: HashSet<Val>,
+    non_negative: IdSet<Val>,
     /// Less than the type's greatest value.
-    below_greatest: HashSet<Val>,
+    below_greatest: IdSet<Val>,
     /// Indices, each with an extent that it is below.
-    within: HashSet<(Val, Val)>,
+    within: IdSet<(Val, Val)>,
     /// Only filled in the host's fast loop.
-    forms: HashMap<Val, Affine>,
+    forms: IdMap<Val, Affine>,
     affine: bool,
 }
 
@@ -309,7 +309,7 @@ pub struct Guards {
     /// The last coordinate as i64.
     pub coordinate: Val,
     /// Extents and strides of array parameters: known before the row.
-    pub known: HashSet<Val>,
+    pub known: IdSet<Val>,
     within: Vec<(Affine, Val)>,
     strides: Vec<(Val, u32)>,
 }
@@ -318,7 +318,7 @@ pub struct Guards {
 const MAX_GUARDS: usize = 100;
 
 impl Guards {
-    pub fn new(coordinate: Val, known: HashSet<Val>) -> Guards {
+    pub fn new(coordinate: Val, known: IdSet<Val>) -> Guards {
         Guards { coordinate, known, within: Vec::new(), strides: Vec::new() }
     }
 

@@ -5,7 +5,6 @@
 //! dimension (see `affine`), runs in a loop without those checks that LLVM can vectorise; the rest runs in a function of its own
 //! that checks everything and takes any strides.
 
-use std::collections::HashSet;
 use std::mem::offset_of;
 use std::rc::Rc;
 
@@ -19,6 +18,7 @@ use super::machine::{LEAN, Machine};
 use super::{CodegenError, HostOptions, Opt, Site};
 use crate::codegen::abi::{self, HostStatus, LaunchBounds};
 use crate::codegen::shadow;
+use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
 use crate::types::{MAX_DIMS, Scalar, Type};
 
@@ -463,7 +463,7 @@ impl KernelEntry {
                 lower.facts.set_invariant(coordinate, true);
             }
         }
-        let mut known = HashSet::new();
+        let mut known = IdSet::default();
         for (ty, scalars) in self.types.iter().zip(arguments) {
             let leaves = flatten::leaves(*ty, &lower.ir.structs);
             for (leaf, value) in leaves.iter().zip(scalars) {

@@ -4,7 +4,7 @@
 //! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about indices flow into callees.
 //! Only when that would make a kernel very large are big callees emitted as functions of their own.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -18,7 +18,7 @@ use super::places::Places;
 use super::warp::Uniform;
 use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
-use crate::ids::Id;
+use crate::ids::{Id, IdMap, IdSet};
 use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
@@ -88,6 +88,9 @@ pub struct ModuleState<'a> {
     pub shadows: &'a Shadows,
     /// Where instructions come from, if that is asked for.
     pub places: Option<Places>,
+    /// Whether an index times a stride is written as the one instruction that PTX has for it. That makes the best code, but is
+    /// slow to select.
+    pub wide_by_hand: bool,
 }
 
 impl<'a> ModuleState<'a> {
@@ -113,6 +116,7 @@ impl<'a> ModuleState<'a> {
             weights: HashMap::new(),
             shadows,
             places: None,
+            wide_by_hand: false,
         }
     }
 
@@ -247,9 +251,11 @@ pub struct Lower<'s, 'a> {
     /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power of two ([`ArrayLayout::Contiguous`]).
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
-    pub aligned: HashSet<Val>,
+    pub aligned: IdSet<Val>,
     /// What is the same for all threads of a launch (device).
     pub uniform: Uniform,
+    /// Strides as 64-bit numbers, each behind its definition (device).
+    pub wide_strides: IdMap<Val, Val>,
     call_large: bool,
 }
 
@@ -326,8 +332,9 @@ impl<'s, 'a> Lower<'s, 'a> {
             row: None,
             lanes: None,
             copies: None,
-            aligned: HashSet::new(),
+            aligned: IdSet::default(),
             uniform: Uniform::default(),
+            wide_strides: IdMap::default(),
             call_large: inside_callee,
         }
     }

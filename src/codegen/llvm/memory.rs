@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::SiteKind;
-use super::builder::{IntCompare, Val};
+use super::builder::{IntCompare, Llvm, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start};
 use super::lower::{Frame, Lower, Scalars, Target};
@@ -72,7 +72,7 @@ pub struct Part {
 }
 
 /// The widest access to memory, in bytes.
-const MAX_ALIGN: u32 = 16;
+pub(super) const MAX_ALIGN: u32 = 16;
 
 /// The greatest power of two that divides both, where `align` is one.
 fn common(align: u32, offset: u32) -> u32 {
@@ -168,16 +168,6 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    pub fn local_array(&mut self, frame: &Frame<'a>, array: ValueId) -> Scalars {
-        let layout = Layout::of(frame.ty(array), &self.ir.structs);
-        let lanes = self.lanes.as_ref().map_or(1, |lanes| lanes.count);
-        let lanes = if self.is_of_lane(frame, array) { lanes } else { 1 };
-        let (size, align) = (u64::from(layout.size) * u64::from(lanes), layout.align * lanes);
-        let slot = self.ll.alloca(self.entry, size, align);
-        self.ll.memset_zero(slot, size, align);
-        smallvec![slot]
-    }
-
     // Addresses
 
     /// The index as i64 with the extent added when it was negative, and the check it needs, if any.
@@ -229,18 +219,33 @@ impl<'a> Lower<'_, 'a> {
     /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Inside loops LLVM turns
     /// the products into sums, which is better still.
     fn multiplies_by_hand(&self, index: Index) -> bool {
-        self.target == Target::Nvptx
+        self.state.wide_by_hand
             && self.loop_depth == 0
             && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
     }
 
     /// `index * stride` as i64.
-    fn byte_offset(&self, index: Index, stride: Val) -> Val {
+    fn byte_offset(&mut self, index: Index, stride: Val) -> Val {
         let ll = self.ll;
         match index.narrow {
             Some(narrow) if self.multiplies_by_hand(index) => ll.ptx_mul_wide(narrow, stride),
-            _ => ll.mul(index.wide, ll.sext(stride, ll.i64())),
+            _ => ll.mul(index.wide, self.wide_stride(stride)),
         }
+    }
+
+    /// A stride as i64. Many accesses use one, in blocks that do not see each other.
+    fn wide_stride(&mut self, stride: Val) -> Val {
+        let ll = self.ll;
+        let widen = |ll: &Llvm| ll.sext(stride, ll.i64());
+        if self.target != Target::Nvptx || self.state.wide_by_hand {
+            return widen(ll);
+        }
+        if let Some(known) = self.wide_strides.get(&stride) {
+            return *known;
+        }
+        let Some(wide) = ll.behind(stride, widen) else { return widen(ll) };
+        self.wide_strides.insert(stride, wide);
+        wide
     }
 
     /// Looks up the element that `index` names. The address itself is computed by [`Self::part`], behind the checks.

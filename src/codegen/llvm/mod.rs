@@ -28,6 +28,7 @@ mod host;
 mod jit;
 mod join;
 mod lanes;
+mod local;
 mod lower;
 mod machine;
 mod memory;

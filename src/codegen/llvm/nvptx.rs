@@ -99,7 +99,8 @@ fn in_parts(module: &Module, entries: &[FuncId], kernels: usize) -> Vec<Vec<Func
 
 /// The PTX of an optimised module.
 pub(super) fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
-    Ok(tidy(&String::from_utf8_lossy(&machine.emit(ll, true)?)))
+    let text = String::from_utf8(machine.emit(ll, true)?);
+    Ok(tidy(&text.map_err(|_| CodegenError::internal("PTX that is no text".to_string()))?))
 }
 
 /// The optimised module.
@@ -140,6 +141,7 @@ impl Ready<'_> {
         ll.contract.set(options.fmad);
         machine.prepare(&ll);
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
+        state.wide_by_hand = options.opt == Opt::Full;
         state.places = places.map(|source| Places::new(&ll, source));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
@@ -177,11 +179,15 @@ fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenErr
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     for line in text.lines() {
-        let line = line.trim_end();
-        if matches!(line.trim_start(), "// begin inline asm" | "// end inline asm") || line.starts_with("\t// .globl") {
-            continue;
-        }
-        tidy.push_str(line.split_once("// callseq").map_or(line, |(code, _)| code).trim_end());
+        let line = line.trim_ascii_end();
+        // Comments alone have a slash.
+        let code = match line.find('/') {
+            None => line,
+            Some(_) if matches!(line.trim_start(), "// begin inline asm" | "// end inline asm") => continue,
+            Some(_) if line.starts_with("\t// .globl") => continue,
+            Some(_) => line.split_once("// callseq").map_or(line, |(code, _)| code.trim_end()),
+        };
+        tidy.push_str(code);
         tidy.push('\n');
     }
     tidy

@@ -9,11 +9,10 @@
 //!   Variables of loops and values read from memory do not count, because threads of a warp may meet in different turns.
 //! - The order of float additions between threads is open (rule 15 of the IR), so any tree of them will do.
 
-use std::collections::HashSet;
-
 use super::builder::{IntCompare, Llvm, Val};
 use super::control::Join;
 use super::lower::{Frame, Lower, Scalars, Target};
+use crate::ids::IdSet;
 use crate::ir::{AtomicOp, Inst, Op, Path, Step, ValueId, facts};
 use crate::types::{Scalar, Type};
 
@@ -25,7 +24,7 @@ const WHOLE_WARP: i32 = 31;
 
 /// The values that are the same for all threads of a launch: made of its arguments alone.
 #[derive(Default)]
-pub struct Uniform(HashSet<Val>);
+pub struct Uniform(IdSet<Val>);
 
 impl Uniform {
     /// An argument of the kernel.

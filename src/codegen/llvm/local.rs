@@ -1,0 +1,57 @@
+//! Where do local arrays lie, and how do they become zero?
+
+use smallvec::smallvec;
+
+use super::builder::{IntCompare, Val};
+use super::lower::{Frame, Lower, Scalars, Target};
+use super::memory::MAX_ALIGN;
+use crate::ir::ValueId;
+use crate::types::Layout;
+
+impl<'a> Lower<'_, 'a> {
+    /// The address of a new local array, all zeros.
+    pub fn local_array(&mut self, frame: &Frame<'a>, array: ValueId) -> Scalars {
+        let layout = Layout::of(frame.ty(array), &self.ir.structs);
+        let lanes = self.lanes.as_ref().map_or(1, |lanes| lanes.count);
+        let lanes = if self.is_of_lane(frame, array) { lanes } else { 1 };
+        let (size, align) = (u64::from(layout.size) * u64::from(lanes), layout.align * lanes);
+        if self.target == Target::Nvptx {
+            return smallvec![self.zeroed_on_device(size, align)];
+        }
+        let slot = self.ll.alloca(self.entry, size, align);
+        self.ll.memset_zero(slot, size, align);
+        smallvec![slot]
+    }
+
+    /// Room for a local array of a GPU's thread, set to zero in stores of 8 and 16 bytes. Of one `memset` of 128 bytes or
+    /// more, LLVM's back end makes a loop over bytes.
+    fn zeroed_on_device(&mut self, size: u64, align: u32) -> Val {
+        const STEP: u64 = 64;
+        const MOST_STEPS: u64 = 16;
+        let ll = self.ll;
+        let align = if size >= u64::from(MAX_ALIGN) { align.max(MAX_ALIGN) } else { align };
+        let slot = ll.alloca(self.entry, size, align);
+        let (steps, rest) = (size / STEP, size % STEP);
+        if steps <= MOST_STEPS {
+            for step in 0..steps {
+                ll.memset_zero(ll.offset_by(slot, step * STEP), STEP, align);
+            }
+        } else {
+            let before = ll.current_block();
+            let (more, done) = (ll.block(self.llvm_function, "zero"), ll.block(self.llvm_function, "zeroed"));
+            ll.br(more);
+            ll.position_at_end(more);
+            let at = ll.phi(ll.i64());
+            ll.add_incoming(at, ll.const_i64(0), before);
+            ll.memset_zero(ll.offset(slot, at), STEP, align);
+            let next = ll.add(at, ll.const_i64(STEP as i64));
+            ll.add_incoming(at, next, more);
+            ll.cond_br(ll.icmp(IntCompare::UnsignedLt, next, ll.const_i64((steps * STEP) as i64)), more, done);
+            ll.position_at_end(done);
+        }
+        if rest > 0 {
+            ll.memset_zero(ll.offset_by(slot, steps * STEP), rest, align);
+        }
+        slot
+    }
+}
