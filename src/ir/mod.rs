@@ -58,6 +58,7 @@ use crate::types::{Scalar, StructTable, Type};
 
 pub mod build;
 mod calls;
+mod clone;
 pub mod content;
 pub mod eval;
 pub mod facts;
@@ -286,7 +287,7 @@ pub struct Block {
 pub type Results = SmallVec<[ValueId; 1]>;
 pub type Values = SmallVec<[ValueId; 4]>;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Inst {
     pub op: Op,
     pub results: Results,
@@ -320,7 +321,7 @@ pub enum ViewIndex {
     Range { start: ValueId, stop: ValueId, step: ValueId },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     // Values
     Const(Const),
