@@ -38,6 +38,7 @@ impl Builder {
                 insts: IdVec::new(),
                 blocks,
                 span,
+                content: None,
             },
             block: entry,
             span,

@@ -151,6 +151,9 @@ pub struct Function {
     pub insts: IdVec<InstId, Inst>,
     pub blocks: IdVec<BlockId, Block>,
     pub span: Span,
+    /// Its [content](content), where that is known already: the function came from a table, as it was put there. Who changes
+    /// a function, or one that it calls, takes this away.
+    pub content: Option<u128>,
 }
 
 /// How a function is differentiated.
