@@ -366,26 +366,6 @@ impl Llvm {
             }
         }
     }
-    /// What `make` builds right behind the instruction that gives `value`, so that it is there wherever `value` is. None: no
-    /// instruction gives it, or one that others must follow.
-    pub fn behind(&self, value: Val, make: impl FnOnce(&Llvm) -> Val) -> Option<Val> {
-        let here = self.current_block();
-        unsafe {
-            let instruction = LLVMIsAInstruction(value.0);
-            if instruction.is_null() || !LLVMIsAPHINode(value.0).is_null() {
-                return None;
-            }
-            let next = LLVMGetNextInstruction(instruction);
-            if next.is_null() {
-                LLVMPositionBuilderAtEnd(self.builder, LLVMGetInstructionParent(instruction));
-            } else {
-                LLVMPositionBuilderBefore(self.builder, next);
-            }
-        }
-        let made = make(self);
-        self.position_at_end(here);
-        Some(made)
-    }
     pub fn current_block(&self) -> Block {
         Block(unsafe { LLVMGetInsertBlock(self.builder) })
     }

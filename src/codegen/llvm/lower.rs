@@ -18,7 +18,7 @@ use super::places::Places;
 use super::warp::Uniform;
 use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
-use crate::ids::{Id, IdMap, IdSet};
+use crate::ids::{Id, IdSet};
 use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
@@ -88,9 +88,6 @@ pub struct ModuleState<'a> {
     pub shadows: &'a Shadows,
     /// Where instructions come from, if that is asked for.
     pub places: Option<Places>,
-    /// Whether an index times a stride is written as the one instruction that PTX has for it. That makes the best code, but is
-    /// slow to select.
-    pub wide_by_hand: bool,
 }
 
 impl<'a> ModuleState<'a> {
@@ -116,7 +113,6 @@ impl<'a> ModuleState<'a> {
             weights: HashMap::new(),
             shadows,
             places: None,
-            wide_by_hand: false,
         }
     }
 
@@ -254,8 +250,6 @@ pub struct Lower<'s, 'a> {
     pub aligned: IdSet<Val>,
     /// What is the same for all threads of a launch (device).
     pub uniform: Uniform,
-    /// Strides as 64-bit numbers, each behind its definition (device).
-    pub wide_strides: IdMap<Val, Val>,
     call_large: bool,
 }
 
@@ -334,7 +328,6 @@ impl<'s, 'a> Lower<'s, 'a> {
             copies: None,
             aligned: IdSet::default(),
             uniform: Uniform::default(),
-            wide_strides: IdMap::default(),
             call_large: inside_callee,
         }
     }

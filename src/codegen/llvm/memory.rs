@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::SiteKind;
-use super::builder::{IntCompare, Llvm, Val};
+use super::builder::{IntCompare, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start};
 use super::lower::{Frame, Lower, Scalars, Target};
@@ -219,33 +219,18 @@ impl<'a> Lower<'_, 'a> {
     /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Inside loops LLVM turns
     /// the products into sums, which is better still.
     fn multiplies_by_hand(&self, index: Index) -> bool {
-        self.state.wide_by_hand
+        self.target == Target::Nvptx
             && self.loop_depth == 0
             && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
     }
 
     /// `index * stride` as i64.
-    fn byte_offset(&mut self, index: Index, stride: Val) -> Val {
+    fn byte_offset(&self, index: Index, stride: Val) -> Val {
         let ll = self.ll;
         match index.narrow {
             Some(narrow) if self.multiplies_by_hand(index) => ll.ptx_mul_wide(narrow, stride),
-            _ => ll.mul(index.wide, self.wide_stride(stride)),
+            _ => ll.mul(index.wide, ll.sext(stride, ll.i64())),
         }
-    }
-
-    /// A stride as i64. Many accesses use one, in blocks that do not see each other.
-    fn wide_stride(&mut self, stride: Val) -> Val {
-        let ll = self.ll;
-        let widen = |ll: &Llvm| ll.sext(stride, ll.i64());
-        if self.target != Target::Nvptx || self.state.wide_by_hand {
-            return widen(ll);
-        }
-        if let Some(known) = self.wide_strides.get(&stride) {
-            return *known;
-        }
-        let Some(wide) = ll.behind(stride, widen) else { return widen(ll) };
-        self.wide_strides.insert(stride, wide);
-        wide
     }
 
     /// Looks up the element that `index` names. The address itself is computed by [`Self::part`], behind the checks.

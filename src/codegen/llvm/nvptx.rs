@@ -141,7 +141,6 @@ impl Ready<'_> {
         ll.contract.set(options.fmad);
         machine.prepare(&ll);
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
-        state.wide_by_hand = options.opt == Opt::Full;
         state.places = places.map(|source| Places::new(&ll, source));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
