@@ -215,6 +215,8 @@ fn compression(text: &[u8]) -> f64 {
         let mut encoder = zstd::Encoder::new(Vec::new(), 19)?;
         encoder.long_distance_matching(true)?;
         encoder.window_log(27)?;
+        // Its tables are as large as the text, not as the window.
+        encoder.set_pledged_src_size(Some(text.len() as u64))?;
         std::io::Write::write_all(&mut encoder, text)?;
         Ok(encoder.finish()?.len())
     };

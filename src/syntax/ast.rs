@@ -372,6 +372,19 @@ impl BinaryOp {
             BinaryOp::Shr => ">>",
         }
     }
+
+    /// How tightly it binds, as a rank: `*` has a greater one than `+`.
+    pub fn binding(self) -> u8 {
+        match self {
+            BinaryOp::BitOr => 0,
+            BinaryOp::BitXor => 1,
+            BinaryOp::BitAnd => 2,
+            BinaryOp::Shl | BinaryOp::Shr => 3,
+            BinaryOp::Add | BinaryOp::Sub => 4,
+            BinaryOp::Mul | BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Mod | BinaryOp::MatMul => 5,
+            BinaryOp::Pow => 6,
+        }
+    }
 }
 
 impl CompareOp {

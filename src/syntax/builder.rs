@@ -327,17 +327,51 @@ pub fn conditional(condition: Expr, then: Expr, otherwise: Expr) -> Expr {
     Expr { kind, span }
 }
 
-pub fn logic(op: BoolOp, first: Expr, rest: Vec<Expr>) -> Expr {
-    let span = rest.last().map_or(first.span, |last| first.span.to(last.span));
-    let mut operands = Vec::with_capacity(rest.len() + 1);
-    operands.push(first);
-    operands.extend(rest);
-    Expr { kind: ExprKind::Logic { op, operands }, span }
+/// `and` binds tighter than `or`.
+pub fn logic(first: Expr, rest: Vec<(BoolOp, Expr)>) -> Expr {
+    let joined = |op: BoolOp, mut operands: Vec<Expr>| {
+        let last = operands.pop()?;
+        let Some(first) = operands.first() else { return Some(last) };
+        let span = first.span.to(last.span);
+        operands.push(last);
+        Some(Expr { kind: ExprKind::Logic { op, operands }, span })
+    };
+    let span = first.span;
+    let mut terms = Vec::new();
+    let mut factors = vec![first];
+    for (op, operand) in rest {
+        if op == BoolOp::Or {
+            terms.extend(joined(BoolOp::And, std::mem::take(&mut factors)));
+        }
+        factors.push(operand);
+    }
+    terms.extend(joined(BoolOp::And, factors));
+    // There is one operand at least.
+    joined(BoolOp::Or, terms).unwrap_or(Expr { kind: ExprKind::Error, span })
 }
 
 pub fn compare(first: Expr, rest: Vec<(CompareOp, Expr)>) -> Expr {
     let span = rest.last().map_or(first.span, |(_, last)| first.span.to(last.span));
     Expr { kind: ExprKind::Compare { first: Box::new(first), rest }, span }
+}
+
+/// The tree of a list of operators that all take the operand to their left first where they bind equally tight
+/// (Dijkstra 1961).
+pub fn operators(first: Expr, rest: Vec<(BinaryOp, Expr)>) -> Expr {
+    // Left sides whose right sides are not whole yet, each bound tighter than the one before.
+    let mut waiting: Vec<(Expr, BinaryOp)> = Vec::new();
+    let mut right = first;
+    for (op, operand) in rest {
+        while let Some((left, before)) = waiting.pop_if(|(_, before)| before.binding() >= op.binding()) {
+            right = binary(left, before, right);
+        }
+        waiting.push((right, op));
+        right = operand;
+    }
+    while let Some((left, op)) = waiting.pop() {
+        right = binary(left, op, right);
+    }
+    right
 }
 
 pub fn binary(left: Expr, op: BinaryOp, right: Expr) -> Expr {
@@ -355,5 +389,60 @@ pub fn indices(only: Expr) -> Vec<Expr> {
     match only.kind {
         ExprKind::Tuple(items) if !items.is_empty() => items,
         _ => vec![only],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Diagnostics;
+    use crate::syntax;
+
+    /// The tree of an expression, with brackets around every operator.
+    fn tree(text: &str) -> String {
+        fn show(expr: &Expr) -> String {
+            match &expr.kind {
+                ExprKind::Name(name) => name.clone(),
+                ExprKind::Unary { op, operand } => format!("({} {})", op.symbol(), show(operand)),
+                ExprKind::Binary { op, left, right } => format!("({} {} {})", show(left), op.symbol(), show(right)),
+                ExprKind::Logic { op, operands } => {
+                    let operands: Vec<String> = operands.iter().map(show).collect();
+                    format!("({})", operands.join(if *op == BoolOp::And { " and " } else { " or " }))
+                }
+                ExprKind::Compare { first, rest } => {
+                    let rest: String = rest.iter().map(|(op, e)| format!(" {} {}", op.symbol(), show(e))).collect();
+                    format!("({}{rest})", show(first))
+                }
+                other => format!("{other:?}"),
+            }
+        }
+        let source = format!("X = {text}\n");
+        let parsed = syntax::parse(FileId(0), &source, &mut Diagnostics::new());
+        let Some(Item::Constant(constant)) = parsed.items.first() else { return format!("{:?}", parsed.items) };
+        assert_eq!(constant.value.span, Span::new(FileId(0), 4, 4 + text.len() as u32), "{text}");
+        show(&constant.value)
+    }
+
+    #[test]
+    fn operators_bind_as_in_python() {
+        let cases = [
+            ("a - b - c", "((a - b) - c)"),
+            ("a + b * c - d / e % f", "((a + (b * c)) - ((d / e) % f))"),
+            ("a | b ^ c & d << e + f * g", "(a | (b ^ (c & (d << (e + (f * g))))))"),
+            ("a * b + c << d & e ^ f | g", "((((((a * b) + c) << d) & e) ^ f) | g)"),
+            ("a | b | c ^ d", "((a | b) | (c ^ d))"),
+            ("a // b @ c", "((a // b) @ c)"),
+            ("-a ** -b ** c * d", "((- (a ** (- (b ** c)))) * d)"),
+            ("- + ~a << b", "((- (+ (~ a))) << b)"),
+            ("a < b + c <= d", "(a < (b + c) <= d)"),
+            ("not a == b and not not c", "((not (a == b)) and (not (not c)))"),
+            ("a and b or c or d and e and f", "((a and b) or c or (d and e and f))"),
+            ("a or b and c", "(a or (b and c))"),
+            ("a or b", "(a or b)"),
+            ("a is not b in c", "(a is not b in c)"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(tree(text), expected, "{text}");
+        }
     }
 }
