@@ -157,6 +157,7 @@ impl Compilation {
             }
             // All functions stand where they were checked.
             passes::simplify_functions(module, |id| shared::is_simplified(&checked, id));
+            autodiff::simplify_rules(module);
             shared::keep(&checked, module);
             *verified = shared::kept_names(&checked);
             passes::drop_unneeded(module);

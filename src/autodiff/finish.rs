@@ -15,19 +15,24 @@ use crate::passes::{inline, sink};
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
 
-/// Finishes the functions that differentiation has made, callees first in `made`.
-pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
-    let rules: IdSet<FuncId> = module
-        .functions
-        .values()
-        .filter_map(|f| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None })
-        .collect();
-    let named: IdSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
-    for &rule in &rules {
-        if start_without_zero(&mut module.functions[rule]) {
-            tidy(module, rule, effects);
+/// Finishes the gradient rules that somebody wrote, but for those that came from a table, finished.
+pub(super) fn rules(module: &mut Module) {
+    let rule = |f: &Function| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None };
+    let rules: IdSet<FuncId> = module.functions.values().filter_map(rule).collect();
+    let mut effects = EffectTable::default();
+    for rule in rules {
+        if module.functions[rule].content.is_none() && start_without_zero(&mut module.functions[rule]) {
+            for callee in module.functions[rule].callees() {
+                effects.cover(module, callee);
+            }
+            tidy(module, rule, &effects);
         }
     }
+}
+
+/// Finishes the functions that differentiation has made, callees first in `made`.
+pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
+    let named: IdSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
     for &id in made {
         let small: IdSet<FuncId> =
             module.functions[id].callees().into_iter().filter(|&f| is_small(&module.functions[f])).collect();

@@ -88,11 +88,18 @@ impl Default for Options {
     }
 }
 
+/// Simplifies the gradient rules of a simplified module further than its other functions, as [`differentiate`] does
+/// otherwise: an adjoint has no use for a sum that begins with zero.
+pub fn simplify_rules(module: &mut Module) {
+    finish::rules(module);
+}
+
 /// Appends to a simplified module the backward entry of each forward kernel that has none yet, and its augmented entry
 /// where the launch overwrites what the backward entry needs. A gradient that can't be right is an error, and the kernel
 /// keeps its forward entry alone. The new functions are simplified; what
 /// nothing calls any more stays.
 pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut Diagnostics) {
+    simplify_rules(module);
     let names = module.functions.values().map(|function| function.name.clone()).collect();
     let mut work = Work {
         module,

@@ -18,7 +18,7 @@ use super::tree::{Derivative, FnId, Function};
 use super::value::{Reported, Res};
 use super::{Checked, Checker, Definition, Instance, InstanceArg, InstanceKey, gradient};
 use crate::ids::{Id, IdMap};
-use crate::ir;
+use crate::ir::{self, content::Contents};
 use crate::types::{Element, Type};
 
 /// The most functions that a thread keeps (about 10 kB each); when there are more, it begins anew.
@@ -60,6 +60,8 @@ pub struct Shared {
     kept: Rc<Kept>,
     /// [`Kept::callees`] in this program.
     callees: Vec<FnId>,
+    /// It and all that it calls have the names that they were kept with.
+    as_kept: bool,
 }
 
 /// What was asked for while a function was checked, and how things were before.
@@ -79,6 +81,7 @@ impl Shared {
     pub fn code(&self, function: &Function, number: impl Fn(FnId) -> ir::FuncId) -> Option<ir::Function> {
         let mut code = self.kept.done.get()?.code.clone();
         code.name.clone_from(&function.name);
+        code.content = code.content.filter(|_| self.as_kept);
         for inst in code.insts.values_mut() {
             if let ir::Op::Call(callee, _) = &mut inst.op {
                 *callee = number(self.callees[callee.index()]);
@@ -93,13 +96,19 @@ impl Shared {
     }
 
     /// Keeps what `function` has become, which is in its place of `module`, if that is right.
-    fn keep(&self, function: &Function, module: &ir::Module, id: ir::FuncId) {
+    fn keep(&self, function: &Function, contents: &mut Contents<'_>, module: &ir::Module, id: ir::FuncId) {
         let kept = &self.kept;
         let has_callees = || kept.callees.iter().all(|callee| callee.done.get().is_some());
         if self.is_simplified() || !has_callees() || ir::verify::verify_function(module, id).is_err() {
             return;
         }
         let mut code = module.functions[id].clone();
+        // Callees that were kept before may have other names here.
+        let mut as_kept = self.callees.iter().zip(&kept.callees).map(|(&callee, kept)| {
+            let known = kept.done.get().and_then(|done| done.code.content);
+            known.is_some() && contents.of(ir::FuncId::new(callee.index())) == known
+        });
+        code.content = if as_kept.all(|same| same) { contents.of(id) } else { None };
         for inst in code.insts.values_mut() {
             if let ir::Op::Call(callee, _) = &mut inst.op {
                 let Some(at) = self.callees.iter().position(|known| known.index() == callee.index()) else { return };
@@ -146,9 +155,10 @@ pub fn is_simplified(checked: &Checked, id: ir::FuncId) -> bool {
 
 /// Keeps the shared functions of a program for later ones. `module` has the functions in the same places, simplified.
 pub fn keep(checked: &Checked, module: &ir::Module) {
+    let mut contents = Contents::new(module);
     for (function, id) in checked.functions.values().zip(module.functions.ids()) {
         if let Some(shared) = &function.shared {
-            shared.keep(function, module, id);
+            shared.keep(function, &mut contents, module, id);
         }
     }
 }
@@ -225,7 +235,7 @@ impl Checker<'_> {
             done: OnceCell::new(),
             rule: RefCell::default(),
         };
-        Some(Shared { kept: Rc::new(kept), callees: requests.callees })
+        Some(Shared { kept: Rc::new(kept), callees: requests.callees, as_kept: false })
     }
 
     /// A kept function, as a function of this program.
@@ -251,9 +261,11 @@ impl Checker<'_> {
     /// Adds a function behind those that it calls.
     fn place_as(&mut self, kept: &Rc<Kept>, name: &str) -> Option<FnId> {
         let done = kept.done.get()?;
-        let callees = kept.callees.iter().map(|callee| self.place(callee)).collect::<Option<_>>()?;
-        let shared = Some(Shared { kept: kept.clone(), callees });
+        let callees = kept.callees.iter().map(|callee| self.place(callee)).collect::<Option<Vec<_>>>()?;
         let name = self.unique_name(name);
+        let is_as_kept = |id: &FnId| self.functions[*id].shared.as_ref().is_some_and(|shared| shared.as_kept);
+        let as_kept = name == done.code.name && callees.iter().all(is_as_kept);
+        let shared = Some(Shared { kept: kept.clone(), callees, as_kept });
         Some(self.functions.push(Function { name, shared, ..done.head.clone() }))
     }
 

@@ -124,8 +124,9 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let backward: Vec<FuncId> = compiled.augmented.into_iter().chain(compiled.backward).collect();
     let mut out = Texts::default();
     if emit.cuda {
-        let print = |kernels: &[FuncId]| {
-            cuda::emit(module, kernels, &CudaOptions::default()).map_err(|e| refused("cuda", e.message.clone()))
+        let mut printer = cuda::Printer::new(module);
+        let mut print = |kernels: &[FuncId]| {
+            printer.emit(kernels, &CudaOptions::default()).map_err(|e| refused("cuda", e.message.clone()))
         };
         out.cuda_forward = Some(timings.time("cuda text", || print(&[compiled.forward]))?);
         if compiled.backward.is_some() {

@@ -38,6 +38,7 @@ impl Builder {
                 insts: IdVec::new(),
                 blocks,
                 span,
+                content: None,
             },
             block: entry,
             span,
@@ -121,15 +122,12 @@ impl Builder {
     /// Appends an instruction with results of the given types.
     pub fn push(&mut self, op: Op, results: &[Type]) -> Results {
         let inst = InstId(self.function.insts.len() as u32);
-        let values: Results = results
-            .iter()
-            .enumerate()
-            .map(|(n, &ty)| {
-                let def = ValueDef::Result(inst, n as u32);
-                self.function.values.push(Value { ty, def, name: None, span: self.span })
-            })
-            .collect();
-        self.function.insts.push(Inst { op, results: values.clone(), span: self.span });
+        let mut values = Results::new();
+        for (n, &ty) in results.iter().enumerate() {
+            let def = ValueDef::Result(inst, n as u32);
+            values.push(self.function.values.push(Value { ty, def, name: None, span: self.span }));
+        }
+        self.function.insts.push(Inst { op, results: SmallVec::from_slice(&values), span: self.span });
         self.function.blocks[self.block].insts.push(inst);
         values
     }

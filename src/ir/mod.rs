@@ -58,6 +58,7 @@ use crate::types::{Scalar, StructTable, Type};
 
 pub mod build;
 mod calls;
+mod clone;
 pub mod content;
 pub mod eval;
 pub mod facts;
@@ -150,6 +151,9 @@ pub struct Function {
     pub insts: IdVec<InstId, Inst>,
     pub blocks: IdVec<BlockId, Block>,
     pub span: Span,
+    /// Its [content](content), where that is known already: the function came from a table, as it was put there. Who changes
+    /// a function, or one that it calls, takes this away.
+    pub content: Option<u128>,
 }
 
 /// How a function is differentiated.
@@ -286,7 +290,7 @@ pub struct Block {
 pub type Results = SmallVec<[ValueId; 1]>;
 pub type Values = SmallVec<[ValueId; 4]>;
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Inst {
     pub op: Op,
     pub results: Results,
@@ -320,7 +324,7 @@ pub enum ViewIndex {
     Range { start: ValueId, stop: ValueId, step: ValueId },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     // Values
     Const(Const),

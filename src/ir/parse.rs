@@ -73,6 +73,7 @@ fn empty_function() -> Function {
         insts: IdVec::new(),
         blocks: IdVec::new(),
         span: no_span(),
+        content: None,
     }
 }
 

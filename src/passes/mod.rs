@@ -39,9 +39,10 @@ pub mod unroll;
 
 pub use select::select;
 
+use crate::ids::IdVec;
 use crate::ir::facts::EffectTable;
 use crate::ir::verify::{verify, verify_function};
-use crate::ir::{FuncId, Module};
+use crate::ir::{FuncId, Function, InstId, Module, Op};
 
 /// More rounds than real programs need: each takes at least one thing away, most do all in two.
 const MAX_ROUNDS: usize = 10;
@@ -68,6 +69,18 @@ pub fn simplify_functions(module: &mut Module, simple: impl Fn(FuncId) -> bool) 
             if !changed {
                 break;
             }
+        }
+        forget_calls(&mut module.functions[id]);
+    }
+}
+
+/// Instructions that stand in no block any more name no function: what they called may go.
+fn forget_calls(function: &mut Function) {
+    let mut stands: IdVec<InstId, bool> = function.insts.ids().map(|_| false).collect();
+    function.walk(function.entry, &mut |id, _| stands[id] = true);
+    for (inst, stands) in function.insts.values_mut().zip(stands) {
+        if !stands && matches!(inst.op, Op::Call(..)) {
+            inst.op = Op::Zero;
         }
     }
 }

@@ -73,7 +73,7 @@ struct Loop {
 }
 
 pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude) -> Result<Body, Fault> {
-    let plan = Plan::of(shared.module, function, &shared.effects);
+    let plan = Plan::of(shared.module, function, shared.effects);
     let variables = Variables::assign(shared.module, function, &plan);
     let mut vars: Vec<VarData> = Vec::new();
     for (_, members) in variables.members() {
@@ -110,7 +110,7 @@ impl<'a> Translator<'a> {
     }
 
     pub fn effects(&self) -> &'a FunctionEffects {
-        &self.shared.effects
+        self.shared.effects
     }
 
     pub fn fault(&self, inst: &Inst, what: &str) -> Fault {

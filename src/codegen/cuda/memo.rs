@@ -46,10 +46,9 @@ pub fn summary(content: u128, make: impl FnOnce() -> Summary) -> Rc<Summary> {
     })
 }
 
-/// The text of a function of this content with these names, if it is kept.
-pub fn printed<'a>(content: u128, mut names: impl Iterator<Item = &'a str>) -> Option<Rc<Printed>> {
-    let found = MEMO.with_borrow(|memo| memo.printed.get(&content).cloned())?;
-    (found.names.iter().all(|name| names.next() == Some(name)) && names.next().is_none()).then_some(found)
+/// The text of a function of this content, if one is kept; it serves where the names are the same.
+pub fn printed(content: u128) -> Option<Rc<Printed>> {
+    MEMO.with_borrow(|memo| memo.printed.get(&content).cloned())
 }
 
 /// Keeps a text; the one with other names, if there was one, is forgotten.

@@ -243,13 +243,12 @@ impl Prelude {
         in_types.chain(functions).sum()
     }
 
-    /// The whole prelude.
-    pub fn text(&self, structs: &StructTable) -> String {
-        let mut out = String::new();
+    /// Appends the whole prelude.
+    pub fn write(&self, out: &mut String, structs: &StructTable) {
         if self.output {
             out.push_str("#ifndef __CUDACC_RTC__\n#include <assert.h>\n#include <stdio.h>\n#endif\n\n");
         }
-        self.typedefs(&mut out);
+        self.typedefs(out);
         out.push_str("struct launch_bounds {\n    unsigned int shape[4];\n    unsigned long long size;  // number of threads\n};\n");
         for scalar in [Scalar::F16, Scalar::BF16] {
             if self.scalars.contains(&scalar) {
@@ -279,7 +278,6 @@ impl Prelude {
         for function in &self.functions {
             let _ = write!(out, "\n{}", function.text);
         }
-        out
     }
 
     fn typedefs(&self, out: &mut String) {

@@ -47,57 +47,74 @@ impl Summary {
     }
 }
 
+/// What is known of the functions of a module so far. Several texts of one module are printed over one survey.
 pub struct Survey<'a> {
     module: &'a Module,
     /// None: nothing is kept from text to text.
     contents: Option<Contents<'a>>,
-    seen: IdSet<FuncId>,
-    pub summaries: IdMap<FuncId, Rc<Summary>>,
+    summaries: IdMap<FuncId, Rc<Summary>>,
     pub effects: FunctionEffects,
-    /// The functions to print, callees first, each with its content if its text may be kept.
-    pub order: Vec<(FuncId, Option<u128>)>,
-    /// The functions to name.
+}
+
+/// The functions of one text.
+#[derive(Default)]
+pub struct Order {
+    seen: IdSet<FuncId>,
+    /// Those to print, callees first, each with its content if its text may be kept.
+    pub printed: Vec<(FuncId, Option<u128>)>,
+    /// Those to name.
     pub named: Vec<FuncId>,
 }
 
 impl<'a> Survey<'a> {
-    /// Of some kernels and what they call. `keep`: library functions are looked up in [`memo`].
-    pub fn of(module: &'a Module, kernels: &[FuncId], keep: bool) -> Survey<'a> {
-        let mut survey = Survey {
+    /// `keep`: library functions are looked up in [`memo`].
+    pub fn new(module: &'a Module, keep: bool) -> Survey<'a> {
+        Survey {
             module,
             contents: keep.then(|| Contents::new(module)),
-            seen: IdSet::default(),
             summaries: IdMap::default(),
             effects: FunctionEffects::default(),
-            order: Vec::new(),
-            named: Vec::new(),
-        };
-        kernels.iter().for_each(|&kernel| survey.visit(kernel));
-        survey
+        }
     }
 
-    fn visit(&mut self, id: FuncId) {
-        if !self.seen.insert(id) {
+    /// Looks at some kernels and what they call.
+    pub fn order(&mut self, kernels: &[FuncId]) -> Order {
+        let mut order = Order::default();
+        kernels.iter().for_each(|&kernel| self.visit(kernel, &mut order));
+        order
+    }
+
+    /// What was found in a function that is to be printed.
+    pub fn summary(&self, id: FuncId) -> Option<&Rc<Summary>> {
+        self.summaries.get(&id)
+    }
+
+    fn visit(&mut self, id: FuncId, order: &mut Order) {
+        if !order.seen.insert(id) {
             return;
         }
         let function = &self.module.functions[id];
         if function.cuda_name.is_some() && !function.is_kernel() {
             // It has no text, and computes a number from numbers.
-            self.named.push(id);
+            order.named.push(id);
             return;
         }
         let content = match &mut self.contents {
             Some(contents) if function.library && !function.is_kernel() => contents.of(id),
             _ => None,
         };
-        let summary = match content {
+        let known = self.summaries.get(&id).cloned();
+        let is_new = known.is_none();
+        let summary = known.unwrap_or_else(|| match content {
             Some(content) => memo::summary(content, || Summary::of(function)),
             None => Rc::new(Summary::of(function)),
-        };
-        summary.callees(function).for_each(|callee| self.visit(callee));
-        self.effects.add(id, function, &summary);
-        self.summaries.insert(id, summary);
-        self.order.push((id, content));
-        self.named.push(id);
+        });
+        summary.callees(function).for_each(|callee| self.visit(callee, order));
+        if is_new {
+            self.effects.add(id, function, &summary);
+            self.summaries.insert(id, summary);
+        }
+        order.printed.push((id, content));
+        order.named.push(id);
     }
 }
