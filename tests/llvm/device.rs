@@ -177,3 +177,18 @@ fn small_loops_that_only_read_do_four_turns_at_once() {
     // Four turns and one, for what is left.
     assert_eq!(text.matches("ld.global").count(), 5);
 }
+
+#[test]
+fn local_arrays_are_zeroed_in_wide_stores() {
+    for length in [4, 50, 500] {
+        let body = format!(
+            "%l: local(float32, {length}) = local_array
+            store %l[%k], %v
+            %r: float32 = load %l[%c1]
+            store %x[%i], %r"
+        );
+        let text = ptx("float32", &body);
+        assert!(text.contains("st.local.b64") && !text.contains(".b8 \t["), "{text}");
+        assert!(text.lines().count() < 200, "{text}");
+    }
+}

@@ -42,6 +42,7 @@ def launches():
     for h, w in ((5, 64), (7, 31), (1, 9)):
         yield "parted", [h, w], {"x": array(real(h * w)), "n": w, "total": array(real(4))}
         yield "stencil", [h, w], {"u": array(real(h, w)), "out": array(real(h, w))}
+    yield "bins", [33], {"x": array(real(33)), "column": array(rng.integers(0, 301, 33).astype(np.int32), scalar="int32"), "out": array(real(33))}
     yield "boxes", [3, 4, 2, 5], {"out": array(np.zeros([3, 4, 2, 5], np.int32), scalar="int32")}
 
 

@@ -76,3 +76,23 @@ def moves(q: wp.array(dtype=wp.quat), m: wp.array2d(dtype=wp.mat44), v: wp.array
 def boxes(out: wp.array4d(dtype=wp.int32)):
     i, j, k, l = wp.tid()
     out[i, j, k, l] = ((i * 10 + j) * 10 + k) * 10 + l
+
+
+@wp.kernel
+def bins(x: wp.array(dtype=wp.float32), column: wp.array(dtype=wp.int32), out: wp.array(dtype=wp.float32)):
+    i = wp.tid()
+    few = wp.zeros(shape=(7,), dtype=wp.float32)
+    some = wp.zeros(shape=(41,), dtype=wp.float32)
+    many = wp.zeros(shape=(301,), dtype=wp.float32)
+    for k in range(column[i] % 9):
+        few[(column[i] + k) % 7] += x[i]
+        some[(column[i] + 5 * k) % 41] += x[i]
+        many[(column[i] + 37 * k) % 301] += x[i]
+    s = float(0.0)
+    for k in range(7):
+        s += few[k] * float(k)
+    for k in range(41):
+        s += some[k] * float(k)
+    for k in range(301):
+        s += many[k] * float(k)
+    out[i] = s
