@@ -10,7 +10,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::facts::{EffectTable, numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
-use crate::passes::{inline, sink};
+use crate::passes::{forget_calls, inline, sink};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
@@ -82,6 +82,7 @@ pub(super) fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
     double(&mut module.functions[id]);
     repeated::run(&mut module.functions[id], &|callee| effects[callee].is_pure());
     tidy(module, id, effects);
+    forget_calls(&mut module.functions[id]);
 }
 
 /// Removes what a change has left unused.

@@ -436,7 +436,6 @@ impl Work<'_> {
         let Some(reached) = reached else { return self.push(function) };
         let made = self.push_verified(function)?;
         finish::polish(self.module, made, &self.effects);
-        passes::forget_calls(&mut self.module.functions[made]);
         self.polished.insert(made);
         self.note_made(made);
         if before == (self.found.len(), self.next_snapshot) {
