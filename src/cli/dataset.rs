@@ -353,8 +353,6 @@ fn finish(store: &Store, pool: &ThreadPool) -> Result<()> {
 
 /// Counts and, if wanted, measures of the programs.
 fn stats(store: &Store, pool: &ThreadPool, with_diversity: bool) -> Result<Value> {
-    /// More programs than these say nothing new, and would have to be held in memory.
-    const MEASURED: usize = 2709;
     let mut counts = store.counts();
     let mut of = |column: &str| json!(counts.remove(column).unwrap_or_default());
     let graded = of("gradient_checked")["true"].as_u64().unwrap_or(0);
@@ -378,8 +376,7 @@ fn stats(store: &Store, pool: &ThreadPool, with_diversity: bool) -> Result<Value
         });
     }
     if with_diversity {
-        let sources = store.sources(MEASURED)?;
-        out["diversity"] = pool.install(|| diversity::measure(&sources));
+        out["diversity"] = pool.install(|| store.kernels().map(diversity::measure))?;
     }
     Ok(out)
 }

@@ -6,14 +6,16 @@
 //! of its 5-grams of tokens.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
-use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use super::identity::{self, Identity};
 use super::near::mix;
 use super::sample::random::Random;
-use crate::syntax::ast;
+use crate::diag::Diagnostics;
+use crate::source::FileId;
+use crate::syntax::{self, ast};
 
 /// Tokens that n-grams are counted over.
 const TOKENS: usize = 60_000;
@@ -22,14 +24,34 @@ const COMPARED: usize = 1_000;
 /// Bytes that are compressed.
 const COMPRESSED: usize = 200_000;
 
-/// The measures of a list of sources.
-pub fn measure(sources: &[String]) -> Value {
-    let kernel = |text: &String| {
-        let function = identity::kernel(text)?;
-        Some((normal_form(text, &function)?, identity::of_kernel(&function)))
-    };
-    let found: Vec<Option<(String, Identity)>> = sources.par_iter().map(kernel).collect();
-    let mut kernels: Vec<(String, Identity)> = found.into_iter().flatten().collect();
+/// More programs than these say nothing new, and would have to be held in memory.
+pub const MEASURED: u64 = 2709;
+
+/// What is measured of a program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kernel {
+    /// Its normal form.
+    text: String,
+    identity: Identity,
+    has_struct: bool,
+}
+
+impl Kernel {
+    /// Of a source text; None if it has no kernel.
+    pub fn of_text(text: &str) -> Option<Kernel> {
+        let parsed = syntax::parse(FileId(0), text, &mut Diagnostics::new());
+        Kernel::of_parsed(text, &parsed, identity::of_parsed(&parsed)?)
+    }
+
+    /// The same for a text that is parsed already, and its identity.
+    pub fn of_parsed(text: &str, parsed: &ast::Parsed, identity: Identity) -> Option<Kernel> {
+        let normal = normal_form(text, identity::kernel_of(parsed)?)?;
+        Some(Kernel { text: normal, identity, has_struct: text.contains("@wp.struct") })
+    }
+}
+
+/// The measures of a list of programs.
+pub fn measure(mut kernels: Vec<Arc<Kernel>>) -> Value {
     // In an order that has nothing to do with how they were made.
     let mut random = Random::new(0, 0);
     for n in (1..kernels.len()).rev() {
@@ -40,18 +62,18 @@ pub fn measure(sources: &[String]) -> Value {
         return json!({"kernels": 0});
     }
     let share = |n: usize| (n as f64 / count as f64 * 1e4).round() / 1e4;
-    let of = |test: &dyn Fn(&Identity) -> bool| share(kernels.iter().filter(|(_, k)| test(k)).count());
-    let exact: HashSet<&str> = kernels.iter().map(|(text, _)| text.as_str()).collect();
-    let alpha: HashSet<u64> = kernels.iter().map(|(_, k)| k.alpha).collect();
-    let shapes: HashSet<u64> = kernels.iter().map(|(_, k)| k.shape).collect();
-    let mut statements: Vec<u32> = kernels.iter().map(|(_, k)| k.statements).collect();
+    let of = |test: &dyn Fn(&Kernel) -> bool| share(kernels.iter().filter(|k| test(k)).count());
+    let exact: HashSet<&str> = kernels.iter().map(|k| k.text.as_str()).collect();
+    let alpha: HashSet<u64> = kernels.iter().map(|k| k.identity.alpha).collect();
+    let shapes: HashSet<u64> = kernels.iter().map(|k| k.identity.shape).collect();
+    let mut statements: Vec<u32> = kernels.iter().map(|k| k.identity.statements).collect();
     statements.sort_unstable();
     let at = |p: f64| statements[((p * count as f64) as usize).min(count - 1)];
     let mut depths: BTreeMap<u32, usize> = BTreeMap::new();
     let mut builtins: BTreeMap<&str, u64> = BTreeMap::new();
-    for (_, kernel) in &kernels {
-        *depths.entry(kernel.control_depth.min(3)).or_default() += 1;
-        for name in &kernel.builtins {
+    for Identity { control_depth, builtins: called, .. } in kernels.iter().map(|k| &k.identity) {
+        *depths.entry((*control_depth).min(3)).or_default() += 1;
+        for name in called {
             if !is_type(name) {
                 *builtins.entry(name).or_default() += 1;
             }
@@ -62,7 +84,7 @@ pub fn measure(sources: &[String]) -> Value {
     let reference = [0.30, 0.39, 0.19, 0.12];
     let variation: f64 = reference.iter().enumerate().map(|(n, r)| (depth(n as u32) - r).abs()).sum::<f64>() / 2.0;
     let compressed = || {
-        let joined: String = kernels.iter().map(|(text, _)| text.as_str()).collect::<Vec<_>>().join("\n");
+        let joined: String = kernels.iter().map(|k| k.text.as_str()).collect::<Vec<_>>().join("\n");
         compression(joined.as_bytes())
     };
     let (ratio, (near, (entropy, distinct))) =
@@ -78,11 +100,11 @@ pub fn measure(sources: &[String]) -> Value {
         },
         "control_depth": {"0": depth(0), "1": depth(1), "2": depth(2), "3+": depth(3)},
         "control_depth_variation": round(variation),
-        "loops": of(&|k| k.has_loop),
-        "while": of(&|k| k.has_while),
-        "branches": of(&|k| k.has_branch),
-        "functions_called": of(&|k| k.calls_functions),
-        "structs": share(sources.iter().filter(|text| text.contains("@wp.struct")).count()),
+        "loops": of(&|k| k.identity.has_loop),
+        "while": of(&|k| k.identity.has_while),
+        "branches": of(&|k| k.identity.has_branch),
+        "functions_called": of(&|k| k.identity.calls_functions),
+        "structs": of(&|k| k.has_struct),
         "builtins": builtins.len(),
         "builtin_entropy_bits": round(entropy_of(builtins.values().copied())),
         "four_gram_entropy_bits": round(entropy),
@@ -177,10 +199,10 @@ fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
-fn token_stream(kernels: &[(String, Identity)]) -> Vec<&str> {
+fn token_stream(kernels: &[Arc<Kernel>]) -> Vec<&str> {
     let mut out = Vec::new();
-    for (text, _) in kernels {
-        out.extend(tokens(text));
+    for kernel in kernels {
+        out.extend(tokens(&kernel.text));
         out.push("<eos>");
         if out.len() >= TOKENS {
             break;
@@ -223,14 +245,14 @@ fn compression(text: &[u8]) -> f64 {
     compressed().map_or(0.0, |size| text.len() as f64 / size.max(1) as f64)
 }
 
-fn near_duplicates(kernels: &[(String, Identity)]) -> f64 {
+fn near_duplicates(kernels: &[Arc<Kernel>]) -> f64 {
     let compared = &kernels[..kernels.len().min(COMPARED)];
     // Of each kernel the number of different grams; of each gram the kernels that have it, so far.
     let mut sizes: Vec<usize> = Vec::new();
     let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
     let mut near = vec![false; compared.len()];
-    for (n, (text, _)) in compared.iter().enumerate() {
-        let words: Vec<u64> = tokens(text).iter().map(|token| mix(token.bytes().map(u64::from))).collect();
+    for (n, kernel) in compared.iter().enumerate() {
+        let words: Vec<u64> = tokens(&kernel.text).iter().map(|token| mix(token.bytes().map(u64::from))).collect();
         let grams = words.windows(5.min(words.len().max(1))).map(|gram| mix(gram.iter().copied()));
         let grams: HashSet<u64> = grams.collect();
         let mut shared = vec![0usize; n];

@@ -97,8 +97,13 @@ pub fn of_text(text: &str) -> Option<Identity> {
 
 /// The same for a text that is parsed already.
 pub fn of_parsed(parsed: &ast::Parsed) -> Option<Identity> {
+    Some(of_kernel(kernel_of(parsed)?))
+}
+
+/// The first kernel that stands at the top of a text.
+pub fn kernel_of(parsed: &ast::Parsed) -> Option<&ast::Function> {
     parsed.items.iter().find_map(|item| match item {
-        ast::Item::Function(function) if has_kernel_decorator(function) => Some(of_kernel(function)),
+        ast::Item::Function(function) if has_kernel_decorator(function) => Some(&**function),
         _ => None,
     })
 }

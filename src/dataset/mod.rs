@@ -146,6 +146,11 @@ impl Options {
         self.rows.saturating_sub(shard * self.shard_rows).min(self.shard_rows)
     }
 
+    /// Whether programs of shard number `shard` may be among those that are measured ([`diversity`]).
+    pub fn is_measured(&self, shard: u64) -> bool {
+        shard * self.shard_rows < diversity::MEASURED
+    }
+
     /// The categories; the error names one that does not exist.
     pub fn parsed_categories(&self) -> Result<Vec<Category>> {
         let parse = |name: &String| {

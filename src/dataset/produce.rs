@@ -6,11 +6,13 @@
 //! where it stopped.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde_json::Value;
 
 use super::artefacts::Rejection;
+use super::diversity::Kernel;
 use super::identity::{self, Identity};
 use super::sample::{self, Category, Sample};
 use super::{Config, Options, Result, fail, near, record, repair};
@@ -39,6 +41,8 @@ pub struct Made {
     pub pair: Value,
     /// A faulty version of it, where one was asked for and shows its fault.
     pub repair: Option<Value>,
+    /// What is measured of its program, where it may be among those that are.
+    pub kernel: Option<Arc<Kernel>>,
 }
 
 /// What happens while a shard is made.
@@ -98,6 +102,11 @@ pub fn tries(rows: u64) -> u64 {
 /// The number of candidate `at` of a shard, for its random choices.
 fn number(shard: u64, at: u64) -> u64 {
     shard << 24 | at
+}
+
+/// The shard of a candidate.
+fn shard_of(number: u64) -> u64 {
+    number >> 24
 }
 
 struct Candidate {
@@ -248,7 +257,9 @@ fn attempt(candidate: &Candidate, options: &Options, timings: &mut Timings) -> s
     let make = || {
         let pair = record::make(sample, text, parsed.as_ref(), identity, *number, options, timings)?;
         let repair = options.repair.then(|| timings.time("repair", || repair::make(sample, text, *number, options)));
-        Ok(Made { pair, repair: repair.flatten() })
+        let measured = parsed.as_ref().filter(|_| options.is_measured(shard_of(*number)));
+        let kernel = measured.and_then(|parsed| Kernel::of_parsed(text, parsed, identity.clone()));
+        Ok(Made { pair, repair: repair.flatten(), kernel: kernel.map(Arc::new) })
     };
     driver::catch(make)
         .unwrap_or_else(|fault| Err(Rejection::new("fault of kc", format!("{}: {}", fault.place, fault.message))))

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::record::SCHEMA;
 use super::sample::{Category, sample};
 use super::store::{Store, Writer};
@@ -32,8 +34,8 @@ fn a_sample_is_its_number_alone() {
 
 #[test]
 fn programs_are_as_different_as_those_of_people() {
-    let sources: Vec<String> = (0..1500).map(|n| sample(0, n, Category::ALL).program.python()).collect();
-    let found = diversity::measure(&sources);
+    let kernel = |n| diversity::Kernel::of_text(&sample(0, n, Category::ALL).program.python());
+    let found = diversity::measure((0..1500).filter_map(kernel).map(Arc::new).collect());
     let number = |name: &str| found[name].as_f64().unwrap_or(f64::NAN);
     assert_eq!(number("alpha_unique"), 1.0, "{found:#}");
     assert!(number("shape_unique") >= 0.95, "{found:#}");
@@ -81,6 +83,13 @@ fn rows_are_made_again_and_damage_is_found() {
     let report = validate::validate(&store, 1.0, true).expect("readable");
     let faulty: Vec<usize> = (0..rows.len()).filter(|&n| rows[n].repair.is_some()).collect();
     assert_eq!((report.made_again, report.faults.len()), (6 + faulty.len() as u64, 0), "{report:?}");
+
+    // What is measured is the same when it is read.
+    let kernels = store.kernels().expect("readable");
+    assert_eq!(
+        (kernels.len(), &kernels),
+        (6, &Store::open(folder.path()).and_then(|s| s.kernels()).expect("readable"))
+    );
 
     // Both formats hold the same.
     let of = |end: &str| -> Vec<serde_json::Value> {

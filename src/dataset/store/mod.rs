@@ -18,11 +18,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::diversity::{Kernel, MEASURED};
 use super::produce::Tally;
 use super::{Config, Options, Result, fail, record};
 use crate::diag::Code;
@@ -66,6 +69,9 @@ pub struct Store {
     pub options: Options,
     /// By number.
     pub shards: BTreeMap<u64, Shard>,
+    /// What is measured of the shards that this process made, so that they need not be read: of their programs in the
+    /// order of their files, of shards that are measured ([`Options::is_measured`]).
+    made: BTreeMap<u64, Vec<Arc<Kernel>>>,
 }
 
 const OPTIONS: &str = "options.json";
@@ -103,7 +109,12 @@ impl Store {
             return Err(fail(Code::E1401, format!("`{shown}` is not empty, and no data set of kc")));
         }
         fs::create_dir_all(folder).map_err(|e| unwritten(folder, &e))?;
-        let store = Store { folder: folder.to_path_buf(), options: options.clone(), shards: BTreeMap::new() };
+        let store = Store {
+            folder: folder.to_path_buf(),
+            options: options.clone(),
+            shards: BTreeMap::new(),
+            made: BTreeMap::new(),
+        };
         store.write(OPTIONS, pretty(&json!(options)).as_bytes())?;
         store.make_folders()?;
         Ok(store)
@@ -116,7 +127,7 @@ impl Store {
         let text = fs::read(&path)
             .map_err(|e| fail(Code::E1401, format!("`{}` is no data set of kc: {}", folder.display(), reason(&e))))?;
         let options: Options = serde_json::from_slice(&text).map_err(|e| damaged(&path, format!("is damaged: {e}")))?;
-        let mut store = Store { folder: folder.to_path_buf(), options, shards: BTreeMap::new() };
+        let mut store = Store { folder: folder.to_path_buf(), options, shards: BTreeMap::new(), made: BTreeMap::new() };
         let journal = fs::read_to_string(folder.join(JOURNAL)).unwrap_or_default();
         for line in journal.lines() {
             // A line that was cut off stands for a shard that is made again.
@@ -168,8 +179,11 @@ impl Store {
     }
 
     /// Notes a shard whose files are written.
-    fn add(&mut self, shard: Shard) -> Result<()> {
+    fn add(&mut self, shard: Shard, kernels: Vec<Arc<Kernel>>) -> Result<()> {
         self.log(&shard)?;
+        if self.options.is_measured(shard.shard) {
+            self.made.insert(shard.shard, kernels);
+        }
         self.shards.insert(shard.shard, shard);
         Ok(())
     }
@@ -273,22 +287,40 @@ impl Store {
         self.write(MANIFEST, pretty(&manifest).as_bytes())
     }
 
-    /// The programs of the first rows, up to `most`, without the rest of their rows. Files are checked against the journal.
-    pub fn sources(&self, most: usize) -> Result<Vec<String>> {
+    /// What is measured of the programs of the first rows, [`MEASURED`] at most. Files that are read for it are checked
+    /// against the journal.
+    pub fn kernels(&self) -> Result<Vec<Arc<Kernel>>> {
+        let mut out: Vec<Arc<Kernel>> = Vec::new();
+        for (number, shard) in &self.shards {
+            let left = (MEASURED as usize).saturating_sub(out.len());
+            if left == 0 {
+                break;
+            }
+            match self.made.get(number) {
+                Some(made) => out.extend(made.iter().take(left).cloned()),
+                None => {
+                    let sources = self.sources(shard, left)?;
+                    out.par_extend(sources.par_iter().filter_map(|text| Kernel::of_text(text)).map(Arc::new));
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The programs of the first rows of a shard, up to `most`, without the rest of their rows.
+    fn sources(&self, shard: &Shard, most: usize) -> Result<Vec<String>> {
         let mut out = Vec::new();
-        for entry in self.shards.values().flat_map(|shard| self.read_of(shard)) {
+        for entry in self.read_of(shard).filter(|entry| entry.config() == Config::Pairs) {
             if out.len() >= most {
                 break;
             }
-            if entry.config() == Config::Pairs {
-                let column = "python_source";
-                let (path, bytes) = self.bytes(entry)?;
-                let damaged = |what: String| fail(Code::E1403, format!("`{}` is damaged: {what}", path.display()));
-                let left = most - out.len();
-                match entry.path.ends_with(TABLE) {
-                    true => out.extend(parquet::texts(&path, column, left).map_err(|e| damaged(e.to_string()))?),
-                    false => out.extend(sources_in(&bytes, left).map_err(|e| damaged(e.to_string()))?),
-                }
+            let column = "python_source";
+            let (path, bytes) = self.bytes(entry)?;
+            let damaged = |what: String| fail(Code::E1403, format!("`{}` is damaged: {what}", path.display()));
+            let left = most - out.len();
+            match entry.path.ends_with(TABLE) {
+                true => out.extend(parquet::texts(&path, column, left).map_err(|e| damaged(e.to_string()))?),
+                false => out.extend(sources_in(&bytes, left).map_err(|e| damaged(e.to_string()))?),
             }
         }
         Ok(out)

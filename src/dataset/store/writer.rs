@@ -1,11 +1,13 @@
 //! How does a shard come to disk? Row group by row group into memory, where it is compressed, then file by file.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::parquet::Table;
 use super::{Counts, Entry, LINES, SPLITS, Shard, Store, TABLE, ZSTD_LEVEL};
+use crate::dataset::diversity::Kernel;
 use crate::dataset::produce::{Made, Tally};
 use crate::dataset::{Config, Result, fail};
 use crate::diag::Code;
@@ -37,6 +39,8 @@ struct Split {
     lines: Option<zstd::Encoder<'static, Vec<u8>>>,
     /// The text of a row group, on its way to be compressed.
     text: Vec<u8>,
+    /// What is measured of its programs.
+    kernels: Vec<Arc<Kernel>>,
 }
 
 impl Writer {
@@ -45,7 +49,16 @@ impl Writer {
             let table = store.options.parquet.then(|| Table::new(config)).transpose().map_err(failed)?;
             let lines = store.options.jsonl.then(|| zstd::Encoder::new(Vec::new(), ZSTD_LEVEL));
             let lines = lines.transpose().map_err(failed)?;
-            Ok(Split { config, name, count: 0, waiting: Vec::new(), table, lines, text: Vec::new() })
+            Ok(Split {
+                config,
+                name,
+                count: 0,
+                waiting: Vec::new(),
+                table,
+                lines,
+                text: Vec::new(),
+                kernels: Vec::new(),
+            })
         };
         let names = store.options.configs().flat_map(|config| SPLITS.map(|name| (config, name)));
         let splits = names.map(split).collect::<Result<_>>()?;
@@ -54,7 +67,7 @@ impl Writer {
 
     /// Adds rows, in order.
     pub fn push(&mut self, rows: Vec<Made>) -> Result<()> {
-        for Made { pair, repair } in rows {
+        for Made { pair, repair, kernel } in rows {
             let mut count = |column: &str, value: &Value| {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
                 *self.counts.entry(column.to_string()).or_default().entry(value).or_default() += 1;
@@ -66,16 +79,17 @@ impl Writer {
             for column in COUNTED_OF_REPAIR {
                 repair.iter().for_each(|row| count(&format!("repair.{column}"), &row[column]));
             }
-            self.add(Config::Pairs, pair)?;
-            repair.map_or(Ok(()), |row| self.add(Config::Repair, row))?;
+            self.add(Config::Pairs, pair, kernel)?;
+            repair.map_or(Ok(()), |row| self.add(Config::Repair, row, None))?;
         }
         Ok(())
     }
 
-    fn add(&mut self, config: Config, row: Value) -> Result<()> {
+    fn add(&mut self, config: Config, row: Value, kernel: Option<Arc<Kernel>>) -> Result<()> {
         let place = self.splits.iter_mut().find(|split| split.config == config && row["split"] == split.name);
         if let Some(split) = place {
             split.waiting.push(row);
+            split.kernels.extend(kernel);
             if split.waiting.len() >= GROUP_ROWS {
                 split.flush()?;
             }
@@ -90,7 +104,9 @@ impl Writer {
         }
         let total = store.options.shards();
         let mut files: Vec<Entry> = Vec::new();
+        let mut kernels: Vec<Arc<Kernel>> = Vec::new();
         for split in self.splits.into_iter().filter(|split| split.count > 0) {
+            kernels.extend(split.kernels);
             let name = format!("data/{}/{}-{:05}-of-{total:05}", split.config.name(), split.name, self.number);
             let mut file = |extension: &str, bytes: &[u8]| -> Result<()> {
                 files.push(store.file(format!("{name}{extension}"), split.name, split.count, bytes)?);
@@ -103,7 +119,7 @@ impl Writer {
                 file(LINES, &lines.finish().map_err(failed)?)?;
             }
         }
-        store.add(Shard { shard: self.number, files, tally, counts: self.counts })
+        store.add(Shard { shard: self.number, files, tally, counts: self.counts }, kernels)
     }
 }
 
