@@ -1,5 +1,5 @@
 //! Does a program come out the same whatever its thread has compiled before? Threads keep functions of the library from one
-//! program to the next ([`kc::check::shared`]).
+//! program to the next ([`kc::check::shared`]), and with them their adjoints (`src/autodiff/memo.rs`) and texts.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -28,11 +28,12 @@ struct Outcome {
 fn outcome(program: &Program) -> Outcome {
     let mut made = Compilation::of_text(Path::new("program.py"), program.text.clone(), &program.request);
     let diagnostics = format!("{:?}", made.diagnostics);
+    let ir = kc::ir::print::print(&made.module);
     // Known or not, it is the same: debug builds compare wherever it is used.
     made.module.functions.values_mut().for_each(|function| function.content = None);
     let mut hasher = DefaultHasher::new();
     format!("{:?}", made.module).hash(&mut hasher);
-    Outcome { ir: kc::ir::print::print(&made.module), diagnostics, everything: hasher.finish() }
+    Outcome { ir, diagnostics, everything: hasher.finish() }
 }
 
 /// Programs whose function names meet those of the library, that have errors, structs, gradients in forward code, and the
@@ -51,6 +52,13 @@ const CURIOUS: &[&str] = &[
      wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = wp.grad(f)(x[i]) + wp.grad(wp.cos)(x[i]) + wp.sin(x[i])\n",
     "import warp as wp\n@wp.func\ndef sin(x: float):\n    return x\n@wp.kernel\ndef k(x: wp.array(dtype=float), y: \
      wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = sin(x[i]) + wp.sin(x[i]) + wp.tan(x[i])\n",
+    "import warp as wp\n@wp.func\ndef adj_length_vec3f(x: wp.vec3, d: float):\n    return x * d\n@wp.kernel\ndef k(x: \
+     wp.array(dtype=wp.vec3), q: wp.array(dtype=wp.quat), y: wp.array(dtype=float)):\n    i = wp.tid()\n    turned = \
+     wp.quat_rotate(wp.normalize(q[i]), wp.normalize(x[i]))\n    y[i] = wp.length(adj_length_vec3f(turned, 2.0)) + \
+     wp.smoothstep(0.0, 1.0, y[0])\n",
+    "import warp as wp\n@wp.kernel\ndef k(x: wp.array(dtype=wp.vec3), q: wp.array(dtype=wp.quat), y: wp.array(dtype=float)):\n    \
+     i = wp.tid()\n    axis = wp.normalize(wp.vec3(1.0, 2.0, 3.0))\n    y[i] = wp.quat_rotate(wp.normalize(q[i]), axis)[0] + \
+     wp.dot(axis, wp.normalize(x[i])) + wp.smoothstep(y[1], y[2], 0.5)\n",
     "import warp as wp\n@wp.kernel(enable_backward=False)\ndef k(x: wp.array(dtype=wp.mat33), y: wp.array(dtype=float)):\n    i = \
      wp.tid()\n    q, r = wp.qr3(x[i])\n    y[i] = wp.determinant(q) + wp.trace(r) + wp.noise(wp.rand_init(3), y[i])\n",
 ];

@@ -10,7 +10,7 @@ use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::facts::{EffectTable, numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
-use crate::passes::{inline, sink};
+use crate::passes::{forget_calls, inline, sink};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
@@ -31,22 +31,12 @@ pub(super) fn rules(module: &mut Module) {
 }
 
 /// Finishes the functions that differentiation has made, callees first in `made`.
-pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
+pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished: &IdSet<FuncId>) {
     let named: IdSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
-    for &id in made {
-        let small: IdSet<FuncId> =
-            module.functions[id].callees().into_iter().filter(|&f| is_small(&module.functions[f])).collect();
-        if !small.is_empty() {
-            let mut function = module.functions[id].clone();
-            // The limit on the size is met by definition: each call is replaced by a few instructions.
-            if inline::run(&mut function, module, &|callee| small.contains(&callee)).is_ok() {
-                module.functions[id] = function;
-            }
-        }
-        double(&mut module.functions[id]);
-        repeated::run(&mut module.functions[id], &|callee| effects[callee].is_pure());
-        tidy(module, id, effects);
+    for &id in made.iter().filter(|id| !polished.contains(id)) {
+        polish(module, id, effects);
     }
+    let mut changed = IdSet::default();
     let mut calls = Calls { of: made.iter().copied().collect(), found: BTreeMap::new() };
     for (id, function) in module.functions.iter() {
         if !calls.of.contains(&id) {
@@ -58,12 +48,41 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId]) {
         let is_free = !named.contains(&id) && function.phase == Phase::Forward && !function.is_kernel();
         if is_free && drop_results(module, id, calls.found.get(&id)) {
             tidy(module, id, effects);
+            changed.insert(id);
         }
         calls.count(id, &module.functions[id]);
     }
     for &id in made {
-        sink::into_branches(&mut module.functions[id], effects);
+        let function = &mut module.functions[id];
+        if sink::into_branches(function, effects) {
+            changed.insert(id);
+        }
+        // The content of a function covers what it calls.
+        if function.content.is_some()
+            && (changed.contains(&id) || function.callees().iter().any(|callee| changed.contains(callee)))
+        {
+            function.content = None;
+            changed.insert(id);
+        }
     }
+}
+
+/// The first steps, which depend on nothing but the function and what it calls: small adjoints are written where they are
+/// called, sums are simplified, and what is computed twice or not needed goes.
+pub(super) fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
+    let small: IdSet<FuncId> =
+        module.functions[id].callees().into_iter().filter(|&f| is_small(&module.functions[f])).collect();
+    if !small.is_empty() {
+        let mut function = module.functions[id].clone();
+        // The limit on the size is met by definition: each call is replaced by a few instructions.
+        if inline::run(&mut function, module, &|callee| small.contains(&callee)).is_ok() {
+            module.functions[id] = function;
+        }
+    }
+    double(&mut module.functions[id]);
+    repeated::run(&mut module.functions[id], &|callee| effects[callee].is_pure());
+    tidy(module, id, effects);
+    forget_calls(&mut module.functions[id]);
 }
 
 /// Removes what a change has left unused.

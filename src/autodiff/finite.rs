@@ -15,6 +15,8 @@
 //! what is computed from these. Overflow is not considered, nor are inputs that are infinite or NaN themselves: outside
 //! of 1, their gradients are what IEEE arithmetic makes of the chain rule.
 
+use std::cell::RefCell;
+
 use super::activity::{smooth_operands, yields};
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
@@ -52,10 +54,30 @@ pub(super) fn is_tame(module: &Module, id: FuncId, known: &mut Tame) -> bool {
         return known;
     }
     let function = &module.functions[id];
-    let tame = function.library && FINITE.contains(&function.source_name.as_str())
-        || !wild(module, function, known).values().any(|&wild| wild);
+    // Those of a known content are the same in all programs.
+    let kept = function.content.and_then(|content| TAME.with_borrow(|all| all.get(&content).copied()));
+    let tame = kept.unwrap_or_else(|| {
+        function.library && FINITE.contains(&function.source_name.as_str())
+            || !wild(module, function, known).values().any(|&wild| wild)
+    });
     known.insert(id, tame);
+    if let (None, Some(content)) = (kept, function.content) {
+        TAME.with_borrow_mut(|all| {
+            if all.len() >= MOST_KEPT {
+                all.clear();
+            }
+            all.insert(content, tame);
+        });
+    }
     tame
+}
+
+/// The most functions of which a thread remembers whether they are tame, by their [contents](crate::ir::content), which
+/// decide it: a few words each. When there are more, it begins anew.
+const MOST_KEPT: usize = 1 << 14;
+
+thread_local! {
+    static TAME: RefCell<IdMap<u128, bool>> = RefCell::default();
 }
 
 /// Values that flow into `select`, `min` or `max`.

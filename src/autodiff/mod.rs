@@ -54,6 +54,7 @@ pub mod jvp;
 mod log;
 mod loops;
 mod lossy;
+mod memo;
 mod memory;
 mod needed;
 mod normal;
@@ -112,6 +113,8 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         next_snapshot: None,
         tame: RefCell::default(),
         names,
+        polished: IdSet::default(),
+        remembers: false,
         missing: IdSet::default(),
         warned: IdSet::default(),
         found: Vec::new(),
@@ -124,6 +127,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         .filter(|(_, f)| matches!(f.derivative, Derivative::AdjointOf(_)))
         .map(|(id, _)| id)
         .collect();
+    work.remembers = stubs.is_empty() && options.store.is_none();
     for id in stubs {
         work.fill_adjoint(id);
     }
@@ -137,7 +141,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
             work.kernel(id);
         }
     }
-    finish::run(work.module, &work.effects, &work.made);
+    finish::run(work.module, &work.effects, &work.made, &work.polished);
     work.drop_kernels_without_adjoints();
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
@@ -162,6 +166,10 @@ struct Work<'a> {
     tame: RefCell<Tame>,
     /// Of all functions.
     names: HashSet<String>,
+    /// Of the functions made, those that [`finish::polish`] has been through.
+    polished: IdSet<FuncId>,
+    /// Adjoints of library functions are kept ([`memo`]).
+    remembers: bool,
     /// Those that could not be made although forward code calls them.
     missing: IdSet<FuncId>,
     /// The functions that were looked through for lost gradients.
@@ -192,7 +200,7 @@ impl Work<'_> {
             }
             entry::backward(world, function, facts)
         });
-        let Some(backward) = backward else { return };
+        let Some((backward, _)) = backward else { return };
         if forward.is_none_or(|forward| self.push(forward).is_some()) {
             self.push(backward);
         }
@@ -200,15 +208,23 @@ impl Work<'_> {
 
     /// Adds a function to the module, unless it breaks the rules of the IR: then that is said, and there is none.
     fn push(&mut self, function: Function) -> Option<FuncId> {
+        let id = self.push_verified(function)?;
+        self.note_made(id);
+        Some(id)
+    }
+
+    /// Notes a function that was added to the module.
+    fn note_made(&mut self, id: FuncId) {
+        self.names.insert(self.module.functions[id].name.clone());
+        self.effects.cover(self.module, id);
+        self.made.push(id);
+    }
+
+    fn push_verified(&mut self, function: Function) -> Option<FuncId> {
         let span = function.span;
         let before = self.module.functions.len();
         let id = self.module.functions.push(function);
-        let Err(faults) = verify_function(self.module, id) else {
-            self.names.insert(self.module.functions[id].name.clone());
-            self.effects.cover(self.module, id);
-            self.made.push(id);
-            return Some(id);
-        };
+        let Err(faults) = verify_function(self.module, id) else { return Some(id) };
         self.found.push(refuse::fault(span, &faults.join("; ")));
         self.module.functions = self.module.functions.values().take(before).cloned().collect();
         None
@@ -221,13 +237,14 @@ impl Work<'_> {
         normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()
     }
 
-    /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls. None: it was said why.
+    /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls, and gives these
+    /// functions too. None: it was said why.
     fn reverse(
         &mut self,
         id: FuncId,
         normal: &Function,
         build: impl FnOnce(&World<'_>, &Function, &Facts) -> Result<Function, Vec<String>>,
-    ) -> Option<Function> {
+    ) -> Option<(Function, Vec<FuncId>)> {
         let none = IdMap::default();
         let world = self.world(&none);
         // What the log takes in turn may be needed too.
@@ -264,7 +281,7 @@ impl Work<'_> {
             return None;
         }
         let mut adjoints = IdMap::default();
-        for callee in callees {
+        for &callee in &callees {
             adjoints.insert(callee, self.adjoint_of(callee)?);
         }
         let checkpoints = |plan: &plan::Plan| plan.store == Store::Checkpoint && plan.keeps();
@@ -279,7 +296,7 @@ impl Work<'_> {
                 if !normal.library {
                     self.found.extend(report::remarks(&world, normal, &facts));
                 }
-                Some(function)
+                Some((function, callees))
             }
             Err(faults) => {
                 self.found.extend(faults.iter().map(|fault| refuse::fault(normal.span, fault)));
@@ -403,12 +420,42 @@ impl Work<'_> {
             return known;
         }
         self.fill_adjoint(id);
-        let normal = self.normal_form(id);
-        let adjoint = normal.and_then(|normal| self.reverse(id, &normal, entry::adjoint));
-        let made = adjoint.and_then(|function| self.push(function));
+        let reached = if self.remembers { memo::Reached::of(self.module, id) } else { None };
+        let recalled = reached.as_ref().and_then(|reached| self.recall(id, reached));
+        let made = recalled.or_else(|| self.make_adjoint(id, reached));
         self.adjoints.insert(id, made);
         self.generated.extend(made);
         made
+    }
+
+    /// Makes the adjoint of a function, and keeps it if it is one for other programs too.
+    fn make_adjoint(&mut self, id: FuncId, reached: Option<memo::Reached>) -> Option<FuncId> {
+        let before = (self.found.len(), self.next_snapshot);
+        let normal = self.normal_form(id)?;
+        let (function, asked) = self.reverse(id, &normal, entry::adjoint)?;
+        let Some(reached) = reached else { return self.push(function) };
+        let made = self.push_verified(function)?;
+        finish::polish(self.module, made, &self.effects);
+        self.polished.insert(made);
+        self.note_made(made);
+        if before == (self.found.len(), self.next_snapshot) {
+            reached.keep(self.module, made, &asked, &self.adjoints);
+        }
+        Some(made)
+    }
+
+    /// The adjoint of a function, if it was made for an earlier program.
+    fn recall(&mut self, id: FuncId, reached: &memo::Reached) -> Option<FuncId> {
+        let kept = reached.kept()?;
+        for &asked in &kept.asked {
+            self.adjoint_of(reached.ids[asked])?;
+        }
+        let name = self.world(&IdMap::default()).unique_name(format!("adj_{}", self.module.functions[id].name));
+        let code = kept.code(self.module, reached, &self.adjoints, name)?;
+        let made = self.module.functions.push(code);
+        self.polished.insert(made);
+        self.note_made(made);
+        Some(made)
     }
 }
 

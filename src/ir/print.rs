@@ -27,6 +27,8 @@ use super::*;
 use crate::ids::IdMap;
 use crate::source::lined;
 
+mod memo;
+
 /// The whole module.
 pub fn print(module: &Module) -> String {
     text_of(module, false, |_| true)
@@ -58,11 +60,36 @@ fn text_of(module: &Module, marked: bool, wanted: impl Fn(FuncId) -> bool) -> St
         if n > 0 {
             text.push('\n');
         }
+        let derivative = derivative(module, function);
+        let content = function.content.filter(|_| !marked);
+        if content.is_some_and(|content| memo::copy(content, &derivative, &mut text)) {
+            continue;
+        }
+        let start = text.len();
         let mut printer = Printer { text, marked, types, ..Printer::new(module, &structs, function) };
-        printer.function();
+        printer.function(&derivative);
         (text, types) = (printer.text, printer.types);
+        if let Some(content) = content {
+            memo::keep(content, derivative, &text[start..]);
+        }
     }
     text
+}
+
+/// ` adjoint @adj_f`: how a function is differentiated; empty where through its body.
+fn derivative(module: &Module, function: &Function) -> String {
+    let name = |id: FuncId| module.functions.get(id).map_or("?", |f| f.name.as_str());
+    match &function.derivative {
+        Derivative::Body => String::new(),
+        Derivative::Rule { adjoint, replay: None } => format!(" adjoint @{}", name(*adjoint)),
+        Derivative::Rule { adjoint, replay: Some(replay) } => {
+            format!(" adjoint @{} replay @{}", name(*adjoint), name(*replay))
+        }
+        Derivative::Replay(replay) => format!(" replay @{}", name(*replay)),
+        Derivative::Zero(reason) => format!(" zero_gradient {}", quote(reason)),
+        Derivative::None(reason) => format!(" no_gradient {}", quote(reason)),
+        Derivative::AdjointOf(of) => format!(" adjoint_of @{}", name(*of)),
+    }
 }
 
 /// One instruction as its line in [`print`] (for messages); nested blocks are left out.
@@ -168,7 +195,7 @@ impl<'a> Printer<'a> {
         (0..depth).for_each(|_| self.put("  "));
     }
 
-    fn function(&mut self) {
+    fn function(&mut self, derivative: &str) {
         let function = self.function;
         let word = if function.is_kernel() { "kernel" } else { "func" };
         let params = function.blocks.get(function.entry).map_or(&[][..], |block| &block.params);
@@ -206,7 +233,7 @@ impl<'a> Printer<'a> {
         if function.phase != Phase::Forward {
             self.write(format_args!(" {}", function.phase.name()));
         }
-        self.derivative();
+        self.put(derivative);
         if !function.tape.is_empty() {
             let tape: Vec<String> = function.tape.iter().map(tape_buffer).collect();
             self.write(format_args!(" tape ({})", tape.join(", ")));
@@ -228,23 +255,6 @@ impl<'a> Printer<'a> {
         if self.marked {
             self.text.push(lined::END);
         }
-    }
-
-    fn derivative(&mut self) {
-        let module = self.module;
-        let name = |id: FuncId| module.functions.get(id).map_or("?", |f| f.name.as_str());
-        let text = match &self.function.derivative {
-            Derivative::Body => return,
-            Derivative::Rule { adjoint, replay: None } => format!(" adjoint @{}", name(*adjoint)),
-            Derivative::Rule { adjoint, replay: Some(replay) } => {
-                format!(" adjoint @{} replay @{}", name(*adjoint), name(*replay))
-            }
-            Derivative::Replay(replay) => format!(" replay @{}", name(*replay)),
-            Derivative::Zero(reason) => format!(" zero_gradient {}", quote(reason)),
-            Derivative::None(reason) => format!(" no_gradient {}", quote(reason)),
-            Derivative::AdjointOf(of) => format!(" adjoint_of @{}", name(*of)),
-        };
-        self.put(&text);
     }
 
     fn block(&mut self, block: BlockId, depth: usize) {

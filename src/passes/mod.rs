@@ -75,7 +75,7 @@ pub fn simplify_functions(module: &mut Module, simple: impl Fn(FuncId) -> bool) 
 }
 
 /// Instructions that stand in no block any more name no function: what they called may go.
-fn forget_calls(function: &mut Function) {
+pub fn forget_calls(function: &mut Function) {
     let mut stands: IdVec<InstId, bool> = function.insts.ids().map(|_| false).collect();
     function.walk(function.entry, &mut |id, _| stands[id] = true);
     for (inst, stands) in function.insts.values_mut().zip(stands) {

@@ -12,3 +12,4 @@ mod lanes;
 mod limits;
 mod memory;
 mod ops;
+mod quotients;

@@ -457,7 +457,9 @@ impl<'s, 'a> Lower<'s, 'a> {
             }
             Op::Binary(op, a, b) => {
                 let (ops, s) = (self.ops, frame.scalar_ty(*a));
-                let result = self.zip(frame.get(*a), frame.get(*b), |x, y| ops.binary(*op, s, x, y));
+                let result = self
+                    .quotients(*op, s, frame.get(*a), frame.get(*b))
+                    .unwrap_or_else(|| self.zip(frame.get(*a), frame.get(*b), |x, y| ops.binary(*op, s, x, y)));
                 if let ([x], [y], [r]) = (&frame.get(*a)[..], &frame.get(*b)[..], &result[..]) {
                     self.facts.binary(self.ll, *op, s, *x, *y, *r);
                 }

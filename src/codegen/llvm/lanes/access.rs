@@ -15,6 +15,11 @@ use crate::types::{Layout, Scalar, Type};
 /// Elements of up to so many components are taken apart by shuffles.
 pub const MAX_INTERLEAVED: u32 = 4;
 
+/// How many bytes before they are read they are asked for, how many at most at once, and how many come together.
+const FETCHED_AHEAD: i64 = 3072;
+const FETCHED_MOST: i64 = 1024;
+const LINE: usize = 64;
+
 /// The elements that the lanes name.
 pub struct LaneAccess {
     /// The element of the first lane, but for what `offsets` adds.
@@ -259,6 +264,7 @@ impl<'a> Lower<'_, 'a> {
                 .map(|v| mask.map_or(v, |mask| ll.select(mask, v, ll.zero(ll.ty(v)))))
                 .collect();
         }
+        self.fetch_ahead(access, mask);
         match self.interleaved(access, scalar) {
             Some((1, _)) => {
                 let ty = ll.vector_ty(self.ops.memory_ty(scalar), lanes);
@@ -286,6 +292,24 @@ impl<'a> Lower<'_, 'a> {
                     self.ops.decode(s, ll.gather(ty, pointers, s.size(), mask.unwrap_or_else(all)))
                 })
                 .collect(),
+        }
+    }
+
+    /// Asks for what the turns after this one will read. Elements of several scalars go by faster than the processor's own
+    /// prefetching keeps up with.
+    fn fetch_ahead(&self, access: &LaneAccess, mask: Option<Val>) {
+        let LaneStep::Constant(step) = access.step else { return };
+        let bytes = step * i64::from(self.lane_count());
+        let composite = access.ty.scalar_count().is_some_and(|count| count > 1) && access.part == access.ty;
+        let in_turns = mask.is_none() && self.loop_depth == 0 && access.scale == 1 && access.offsets.is_none();
+        if !composite || !in_turns || !(1..=FETCHED_MOST).contains(&bytes) {
+            return;
+        }
+        let ll = self.ll;
+        for line in (0..bytes).step_by(LINE) {
+            let at = ll.offset(access.base, ll.const_i64(FETCHED_AHEAD + line));
+            // For reading, to the nearest cache, data.
+            ll.intrinsic("llvm.prefetch", &[ll.ptr(0)], &[at, ll.const_i32(0), ll.const_i32(3), ll.const_i32(1)]);
         }
     }
 

@@ -12,6 +12,7 @@
 //! | `access` | how do lanes read and write memory? |
 //! | `update` | how do lanes update memory atomically? |
 //! | `copies` | how do lanes add to elements that they share, turn after turn? |
+//! | `quotients` | how do lanes divide several numbers by one? |
 //!
 //! What lanes do to a value is told by its LLVM type: the builder widens a scalar beside a vector (see `vector`).
 
@@ -19,6 +20,7 @@ mod access;
 mod control;
 mod copies;
 mod plan;
+mod quotients;
 mod update;
 
 pub use copies::Copies;
