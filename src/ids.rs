@@ -110,6 +110,14 @@ impl<I: Copy + Ord> IdList<I> {
         Self { items: Vec::new() }
     }
 
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     pub fn contains(&self, id: I) -> bool {
         self.items.binary_search(&id).is_ok()
     }
