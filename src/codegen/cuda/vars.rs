@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use super::plan::{Form, Plan};
 use super::tree::Var;
 use crate::ids::{Id, IdList, IdSet, IdVec};
-use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId};
+use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId, Values};
 use crate::types::Type;
 
 /// The variable of each value that has one.
@@ -352,11 +352,13 @@ impl Graph<'_> {
 
     /// An instruction without blocks of its own, or an `if` printed as an expression.
     fn plain(&mut self, inst: &Inst, live: &mut Live) {
-        let variables: Vec<ValueId> =
-            inst.results.iter().copied().filter(|&r| self.plan.form(r) == Form::Variable).collect();
+        let variables: Values = inst.results.iter().copied().filter(|&r| self.plan.form(r) == Form::Variable).collect();
         if variables.is_empty() && !inst.results.is_empty() {
             // Printed where it is used, or not at all; its operands count there.
             return;
+        }
+        if self.candidates.is_empty() {
+            return self.assigned_before_reading(inst);
         }
         for &result in &variables {
             self.define(result, live, &variables);
