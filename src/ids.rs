@@ -110,6 +110,14 @@ impl<I: Copy + Ord> IdList<I> {
         Self { items: Vec::new() }
     }
 
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
     pub fn contains(&self, id: I) -> bool {
         self.items.binary_search(&id).is_ok()
     }
@@ -172,11 +180,14 @@ pub type IdSet<K> = HashSet<K, BuildHasherDefault<IdHasher>>;
 pub struct IdHasher(u64);
 
 impl Hasher for IdHasher {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        if !rest.is_empty() {
+            self.write_u64(rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
         }
     }
 

@@ -6,7 +6,7 @@ use std::mem::discriminant;
 
 use super::normal::clean;
 use super::repeated;
-use crate::ids::{IdMap, IdSet};
+use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::facts::{EffectTable, numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
@@ -71,26 +71,32 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], p
 /// The first steps, which depend on nothing but the function and what it calls: small adjoints are written where they are
 /// called, sums are simplified, and what is computed twice or not needed goes.
 pub(super) fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
-    let small: IdSet<FuncId> =
-        module.functions[id].callees().into_iter().filter(|&f| is_small(&module.functions[f])).collect();
-    if !small.is_empty() {
-        let mut function = module.functions[id].clone();
-        // The limit on the size is met by definition: each call is replaced by a few instructions.
-        if inline::run(&mut function, module, &|callee| small.contains(&callee)).is_ok() {
-            module.functions[id] = function;
-        }
+    let mut small = module.functions[id].callees();
+    small.retain(|&callee| is_small(&module.functions[callee]));
+    let mut function = take(module, id);
+    let more: usize = small.iter().map(|&callee| module.functions[callee].insts.len()).sum();
+    // Within the limit, which a few instructions for each call hardly ever reach, nothing goes wrong.
+    if !small.is_empty() && function.insts.len() + more <= inline::MAX_INSTS {
+        let inlined = inline::run(&mut function, module, &|callee| small.contains(&callee));
+        debug_assert!(inlined.is_ok(), "@{} has grown too large", function.name);
     }
-    double(&mut module.functions[id]);
-    repeated::run(&mut module.functions[id], &|callee| effects[callee].is_pure());
-    tidy(module, id, effects);
-    forget_calls(&mut module.functions[id]);
+    let numbers = double(&mut function);
+    repeated::run(&mut function, numbers, &|callee| effects[callee].is_pure());
+    clean(module, &mut function, effects);
+    forget_calls(&mut function);
+    module.functions[id] = function;
+}
+
+/// Takes a function out of its module, for a change.
+fn take(module: &mut Module, id: FuncId) -> Function {
+    let old = &module.functions[id];
+    let placeholder = Builder::new("", old.kind, &[], old.span).finish();
+    std::mem::replace(&mut module.functions[id], placeholder)
 }
 
 /// Removes what a change has left unused.
 fn tidy(module: &mut Module, id: FuncId, effects: &EffectTable) {
-    let old = &module.functions[id];
-    let placeholder = Builder::new("", old.kind, &[], old.span).finish();
-    let mut function = std::mem::replace(&mut module.functions[id], placeholder);
+    let mut function = take(module, id);
     clean(module, &mut function, effects);
     module.functions[id] = function;
 }
@@ -133,8 +139,9 @@ fn start_without_zero(function: &mut Function) -> bool {
     true
 }
 
-/// `x + x` is `x * 2`: what a square passes on comes twice.
-fn double(function: &mut Function) {
+/// `x + x` is `x * 2`: what a square passes on comes twice. Gives the numbering of the function's values, if it was looked at
+/// and is still right.
+fn double(function: &mut Function) -> Option<IdVec<ValueId, ValueId>> {
     let mut first = None;
     let mut found: Vec<(BlockId, InstId, ValueId)> = Vec::new();
     for block in function.blocks.ids() {
@@ -150,6 +157,9 @@ fn double(function: &mut Function) {
             }
         }
     }
+    if found.is_empty() {
+        return first;
+    }
     for (block, id, value) in found {
         let Some(scalar) = function.ty(value).scalar_part() else { continue };
         let placeholder = Builder::new("", function.kind, &[], function.span).finish();
@@ -162,6 +172,7 @@ fn double(function: &mut Function) {
             function.insts[id].op = Op::Binary(BinaryOp::Mul, value, two);
         }
     }
+    None
 }
 
 /// False where a look at two values, and as far as `depth` at what they are computed from, tells that they are not the same

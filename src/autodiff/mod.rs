@@ -165,7 +165,7 @@ struct Work<'a> {
     next_snapshot: Option<FuncId>,
     tame: RefCell<Tame>,
     /// Of all functions.
-    names: HashSet<String>,
+    names: IdSet<String>,
     /// Of the functions made, those that [`finish::polish`] has been through.
     polished: IdSet<FuncId>,
     /// Adjoints of library functions are kept ([`memo`]).

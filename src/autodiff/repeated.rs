@@ -1,19 +1,23 @@
 //! Which calls of the reverse give what an earlier call has given? The derivative of `exp` is its value, and that of `sin` is
 //! a `cos` that may be there already: such a call goes.
 
-use crate::ids::{Id, IdMap};
+use crate::ids::{IdMap, IdVec};
 use crate::ir::facts::numbering;
 use crate::ir::{BlockId, FuncId, Function, Op, ValueId, Values};
 
 /// Replaces what a call of a `pure` function gives by the results of the same call earlier on, where these are visible. The
-/// calls stay, unused. Says whether there were any.
-pub(super) fn run(function: &mut Function, pure: &dyn Fn(FuncId) -> bool) -> bool {
+/// calls stay, unused. Says whether there were any. `numbers`: which values are equal, if that is known.
+pub(super) fn run(
+    function: &mut Function,
+    numbers: Option<IdVec<ValueId, ValueId>>,
+    pure: &dyn Fn(FuncId) -> bool,
+) -> bool {
     if !calls_twice(function, pure) {
         return false;
     }
     let mut search = Search {
+        same: numbers.unwrap_or_else(|| numbering(function)),
         function,
-        same: numbering(function).values().copied().collect(),
         pure,
         seen: Vec::new(),
         found: IdMap::default(),
@@ -39,7 +43,7 @@ fn calls_twice(function: &Function, pure: &dyn Fn(FuncId) -> bool) -> bool {
 struct Search<'a> {
     function: &'a Function,
     /// By value: the first one that is equal to it.
-    same: Vec<ValueId>,
+    same: IdVec<ValueId, ValueId>,
     pure: &'a dyn Fn(FuncId) -> bool,
     /// The calls that are visible at the cursor: callee, arguments, results.
     seen: Vec<(FuncId, Values, Vec<ValueId>)>,
@@ -56,7 +60,7 @@ impl Search<'_> {
             if let Op::Call(callee, args) = &inst.op
                 && (self.pure)(*callee)
             {
-                let number = |v: &ValueId| self.found.get(v).copied().unwrap_or(self.same[v.index()]);
+                let number = |v: &ValueId| self.found.get(v).copied().unwrap_or(self.same[*v]);
                 let args: Values = args.iter().map(number).collect();
                 match self.seen.iter().find(|(f, known, _)| f == callee && *known == args) {
                     Some((_, _, earlier)) => {
@@ -129,8 +133,8 @@ func @caller(%a: float64, %b: float64, %c: bool) -> (float64) {
         let named = |name: &str| module.find(name).expect("it is there");
         let (f, caller) = (named("f"), named("caller"));
         let pure = |callee: FuncId| callee == f;
-        assert!(run(&mut module.functions[caller], &pure));
-        assert!(!run(&mut module.functions[caller], &|_| false));
+        assert!(run(&mut module.functions[caller], None, &pure));
+        assert!(!run(&mut module.functions[caller], None, &|_| false));
         let function = &module.functions[caller];
         let mut unused = Vec::new();
         let uses = crate::ir::facts::uses(function);

@@ -2,7 +2,7 @@
 //! [`super::memory`], calls in [`super::calls`].
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -34,7 +34,7 @@ pub(super) struct World<'a> {
     /// What was found about functions so far.
     pub tame: &'a RefCell<Tame>,
     /// The names of all functions.
-    pub names: &'a HashSet<String>,
+    pub names: &'a IdSet<String>,
 }
 
 impl World<'_> {

@@ -24,6 +24,10 @@ use crate::syntax::{self, ast::Parsed};
 /// Candidates that are looked at together, at most: not many more than rows are missing, for some are rejected.
 const BATCH: u64 = 256;
 
+/// Candidates that a thread takes at once: some cost fifty times as much as others, and at the end of a batch threads wait
+/// for the last.
+const GRAIN: usize = 2;
+
 /// What a shard's rows came from.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Tally {
@@ -160,11 +164,12 @@ pub fn shard(
     while at < most && !(last && count == wanted) {
         let left = wanted - count;
         let end = (at + if left == 0 { BATCH } else { BATCH.min(left + left / 16 + 2) }).min(most);
-        let candidates: Vec<(Option<Candidate>, Timings)> = (at..end)
+        let candidates: Vec<(Option<Candidate>, Timings)> = (at as usize..end as usize)
             .into_par_iter()
+            .with_max_len(GRAIN)
             .map(|at| {
                 let mut timings = Timings::default();
-                (timings.time("sample", || candidate(options, categories, number(shard, at))), timings)
+                (timings.time("sample", || candidate(options, categories, number(shard, at as u64))), timings)
             })
             .collect();
         at = end;
@@ -188,7 +193,10 @@ pub fn shard(
         // What is ready is written while the next rows are made.
         let done = std::mem::take(&mut ready);
         let (made, written): (Vec<(Novelty, Option<_>)>, _) = rayon::join(
-            || fresh.into_par_iter().map(|(novelty, candidate)| (novelty, candidate.map(attempt))).collect(),
+            || {
+                let each = fresh.into_par_iter().with_max_len(GRAIN);
+                each.map(|(novelty, candidate)| (novelty, candidate.map(attempt))).collect()
+            },
             || timed(|| sink(done)),
         );
         timings.add(&written.1);

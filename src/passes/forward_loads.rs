@@ -19,6 +19,9 @@ use crate::ir::{BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, Valu
 
 /// Replaces loads; says whether there were any. `effects` are those of the module's functions.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
+    if !may_repeat(function) {
+        return false;
+    }
     let (first, ranges) = (numbering(function), ranges(function));
     let entry = function.entry;
     let rebuild = Rebuild::start(function);
@@ -26,6 +29,21 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     pass.block(entry);
     pass.rebuild.finish(function);
     pass.changed
+}
+
+/// Whether there are two accesses to one array: otherwise no load finds anything known.
+fn may_repeat(function: &Function) -> bool {
+    let (mut roots, mut found): (Vec<Root>, bool) = (Vec::new(), false);
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Load { array, .. } | Op::Store { array, .. } = &inst.op
+            && !found
+        {
+            let root = root(function, *array);
+            found = roots.contains(&root);
+            roots.push(root);
+        }
+    });
+    found
 }
 
 /// A part of an array's element.

@@ -71,23 +71,24 @@ impl Inliner<'_> {
     fn block(&self, rebuild: &mut Rebuild, block: BlockId) -> Result<(), TooLarge> {
         let outside = rebuild.b.switch_to(block);
         for id in rebuild.take(block) {
-            let op = rebuild.visit(id);
-            let span = rebuild.b.span;
-            if let Op::Call(callee, args) = &op
+            let op = rebuild.update(id);
+            let nested = op.blocks();
+            if let Op::Call(callee, args) = op
                 && let Some(body) = self.callees.get(callee)
             {
+                let (callee, args) = (*callee, args.clone());
                 if rebuild.b.function.insts.len() + body.insts.len() > MAX_INSTS {
-                    return Err(TooLarge { callee: *callee, span });
+                    return Err(TooLarge { callee, span: rebuild.b.span });
                 }
                 let results = rebuild.b.function.insts[id].results.clone();
                 let mut copier = Copier::from(body);
-                body.params().iter().zip(args).for_each(|(&param, &arg)| copier.map(param, arg));
+                body.params().iter().zip(args).for_each(|(&param, arg)| copier.map(param, arg));
                 if let Op::Return(values) = copier.insts(&mut rebuild.b, body.entry) {
                     results.iter().zip(values).for_each(|(&result, value)| rebuild.replace(result, value));
                 }
                 continue;
             }
-            for nested in op.blocks() {
+            for nested in nested {
                 self.block(rebuild, nested)?;
             }
             rebuild.b.append(id);

@@ -32,11 +32,16 @@ impl Rebuild {
 
     /// Brings an instruction's operands up to date, makes its span that of new ones, and gives a copy of its operation.
     pub fn visit(&mut self, id: InstId) -> Op {
+        self.update(id).clone()
+    }
+
+    /// The same without the copy.
+    pub fn update(&mut self, id: InstId) -> &Op {
         let same = &self.same;
         let inst = &mut self.b.function.insts[id];
         inst.op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
         self.b.span = inst.span;
-        inst.op.clone()
+        &inst.op
     }
 
     /// Uses `new` (already up to date) for `old` from here on. Its name goes over if there is none yet.

@@ -7,8 +7,8 @@
 //! A line is the unit of the grammar and of error recovery; blocks come from the indentation alone. So a mistake costs
 //! one line, and nesting costs the parser's tables nothing. [`parse`] is the only door.
 //!
-//! Cost, measured on a shared 2-core machine: the grammar has 230 lines, the generated parser 28,600; making it and
-//! checking the crate takes about 4 s. An optimised build reads 4 to 6 MB/s of dense kernel code and 17 to 27 MB/s of the
+//! Cost, measured on a shared 2-core machine: the grammar has 228 lines, the generated parser 27,900; making it and
+//! checking the crate takes about 4 s. An optimised build reads 5 to 7 MB/s of dense kernel code and 17 to 27 MB/s of the
 //! examples that mix kernels with host code; the worst mebibyte found takes a second.
 
 pub mod ast;

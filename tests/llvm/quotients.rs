@@ -60,9 +60,9 @@ fn quotients_next_to_a_middle() {
     assert!(hard_quotients(331) > 100_000);
 }
 
-/// All of them, in some seconds: `cargo test --release --test llvm quotients -- --ignored`.
+/// All of them, `cargo test --test llvm quotients -- --ignored`.
 #[test]
-#[ignore = "takes minutes in a debug build"]
+#[ignore = "takes half a minute in a debug build"]
 fn all_quotients_next_to_a_middle() {
     assert!(hard_quotients(1) > 40_000_000);
 }

@@ -126,6 +126,9 @@ pub fn binary(
 }
 
 fn declare_binary(op: BinaryOp, ta: Type, tb: Type, structs: &StructTable, prelude: &mut Prelude) {
+    if !prelude.first_time(op, ta, tb) {
+        return;
+    }
     let result = if ta.is_composite() { ta } else { tb };
     prelude.ty(result, structs);
     let name = match spelling(op, result, ta != tb) {

@@ -6,7 +6,7 @@ use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::ranges::Ranges;
 use super::tree::{self, Expr, Infix, Stmt, Var};
-use super::types::type_name;
+use super::types::write_type;
 use super::vars::Variables;
 use super::{Shared, names};
 use crate::ids::IdVec;
@@ -651,14 +651,21 @@ fn quoted(text: &str) -> String {
 
 /// The C++ type of a parameter or variable with its name: `float *x`, `float (&x)[4]`.
 pub fn declare(data: &VarData, name: &str, is_param: bool, structs: &StructTable) -> String {
-    let ty = type_name(data.ty, structs);
+    let mut out = String::with_capacity(16 + name.len());
+    write_type(&mut out, data.ty, structs);
+    out.push_str(if data.by_reference && !matches!(data.ty, Type::Local(_)) { " &" } else { " " });
     match data.ty {
-        Type::Local(local) => {
-            let extents: String =
-                local.shape[..usize::from(local.ndim).min(4)].iter().map(|n| format!("[{n}]")).collect();
-            if is_param { format!("{ty} (&{name}){extents}") } else { format!("{ty} {name}{extents}") }
+        Type::Local(_) if is_param => {
+            for part in ["(&", name, ")"] {
+                out.push_str(part);
+            }
         }
-        _ if data.by_reference => format!("{ty} &{name}"),
-        _ => format!("{ty} {name}"),
+        _ => out.push_str(name),
     }
+    if let Type::Local(local) = data.ty {
+        for extent in &local.shape[..usize::from(local.ndim).min(4)] {
+            out.push_str(&format!("[{extent}]"));
+        }
+    }
+    out
 }

@@ -1,5 +1,8 @@
 //! The helper functions of CUDA text, for operations that C++ leaves undefined or does not have.
 
+use std::sync::LazyLock;
+
+use crate::ids::IdSet;
 use crate::types::Scalar;
 
 /// In the order in which they are printed: a helper stands after those it needs.
@@ -61,6 +64,12 @@ impl Helper {
         "cw_mul",
         "cw_div",
     ];
+
+    /// Whether a helper has this name.
+    pub fn is_name(name: &str) -> bool {
+        static SET: LazyLock<IdSet<&str>> = LazyLock::new(|| Helper::NAMES.iter().copied().collect());
+        SET.contains(name)
+    }
 
     /// The helpers that this one calls.
     pub fn needs(self) -> &'static [Helper] {

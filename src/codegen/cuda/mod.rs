@@ -174,7 +174,7 @@ fn function_names(module: &Module, order: &[FuncId], survey: &Survey<'_>) -> BTr
         }
         let is_type = |name: &str| types::is_type_name(name) || module.structs.values().any(|s| s.name == name);
         let is_helper = |name: &str| {
-            Helper::NAMES.contains(&name)
+            Helper::is_name(name)
                 || composite_ops.contains(name)
                 || name.strip_prefix("to_").is_some_and(types::is_type_name)
         };

@@ -205,7 +205,9 @@ fn global_names<'a>(stmt: &'a Stmt, out: &mut Words<'a>) {
 fn global_names_in<'a>(e: &'a Expr, out: &mut Words<'a>) {
     match e {
         Expr::Var(_) | Expr::Atom(_) => return,
-        Expr::Call(name, _) | Expr::Cast(name, _) | Expr::Braces(name, _) => words(name, out),
+        Expr::Call(name, _) | Expr::Cast(name, _) | Expr::Braces(name, _) if !out.contains(name.as_str()) => {
+            words(name, out);
+        }
         _ => {}
     }
     e.for_each_child(&mut |child| global_names_in(child, out));
@@ -232,7 +234,7 @@ impl<'a> Namer<'a> {
             let name = if number == 1 { Cow::Borrowed(hint) } else { Cow::Owned(format!("{hint}_{number}")) };
             number += 1;
             let free = !self.taken.contains(&*name) && !self.visible.contains(&*name);
-            if free && !Helper::NAMES.contains(&&*name) && !is_reserved(&name) {
+            if free && !Helper::is_name(&name) && !is_reserved(&name) {
                 break Rc::<str>::from(name);
             }
         };

@@ -101,15 +101,15 @@ fn insert(list: &mut Vec<Stmt>, places: &mut &[Place], lists: &mut u32) {
     let end = places.partition_point(|place| place.list == number);
     let (mut own, rest) = places.split_at(end);
     *places = rest;
-    let mut out: Vec<Stmt> = Vec::with_capacity(list.len() + own.len());
+    // Those that need a statement of their own, each with the place above which it stands.
+    let mut separate: Vec<(usize, Var)> = Vec::new();
     // What stands directly above the statement at hand and is about it.
     let mut remarks = 0;
-    for (at, mut stmt) in (0..).zip(std::mem::take(list)) {
-        let end = own.partition_point(|place| place.at == at);
+    for (at, stmt) in list.iter_mut().enumerate() {
+        let end = own.partition_point(|place| place.at as usize == at);
         let (here, later) = own.split_at(end);
         own = later;
-        let above = out.len() - remarks;
-        let declared_by_itself = match &mut stmt {
+        let declared_by_itself = match stmt {
             Stmt::Assign { var, value, declare }
                 if here.iter().any(|place| place.var == *var) && !value.reads(*var) =>
             {
@@ -119,8 +119,8 @@ fn insert(list: &mut Vec<Stmt>, places: &mut &[Place], lists: &mut u32) {
             _ => None,
         };
         let others = here.iter().map(|place| place.var).filter(|&var| Some(var) != declared_by_itself);
-        out.splice(above..above, others.map(Stmt::Declare));
-        match &mut stmt {
+        separate.extend(others.map(|var| (at - remarks, var)));
+        match stmt {
             Stmt::If { then, otherwise, .. } => {
                 insert(then, places, lists);
                 insert(otherwise, places, lists);
@@ -129,6 +129,16 @@ fn insert(list: &mut Vec<Stmt>, places: &mut &[Place], lists: &mut u32) {
             _ => {}
         }
         remarks = if matches!(stmt, Stmt::Note(_) | Stmt::At(_)) { remarks + 1 } else { 0 };
+    }
+    if separate.is_empty() {
+        return;
+    }
+    let mut out: Vec<Stmt> = Vec::with_capacity(list.len() + separate.len());
+    let mut separate = separate.into_iter().peekable();
+    for (at, stmt) in std::mem::take(list).into_iter().enumerate() {
+        while let Some((_, var)) = separate.next_if(|(above, _)| *above == at) {
+            out.push(Stmt::Declare(var));
+        }
         out.push(stmt);
     }
     *list = out;

@@ -1,12 +1,14 @@
 //! What stands above the kernels: only the types and helper functions that they use, in an order that compiles.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
 use super::helpers::{self, Helper};
 use super::print::{self, WIDTH};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
+use crate::ids::IdSet;
+use crate::ir::BinaryOp;
 use crate::types::{Element, Scalar, StructTable, Type};
 
 /// The parts of the `arrayN` templates; a module gets those it uses.
@@ -75,10 +77,17 @@ pub struct Prelude {
     /// Operators and functions on `float16`, `bfloat16` and composites, in the order they were needed.
     functions: Vec<Declared>,
     /// Theirs, and those of functions whose bodies are being made.
-    signatures: HashSet<Rc<str>>,
+    signatures: IdSet<Rc<str>>,
+    /// The binary operations that were asked for here: their functions are among these.
+    binary: IdSet<(BinaryOp, Type, Type)>,
 }
 
 impl Prelude {
+    /// Whether a binary operation on these types was not asked for yet; from now on it was.
+    pub fn first_time(&mut self, op: BinaryOp, a: Type, b: Type) -> bool {
+        self.binary.insert((op, a, b))
+    }
+
     /// Declares `printf` and `assert`, which NVRTC has built in.
     pub fn output(&mut self) {
         self.output = true;

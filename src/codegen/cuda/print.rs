@@ -1,7 +1,5 @@
 //! Text of the syntax tree: minimal parentheses, four spaces per level.
 
-use std::fmt::Write as _;
-
 use super::tree::{Expr, Infix, Stmt, Var, spoken};
 use crate::source::{Span, lined};
 
@@ -130,7 +128,9 @@ fn write_expr(out: &mut String, e: &Expr, vars: &dyn Variables) {
         }
         Expr::Method(a, name, args) => {
             write_at(out, a, Precedence::Postfix, vars);
-            let _ = write!(out, ".{name}(");
+            for part in [".", name, "("] {
+                out.push_str(part);
+            }
             write_list(out, args, vars);
             out.push(')');
         }
@@ -211,7 +211,8 @@ pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Vari
             continue;
         }
         let place = at.filter(|_| !matches!(stmt, Stmt::Declare(_)));
-        if notes.is_empty() && !matches!(stmt, Stmt::Declare(_)) {
+        let declares_several = matches!(stmt, Stmt::Declare(_)) && matches!(rest.peek(), Some(Stmt::Declare(_)));
+        if notes.is_empty() && !declares_several {
             out.extend(place.iter().map(|span| lined::begin(*span)));
             statement(out, stmt, level, vars);
             if place.is_some() {
@@ -247,6 +248,13 @@ pub fn statements(out: &mut String, list: &[Stmt], level: usize, vars: &dyn Vari
     }
 }
 
+fn indent(out: &mut String, columns: usize) {
+    const SPACES: &str = "                                ";
+    let (many, rest) = (columns / SPACES.len(), columns % SPACES.len());
+    (0..many).for_each(|_| out.push_str(SPACES));
+    out.push_str(&SPACES[..rest]);
+}
+
 /// Prints a line at a level, broken where it is too long.
 pub fn line(out: &mut String, level: usize, text: &str) {
     wrap(out, level * 4, text);
@@ -256,7 +264,7 @@ pub fn line(out: &mut String, level: usize, text: &str) {
 /// Prints a line that `write` writes.
 fn written(out: &mut String, level: usize, write: impl FnOnce(&mut String)) {
     let start = out.len();
-    out.extend(std::iter::repeat_n(' ', level * 4));
+    indent(out, level * 4);
     let begin = out.len();
     write(out);
     if out.len() - begin > width(level * 4) {
@@ -275,17 +283,17 @@ fn width(column: usize) -> usize {
 /// Appends `text` at a column; a long text is broken after the last comma or before the last operator that fits, and goes
 /// on eight columns further in. Quoted strings are not broken.
 fn wrap(out: &mut String, column: usize, text: &str) {
-    let (mut rest, mut indent) = (text, column);
+    let (mut rest, mut at_column) = (text, column);
     loop {
-        let _ = write!(out, "{:indent$}", "");
-        let Some(at) = break_point(rest, width(indent)) else {
+        indent(out, at_column);
+        let Some(at) = break_point(rest, width(at_column)) else {
             out.push_str(rest);
             return;
         };
         out.push_str(rest[..at].trim_end());
         out.push('\n');
         rest = rest[at..].trim_start();
-        indent = column + 8;
+        at_column = column + 8;
     }
 }
 

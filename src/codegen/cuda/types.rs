@@ -28,17 +28,50 @@ pub fn scalar_name(scalar: Scalar) -> &'static str {
 
 /// The C++ name of a type; a local array's is that of its element.
 pub fn type_name(ty: Type, structs: &StructTable) -> String {
+    let mut name = String::new();
+    write_type(&mut name, ty, structs);
+    name
+}
+
+/// Appends the name of a type.
+pub fn write_type(out: &mut String, ty: Type, structs: &StructTable) {
+    let (stem, scalar) = match ty {
+        Type::Scalar(s) => return out.push_str(scalar_name(s)),
+        Type::Struct(id) => return out.push_str(&identifier(&structs[id].name)),
+        Type::Local(local) => return write_type(out, local.element.into(), structs),
+        Type::Array(array) => {
+            out.push_str("array");
+            number(out, array.ndim.into());
+            out.push('<');
+            write_type(out, array.element.into(), structs);
+            return out.push('>');
+        }
+        Type::Vec(_, s) => ("vec", s),
+        Type::Mat(_, _, s) => ("mat", s),
+        Type::Quat(s) => ("quat", s),
+        Type::Transform(s) => ("transform", s),
+    };
+    out.push_str(stem);
     match ty {
-        Type::Scalar(s) => scalar_name(s).to_string(),
-        Type::Vec(n, s) => format!("vec{n}{}", suffix(s)),
-        Type::Mat(r, c, s) if r < 10 && c < 10 => format!("mat{r}{c}{}", suffix(s)),
-        Type::Mat(r, c, s) => format!("mat{r}x{c}{}", suffix(s)),
-        Type::Quat(s) => format!("quat{}", suffix(s)),
-        Type::Transform(s) => format!("transform{}", suffix(s)),
-        Type::Struct(id) => identifier(&structs[id].name),
-        Type::Array(array) => format!("array{}<{}>", array.ndim, type_name(array.element.into(), structs)),
-        Type::Local(local) => type_name(local.element.into(), structs),
+        Type::Vec(n, _) => number(out, n),
+        Type::Mat(r, c, _) => {
+            number(out, r);
+            if r >= 10 || c >= 10 {
+                out.push('x');
+            }
+            number(out, c);
+        }
+        _ => {}
     }
+    out.push_str(suffix(scalar));
+}
+
+/// Appends a small number.
+fn number(out: &mut String, n: u16) {
+    if n >= 10 {
+        number(out, n / 10);
+    }
+    out.push(char::from(b'0' + (n % 10) as u8));
 }
 
 /// Composites of `float` are the common ones and have no suffix: `vec3`, `vec3d`, `vec3_bool`.

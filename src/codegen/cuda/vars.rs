@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use super::plan::{Form, Plan};
 use super::tree::Var;
-use crate::ids::{Id, IdList, IdSet, IdVec};
-use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId};
+use crate::ids::{Id, IdList, IdMap, IdSet, IdVec};
+use crate::ir::{BlockId, Function, Inst, InstId, Module, Op, ResultRole, ValueId, Values};
 use crate::types::Type;
 
 /// The variable of each value that has one.
@@ -60,7 +60,7 @@ impl Variables {
         graph.same_names();
         let copies = graph.wanted_copies();
         if !copies.is_empty() {
-            graph.edges = vec![IdSet::default(); values];
+            graph.edges = vec![IdList::new(); values];
             graph.block(function.entry, &mut Live::new(), &Context::default());
             graph.pin_parameters();
             graph.coalesce(copies);
@@ -87,7 +87,7 @@ struct Graph<'a> {
     function: &'a Function,
     plan: &'a Plan,
     /// Empty in the first walk. Interference: for the representative of each class, at least one value of each class it interferes with.
-    edges: Vec<IdSet<u32>>,
+    edges: Vec<IdList<ValueId>>,
     parent: Vec<ValueId>,
     /// The source name of each class.
     names: Vec<Option<&'a str>>,
@@ -117,8 +117,10 @@ impl Graph<'_> {
             return true;
         }
         let (small, large) = if self.edges[a.index()].len() <= self.edges[b.index()].len() { (a, b) } else { (b, a) };
-        let neighbours: Vec<u32> = self.edges[small.index()].iter().copied().collect();
-        neighbours.into_iter().any(|n| self.find(ValueId(n)) == large)
+        let neighbours = std::mem::take(&mut self.edges[small.index()]);
+        let found = neighbours.iter().any(|n| self.find(n) == large);
+        self.edges[small.index()] = neighbours;
+        found
     }
 
     fn join(&mut self, a: ValueId, b: ValueId) {
@@ -131,7 +133,7 @@ impl Graph<'_> {
         self.parent[other.index()] = root;
         if !self.edges.is_empty() {
             let edges = std::mem::take(&mut self.edges[other.index()]);
-            self.edges[root.index()].extend(edges);
+            self.edges[root.index()].extend(edges.iter());
         }
         let name = self.names[other.index()].take();
         if self.names[root.index()].is_none() {
@@ -148,8 +150,8 @@ impl Graph<'_> {
         }
         let (ra, rb) = (self.find(a), self.find(b));
         if ra != rb {
-            self.edges[ra.index()].insert(b.0);
-            self.edges[rb.index()].insert(a.0);
+            self.edges[ra.index()].insert(b);
+            self.edges[rb.index()].insert(a);
         }
     }
 
@@ -352,11 +354,13 @@ impl Graph<'_> {
 
     /// An instruction without blocks of its own, or an `if` printed as an expression.
     fn plain(&mut self, inst: &Inst, live: &mut Live) {
-        let variables: Vec<ValueId> =
-            inst.results.iter().copied().filter(|&r| self.plan.form(r) == Form::Variable).collect();
+        let variables: Values = inst.results.iter().copied().filter(|&r| self.plan.form(r) == Form::Variable).collect();
         if variables.is_empty() && !inst.results.is_empty() {
             // Printed where it is used, or not at all; its operands count there.
             return;
+        }
+        if self.candidates.is_empty() {
+            return self.assigned_before_reading(inst);
         }
         for &result in &variables {
             self.define(result, live, &variables);
@@ -484,22 +488,17 @@ impl Graph<'_> {
     /// `x = ...; x = f(x)` in one block is one variable.
     fn same_names(&mut self) {
         let function = self.function;
-        for block in function.blocks.ids() {
-            let data = &function.blocks[block];
+        let mut seen: IdMap<(&str, Type), ValueId> = IdMap::default();
+        for data in function.blocks.values() {
             let results = data.insts.iter().flat_map(|&i| function.insts[i].results.iter());
-            let mut seen: Vec<(&str, ValueId)> = Vec::new();
+            seen.clear();
             for &value in data.params.iter().chain(results) {
                 let Some(name) = &function.values[value].name else { continue };
                 if self.plan.form(value) != Form::Variable {
                     continue;
                 }
-                let earlier = seen.iter_mut().find(|(n, v)| n == name && function.ty(*v) == function.ty(value));
-                match earlier {
-                    Some((_, previous)) => {
-                        self.copies.push((2, *previous, value));
-                        *previous = value;
-                    }
-                    None => seen.push((name, value)),
+                if let Some(previous) = seen.insert((name.as_str(), function.ty(value)), value) {
+                    self.copies.push((2, previous, value));
                 }
             }
         }

@@ -512,16 +512,23 @@ impl Llvm {
     /// The 64-bit product of two signed i32, as PTX's one instruction for it. LLVM finds that instruction only while both
     /// extensions stand beside the multiplication, and its loop passes move them away.
     pub fn ptx_mul_wide(&self, a: Val, b: Val) -> Val {
-        const TEXT: &str = "mul.wide.s32 $0, $1, $2;";
         // A constant stands in the instruction itself.
         let constraints = if self.as_int(b).is_some() { "=l,r,n" } else { "=l,r,r" };
-        let mut params = [self.i32().0, self.i32().0];
+        self.ptx("mul.wide.s32 $0, $1, $2;", constraints, self.i64(), &[a, b])
+    }
+    /// An i64 that LLVM knows nothing about.
+    pub fn ptx_opaque(&self, a: Val) -> Val {
+        self.ptx("mov.b64 $0, $1;", "=l,l", self.i64(), &[a])
+    }
+    /// An instruction of PTX without side effects, its operands as LLVM's constraints of inline assembly name them.
+    fn ptx(&self, text: &str, constraints: &str, result: Ty, args: &[Val]) -> Val {
+        let mut params: Vec<_> = args.iter().map(|a| self.ty(*a).0).collect();
         unsafe {
-            let ty = LLVMFunctionType(self.i64().0, params.as_mut_ptr(), 2, 0);
+            let ty = LLVMFunctionType(result.0, params.as_mut_ptr(), params.len() as u32, 0);
             let asm = LLVMGetInlineAsm(
                 ty,
-                TEXT.as_ptr().cast(),
-                TEXT.len(),
+                text.as_ptr().cast(),
+                text.len(),
                 constraints.as_ptr().cast(),
                 constraints.len(),
                 0,
@@ -529,7 +536,7 @@ impl Llvm {
                 LLVMInlineAsmDialect::LLVMInlineAsmDialectATT,
                 0,
             );
-            let call = self.call(Func { value: Val(asm), ty }, &[a, b]);
+            let call = self.call(Func { value: Val(asm), ty }, args);
             // It touches no memory, so that equal ones are merged.
             for flag in ["memory", "nounwind", "willreturn"] {
                 let kind = LLVMGetEnumAttributeKindForName(flag.as_ptr().cast(), flag.len());
@@ -649,13 +656,17 @@ impl Llvm {
     /// Asks that the loop which the branch at the end of `latch` closes do `count` turns at once. Only loop passes after
     /// this look at it.
     pub fn unroll(&self, latch: Block, count: u32) {
+        self.tell_of_loop(latch, c"llvm.loop.unroll.count", Some(count));
+    }
+    /// Says that the loop which the branch at the end of `latch` closes ends, so that it goes away if it does nothing.
+    pub fn ends(&self, latch: Block) {
+        self.tell_of_loop(latch, c"llvm.loop.mustprogress", None);
+    }
+    fn tell_of_loop(&self, latch: Block, name: &std::ffi::CStr, value: Option<u32>) {
         unsafe {
-            let name = c"llvm.loop.unroll.count";
-            let parts = [
-                LLVMMDStringInContext2(self.context, name.as_ptr(), name.to_bytes().len()),
-                LLVMValueAsMetadata(self.const_i32(count as i32).0),
-            ];
-            let wish = LLVMMDNodeInContext2(self.context, parts.as_ptr().cast_mut(), parts.len());
+            let mut parts = vec![LLVMMDStringInContext2(self.context, name.as_ptr(), name.to_bytes().len())];
+            parts.extend(value.map(|value| LLVMValueAsMetadata(self.const_i32(value as i32).0)));
+            let wish = LLVMMDNodeInContext2(self.context, parts.as_mut_ptr(), parts.len());
             // The name of a loop is a node that names itself first, which makes it unlike all others.
             let itself = debuginfo::LLVMTemporaryMDNode(self.context, std::ptr::null_mut(), 0);
             let node = LLVMMDNodeInContext2(self.context, [itself, wish].as_mut_ptr(), 2);

@@ -276,8 +276,12 @@ impl<'a> Lower<'_, 'a> {
             self.define(frame, variable, SmallVec::from_slice(&[i]));
             self.bind(frame, rest, values);
         }
+        let open = [first, limit].iter().any(|v| ll.as_int(*v).is_none());
+        let unrolled = open && self.pays_unrolled(frame.function, body);
+        let around = std::mem::replace(&mut self.unrolled, unrolled);
         frame.loops.push(LoopContext { exit, next });
         let ended = self.block(frame, body, false);
+        self.unrolled = around;
         let Some(LoopContext { exit, mut next }) = frame.loops.pop() else { return Scalars::new() };
         if let End::Yield(values) = ended {
             next.jump(ll, &values);
@@ -294,10 +298,9 @@ impl<'a> Lower<'_, 'a> {
             again.extend(values);
             let latch = ll.current_block();
             header.jump(ll, &again);
-            let open = [first, limit].iter().any(|v| ll.as_int(*v).is_none());
             if !inside.is_empty() {
                 ll.unroll(latch, HOST_UNROLLED_TURNS);
-            } else if self.pays_unrolled(frame.function, body) && open {
+            } else if unrolled {
                 ll.unroll(latch, UNROLLED_TURNS);
             }
         } else {

@@ -235,6 +235,8 @@ pub struct Lower<'s, 'a> {
     pub guards: Option<Guards>,
     /// The number of loops around the cursor, other than that over threads.
     pub loop_depth: u32,
+    /// The cursor is in a loop several turns of which the device does at once.
+    pub unrolled: bool,
     /// Where the prints of the function build their texts, one after the other.
     pub print_buffer: Option<Val>,
     /// The number of the thread with last coordinate 0 in this row (i32, not always a thread of the launch), and the last
@@ -322,6 +324,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             facts: Facts::default(),
             guards: None,
             loop_depth: 0,
+            unrolled: false,
             print_buffer: None,
             row: None,
             lanes: None,

@@ -216,11 +216,11 @@ impl<'a> Lower<'_, 'a> {
         (wide, Some(DimCheck { dim, within, index: written, extent, direct }))
     }
 
-    /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Inside loops LLVM turns
-    /// the products into sums, which is better still.
+    /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Where it does several
+    /// turns at once, it turns the products into sums, which is better still.
     fn multiplies_by_hand(&self, index: Index) -> bool {
         self.target == Target::Nvptx
-            && self.loop_depth == 0
+            && !self.unrolled
             && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
     }
 

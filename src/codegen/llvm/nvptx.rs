@@ -345,11 +345,15 @@ impl Tasks {
         ll.cond_br(ll.icmp(IntCompare::UnsignedLt, task, size), task_block, done);
 
         ll.position_at_end(task_block);
-        self.locate(lower, task, &inner_extents);
+        // LLVM would keep further numbers that grow with this one in registers of their own, all through the body.
+        let task_here = ll.ptx_opaque(task);
+        self.locate(lower, task_here, &inner_extents);
         body(lower);
-        let next = ll.add(task, stride);
-        ll.add_incoming(task, next, ll.current_block());
+        let next = ll.add(task_here, stride);
+        let latch = ll.current_block();
+        ll.add_incoming(task, next, latch);
         ll.br(head);
+        ll.ends(latch);
         ll.position_at_end(done);
         ll.ret(None);
     }

@@ -88,8 +88,16 @@ impl Table {
     /// Adds a row group.
     pub fn push(&mut self, rows: &[Value]) -> Result<(), ParquetError> {
         let mut out = self.writer.next_row_group()?;
-        for (name, ty) in self.config.columns() {
-            column(&mut out, *ty, &Cells::of(rows, name, *ty))?;
+        // Columns of one struct follow each other: it is looked for once.
+        let (mut parent, mut parents) = ("", rows.iter().collect::<Vec<_>>());
+        for (path, ty) in self.config.columns() {
+            let (above, name) = path.rsplit_once('.').unwrap_or(("", path));
+            if above != parent {
+                let above = above.trim_end_matches(LIST);
+                parents = rows.iter().map(|row| lookup(row, above)).collect();
+            }
+            parent = above;
+            column(&mut out, *ty, &Cells::of(&parents, above.ends_with(LIST), name, *ty))?;
         }
         out.close()?;
         Ok(())
@@ -142,21 +150,27 @@ struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    fn of(rows: &'a [Value], path: &str, ty: ColumnType) -> Cells<'a> {
+    /// Of the field `name` of the structs `parents`, one per row; or of those of lists of structs.
+    fn of(parents: &[&'a Value], in_list: bool, name: &str, ty: ColumnType) -> Cells<'a> {
         let missing = ty.is_optional();
-        // Before and behind the list on the way, if there is one.
-        let (outer, inner) = path.split_once(LIST).map_or((path, None), |(outer, inner)| (outer, Some(&inner[1..])));
-        if inner.is_none() && !ty.is_list() {
-            let all = rows.iter().map(|row| lookup(row, path));
-            let values = all.clone().filter(|value| !missing || !value.is_null()).collect();
-            let defined = missing.then(|| all.map(|value| i16::from(!value.is_null())).collect());
-            return Cells { values, defined, repeated: None };
+        if !in_list && !ty.is_list() {
+            let all = parents.iter().map(|parent| field(parent, name));
+            if !missing {
+                return Cells { values: all.collect(), defined: None, repeated: None };
+            }
+            let (mut values, mut defined) = (Vec::new(), Vec::new());
+            for value in all {
+                defined.push(i16::from(!value.is_null()));
+                values.extend((!value.is_null()).then_some(value));
+            }
+            return Cells { values, defined: Some(defined), repeated: None };
         }
         let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
-        for row in rows {
-            let items = lookup(row, outer).as_array().map(Vec::as_slice).unwrap_or_default();
+        for parent in parents {
+            let list = if in_list { parent } else { field(parent, name) };
+            let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
             for (n, item) in items.iter().enumerate() {
-                let value = inner.map_or(item, |path| lookup(item, path));
+                let value = if in_list { field(item, name) } else { item };
                 let there = !missing || !value.is_null();
                 if there {
                     values.push(value);
@@ -174,8 +188,13 @@ impl<'a> Cells<'a> {
     }
 }
 
+/// The value at a path; the value itself at the empty one.
 fn lookup<'a>(row: &'a Value, path: &str) -> &'a Value {
-    path.split('.').fold(row, |value, part| value.get(part).unwrap_or(&Value::Null))
+    path.split('.').filter(|part| !part.is_empty()).fold(row, field)
+}
+
+fn field<'a>(value: &'a Value, name: &str) -> &'a Value {
+    value.get(name).unwrap_or(&Value::Null)
 }
 
 fn column(

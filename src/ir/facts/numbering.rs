@@ -8,6 +8,7 @@ use crate::ids::IdMap;
 pub fn numbering(function: &Function) -> IdVec<ValueId, ValueId> {
     let mut first: IdVec<ValueId, ValueId> = function.values.ids().collect();
     let mut known: IdMap<(Op, Type), ValueId> = IdMap::default();
+    known.reserve(function.insts.len());
     function.walk(function.entry, &mut |_, inst| {
         let [result] = inst.results[..] else { return };
         if !is_value_op(&inst.op) {
