@@ -573,6 +573,11 @@ impl Llvm {
         let mut index = offset.0;
         Val(unsafe { LLVMBuildInBoundsGEP2(self.builder, self.i8().0, pointer.0, &mut index, 1, EMPTY.as_ptr()) })
     }
+    /// `pointer + bytes`, which may lie outside of the object: nothing is read or written there.
+    pub fn outside(&self, pointer: Val, bytes: i64) -> Val {
+        let mut index = self.const_i64(bytes).0;
+        Val(unsafe { LLVMBuildGEP2(self.builder, self.i8().0, pointer.0, &mut index, 1, EMPTY.as_ptr()) })
+    }
     pub fn offset_by(&self, pointer: Val, bytes: u64) -> Val {
         self.offset(pointer, self.const_i64(bytes as i64))
     }

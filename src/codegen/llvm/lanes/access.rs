@@ -307,7 +307,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let ll = self.ll;
         for line in (0..bytes).step_by(LINE) {
-            let at = ll.offset(access.base, ll.const_i64(FETCHED_AHEAD + line));
+            let at = ll.outside(access.base, FETCHED_AHEAD + line);
             // For reading, to the nearest cache, data.
             ll.intrinsic("llvm.prefetch", &[ll.ptr(0)], &[at, ll.const_i32(0), ll.const_i32(3), ll.const_i32(1)]);
         }
