@@ -1,18 +1,17 @@
 //! How different are the programs of a set? Measures that can be compared with those of other corpora.
 //!
 //! Per kernel without decorators and docstring, its name replaced by K. *exact*, *alpha*, *shape*: share of different
-//! texts, of texts but for names, of texts but for names and constants. Entropies are in bits over n-grams of the first
-//! 60,000 tokens; the near-duplicate share is that of the first 1,000 kernels whose nearest other one shares at least 0.7 (Jaccard)
-//! of its 5-grams of tokens.
+//! texts, of texts but for names, of texts but for names and constants. What follows is of the first 1,000 kernels ([`Head`]):
+//! entropies are in bits over n-grams of the first 60,000 tokens; the near-duplicate share is of those whose nearest other one
+//! shares at least 0.7 (Jaccard) of its 5-grams of tokens.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
 use super::identity::{self, Identity};
 use super::near::mix;
-use super::sample::random::Random;
 use crate::diag::Diagnostics;
 use crate::source::FileId;
 use crate::syntax::{self, ast};
@@ -50,13 +49,92 @@ impl Kernel {
     }
 }
 
-/// The measures of a list of programs.
-pub fn measure(mut kernels: Vec<Arc<Kernel>>) -> Value {
-    // In an order that has nothing to do with how they were made.
-    let mut random = Random::new(0, 0);
-    for n in (1..kernels.len()).rev() {
-        kernels.swap(n, random.below(n + 1));
+/// Kernels to be measured, in the order of their files: within a split it has nothing to do with what they are.
+#[derive(Clone, Default)]
+pub struct Kernels {
+    list: Vec<Arc<Kernel>>,
+    /// Of a list that grew by single kernels, and became long enough.
+    head: Option<Arc<Head>>,
+}
+
+impl Kernels {
+    pub fn of(list: Vec<Arc<Kernel>>) -> Kernels {
+        Kernels { list, head: None }
     }
+
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Adds a kernel. As soon as the head is there, it is measured beside what else the pool of threads does.
+    pub fn push(&mut self, kernel: Arc<Kernel>) {
+        self.list.push(kernel);
+        if self.list.len() == COMPARED {
+            let head = Arc::new(Head::of(&self.list));
+            let (one, other) = (head.clone(), head.clone());
+            rayon::spawn(move || _ = one.ratio());
+            rayon::spawn(move || _ = other.words());
+            self.head = Some(head);
+        }
+    }
+
+    /// Adds the first kernels of another list, up to `most`.
+    pub fn append(&mut self, other: &Kernels, most: usize) {
+        if self.is_empty() && most >= COMPARED {
+            self.head = other.head.clone();
+        }
+        self.list.extend(other.list.iter().take(most).cloned());
+    }
+}
+
+/// The first kernels. To measure their texts takes as long as to make a few hundred rows, on one thread for the most part.
+///
+/// No measure here hands work to other threads: one that waits for a measure must not be given it again.
+struct Head {
+    kernels: Vec<Arc<Kernel>>,
+    ratio: OnceLock<f64>,
+    words: OnceLock<Words>,
+}
+
+/// What is measured of tokens.
+#[derive(Clone, Copy)]
+struct Words {
+    near_duplicates: f64,
+    entropy: f64,
+    distinct: f64,
+}
+
+impl Head {
+    fn of(list: &[Arc<Kernel>]) -> Head {
+        let kernels = list.iter().take(COMPARED).cloned().collect();
+        Head { kernels, ratio: OnceLock::new(), words: OnceLock::new() }
+    }
+
+    /// How much shorter the text gets when it is compressed.
+    fn ratio(&self) -> f64 {
+        *self.ratio.get_or_init(|| {
+            let joined: String = self.kernels.iter().map(|k| k.text.as_str()).collect::<Vec<_>>().join("\n");
+            compression(joined.as_bytes())
+        })
+    }
+
+    fn words(&self) -> Words {
+        *self.words.get_or_init(|| {
+            let mut numbers: HashMap<&str, u32> = HashMap::new();
+            let tokens: Vec<Vec<u32>> = self.kernels.iter().map(|k| numbered(&k.text, &mut numbers)).collect();
+            let (entropy, distinct) = four_grams(&tokens);
+            Words { near_duplicates: near_duplicates(&tokens), entropy, distinct }
+        })
+    }
+}
+
+/// The measures of programs.
+pub fn measure(measured: Kernels) -> Value {
+    let Kernels { list: kernels, head } = measured;
     let count = kernels.len();
     if count == 0 {
         return json!({"kernels": 0});
@@ -83,12 +161,8 @@ pub fn measure(mut kernels: Vec<Arc<Kernel>>) -> Value {
     // The distribution in libraries of hand-written kernels.
     let reference = [0.30, 0.39, 0.19, 0.12];
     let variation: f64 = reference.iter().enumerate().map(|(n, r)| (depth(n as u32) - r).abs()).sum::<f64>() / 2.0;
-    let compressed = || {
-        let joined: String = kernels.iter().map(|k| k.text.as_str()).collect::<Vec<_>>().join("\n");
-        compression(joined.as_bytes())
-    };
-    let (ratio, (near, (entropy, distinct))) =
-        rayon::join(compressed, || (near_duplicates(&kernels), ngrams(&token_stream(&kernels), 4)));
+    let head = head.unwrap_or_else(|| Arc::new(Head::of(&kernels)));
+    let (ratio, words) = rayon::join(|| head.ratio(), || head.words());
     json!({
         "kernels": count,
         "exact_unique": share(exact.len()),
@@ -107,10 +181,10 @@ pub fn measure(mut kernels: Vec<Arc<Kernel>>) -> Value {
         "structs": of(&|k| k.has_struct),
         "builtins": builtins.len(),
         "builtin_entropy_bits": round(entropy_of(builtins.values().copied())),
-        "four_gram_entropy_bits": round(entropy),
-        "four_gram_distinct": round(distinct),
+        "four_gram_entropy_bits": round(words.entropy),
+        "four_gram_distinct": round(words.distinct),
         "zstd_ratio_200k": round(ratio),
-        "near_duplicates": near,
+        "near_duplicates": words.near_duplicates,
     })
 }
 
@@ -199,30 +273,28 @@ fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
-fn token_stream(kernels: &[Arc<Kernel>]) -> Vec<&str> {
-    let mut out = Vec::new();
-    for kernel in kernels {
-        out.extend(tokens(&kernel.text));
-        out.push("<eos>");
-        if out.len() >= TOKENS {
-            break;
-        }
-    }
-    out.truncate(TOKENS);
-    out
+/// Tokens as numbers, equal ones as equal numbers.
+fn numbered<'a>(text: &'a str, numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
+    let number = |token| {
+        let next = numbers.len() as u32;
+        *numbers.entry(token).or_insert(next)
+    };
+    tokens(text).into_iter().map(number).collect()
 }
 
-/// Entropy in bits, and the share of different n-grams.
-fn ngrams(tokens: &[&str], n: usize) -> (f64, f64) {
-    let mut counts: HashMap<&[&str], u64> = HashMap::new();
-    for window in tokens.windows(n) {
-        *counts.entry(window).or_default() += 1;
-    }
-    let total: u64 = counts.values().sum();
-    let mut values: Vec<u64> = counts.values().copied().collect();
+/// Entropy in bits, and the share of different 4-grams, of kernels one after the other.
+fn four_grams(kernels: &[Vec<u32>]) -> (f64, f64) {
+    /// Stands behind each kernel.
+    const END: u32 = u32::MAX;
+    let tokens = kernels.iter().flat_map(|tokens| tokens.iter().copied().chain([END])).take(TOKENS);
+    let tokens: Vec<u32> = tokens.collect();
+    let mut grams: Vec<[u32; 4]> = tokens.windows(4).filter_map(|gram| gram.try_into().ok()).collect();
+    grams.sort_unstable();
+    let mut counts: Vec<u64> = grams.chunk_by(|a, b| a == b).map(|equal| equal.len() as u64).collect();
     // Sums of floats depend on the order.
-    values.sort_unstable();
-    (entropy_of(values), counts.len() as f64 / total.max(1) as f64)
+    counts.sort_unstable();
+    let distinct = counts.len() as f64 / grams.len().max(1) as f64;
+    (entropy_of(counts), distinct)
 }
 
 fn entropy_of(counts: impl IntoIterator<Item = u64>) -> f64 {
@@ -245,28 +317,37 @@ fn compression(text: &[u8]) -> f64 {
     compressed().map_or(0.0, |size| text.len() as f64 / size.max(1) as f64)
 }
 
-fn near_duplicates(kernels: &[Arc<Kernel>]) -> f64 {
-    let compared = &kernels[..kernels.len().min(COMPARED)];
-    // Of each kernel the number of different grams; of each gram the kernels that have it, so far.
+/// Of the tokens of kernels.
+fn near_duplicates(kernels: &[Vec<u32>]) -> f64 {
+    // The different grams of each kernel; which kernels have a gram, by their numbers.
     let mut sizes: Vec<usize> = Vec::new();
-    let mut holders: HashMap<u64, Vec<u32>> = HashMap::new();
-    let mut near = vec![false; compared.len()];
-    for (n, kernel) in compared.iter().enumerate() {
-        let words: Vec<u64> = tokens(&kernel.text).iter().map(|token| mix(token.bytes().map(u64::from))).collect();
-        let grams = words.windows(5.min(words.len().max(1))).map(|gram| mix(gram.iter().copied()));
-        let grams: HashSet<u64> = grams.collect();
-        let mut shared = vec![0usize; n];
-        for gram in &grams {
-            let holders = holders.entry(*gram).or_default();
-            holders.iter().for_each(|&other| shared[other as usize] += 1);
-            holders.push(n as u32);
+    let mut holders: Vec<(u64, u32)> = Vec::new();
+    for (n, tokens) in kernels.iter().enumerate() {
+        let grams = tokens.windows(5.min(tokens.len().max(1)));
+        let mut grams: Vec<u64> = grams.map(|gram| mix(gram.iter().map(|&token| u64::from(token)))).collect();
+        grams.sort_unstable();
+        grams.dedup();
+        sizes.push(grams.len());
+        holders.extend(grams.into_iter().map(|gram| (gram, n as u32)));
+    }
+    holders.sort_unstable();
+    // Of each pair how many grams it shares: row by row, of which only what is left of the diagonal is used.
+    let count = kernels.len();
+    let mut shared = vec![0u32; count * count];
+    for equal in holders.chunk_by(|a, b| a.0 == b.0) {
+        for (n, &(_, kernel)) in equal.iter().enumerate() {
+            let row = &mut shared[kernel as usize * count..][..count];
+            equal[..n].iter().for_each(|&(_, other)| row[other as usize] += 1);
         }
-        for (other, &shared) in shared.iter().enumerate() {
-            if shared as f64 >= 0.7 * (grams.len() + sizes[other] - shared) as f64 {
+    }
+    let mut near = vec![false; count];
+    for n in 0..count {
+        for other in 0..n {
+            let shared = shared[n * count + other] as usize;
+            if shared as f64 >= 0.7 * (sizes[n] + sizes[other] - shared) as f64 {
                 (near[n], near[other]) = (true, true);
             }
         }
-        sizes.push(grams.len());
     }
     round(near.iter().filter(|&&n| n).count() as f64 / near.len().max(1) as f64)
 }

@@ -35,7 +35,11 @@ fn a_sample_is_its_number_alone() {
 #[test]
 fn programs_are_as_different_as_those_of_people() {
     let kernel = |n| diversity::Kernel::of_text(&sample(0, n, Category::ALL).program.python());
-    let found = diversity::measure((0..1500).filter_map(kernel).map(Arc::new).collect());
+    let kernels: Vec<Arc<diversity::Kernel>> = (0..1500).filter_map(kernel).map(Arc::new).collect();
+    let mut grown = diversity::Kernels::default();
+    kernels.iter().for_each(|kernel| grown.push(kernel.clone()));
+    let found = diversity::measure(diversity::Kernels::of(kernels));
+    assert_eq!(diversity::measure(grown), found, "as they come, and all together");
     let number = |name: &str| found[name].as_f64().unwrap_or(f64::NAN);
     assert_eq!(number("alpha_unique"), 1.0, "{found:#}");
     assert!(number("shape_unique") >= 0.95, "{found:#}");
@@ -86,10 +90,9 @@ fn rows_are_made_again_and_damage_is_found() {
 
     // What is measured is the same when it is read.
     let kernels = store.kernels().expect("readable");
-    assert_eq!(
-        (kernels.len(), &kernels),
-        (6, &Store::open(folder.path()).and_then(|s| s.kernels()).expect("readable"))
-    );
+    let read = Store::open(folder.path()).and_then(|s| s.kernels()).expect("readable");
+    assert_eq!(kernels.len(), 6);
+    assert_eq!(diversity::measure(kernels), diversity::measure(read));
 
     // Both formats hold the same.
     let of = |end: &str| -> Vec<serde_json::Value> {

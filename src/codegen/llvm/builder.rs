@@ -766,8 +766,9 @@ pub(super) unsafe fn take_message(raw: *mut std::ffi::c_char) -> String {
         return String::new();
     }
     unsafe {
-        let text = std::ffi::CStr::from_ptr(raw).to_string_lossy().into_owned();
+        let bytes = std::ffi::CStr::from_ptr(raw).to_bytes().to_vec();
         LLVMDisposeMessage(raw);
-        text
+        // Texts of modules are long, and as good as always UTF-8: checking that takes less than looking for what is not.
+        String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 }

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::diversity::{Kernel, MEASURED};
+use super::diversity::{Kernel, Kernels, MEASURED};
 use super::produce::Tally;
 use super::{Config, Options, Result, fail, record};
 use crate::diag::Code;
@@ -71,7 +71,7 @@ pub struct Store {
     pub shards: BTreeMap<u64, Shard>,
     /// What is measured of the shards that this process made, so that they need not be read: of their programs in the
     /// order of their files, of shards that are measured ([`Options::is_measured`]).
-    made: BTreeMap<u64, Vec<Arc<Kernel>>>,
+    made: BTreeMap<u64, Kernels>,
 }
 
 const OPTIONS: &str = "options.json";
@@ -179,7 +179,7 @@ impl Store {
     }
 
     /// Notes a shard whose files are written.
-    fn add(&mut self, shard: Shard, kernels: Vec<Arc<Kernel>>) -> Result<()> {
+    fn add(&mut self, shard: Shard, kernels: Kernels) -> Result<()> {
         self.log(&shard)?;
         if self.options.is_measured(shard.shard) {
             self.made.insert(shard.shard, kernels);
@@ -289,18 +289,19 @@ impl Store {
 
     /// What is measured of the programs of the first rows, [`MEASURED`] at most. Files that are read for it are checked
     /// against the journal.
-    pub fn kernels(&self) -> Result<Vec<Arc<Kernel>>> {
-        let mut out: Vec<Arc<Kernel>> = Vec::new();
+    pub fn kernels(&self) -> Result<Kernels> {
+        let mut out = Kernels::default();
         for (number, shard) in &self.shards {
             let left = (MEASURED as usize).saturating_sub(out.len());
             if left == 0 {
                 break;
             }
             match self.made.get(number) {
-                Some(made) => out.extend(made.iter().take(left).cloned()),
+                Some(made) => out.append(made, left),
                 None => {
                     let sources = self.sources(shard, left)?;
-                    out.par_extend(sources.par_iter().filter_map(|text| Kernel::of_text(text)).map(Arc::new));
+                    let read = sources.par_iter().filter_map(|text| Kernel::of_text(text)).map(Arc::new).collect();
+                    out.append(&Kernels::of(read), left);
                 }
             }
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::parquet::Table;
 use super::{Counts, Entry, LINES, SPLITS, Shard, Store, TABLE, ZSTD_LEVEL};
-use crate::dataset::diversity::Kernel;
+use crate::dataset::diversity::{Kernel, Kernels};
 use crate::dataset::produce::{Made, Tally};
 use crate::dataset::{Config, Result, fail};
 use crate::diag::Code;
@@ -40,7 +40,7 @@ struct Split {
     /// The text of a row group, on its way to be compressed.
     text: Vec<u8>,
     /// What is measured of its programs.
-    kernels: Vec<Arc<Kernel>>,
+    kernels: Kernels,
 }
 
 impl Writer {
@@ -57,7 +57,7 @@ impl Writer {
                 table,
                 lines,
                 text: Vec::new(),
-                kernels: Vec::new(),
+                kernels: Kernels::default(),
             })
         };
         let names = store.options.configs().flat_map(|config| SPLITS.map(|name| (config, name)));
@@ -89,7 +89,7 @@ impl Writer {
         let place = self.splits.iter_mut().find(|split| split.config == config && row["split"] == split.name);
         if let Some(split) = place {
             split.waiting.push(row);
-            split.kernels.extend(kernel);
+            kernel.into_iter().for_each(|kernel| split.kernels.push(kernel));
             if split.waiting.len() >= GROUP_ROWS {
                 split.flush()?;
             }
@@ -104,9 +104,9 @@ impl Writer {
         }
         let total = store.options.shards();
         let mut files: Vec<Entry> = Vec::new();
-        let mut kernels: Vec<Arc<Kernel>> = Vec::new();
+        let mut kernels = Kernels::default();
         for split in self.splits.into_iter().filter(|split| split.count > 0) {
-            kernels.extend(split.kernels);
+            kernels.append(&split.kernels, usize::MAX);
             let name = format!("data/{}/{}-{:05}-of-{total:05}", split.config.name(), split.name, self.number);
             let mut file = |extension: &str, bytes: &[u8]| -> Result<()> {
                 files.push(store.file(format!("{name}{extension}"), split.name, split.count, bytes)?);

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, UnaryOp};
+use super::ops;
+use crate::ir::AtomicOp;
 use crate::source::Span;
 use crate::types::{MAX_DIMS, Scalar};
 
@@ -40,6 +41,9 @@ pub(super) struct FunctionCode {
     pub slots: usize,
     /// Bytes of its local arrays.
     pub local_bytes: usize,
+    /// The first of the slots that hold its constants, which nothing writes once they are set.
+    pub constants_at: usize,
+    pub constants: Box<[u64]>,
     pub body: Box<[Code]>,
 }
 
@@ -119,7 +123,7 @@ pub(super) enum Code {
         count: u32,
     },
     Unary {
-        op: UnaryOp,
+        f: ops::Unary,
         scalar: Scalar,
         to: u32,
         a: u32,
@@ -127,7 +131,7 @@ pub(super) enum Code {
     },
     /// The strides are 0 for a scalar that meets each component of a composite, else 1.
     Binary {
-        op: BinaryOp,
+        f: ops::Binary,
         scalar: Scalar,
         to: u32,
         a: u32,
@@ -136,15 +140,17 @@ pub(super) enum Code {
         stride_b: u32,
         count: u32,
     },
+    /// Of all components, or of any one.
     Compare {
-        op: CompareOp,
-        scalar: Scalar,
+        f: ops::Binary,
+        any: bool,
         to: u32,
         a: u32,
         b: u32,
         count: u32,
     },
     Fma {
+        f: ops::Ternary,
         scalar: Scalar,
         to: u32,
         a: u32,
@@ -153,8 +159,7 @@ pub(super) enum Code {
         count: u32,
     },
     Cast {
-        from: Scalar,
-        scalar: Scalar,
+        f: ops::Unary,
         to: u32,
         a: u32,
         count: u32,

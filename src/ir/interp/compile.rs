@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::code::*;
+use super::ops;
 use crate::codegen::abi::argument_layout;
-use crate::ir::{BlockId, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId, ViewIndex};
+use crate::ir::{BlockId, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId, ViewIndex};
 use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
 
 impl Program {
@@ -45,6 +46,8 @@ impl Program {
             functions.push(FunctionCode {
                 slots: compiler.next as usize,
                 local_bytes: compiler.local_bytes.next_multiple_of(8),
+                constants_at: compiler.constants_at as usize,
+                constants: std::mem::take(&mut compiler.constants).into(),
                 body,
             });
         }
@@ -130,6 +133,9 @@ struct Compiler<'m, 't> {
     /// First slot of each result.
     results: Vec<u32>,
     next: u32,
+    /// First slot of the constants, and what they are.
+    constants_at: u32,
+    constants: Vec<u64>,
     local_bytes: usize,
     callees: Vec<usize>,
 }
@@ -149,12 +155,32 @@ fn signature_slots(function: &Function, leaves: &mut LeafTable<'_>) -> (Vec<u32>
 
 impl<'m, 't> Compiler<'m, 't> {
     fn new(module: &'m Module, function: &'m Function, leaves: &'t mut LeafTable<'m>) -> Self {
-        let (params, results, next) = signature_slots(function, leaves);
+        let (params, results, constants_at) = signature_slots(function, leaves);
         let mut slots = vec![None; function.values.len()];
         for (&param, slot) in function.params().iter().zip(params) {
             slots[param.0 as usize] = Some(slot);
         }
-        Compiler { module, function, leaves, slots, results, next, local_bytes: 0, callees: Vec::new() }
+        // Constants stand side by side: they are half of what there is to run, and copied at once.
+        let mut constants = Vec::new();
+        for inst in function.insts.values() {
+            if let (Op::Const(c), &[result]) = (&inst.op, &inst.results[..]) {
+                slots[result.0 as usize] = Some(constants_at + constants.len() as u32);
+                constants.push(c.bits);
+            }
+        }
+        let next = constants_at + constants.len() as u32;
+        Compiler {
+            module,
+            function,
+            leaves,
+            slots,
+            results,
+            next,
+            constants_at,
+            constants,
+            local_bytes: 0,
+            callees: Vec::new(),
+        }
     }
 
     fn function(&mut self, number: &mut impl FnMut(FuncId) -> usize) -> Box<[Code]> {
@@ -197,8 +223,9 @@ impl<'m, 't> Compiler<'m, 't> {
 
     fn block(&mut self, block: BlockId, targets: Targets<'_>, number: &mut impl FnMut(FuncId) -> usize) -> Box<[Code]> {
         let function = self.function;
-        let insts = function.blocks[block].insts.iter();
-        insts.map(|&id| self.inst(&function.insts[id], targets, number)).collect()
+        let insts = function.blocks[block].insts.iter().map(|&id| &function.insts[id]);
+        let insts = insts.filter(|inst| !matches!(inst.op, Op::Const(_)));
+        insts.map(|inst| self.inst(inst, targets, number)).collect()
     }
 
     fn inst(&mut self, inst: &'m Inst, targets: Targets<'_>, number: &mut impl FnMut(FuncId) -> usize) -> Code {
@@ -210,24 +237,29 @@ impl<'m, 't> Compiler<'m, 't> {
         };
         let span = inst.span;
         match &inst.op {
+            // Not met: set when the function is entered.
             Op::Const(c) => Code::Set { to, bits: c.bits },
             Op::Zero => Code::Clear { to, count },
-            Op::Unary(op, a) => Code::Unary { op: *op, scalar, to, a: self.slot(*a), count },
+            Op::Unary(op, a) => Code::Unary { f: ops::unary(*op, scalar), scalar, to, a: self.slot(*a), count },
             Op::Binary(op, a, b) => {
                 let stride = |v: ValueId| u32::from(count == 1 || function.ty(v).is_composite());
                 let (stride_a, stride_b) = (stride(*a), stride(*b));
-                Code::Binary { op: *op, scalar, to, a: self.slot(*a), b: self.slot(*b), stride_a, stride_b, count }
+                let (a, b) = (self.slot(*a), self.slot(*b));
+                Code::Binary { f: ops::binary(*op, scalar), scalar, to, a, b, stride_a, stride_b, count }
             }
             Op::Compare(op, a, b) => Code::Compare {
-                op: *op,
-                scalar: self.scalar(*a),
+                f: ops::compare(*op, self.scalar(*a)),
+                any: *op == CompareOp::Ne,
                 to,
                 a: self.slot(*a),
                 b: self.slot(*b),
                 count: self.count_of(*a),
             },
-            Op::Fma(a, b, c) => Code::Fma { scalar, to, a: self.slot(*a), b: self.slot(*b), c: self.slot(*c), count },
-            Op::Cast(a) => Code::Cast { from: self.scalar(*a), scalar, to, a: self.slot(*a), count },
+            Op::Fma(a, b, c) => {
+                let (a, b, c) = (self.slot(*a), self.slot(*b), self.slot(*c));
+                Code::Fma { f: ops::fma(scalar), scalar, to, a, b, c, count }
+            }
+            Op::Cast(a) => Code::Cast { f: ops::cast(self.scalar(*a), scalar), to, a: self.slot(*a), count },
             Op::Bitcast(a) => Code::Bitcast { from: self.scalar(*a), scalar, to, a: self.slot(*a) },
             Op::Select { condition, then, otherwise } => Code::Select {
                 condition: self.slot(*condition),

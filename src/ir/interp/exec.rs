@@ -6,7 +6,7 @@ use super::code::*;
 use super::memory::{self, LocalMemory};
 use super::{Outcome, Trap, TrapKind, format};
 use crate::codegen::abi::LaunchBounds;
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, eval};
+use crate::ir::{AtomicOp, BinaryOp, Const, eval};
 use crate::source::Span;
 use crate::types::{MAX_DIMS, Scalar};
 
@@ -54,6 +54,7 @@ impl Program {
                 stack[param.slot as usize + n] = unsafe { memory::read(address, leaf.scalar) };
             }
         }
+        self.functions[0].set_constants(&mut stack);
         let locals = LocalMemory::new(self.local_bytes);
         let base = locals.address();
         let mut machine = Machine { program: self, outcome, locals, thread: 0, coordinates: [0; MAX_DIMS] };
@@ -70,6 +71,12 @@ impl Program {
                 return;
             }
         }
+    }
+}
+
+impl FunctionCode {
+    fn set_constants(&self, frame: &mut [u64]) {
+        frame[self.constants_at..self.constants_at + self.constants.len()].copy_from_slice(&self.constants);
     }
 }
 
@@ -265,6 +272,7 @@ impl<'p> Machine<'p, '_, '_> {
                         copy_slots(frame, m.from, base + m.to, m.count);
                     }
                     let below = &mut frame[function.slots..];
+                    callee.set_constants(below);
                     let local = local + function.local_bytes as u64;
                     if let Flow::Stop = self.block(callee, &callee.body, below, local) {
                         return Flow::Stop;
@@ -329,36 +337,29 @@ impl<'p> Machine<'p, '_, '_> {
         match inst {
             Code::Set { to, bits } => frame[*to as usize] = *bits,
             Code::Clear { to, count } => frame[*to as usize..(*to + *count) as usize].fill(0),
-            Code::Unary { op, scalar, to, a, count } => {
+            Code::Unary { f, to, a, count, .. } | Code::Cast { f, to, a, count } => {
                 for n in 0..*count {
-                    frame[(to + n) as usize] = bits(eval::unary(*op, at(frame, *scalar, a + n)));
+                    frame[(to + n) as usize] = f(frame[(a + n) as usize]);
                 }
             }
-            Code::Binary { op, scalar, to, a, b, stride_a, stride_b, count } => {
+            Code::Binary { f, to, a, b, count: 1, .. } => {
+                frame[*to as usize] = f(frame[*a as usize], frame[*b as usize]);
+            }
+            Code::Binary { f, to, a, b, stride_a, stride_b, count, .. } => {
                 for n in 0..*count {
-                    let a = at(frame, *scalar, a + n * stride_a);
-                    let b = at(frame, *scalar, b + n * stride_b);
-                    frame[(to + n) as usize] = bits(eval::binary(*op, a, b));
+                    frame[(to + n) as usize] =
+                        f(frame[(a + n * stride_a) as usize], frame[(b + n * stride_b) as usize]);
                 }
             }
-            Code::Compare { op, scalar, to, a, b, count } => {
-                let mut pairs = (0..*count).map(|n| {
-                    let result = eval::compare(*op, at(frame, *scalar, a + n), at(frame, *scalar, b + n));
-                    bits(result) != 0
-                });
-                let holds = if *op == CompareOp::Ne { pairs.any(|x| x) } else { pairs.all(|x| x) };
+            Code::Compare { f, any, to, a, b, count } => {
+                let mut pairs = (0..*count).map(|n| f(frame[(a + n) as usize], frame[(b + n) as usize]) != 0);
+                let holds = if *any { pairs.any(|x| x) } else { pairs.all(|x| x) };
                 frame[*to as usize] = u64::from(holds);
             }
-            Code::Fma { scalar, to, a, b, c, count } => {
+            Code::Fma { f, to, a, b, c, count, .. } => {
                 for n in 0..*count {
-                    let of = |slot: u32| at(frame, *scalar, slot + n);
-                    let result = eval::fma(of(*a), of(*b), of(*c));
-                    frame[(to + n) as usize] = bits(result);
-                }
-            }
-            Code::Cast { from, scalar, to, a, count } => {
-                for n in 0..*count {
-                    frame[(to + n) as usize] = eval::cast(at(frame, *from, a + n), *scalar).bits;
+                    let of = |slot: u32| frame[(slot + n) as usize];
+                    frame[(to + n) as usize] = f(of(*a), of(*b), of(*c));
                 }
             }
             Code::Bitcast { from, scalar, to, a } => {

@@ -2,13 +2,14 @@
 //! on real memory, threads in order, with every index checked. It is the oracle for all back ends.
 //!
 //! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by [`compile`]) in which every
-//! value is a range of 64-bit slots, one per scalar; [`exec`] runs it. Only [`memory`] is unsafe code.
+//! value is a range of 64-bit slots, one per scalar; [`exec`] runs it, [`ops`] has what it computes. Only [`memory`] is unsafe code.
 
 mod code;
 mod compile;
 mod exec;
 pub mod format;
 mod memory;
+mod ops;
 mod owners;
 
 use std::ffi::c_void;
@@ -51,7 +52,7 @@ pub struct Outcome<'a> {
     pub trap: Option<Trap>,
     /// Receives every printed text.
     pub print: Box<dyn FnMut(&str) + 'a>,
-    /// Instructions left to run; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
+    /// Instructions left to run, constants aside; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
     pub steps: Option<u64>,
     /// Watches which thread stores where.
     pub owners: Option<Owners>,

@@ -1,15 +1,14 @@
 //! Which thread stores to each element? Finds two threads that store to one.
 
-use std::collections::{HashMap, HashSet};
-
+use crate::ids::{IdMap, IdSet};
 use crate::source::Span;
 
 /// Watches the stores at some places of the source.
 #[derive(Debug, Default)]
 pub struct Owners {
-    spans: HashSet<Span>,
+    spans: IdSet<Span>,
     /// By address.
-    first: HashMap<u64, u64>,
+    first: IdMap<u64, u64>,
     /// The first two threads that met.
     pub clash: Option<Clash>,
 }
