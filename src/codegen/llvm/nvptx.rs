@@ -67,14 +67,7 @@ fn emit(
     source: Option<FileId>,
 ) -> Result<String, CodegenError> {
     let ready = Ready::of(module, kernels)?;
-    let part = |kernels: &Vec<FuncId>| {
-        let compiled = ready.compile(kernels, options, false, source)?;
-        let text = compiled.ptx()?;
-        Ok(match source {
-            Some(source) => places::marked(&text, source),
-            None => text,
-        })
-    };
+    let part = |kernels: &Vec<FuncId>| ready.compile(kernels, options, false, source)?.ptx(source);
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
     // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks are.
     let texts: Vec<Result<String, CodegenError>> = match rayon::current_thread_index() {
@@ -113,7 +106,7 @@ pub(super) fn emit_both(
     let ready = Ready::of(module, kernels)?;
     let compiled = ready.compile(kernels, options, true, None)?;
     // The back end works on the module: its text is taken first.
-    Ok((compiled.ir()?, compiled.ptx()?))
+    Ok((compiled.ir()?, compiled.ptx(None)?))
 }
 
 /// A module whose kernels can be compiled.
@@ -143,9 +136,7 @@ impl Ready<'_> {
         let (ll, machine) = empty_module(options, names)?;
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
         state.places = places.map(|source| Places::new(&ll, source));
-        // Instructions with marks are the user's file's own.
-        state.library =
-            (options.opt != Opt::Full && places.is_none()).then(|| Library::new(&self.module, options.fmad));
+        state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
         }
@@ -205,11 +196,13 @@ impl Compiled {
         Ok(join_ir(self.ll.print(), library))
     }
 
-    fn ptx(&self) -> Result<String, CodegenError> {
+    /// With marks, if they are asked for, around what comes from a file of the user's.
+    fn ptx(&self, marks: Option<FileId>) -> Result<String, CodegenError> {
+        let own = text(&self.ll, &self.machine)?;
+        let own = marks.map(|source| places::marked(&own, source)).unwrap_or(own);
         // Functions stand before what calls them.
-        let mut parts: Vec<Cow<str>> = self.library.iter().map(|part| Cow::from(&part.ptx)).collect();
-        parts.push(text(&self.ll, &self.machine)?.into());
-        Ok(join(parts))
+        let library = self.library.iter().map(|part| Cow::from(&part.ptx));
+        Ok(join(library.chain([own.into()]).collect()))
     }
 }
 
@@ -331,6 +324,8 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         Grid::Any => tasks.in_turns(&mut lower, start, |lower| lower.kernel(kernel, args)),
         Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
     }
+    // Of the descriptors of arrays most kernels need a part.
+    ll.delete_unused(start);
 }
 
 /// The tasks of a launch: those that the running thread does, and where each lies in the launch.
