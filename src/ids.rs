@@ -63,6 +63,11 @@ impl<I: Id, T> IdVec<I, T> {
         id
     }
 
+    /// Makes room for `more` items.
+    pub fn reserve(&mut self, more: usize) {
+        self.items.reserve(more);
+    }
+
     #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
@@ -106,7 +111,7 @@ pub struct IdList<I> {
 }
 
 impl<I: Copy + Ord> IdList<I> {
-    pub fn new() -> Self {
+    pub const fn new() -> Self {
         Self { items: Vec::new() }
     }
 

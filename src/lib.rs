@@ -39,6 +39,7 @@ pub mod ir;
 pub mod library;
 pub mod lower;
 pub mod lsp;
+mod memo;
 pub mod passes;
 pub mod run;
 pub mod source;

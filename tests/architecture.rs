@@ -7,21 +7,23 @@ use std::path::{Path, PathBuf};
 /// Which modules of the crate each module may name. A module may always name itself.
 const ARROWS: &[(&str, &[&str])] = &[
     ("ids", &[]),
+    // What a thread keeps from program to program: a table that several stages have one of.
+    ("memo", &["ids"]),
     ("source", &["ids"]),
     ("types", &["ids", "source"]),
     ("diag", &["ids", "source"]),
     // How arguments lie in memory: all who run or generate code share it.
     ("codegen::abi", &["types"]),
     // The interpreter runs on the same memory as compiled kernels.
-    ("ir", &["ids", "source", "types", "codegen::abi"]),
+    ("ir", &["ids", "memo", "source", "types", "codegen::abi"]),
     ("syntax", &["ids", "source", "diag"]),
     ("library", &["ids", "source", "diag", "syntax", "types", "ir"]),
-    ("check", &["ids", "source", "diag", "syntax", "types", "ir", "library"]),
+    ("check", &["ids", "memo", "source", "diag", "syntax", "types", "ir", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir"]),
-    ("autodiff", &["ids", "source", "diag", "types", "ir", "passes"]),
+    ("autodiff", &["ids", "memo", "source", "diag", "types", "ir", "passes"]),
     // Host code for lanes wants calls inlined and one exit per region.
-    ("codegen", &["ids", "source", "diag", "types", "ir", "codegen::abi", "passes"]),
+    ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "codegen::abi", "passes"]),
     ("run", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi"]),
     (
         "driver",

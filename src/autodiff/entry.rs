@@ -161,6 +161,7 @@ pub(super) fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Resu
     let all: Vec<(String, Type)> = own.iter().cloned().chain(adjoint).collect();
     let name = world.unique_name(format!("{}_backward", old.source_name));
     let mut builder = Builder::new(&name, old.kind, &all, old.span);
+    builder.reserve(2 * old.insts.len());
     builder.function.source_name = old.source_name.clone();
     builder.function.phase = Phase::Backward;
     builder.function.library = old.library;
@@ -209,6 +210,7 @@ pub(super) fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Resul
     let (all, additions) = adjoint_signature(world.module, old);
     let name = world.unique_name(format!("adj_{}", old.name));
     let mut builder = Builder::new(&name, FunctionKind::Device, &all, old.span);
+    builder.reserve(2 * old.insts.len());
     builder.function.source_name = format!("adj_{}", old.source_name);
     builder.function.library = old.library;
     builder.function.results = additions;

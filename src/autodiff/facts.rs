@@ -190,7 +190,8 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing
 
 /// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on a scratch function.
 fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> IdMap<InstId, Vec<ValueId>> {
-    let scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
+    let mut scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
+    scratch.reserve(2 * function.insts.len());
     let mut reverse = Reverse::new(world, function, facts, scratch);
     reverse.scratch_shadows();
     let mut found = IdMap::default();

@@ -20,6 +20,7 @@ use std::cell::RefCell;
 use super::activity::{smooth_operands, yields};
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
+use crate::memo::Memo;
 
 /// Which values may meet a zero adjoint, and which are no factors for one.
 pub(super) struct Finite {
@@ -62,22 +63,17 @@ pub(super) fn is_tame(module: &Module, id: FuncId, known: &mut Tame) -> bool {
     });
     known.insert(id, tame);
     if let (None, Some(content)) = (kept, function.content) {
-        TAME.with_borrow_mut(|all| {
-            if all.len() >= MOST_KEPT {
-                all.clear();
-            }
-            all.insert(content, tame);
-        });
+        TAME.with_borrow_mut(|all| _ = all.keep(content, tame, 1));
     }
     tame
 }
 
 /// The most functions of which a thread remembers whether they are tame, by their [contents](crate::ir::content), which
-/// decide it: a few words each. When there are more, it begins anew.
+/// decide it: a few words each.
 const MOST_KEPT: usize = 1 << 14;
 
 thread_local! {
-    static TAME: RefCell<IdMap<u128, bool>> = RefCell::default();
+    static TAME: RefCell<Memo<u128, bool>> = const { RefCell::new(Memo::new(MOST_KEPT)) };
 }
 
 /// Values that flow into `select`, `min` or `max`.

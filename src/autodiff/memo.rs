@@ -7,8 +7,6 @@
 //! which is compared ([`Way`]). [`Work::recall`](super::Work::recall) uses none where anything else could count: in a
 //! program with gradients in forward code, whose made functions may be differentiated again, or with a forced store. What gave
 //! rise to a diagnostic, or to a function besides the adjoints, is not kept.
-//!
-//! When there are more than [`MOST`] (a few kB each), all are forgotten.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,11 +14,13 @@ use std::rc::Rc;
 use crate::ids::{Id, IdMap};
 use crate::ir::content::Contents;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
+use crate::memo::Memo;
 
+/// The most that a thread keeps, a few kB each.
 const MOST: usize = 1024;
 
 thread_local! {
-    static KEPT: RefCell<IdMap<u128, Rc<Kept>>> = RefCell::default();
+    static KEPT: RefCell<Memo<u128, Rc<Kept>>> = const { RefCell::new(Memo::new(MOST)) };
 }
 
 /// An adjoint function.
@@ -111,14 +111,10 @@ impl Reached {
             };
             *callee = FuncId::new(at);
         }
+        code.leaf = calls.is_empty();
         code.content = Contents::new(module).of(made);
         let kept = Rc::new(Kept { ways: self.ways, asked, calls, code });
-        KEPT.with_borrow_mut(|all| {
-            if all.len() >= MOST {
-                all.clear();
-            }
-            all.insert(self.content, kept);
-        });
+        KEPT.with_borrow_mut(|all| _ = all.keep(self.content, kept, 1));
     }
 
     fn called(&self, module: &Module, callee: FuncId, adjoints: &IdMap<FuncId, Option<FuncId>>) -> Option<Called> {
@@ -161,7 +157,7 @@ impl Kept {
         let mut code = self.code.clone();
         code.name = name;
         code.content = code.content.filter(|_| same);
-        for inst in code.insts.values_mut() {
+        for inst in code.insts.values_mut().filter(|_| !callees.is_empty()) {
             if let Op::Call(callee, _) = &mut inst.op {
                 *callee = callees[callee.index()];
             }

@@ -206,9 +206,10 @@ impl Work<'_> {
         }
     }
 
-    /// Adds a function to the module, unless it breaks the rules of the IR: then that is said, and there is none.
+    /// Adds a function to the module. Debug builds see whether it breaks the rules of the IR: then that is said, and there is
+    /// none.
     fn push(&mut self, function: Function) -> Option<FuncId> {
-        let id = self.push_verified(function)?;
+        let id = self.add(function)?;
         self.note_made(id);
         Some(id)
     }
@@ -220,10 +221,14 @@ impl Work<'_> {
         self.made.push(id);
     }
 
-    fn push_verified(&mut self, function: Function) -> Option<FuncId> {
+    /// The same, for what is not finished. Release builds verify all functions once, when they are finished.
+    fn add(&mut self, function: Function) -> Option<FuncId> {
         let span = function.span;
         let before = self.module.functions.len();
         let id = self.module.functions.push(function);
+        if !cfg!(debug_assertions) {
+            return Some(id);
+        }
         let Err(faults) = verify_function(self.module, id) else { return Some(id) };
         self.found.push(refuse::fault(span, &faults.join("; ")));
         self.module.functions = self.module.functions.values().take(before).cloned().collect();
@@ -434,11 +439,12 @@ impl Work<'_> {
         let normal = self.normal_form(id)?;
         let (function, asked) = self.reverse(id, &normal, entry::adjoint)?;
         let Some(reached) = reached else { return self.push(function) };
-        let made = self.push_verified(function)?;
+        let made = self.add(function)?;
         finish::polish(self.module, made, &self.effects);
         self.polished.insert(made);
         self.note_made(made);
-        if before == (self.found.len(), self.next_snapshot) {
+        let unasked = before == (self.found.len(), self.next_snapshot);
+        if unasked && verify_function(self.module, made).is_ok() {
             reached.keep(self.module, made, &asked, &self.adjoints);
         }
         Some(made)

@@ -6,7 +6,7 @@ use crate::diag::Diagnostic;
 use crate::ids::IdSet;
 use crate::ir::facts::EffectTable;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
-use crate::passes::{dce, forward_loads, inline, local_arrays, rewrite, single_exit, sink};
+use crate::passes::{forward_loads, inline, local_arrays, round, single_exit, sink};
 
 /// A local array with more scalars than this stays in memory.
 const MAX_LOCAL_SCALARS: u64 = 256;
@@ -54,13 +54,8 @@ pub(super) fn normal_form(
 /// Removes what a transformation left unused.
 pub(super) fn clean(module: &Module, function: &mut Function, effects: &EffectTable) {
     const MAX_ROUNDS: usize = 6;
-    // Without loops, a sweep leaves nothing for another one, and nothing to rewrite that was not there before it.
-    let loops = function.has(|inst| matches!(inst.op, Op::For { .. } | Op::While { .. }));
     for _ in 0..MAX_ROUNDS {
-        let rewritten = rewrite::walk(function, &module.structs);
-        let swept = dce::run(function, effects);
-        let more = if loops { swept || rewritten.changed } else { rewritten.unfinished };
-        if !more {
+        if !round(function, &module.structs, effects) {
             break;
         }
     }

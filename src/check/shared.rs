@@ -11,21 +11,21 @@
 //! nothing is shared.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::tree::{Derivative, FnId, Function};
 use super::value::{Reported, Res};
 use super::{Checked, Checker, Definition, Instance, InstanceArg, InstanceKey, gradient};
-use crate::ids::{Id, IdMap};
+use crate::ids::Id;
 use crate::ir::{self, content::Contents};
+use crate::memo::Memo;
 use crate::types::{Element, Type};
 
 /// The most functions that a thread keeps (about 10 kB each); when there are more, it begins anew.
 const MAX_KEPT: usize = 4096;
 
 thread_local! {
-    static KEPT: RefCell<IdMap<InstanceKey, Rc<Kept>>> = RefCell::default();
+    static KEPT: RefCell<Memo<InstanceKey, Rc<Kept>>> = const { RefCell::new(Memo::new(MAX_KEPT)) };
 }
 
 /// An instance of a library definition that programs share, or the gradient rule of one.
@@ -82,7 +82,7 @@ impl Shared {
         let mut code = self.kept.done.get()?.code.clone();
         code.name.clone_from(&function.name);
         code.content = code.content.filter(|_| self.as_kept);
-        for inst in code.insts.values_mut() {
+        for inst in code.insts.values_mut().filter(|_| !self.callees.is_empty()) {
             if let ir::Op::Call(callee, _) = &mut inst.op {
                 *callee = number(self.callees[callee.index()]);
             }
@@ -108,6 +108,7 @@ impl Shared {
             let known = kept.done.get().and_then(|done| done.code.content);
             known.is_some() && contents.of(ir::FuncId::new(callee.index())) == known
         });
+        code.leaf = code.calls_nothing();
         code.content = if as_kept.all(|same| same) { contents.of(id) } else { None };
         for inst in code.insts.values_mut() {
             if let ir::Op::Call(callee, _) = &mut inst.op {
@@ -138,12 +139,9 @@ impl Shared {
         // Whoever kept it in the meantime kept the same.
         let _ = kept.done.set(Done { head, code });
         if !kept.is_rule {
-            KEPT.with_borrow_mut(|all| {
-                if all.len() >= MAX_KEPT {
-                    forget(all);
-                }
-                all.insert(kept.key.clone(), kept.clone());
-            });
+            let forgotten = KEPT.with_borrow_mut(|all| all.keep(kept.key.clone(), kept.clone(), 1));
+            // A rule may call its function, which keeps the rule: such circles are opened.
+            forgotten.values().for_each(|kept| _ = kept.rule.take());
         }
     }
 }
@@ -160,22 +158,6 @@ pub fn keep(checked: &Checked, module: &ir::Module) {
         if let Some(shared) = &function.shared {
             shared.keep(function, &mut contents, module, id);
         }
-    }
-}
-
-/// The names of the functions of a program that are as they were kept, and so keep the rules of the IR. Gradient rules are
-/// not among them: differentiation may change them where they stand.
-pub fn kept_names(checked: &Checked) -> HashSet<String> {
-    let kept = |function: &&Function| {
-        function.shared.as_ref().is_some_and(|shared| shared.is_simplified() && !shared.kept.is_rule)
-    };
-    checked.functions.values().filter(kept).map(|function| function.name.clone()).collect()
-}
-
-/// Empties the table. A rule may call its function, which keeps the rule: such circles are opened.
-fn forget(all: &mut IdMap<InstanceKey, Rc<Kept>>) {
-    for (_, kept) in all.drain() {
-        kept.rule.take();
     }
 }
 

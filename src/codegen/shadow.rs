@@ -50,31 +50,23 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
     let mut shadows: Vec<Shadow> = Vec::new();
     // The value that stands for each choice.
     let mut replaced: IdMap<ValueId, ValueId> = IdMap::default();
-    function.walk(function.entry, &mut |_, inst| {
-        let Op::Select { condition, then, otherwise } = inst.op else { return };
-        let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
-        let (Some(&Op::IsSet(tested)), Some(&Op::Gradient(array))) = (op(condition), op(otherwise)) else { return };
-        let (Some(given), Some(array)) = (place(function, then), place(function, array)) else { return };
-        if place(function, tested).as_ref() != Some(&given) {
-            return;
-        }
-        let shadow = Shadow { given, array };
-        if !shadows.contains(&shadow) {
-            shadows.push(shadow);
-        }
-        replaced.extend(inst.results.iter().map(|&result| (result, then)));
-    });
-    // The given array is seen with its default only if every use of it was such a choice.
+    // The given array is seen with its default only if every use of it is such a choice.
     let mut bare: Vec<Place> = Vec::new();
-    function.walk(function.entry, &mut |_, inst| {
-        let is_choice = inst.results.first().is_some_and(|r| replaced.contains_key(r));
-        if !is_choice && !matches!(inst.op, Op::IsSet(_) | Op::Extract(..)) {
-            inst.op.for_each_operand(|operand| {
-                if matches!(function.ty(operand), Type::Array(_) | Type::Struct(_)) {
-                    bare.extend(place(function, operand));
-                }
-            });
+    function.walk(function.entry, &mut |_, inst| match inst.op {
+        Op::Select { condition, then, otherwise }
+            if let Some(shadow) = shadow(function, condition, then, otherwise) =>
+        {
+            if !shadows.contains(&shadow) {
+                shadows.push(shadow);
+            }
+            replaced.extend(inst.results.iter().map(|&result| (result, then)));
         }
+        Op::IsSet(_) | Op::Extract(..) => {}
+        _ => inst.op.for_each_operand(|operand| {
+            if matches!(function.ty(operand), Type::Array(_) | Type::Struct(_)) {
+                bare.extend(place(function, operand));
+            }
+        }),
     });
     let overlaps =
         |a: &Place, b: &Place| a.param == b.param && (a.path.starts_with(&b.path) || b.path.starts_with(&a.path));
@@ -93,6 +85,14 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
         }
     }
     Some((function, shadows))
+}
+
+/// What a choice between arrays says.
+fn shadow(function: &Function, condition: ValueId, then: ValueId, otherwise: ValueId) -> Option<Shadow> {
+    let op = |value: ValueId| function.def(value).map(|inst| &inst.op);
+    let (Some(&Op::IsSet(tested)), Some(&Op::Gradient(array))) = (op(condition), op(otherwise)) else { return None };
+    let (given, array) = (place(function, then)?, place(function, array)?);
+    (place(function, tested).as_ref() == Some(&given)).then_some(Shadow { given, array })
 }
 
 /// The part of a parameter that a value is.

@@ -39,6 +39,7 @@ impl Builder {
                 blocks,
                 span,
                 content: None,
+                leaf: false,
             },
             block: entry,
             span,
@@ -48,6 +49,12 @@ impl Builder {
             builder.function.values[value].name = Some(name.clone());
         }
         builder
+    }
+
+    /// Makes room for about so many instructions, which grow into it otherwise by being copied again and again.
+    pub fn reserve(&mut self, insts: usize) {
+        self.function.insts.reserve(insts);
+        self.function.values.reserve(insts);
     }
 
     /// Goes on with a function that exists already; `block` is current.

@@ -4,9 +4,22 @@ use super::{FuncId, Function, Module, Op};
 use crate::ids::{IdSet, IdVec};
 
 impl Function {
+    /// Whether it is known without a look that no instruction calls anything.
+    pub fn is_leaf(&self) -> bool {
+        self.leaf && self.content.is_some()
+    }
+
+    /// Whether no instruction calls anything, be it one that stands in no block any more.
+    pub fn calls_nothing(&self) -> bool {
+        !self.insts.values().any(|inst| matches!(inst.op, Op::Call(..)))
+    }
+
     /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice.
     pub fn callees(&self) -> Vec<FuncId> {
         let mut found = Vec::new();
+        if self.is_leaf() {
+            return found;
+        }
         self.walk(self.entry, &mut |_, inst| {
             if let Op::Call(callee, _) = inst.op {
                 found.push(callee);

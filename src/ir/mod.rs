@@ -151,9 +151,11 @@ pub struct Function {
     pub insts: IdVec<InstId, Inst>,
     pub blocks: IdVec<BlockId, Block>,
     pub span: Span,
-    /// Its [content](content), where that is known already: the function came from a table, as it was put there. Who changes
-    /// a function, or one that it calls, takes this away.
+    /// Its [content](content), where that is known already: the function came from a table, as it was put there, verified.
+    /// Who changes a function, or one that it calls, takes this away.
     pub content: Option<u128>,
+    /// Where the content is known: whether it calls nothing, as most such functions.
+    pub leaf: bool,
 }
 
 /// How a function is differentiated.

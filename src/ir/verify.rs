@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use self::types::{Types, Typing, check, same};
 use super::print::print_inst;
 use super::*;
+use crate::ids::IdSet;
 use crate::types::{BOOL, Element, MAX_DIMS};
 
 /// Checks every rule; the error is one message per violation, with the function and the instruction.
@@ -15,13 +16,13 @@ pub fn verify(module: &Module) -> Result<(), Vec<String>> {
     verify_but(module, |_| false)
 }
 
-/// The same, without the bodies of functions that are known to keep the rules.
+/// The same, without what functions have to keep by themselves that are known to.
 pub fn verify_but(module: &Module, known: impl Fn(&Function) -> bool) -> Result<(), Vec<String>> {
     let mut errors = Vec::new();
     structs(module, &mut errors);
     // Everything after this looks types up.
     if errors.is_empty() {
-        signatures(module, &mut errors);
+        signatures(module, &known, &mut errors);
     }
     if errors.is_empty() {
         for (id, _) in module.functions.iter().filter(|(_, function)| !known(function)) {
@@ -79,13 +80,19 @@ fn structs(module: &Module, errors: &mut Vec<String>) {
     }
 }
 
-fn signatures(module: &Module, errors: &mut Vec<String>) {
-    let mut names = HashSet::new();
+fn signatures(module: &Module, known: impl Fn(&Function) -> bool, errors: &mut Vec<String>) {
+    let mut names = IdSet::default();
     for function in module.functions.values() {
         let name = &function.name;
         let mut error = |message: &str| errors.push(format!("@{name}: {message}"));
-        if !is_c_identifier(name) || !names.insert(name) {
+        if !names.insert(name) || !is_c_identifier(name) {
             error("the name is not unique or not a C identifier");
+        }
+        if function.derivative.functions().any(|id| module.functions.get(id).is_none()) {
+            error("its derivative names a function that is not there");
+        }
+        if known(function) {
+            continue;
         }
         let all_types = function.values.values().map(|v| v.ty).chain(function.results.iter().map(|r| r.ty));
         if !all_types.into_iter().all(|ty| type_is_valid(ty, module.structs.len())) {
@@ -113,9 +120,6 @@ fn signatures(module: &Module, errors: &mut Vec<String>) {
         if function.phase != Phase::Forward && !function.is_kernel() {
             error("only kernels have entries other than `forward`");
         }
-        if function.derivative.functions().any(|id| module.functions.get(id).is_none()) {
-            error("its derivative names a function that is not there");
-        }
         for buffer in &function.tape {
             let ty = params.get(buffer.param as usize).copied().flatten();
             let fits = match ty {
@@ -131,7 +135,7 @@ fn signatures(module: &Module, errors: &mut Vec<String>) {
                 );
             }
         }
-        let mut by_ref = HashSet::new();
+        let mut by_ref = IdSet::default();
         for result in &function.results {
             match result.role {
                 ResultRole::Return if !by_ref.is_empty() => error("a returned value stands after a by-reference one"),

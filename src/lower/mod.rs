@@ -71,6 +71,7 @@ impl<'a> Lowering<'a> {
             None => FunctionKind::Device,
         };
         let mut b = Builder::new(&function.name, kind, &params, function.span);
+        b.reserve(64);
         b.function.source_name = function.source_name.clone();
         b.function.cuda_name = function.cuda_name.clone();
         b.function.native = function.native.clone();

@@ -13,8 +13,23 @@ use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
 /// Cleans a function; the effects say which calls can go. Says whether anything changed.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
+    let swept = sweep(function, effects);
+    swept.removed || swept.replaced
+}
+
+/// What cleaning a function has done.
+pub struct Swept {
+    pub removed: bool,
+    /// Something reads another value than before: what a loop carries without changing it.
+    pub replaced: bool,
+    /// There is a `while`.
+    pub has_while: bool,
+}
+
+/// Cleans a function, like [`run`].
+pub fn sweep(function: &mut Function, effects: &EffectTable) -> Swept {
     let shape = Shape::of(function);
-    let unchanged = replace_unchanged(function, &shape);
+    let replaced = replace_unchanged(function, &shape);
     let mut liveness = Liveness {
         function,
         shape: &shape,
@@ -24,7 +39,7 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     };
     liveness.roots(effects);
     let (live, slots) = (liveness.live, liveness.slots);
-    sweep(function, &shape, &live, &slots) | unchanged
+    Swept { removed: remove(function, &shape, &live, &slots), replaced, has_while: shape.has_while }
 }
 
 /// How the instructions of a function nest.
@@ -38,6 +53,7 @@ struct Shape {
     /// In program order.
     order: Vec<InstId>,
     has_loops: bool,
+    has_while: bool,
 }
 
 /// An `if` or a loop.
@@ -64,6 +80,7 @@ impl Shape {
             regions: Vec::new(),
             order: Vec::with_capacity(count),
             has_loops: false,
+            has_while: false,
         };
         shape.block(function, function.entry, None, None);
         shape
@@ -91,6 +108,7 @@ impl Shape {
             let region = self.regions.len() as u32;
             self.regions.push(Region { inst: id, next: SmallVec::new(), out: SmallVec::new() });
             self.has_loops |= !matches!(op, Op::If { .. });
+            self.has_while |= matches!(op, Op::While { .. });
             for nested in nested {
                 self.holder[nested.0 as usize] = Some(region);
                 match *op {
@@ -225,7 +243,7 @@ enum Need {
 }
 
 /// Takes out what is not live; says whether there was anything.
-fn sweep(function: &mut Function, shape: &Shape, live: &[bool], slots: &[Vec<bool>]) -> bool {
+fn remove(function: &mut Function, shape: &Shape, live: &[bool], slots: &[Vec<bool>]) -> bool {
     let mut changed = false;
     for (region, slots) in shape.regions.iter().zip(slots) {
         let count = function.insts[region.inst].results.len();

@@ -10,7 +10,7 @@
 //! | 2 | [`dce`] | what the rewriting left unused; fewer carried values let 1 find more |
 //! | 3 | [`select()`] | calls that are gone no longer keep their functions |
 //!
-//! 1 and 2 repeat until nothing changes. A user's choice of kernels is a [`select()`] before all this.
+//! 1 and 2 repeat until nothing changes ([`round`]). A user's choice of kernels is a [`select()`] before all this.
 //!
 //! The others bring a function into a form that another transformation needs; they run on copies that it makes:
 //! [`single_exit`] removes `break`, `continue` and early `return`; [`inline`] replaces calls by the code they run;
@@ -44,6 +44,7 @@ use crate::ids::IdVec;
 use crate::ir::facts::EffectTable;
 use crate::ir::verify::{verify, verify_function};
 use crate::ir::{FuncId, Function, InstId, Module, Op};
+use crate::types::StructTable;
 
 /// More rounds than real programs need: each takes at least one thing away, most do all in two.
 const MAX_ROUNDS: usize = 10;
@@ -63,16 +64,25 @@ pub fn simplify_functions(module: &mut Module, simple: impl Fn(FuncId) -> bool) 
             effects.cover(module, callee);
         }
         for _ in 0..MAX_ROUNDS {
-            let mut changed = rewrite::run(&mut module.functions[id], &module.structs);
-            check("rewrite", module, || verify_function(module, id));
-            changed |= dce::run(&mut module.functions[id], &effects);
-            check("dce", module, || verify_function(module, id));
-            if !changed {
+            let more = round(&mut module.functions[id], &module.structs, &effects);
+            check("round", module, || verify_function(module, id));
+            if !more {
                 break;
             }
         }
         forget_calls(&mut module.functions[id]);
     }
+}
+
+/// Steps 1 and 2, once; says whether doing them again may find more.
+///
+/// A walk replaces operands before it comes to their uses, and a sweep takes everything that nothing needs. What they can
+/// leave for each other is little: an operation that may have a simpler form in turn, uses of what a loop carries without
+/// changing it, and a `while` whose condition turned out to fail after the walk had asked for it.
+pub fn round(function: &mut Function, structs: &StructTable, effects: &EffectTable) -> bool {
+    let walked = rewrite::walk(function, structs);
+    let swept = dce::sweep(function, effects);
+    walked.unfinished || swept.replaced || walked.changed && swept.has_while
 }
 
 /// Instructions that stand in no block any more name no function: what they called may go.

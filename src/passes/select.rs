@@ -24,7 +24,8 @@ pub fn select(module: &mut Module, wanted: impl Fn(&Function) -> bool) {
         for named in function.derivative.functions_mut() {
             *named = renamed[*named];
         }
-        for inst in function.insts.values_mut() {
+        let leaf = function.is_leaf();
+        for inst in function.insts.values_mut().filter(|_| !leaf) {
             if let Op::Call(callee, _) = &mut inst.op {
                 *callee = renamed[*callee];
             }

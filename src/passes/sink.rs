@@ -73,7 +73,7 @@ impl<'a> Sink<'a> {
     fn new(function: &Function, effects: &'a EffectTable) -> Sink<'a> {
         let mut pass = Sink {
             effects,
-            users: vec![SmallVec::new(); function.values.len()],
+            users: function.values.ids().map(|_| SmallVec::new()).collect(),
             home: vec![(function.entry, 0); function.insts.len()],
             changed: false,
         };
@@ -212,12 +212,17 @@ impl<'a> Sink<'a> {
             }
             ValueDef::Param(..) => None,
         };
+        let is_found = |found: &[bool], user: InstId| found.get(self.home[user.0 as usize].1) == Some(&true);
         // From the last to the first: all that may read a value has been decided before it.
         let mut waiting: BinaryHeap<(usize, InstId)> = roots.iter().filter_map(|&v| place(v)).collect();
-        let (mut seen, mut found) = (IdSet::default(), IdSet::default());
+        if waiting.is_empty() {
+            return Vec::new();
+        }
+        // By their places in the block.
+        let (mut seen, mut found) = (vec![false; end], vec![false; end]);
         let mut order = Vec::new();
         while let Some((at, candidate)) = waiting.pop() {
-            if !seen.insert(candidate) {
+            if std::mem::replace(&mut seen[at], true) {
                 continue;
             }
             let inst = &function.insts[candidate];
@@ -226,11 +231,11 @@ impl<'a> Sink<'a> {
             let only = inst
                 .results
                 .iter()
-                .all(|&r| self.users_in(r, here.block).all(|user| found.contains(&user) || fine(user, r)));
+                .all(|&r| self.users_in(r, here.block).all(|user| is_found(&found, user) || fine(user, r)));
             if effect || reads && written || !only || !takes(&inst.op) {
                 continue;
             }
-            found.insert(candidate);
+            found[at] = true;
             order.push(candidate);
             inst.op.for_each_operand(|v| waiting.extend(place(v)));
             for nested in inst.op.blocks() {

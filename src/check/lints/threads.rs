@@ -134,18 +134,21 @@ impl Threads {
         }
     }
 
-    /// A loop's body; twice, because what leaves it in one turn decides about the next.
+    /// A loop's body; twice if the first time tells anything new, because what leaves it in one turn decides about the next.
     fn repeat(&mut self, turns: u8, body: &[Stmt], control: &mut Control) {
         let outer = control.nested;
         control.nested |= turns;
+        let before = (self.locals.clone(), *control);
         self.block(body, control);
-        self.block(body, control);
+        if (&self.locals, &*control) != (&before.0, &before.1) {
+            self.block(body, control);
+        }
         control.nested = outer;
     }
 }
 
 /// Which coordinates decide whether a statement is reached.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, PartialEq, Default)]
 pub(super) struct Control {
     /// By the conditions around it.
     pub nested: u8,

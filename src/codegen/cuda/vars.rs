@@ -56,12 +56,12 @@ impl Variables {
         };
         graph.join_loops(function.entry);
         // A first walk finds the copies alone; only what occurs in one is worth following.
-        graph.block(function.entry, &mut Live::new(), &Context::default());
+        graph.block(function.entry, &mut Live::new(), Context::NONE);
         graph.same_names();
         let copies = graph.wanted_copies();
         if !copies.is_empty() {
             graph.edges = vec![IdList::new(); values];
-            graph.block(function.entry, &mut Live::new(), &Context::default());
+            graph.block(function.entry, &mut Live::new(), Context::NONE);
             graph.pin_parameters();
             graph.coalesce(copies);
         }
@@ -71,15 +71,25 @@ impl Variables {
 
 type Live = IdList<ValueId>;
 
-/// What the terminators of a block assign, and what is alive after them.
-#[derive(Clone, Default)]
-struct Context {
-    /// `yield`: the values assigned, and what is alive then.
-    yields: (SmallVec<[ValueId; 4]>, Live),
+static NOTHING: Live = Live::new();
+
+/// The values that a terminator assigns, and what is alive then.
+type Target<'a> = (&'a [ValueId], &'a Live);
+
+/// What the terminators of a block assign.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    yields: Target<'a>,
     /// `continue` of the innermost loop.
-    continues: (SmallVec<[ValueId; 4]>, Live),
+    continues: Target<'a>,
     /// `break` of the innermost loop.
-    breaks: (SmallVec<[ValueId; 4]>, Live),
+    breaks: Target<'a>,
+}
+
+impl Context<'static> {
+    /// There is none.
+    const NONE: Context<'static> =
+        Context { yields: (&[], &NOTHING), continues: (&[], &NOTHING), breaks: (&[], &NOTHING) };
 }
 
 struct Graph<'a> {
@@ -213,14 +223,14 @@ impl Graph<'_> {
         self.function.walk(block, &mut |_, inst| inst.op.for_each_operand(|operand| self.leaves(operand, out)));
     }
 
-    /// The values of a block and of those nested in it.
+    /// The candidates among the values of a block and of those nested in it.
     fn defined_in(&self, block: BlockId, out: &mut Live) {
-        let mut all = self.function.blocks[block].params.clone();
+        let mut all = Vec::new();
+        let mut add = |values: &[ValueId]| all.extend(values.iter().filter(|v| self.candidates[v.index()]));
+        add(&self.function.blocks[block].params);
         self.function.walk(block, &mut |_, inst| {
-            all.extend(&inst.results);
-            for nested in inst.op.blocks() {
-                all.extend(&self.function.blocks[nested].params);
-            }
+            add(&inst.results);
+            inst.op.blocks().into_iter().for_each(|nested| add(&self.function.blocks[nested].params));
         });
         out.extend(all);
     }
@@ -250,19 +260,16 @@ impl Graph<'_> {
     }
 
     /// Walks a block backwards; `live` is what is alive after it, and becomes what is alive before.
-    fn block(&mut self, block: BlockId, live: &mut Live, context: &Context) {
+    fn block(&mut self, block: BlockId, live: &mut Live, context: Context<'_>) {
         let function = self.function;
         for &id in function.blocks[block].insts.iter().rev() {
             self.inst(id, &function.insts[id], live, context);
         }
     }
 
-    fn inst(&mut self, id: InstId, inst: &Inst, live: &mut Live, context: &Context) {
-        let copy = |graph: &mut Self,
-                    (targets, after): &(SmallVec<[ValueId; 4]>, Live),
-                    sources: &[ValueId],
-                    live: &mut Live| {
-            *live = after.clone();
+    fn inst(&mut self, id: InstId, inst: &Inst, live: &mut Live, context: Context<'_>) {
+        let copy = |graph: &mut Self, (targets, after): Target<'_>, sources: &[ValueId], live: &mut Live| {
+            live.clone_from(after);
             if targets.is_empty() {
                 sources.iter().for_each(|&s| graph.leaves(s, live));
             } else {
@@ -270,27 +277,24 @@ impl Graph<'_> {
             }
         };
         match &inst.op {
-            Op::Yield(values) => return copy(self, &context.yields, values, live),
-            Op::Continue(values) => return copy(self, &context.continues, values, live),
-            Op::Break(values) => return copy(self, &context.breaks, values, live),
+            Op::Yield(values) => return copy(self, context.yields, values, live),
+            Op::Continue(values) => return copy(self, context.continues, values, live),
+            Op::Break(values) => return copy(self, context.breaks, values, live),
             Op::Return(values) => return self.function_return(values, live),
             _ => {}
         }
         match &inst.op {
             Op::If { then, otherwise, .. } if !self.plan.is_expression(id) => {
-                let mut inner = context.clone();
-                inner.yields = (SmallVec::from_slice(&inst.results), live.clone());
-                let mut before = Live::new();
-                for branch in [*then, *otherwise] {
-                    let mut branch_live = live.clone();
-                    self.block(branch, &mut branch_live, &inner);
-                    before.extend(branch_live.iter());
-                }
-                *live = before;
+                let after = live.clone();
+                let inner = Context { yields: (&inst.results, &after), ..context };
+                self.block(*then, live, inner);
+                let mut before = after.clone();
+                self.block(*otherwise, &mut before, inner);
+                live.extend(before.iter());
                 inst.op.for_each_operand(|operand| self.leaves(operand, live));
             }
             Op::For { init, body, .. } => {
-                let params = self.function.blocks[*body].params.clone();
+                let params = &self.function.blocks[*body].params;
                 let (index, carried) = params.split_first().map_or((None, &[][..]), |(i, c)| (Some(*i), c));
                 let mut header = Live::new();
                 inst.op.for_each_operand(|operand| {
@@ -302,16 +306,13 @@ impl Graph<'_> {
                 around.extend(header.iter());
                 let mut head = around.clone();
                 head.extend(params.iter().copied());
-                let inner = Context {
-                    yields: (SmallVec::from_slice(carried), head.clone()),
-                    continues: (SmallVec::from_slice(carried), head.clone()),
-                    breaks: (SmallVec::from_slice(&inst.results), live.clone()),
-                };
+                let next = (carried, &head);
+                let inner = Context { yields: next, continues: next, breaks: (&inst.results, live) };
                 let mut body_live = Live::new();
-                self.block(*body, &mut body_live, &inner);
+                self.block(*body, &mut body_live, inner);
                 body_live.extend(around.iter());
-                for &param in &params {
-                    self.define(param, &body_live, &params);
+                for &param in params {
+                    self.define(param, &body_live, params);
                 }
                 if let Some(index) = index {
                     body_live.remove(index);
@@ -321,32 +322,29 @@ impl Graph<'_> {
                 self.parallel_copy(carried, init, live);
             }
             Op::While { init, condition, body } => {
-                let carried = self.function.blocks[*condition].params.clone();
-                let inside = self.function.blocks[*body].params.clone();
+                let carried = self.function.blocks[*condition].params.as_slice();
+                let inside = self.function.blocks[*body].params.as_slice();
                 let around = self.around_loop(inst, &[*condition, *body], live);
                 let mut head = around.clone();
                 head.extend(carried.iter().copied());
-                let inner = Context {
-                    yields: (SmallVec::from_slice(&carried), head.clone()),
-                    continues: (SmallVec::from_slice(&carried), head.clone()),
-                    breaks: (SmallVec::from_slice(&inst.results), live.clone()),
-                };
+                let next = (carried, &head);
+                let inner = Context { yields: next, continues: next, breaks: (&inst.results, live) };
                 let mut body_live = Live::new();
-                self.block(*body, &mut body_live, &inner);
-                for &param in &inside {
-                    self.define(param, &body_live, &inside);
+                self.block(*body, &mut body_live, inner);
+                for &param in inside {
+                    self.define(param, &body_live, inside);
                     body_live.remove(param);
                 }
                 body_live.extend(head.iter());
-                let inner = Context { yields: (SmallVec::new(), body_live), ..Context::default() };
+                let inner = Context { yields: (&[], &body_live), ..Context::NONE };
                 let mut condition_live = Live::new();
-                self.block(*condition, &mut condition_live, &inner);
+                self.block(*condition, &mut condition_live, inner);
                 condition_live.extend(head.iter());
-                for &param in &carried {
-                    self.define(param, &condition_live, &carried);
+                for &param in carried {
+                    self.define(param, &condition_live, carried);
                 }
                 *live = condition_live;
-                self.parallel_copy(&carried, init, live);
+                self.parallel_copy(carried, init, live);
             }
             _ => self.plain(inst, live),
         }
@@ -354,14 +352,15 @@ impl Graph<'_> {
 
     /// An instruction without blocks of its own, or an `if` printed as an expression.
     fn plain(&mut self, inst: &Inst, live: &mut Live) {
-        let variables: Values = inst.results.iter().copied().filter(|&r| self.plan.form(r) == Form::Variable).collect();
-        if variables.is_empty() && !inst.results.is_empty() {
+        let is_variable = |&result: &ValueId| self.plan.form(result) == Form::Variable;
+        if !inst.results.is_empty() && !inst.results.iter().any(is_variable) {
             // Printed where it is used, or not at all; its operands count there.
             return;
         }
         if self.candidates.is_empty() {
             return self.assigned_before_reading(inst);
         }
+        let variables: Values = inst.results.iter().copied().filter(is_variable).collect();
         for &result in &variables {
             self.define(result, live, &variables);
         }
@@ -506,16 +505,17 @@ impl Graph<'_> {
 
     fn finish(mut self) -> Variables {
         let mut numbers = vec![None; self.parent.len()];
-        let mut counts: Vec<usize> = Vec::new();
-        let mut of: IdVec<ValueId, Var> = IdVec::new();
-        for value in self.function.values.ids() {
+        let mut counts: Vec<usize> = Vec::with_capacity(numbers.len());
+        let values = self.function.values.ids();
+        let number = |value: ValueId| {
             let number = *numbers[self.find(value).index()].get_or_insert_with(|| {
                 counts.push(0);
                 counts.len() - 1
             });
             counts[number] += 1;
-            of.push(Var(number as u32));
-        }
+            Var(number as u32)
+        };
+        let of: IdVec<ValueId, Var> = values.map(number).collect();
         let mut starts = vec![0; counts.len() + 1];
         for (n, count) in counts.iter().enumerate() {
             starts[n + 1] = starts[n] + count;

@@ -3,12 +3,15 @@
 //! Different array parameters, and different array fields of struct parameters, count as different roots. Whether they
 //! share memory is for who asks to consider: a caller may pass one array twice.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Index;
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 use super::super::*;
 use crate::ids::Id;
+use crate::memo::Memo;
 
 /// Where an array comes from.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -149,7 +152,7 @@ impl Effects {
 /// The effects of a module's functions, calls included, found once for each. A function that was not looked at may do
 /// anything.
 #[derive(Clone, Debug, Default)]
-pub struct EffectTable(IdVec<FuncId, Option<Effects>>);
+pub struct EffectTable(IdVec<FuncId, Option<Rc<Effects>>>);
 
 impl Index<FuncId> for EffectTable {
     type Output = Effects;
@@ -164,8 +167,17 @@ impl Index<FuncId> for EffectTable {
             knows_thread: true,
             stores_any: true,
         });
-        self.0.get(id).and_then(Option::as_ref).unwrap_or(&UNKNOWN)
+        self.0.get(id).and_then(Option::as_deref).unwrap_or(&UNKNOWN)
     }
+}
+
+/// The most functions whose effects a thread remembers, some hundred bytes each.
+const MOST_KNOWN: usize = 1 << 13;
+
+thread_local! {
+    /// By the [contents](crate::ir::content) of functions, which decide them. (That a callee's body is written is no part of
+    /// its content; those of functions with a known one are.)
+    static KNOWN: RefCell<Memo<u128, Rc<Effects>>> = const { RefCell::new(Memo::new(MOST_KNOWN)) };
 }
 
 /// The effects of every function.
@@ -192,11 +204,20 @@ impl EffectTable {
             // Of CUDA text nobody knows more.
             return;
         }
-        self.0[id] = Some(self.find(module, function));
+        function.callees().into_iter().for_each(|callee| self.cover(module, callee));
+        let kept = function.content.and_then(|content| KNOWN.with_borrow(|all| all.get(&content).cloned()));
+        let found = kept.unwrap_or_else(|| {
+            let found = Rc::new(self.find(function));
+            if let Some(content) = function.content {
+                KNOWN.with_borrow_mut(|all| _ = all.keep(content, found.clone(), 1));
+            }
+            found
+        });
+        self.0[id] = Some(found);
     }
 
-    /// The effects of a function; covers those that it calls.
-    fn find(&mut self, module: &Module, function: &Function) -> Effects {
+    /// The effects of a function; those that it calls are covered.
+    fn find(&self, function: &Function) -> Effects {
         let own = function.native.is_some();
         let mut found = Effects { knows_thread: own, reports: own, ..Effects::default() };
         let add = |set: &mut BTreeSet<Root>, root: Root| {
@@ -216,7 +237,6 @@ impl EffectTable {
                 Op::While { .. } => found.may_hang = true,
                 Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => found.knows_thread = true,
                 Op::Call(callee, args) => {
-                    self.cover(module, *callee);
                     let inner = &self[*callee];
                     for (to, from) in [
                         (&mut found.loads, &inner.loads),
