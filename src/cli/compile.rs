@@ -95,7 +95,7 @@ enum GridArg {
 
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
 enum OptArg {
-    /// Quick: for compiling in bulk.
+    /// Quick: for compiling in bulk. Device code calls larger library functions.
     Lean,
     /// Fast code.
     Full,

@@ -2,6 +2,9 @@
 //!
 //! A dot leads into a struct; `[]` behind a name says that it is a list of structs.
 
+/// Behind the name of a list of structs.
+pub const LIST: &str = "[]";
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ColumnType {
     Text,

@@ -6,67 +6,80 @@ use super::artefacts::Compiled;
 use super::diversity::is_type;
 use super::identity::Identity;
 use super::launch::{self, Scale};
+use super::row::{Cell, Row};
 use super::sample::tree::{Given, Param, Program};
 use crate::ir::facts::{EffectTable, Effects, Root};
-use crate::types::{StructTable, Type};
+use crate::types::Type;
 
-/// The column `entry` of a program; its launch is the one that rows hold the arrays of.
-pub fn entry(program: &Program, identity: &Identity, compiled: &Compiled) -> Value {
+/// Fills the column `entry` of a program; its launch is the one that rows hold the arrays of.
+pub fn fill(row: &mut Row, program: &Program, identity: &Identity, compiled: &Compiled) {
     let module = &compiled.program.module;
     let kernel = &module.functions[compiled.forward];
     let mut effects = EffectTable::default();
     effects.cover(module, compiled.forward);
-    let types = kernel.params().iter().map(|&param| kernel.ty(param));
+    let effects = &effects[compiled.forward];
     let graded = compiled.backward.is_some();
-    let args: Vec<Value> = program
-        .params
-        .iter()
-        .zip(types)
-        .enumerate()
-        .map(|(n, (param, ty))| {
-            argument(param, ty, intent(&effects[compiled.forward], n as u32), graded, &module.structs)
-        })
-        .collect();
     let mut uses: Vec<&str> = identity.builtins.iter().map(String::as_str).filter(|name| !is_type(name)).collect();
     uses.sort_unstable();
     uses.dedup();
-    json!({
-        "name": program.kernel.name,
-        "launch_dim": launch::size(program, Scale::Few).threads,
-        "rounded_up": program.guarded,
-        "block_dim": launch::BLOCK_DIM,
-        // Kernels of the language as far as it is sampled have no memory that a block shares.
-        "shared_bytes": 0,
-        "uses": uses,
-        "args": args,
-    })
+    row.set("entry.name", program.kernel.name.as_str());
+    row.set("entry.launch_dim", Cell::from_iter(launch::size(program, Scale::Few).threads));
+    row.set("entry.rounded_up", program.guarded);
+    row.set("entry.block_dim", launch::BLOCK_DIM);
+    // Kernels of the language as far as it is sampled have no memory that a block shares.
+    row.set("entry.shared_bytes", 0u32);
+    row.set("entry.uses", Cell::from_iter(uses));
+    let types: Vec<Type> = kernel.params().iter().map(|&param| kernel.ty(param)).collect();
+    let args: Vec<(&Param, Type)> = program.params.iter().zip(types).collect();
+    row.set("entry.args[].name", Cell::from_iter(args.iter().map(|(param, _)| param.name.as_str())));
+    row.set("entry.args[].kind", Cell::from_iter(args.iter().map(|(param, _)| kind(&param.given))));
+    let elements = args.iter().map(|(_, ty)| element(*ty).0.display(&module.structs).to_string());
+    row.set("entry.args[].dtype", Cell::from_iter(elements));
+    row.set("entry.args[].ndim", Cell::from_iter(args.iter().map(|(_, ty)| u32::from(element(*ty).1))));
+    row.set("entry.args[].shape", Cell::from_iter(args.iter().map(|(param, _)| shape(&param.given))));
+    row.set("entry.args[].value", Cell::from_iter(args.iter().map(|(param, _)| value(&param.given))));
+    row.set("entry.args[].intent", Cell::from_iter((0..args.len()).map(|n| intent(effects, n as u32))));
+    let floats = args.iter().map(|(_, ty)| graded && element(*ty).0.holds_floats(&module.structs));
+    row.set("entry.args[].requires_grad", Cell::from_iter(floats));
 }
 
-fn argument(param: &Param, ty: Type, intent: &str, graded: bool, structs: &StructTable) -> Value {
-    let (kind, shape, value) = match &param.given {
-        Given::Array { shape, .. } => ("array", Some(launch::shape_text(shape)), None),
-        Given::Count(extent) => ("count", None, Some(launch::extent_text(extent))),
-        Given::Int(n) => ("value", None, Some(n.to_string())),
+fn kind(given: &Given) -> &'static str {
+    match given {
+        Given::Array { .. } => "array",
+        Given::Count(_) => "count",
+        Given::Int(_) | Given::Float(_) => "value",
+        Given::Struct(_) => "struct",
+    }
+}
+
+/// Of an array in terms of the launch.
+fn shape(given: &Given) -> Option<String> {
+    match given {
+        Given::Array { shape, .. } => Some(launch::shape_text(shape)),
+        _ => None,
+    }
+}
+
+/// Of what is no array, as JSON; of a count in terms of the launch.
+fn value(given: &Given) -> Option<String> {
+    match given {
+        Given::Array { .. } => None,
+        Given::Count(extent) => Some(launch::extent_text(extent)),
+        Given::Int(n) => Some(n.to_string()),
         Given::Float(list) => match list.as_slice() {
-            [x] => ("value", None, Some(json!(x).to_string())),
-            list => ("value", None, Some(json!(list).to_string())),
+            [x] => Some(json!(x).to_string()),
+            list => Some(json!(list).to_string()),
         },
-        Given::Struct(fields) => ("struct", None, Some(struct_value(fields).to_string())),
-    };
-    let (element, ndim) = match ty {
+        Given::Struct(fields) => Some(struct_value(fields).to_string()),
+    }
+}
+
+/// The type of an array's elements and its dimensions; the type itself of what is no array.
+fn element(ty: Type) -> (Type, u8) {
+    match ty {
         Type::Array(array) => (Type::from(array.element), array.ndim),
         ty => (ty, 0),
-    };
-    json!({
-        "name": param.name,
-        "kind": kind,
-        "dtype": element.display(structs),
-        "ndim": ndim,
-        "shape": shape,
-        "value": value,
-        "intent": intent,
-        "requires_grad": graded && element.holds_floats(structs),
-    })
+    }
 }
 
 /// A struct's fields by name.

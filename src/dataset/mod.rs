@@ -11,6 +11,7 @@
 //! | [`standalone`] | how does its kernel run by itself? |
 //! | [`statics`] | what does one of its threads do? |
 //! | [`record`], [`entry`] | what does a row hold? |
+//! | [`row`] | what is a row? |
 //! | [`columns`] | which columns do rows have? |
 //! | [`repair`] | what do broken kernels look like, and how are they mended? |
 //! | [`produce`] | in what order are rows made, and which? |
@@ -31,6 +32,7 @@ pub mod near;
 pub mod produce;
 pub mod record;
 pub mod repair;
+pub mod row;
 pub mod sample;
 pub mod standalone;
 pub mod statics;

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde_json::Value;
 
 use super::artefacts::Rejection;
 use super::diversity::Kernel;
 use super::identity::{self, Identity};
+use super::row::Row;
 use super::sample::{self, Category, Sample};
 use super::{Config, Options, Result, fail, near, record, repair};
 use crate::diag::{Code, Diagnostics};
@@ -42,9 +42,9 @@ pub struct Tally {
 /// The rows that a candidate makes.
 #[derive(Clone, Debug)]
 pub struct Made {
-    pub pair: Value,
+    pub pair: Row,
     /// A faulty version of it, where one was asked for and shows its fault.
-    pub repair: Option<Value>,
+    pub repair: Option<Row>,
     /// What is measured of its program, where it may be among those that are.
     pub kernel: Option<Arc<Kernel>>,
 }
@@ -217,12 +217,12 @@ pub fn shard(
                     let index = shard * options.shard_rows + count;
                     let id = format!("kc1-{:x}-{index}", options.seed);
                     if let Some(repair) = &mut made.repair {
-                        repair["id"] = Value::String(format!("{id}-repair"));
-                        repair["index"] = index.into();
-                        repair["parent_id"] = Value::String(id.clone());
+                        repair.set("id", format!("{id}-repair"));
+                        repair.set("index", index);
+                        repair.set("parent_id", id.as_str());
                     }
-                    made.pair["id"] = Value::String(id);
-                    made.pair["index"] = index.into();
+                    made.pair.set("id", id);
+                    made.pair.set("index", index);
                     ready.push(made);
                     count += 1;
                 }
@@ -280,7 +280,7 @@ pub fn again(
     options: &Options,
     categories: &[Category],
     number: u64,
-) -> std::result::Result<Value, Rejection> {
+) -> std::result::Result<Row, Rejection> {
     let Some(candidate) = candidate(options, categories, number) else {
         return Err(Rejection::new("no kernel", "the program has no kernel"));
     };

@@ -1,13 +1,15 @@
 //! What does a row hold? One program with everything that was made of it, and how its columns are called.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::artefacts::{self, Compiled, Rejection, Texts};
+use super::columns::LIST;
 use super::identity::Identity;
+use super::row::{Cell, Row};
 use super::sample::{Sample, random::Random};
 use super::statics::Statics;
 use super::verify::{Example, Launched, Tensor, Verdict};
-use super::{Options, entry, identity, standalone, verify};
+use super::{Config, Options, entry, identity, standalone, verify};
 use crate::driver::Timings;
 use crate::ir::{Module, Op};
 use crate::syntax::ast::Parsed;
@@ -28,7 +30,7 @@ pub fn make(
     candidate: u64,
     options: &Options,
     timings: &mut Timings,
-) -> Result<Value, Rejection> {
+) -> Result<Row, Rejection> {
     let program = &sample.program;
     let (backward, verify) = (options.backward, options.emit.verify);
     let compiled = artefacts::compile(text, parsed, &program.kernel.name, backward, verify, timings)?;
@@ -49,7 +51,7 @@ pub fn make(
         }
         None => (None, Example::default()),
     };
-    Ok(timings.time("row", || row(sample, text, identity, candidate, options, &compiled, verdict, &example, &texts)))
+    Ok(timings.time("row", || row(sample, text, identity, candidate, options, &compiled, verdict, &example, texts)))
 }
 
 fn row(
@@ -61,8 +63,8 @@ fn row(
     compiled: &Compiled,
     verdict: Option<Verdict>,
     example: &Example,
-    texts: &Texts,
-) -> Value {
+    texts: Texts,
+) -> Row {
     let program = &sample.program;
     let statics = Statics::of(&compiled.program.module, compiled.forward);
     let instructions = counts(&compiled.program.module);
@@ -72,103 +74,101 @@ fn row(
     // A gradient that was checked may still be zero somewhere: that is a warning, and no reason.
     let skipped = verdict.grad_skipped.clone().or_else(|| compiled.no_backward.clone());
     let skipped = skipped.filter(|_| verdict.grad_ok.is_none());
-    let if_checked = |value: Value| if checked { value } else { Value::Null };
     let has_code = texts.ptx.is_some() || texts.llvm_nvptx.is_some();
-    let lengths = |count: fn(&str) -> u64| {
+    let mut row = Row::new(Config::Pairs);
+    row.set("split", split(identity.skeleton));
+    row.set("category", sample.category.name());
+    row.set("subcategory", subcategory(identity));
+    row.set("domain", sample.domain.name());
+    row.set("tags", tags(identity, program.rank, statics.atomics > 0, compiled));
+    let lengths = [("tokens", tokens as fn(&str) -> u64), ("chars", |text| text.len() as u64)].map(|(name, count)| {
         let of = |text: &Option<String>| text.as_deref().map_or(0, count);
-        json!({
-            "py": count(text),
-            "cuda": of(&texts.cuda_forward) + of(&texts.cuda_backward),
-            "adjoint": of(&texts.adjoint),
-            "ir": of(&texts.llvm_host) + of(&texts.llvm_nvptx),
-            "ptx": of(&texts.ptx),
-        })
-    };
-    json!({
-        "id": "",
-        "index": 0,
-        "split": split(identity.skeleton),
-        "category": sample.category.name(),
-        "subcategory": subcategory(identity),
-        "domain": sample.domain.name(),
-        "tags": tags(identity, program.rank, statics.atomics > 0, compiled),
-        "python_source": text,
-        "cuda_forward": texts.cuda_forward,
-        "cuda_backward": texts.cuda_backward,
-        "cuda_standalone": texts.standalone,
-        "adjoint_source": texts.adjoint,
-        "llvm_ir_host": texts.llvm_host,
-        "llvm_ir_nvptx": texts.llvm_nvptx,
-        "ptx": texts.ptx,
-        "ptx_arch": artefacts::arch().filter(|_| has_code).map(|arch| arch.name),
-        "ptx_version": texts.ptx.as_deref().and_then(ptx_version),
-        "entry": entry::entry(program, identity, compiled),
-        "io": {"inputs": tensors(&example.inputs), "outputs": tensors(&example.outputs)},
-        "alpha_hash": hex(identity.alpha),
-        "ast_shape_hash": hex(identity.shape),
-        "skeleton_hash": hex(identity.skeleton),
-        "minhash": identity.sketch.0.as_slice(),
-        "verify": {
-            "host_ok": if_checked(verdict.host_ok.into()),
-            "n_cases": verdict.shapes.len(),
-            "shapes": verdict.shapes,
-            "max_abs": if_checked(verdict.max_abs.into()),
-            "max_ulp": if_checked(verdict.max_ulp.into()),
-            "oob": if_checked(0.into()),
-            "races": if_checked(0.into()),
-            "f64_ok": verdict.f64_ok,
-            "f64_error": verdict.f64_ok.map(|_| verdict.f64_error),
-            "order_free": if_checked(verdict.order_free.into()),
-            "grad_ok": verdict.grad_ok,
-            "grad_rel_err": verdict.grad_ok.map(|_| verdict.grad_error),
-            "grad_skipped_reason": skipped,
-        },
-        "complexity": {
-            "stmts": identity.statements,
-            "ast_nodes": identity.nodes,
-            "ast_depth": identity.tree_depth,
-            "cf_depth": identity.control_depth,
-            "cyclomatic": identity.cyclomatic,
-            "halstead_volume": identity.volume,
-            "builtins": identity.builtins.len(),
-            "ir_insts": instructions.all,
-            "mem_ops": instructions.memory,
-            "atomics": instructions.atomics,
-        },
-        "complexity_score": complexity_score(identity, instructions.all),
-        "difficulty": difficulty(identity),
-        "perf_static": {
-            "flops": statics.flops,
-            "int_ops": statics.int_ops,
-            "bytes_read": statics.bytes_read,
-            "bytes_written": statics.bytes_written,
-            "arithmetic_intensity": statics.intensity(),
-            "atomics": statics.atomics,
-            "accesses_next": statics.accesses_next,
-            "accesses_same": statics.accesses_same,
-            "accesses_other": statics.accesses_other,
-            "divergent": statics.divergent,
-            "open_loops": statics.open_loops,
-        },
-        "tokens": lengths(tokens),
-        "chars": lengths(|text| text.len() as u64),
-        "provenance": {
-            "seed": options.seed.to_string(),
-            "candidate": candidate.to_string(),
-            "mode": "grammar+template",
-            "parent_id": null,
-        },
-        "generator_version": format!("kc {}", options.version),
-        "schema_version": SCHEMA,
-        "license": LICENSE,
-    })
+        let counts = [
+            ("py", count(text)),
+            ("cuda", of(&texts.cuda_forward) + of(&texts.cuda_backward)),
+            ("adjoint", of(&texts.adjoint)),
+            ("ir", of(&texts.llvm_host) + of(&texts.llvm_nvptx)),
+            ("ptx", of(&texts.ptx)),
+        ];
+        (name, counts)
+    });
+    row.set("python_source", text);
+    let version = texts.ptx.as_deref().and_then(ptx_version).map(str::to_string);
+    row.set("cuda_forward", texts.cuda_forward);
+    row.set("cuda_backward", texts.cuda_backward);
+    row.set("cuda_standalone", texts.standalone);
+    row.set("adjoint_source", texts.adjoint);
+    row.set("llvm_ir_host", texts.llvm_host);
+    row.set("llvm_ir_nvptx", texts.llvm_nvptx);
+    row.set("ptx", texts.ptx);
+    row.set("ptx_arch", artefacts::arch().filter(|_| has_code).map(|arch| arch.name));
+    row.set("ptx_version", version);
+    entry::fill(&mut row, program, identity, compiled);
+    tensors(&mut row, "inputs", &example.inputs);
+    tensors(&mut row, "outputs", &example.outputs);
+    row.set("alpha_hash", hex(identity.alpha));
+    row.set("ast_shape_hash", hex(identity.shape));
+    row.set("skeleton_hash", hex(identity.skeleton));
+    row.set("minhash", Cell::from_iter(identity.sketch.0));
+    row.set("verify.host_ok", checked.then_some(verdict.host_ok));
+    row.set("verify.n_cases", verdict.shapes.len());
+    row.set("verify.shapes", Cell::from_iter(verdict.shapes));
+    row.set("verify.max_abs", checked.then_some(verdict.max_abs));
+    row.set("verify.max_ulp", checked.then_some(verdict.max_ulp));
+    row.set("verify.oob", checked.then_some(0u32));
+    row.set("verify.races", checked.then_some(0u32));
+    row.set("verify.f64_ok", verdict.f64_ok);
+    row.set("verify.f64_error", verdict.f64_ok.map(|_| verdict.f64_error));
+    row.set("verify.order_free", checked.then_some(verdict.order_free));
+    row.set("verify.grad_ok", verdict.grad_ok);
+    row.set("verify.grad_rel_err", verdict.grad_ok.map(|_| verdict.grad_error));
+    row.set("verify.grad_skipped_reason", skipped);
+    row.set("complexity.stmts", identity.statements);
+    row.set("complexity.ast_nodes", identity.nodes);
+    row.set("complexity.ast_depth", identity.tree_depth);
+    row.set("complexity.cf_depth", identity.control_depth);
+    row.set("complexity.cyclomatic", identity.cyclomatic);
+    row.set("complexity.halstead_volume", identity.volume);
+    row.set("complexity.builtins", identity.builtins.len());
+    row.set("complexity.ir_insts", instructions.all);
+    row.set("complexity.mem_ops", instructions.memory);
+    row.set("complexity.atomics", instructions.atomics);
+    row.set("complexity_score", complexity_score(identity, instructions.all));
+    row.set("difficulty", difficulty(identity));
+    row.set("perf_static.flops", statics.flops);
+    row.set("perf_static.int_ops", statics.int_ops);
+    row.set("perf_static.bytes_read", statics.bytes_read);
+    row.set("perf_static.bytes_written", statics.bytes_written);
+    row.set("perf_static.arithmetic_intensity", statics.intensity());
+    row.set("perf_static.atomics", statics.atomics);
+    row.set("perf_static.accesses_next", statics.accesses_next);
+    row.set("perf_static.accesses_same", statics.accesses_same);
+    row.set("perf_static.accesses_other", statics.accesses_other);
+    row.set("perf_static.divergent", statics.divergent);
+    row.set("perf_static.open_loops", statics.open_loops);
+    for (name, counts) in lengths {
+        for (of, count) in counts {
+            row.set(&format!("{name}.{of}"), count);
+        }
+    }
+    row.set("provenance.seed", options.seed.to_string());
+    row.set("provenance.candidate", candidate.to_string());
+    row.set("provenance.mode", "grammar+template");
+    row.set("generator_version", format!("kc {}", options.version));
+    row.set("schema_version", SCHEMA);
+    row.set("license", LICENSE);
+    row
 }
 
-/// Arrays as rows show them.
-fn tensors(list: &[Tensor]) -> Vec<Value> {
-    let tensor =
-        |t: &Tensor| json!({"name": t.name, "dtype": t.dtype, "shape": json!(t.shape).to_string(), "data": t.data});
-    list.iter().map(tensor).collect()
+/// Arrays as rows show them, in the list `name` of `io`.
+fn tensors(row: &mut Row, name: &str, list: &[Tensor]) {
+    let mut set = |field: &str, cell: fn(&Tensor) -> String| {
+        row.set(&format!("io.{name}{LIST}.{field}"), Cell::from_iter(list.iter().map(cell)));
+    };
+    set("name", |tensor| tensor.name.clone());
+    set("dtype", |tensor| tensor.dtype.clone());
+    set("shape", |tensor| json!(tensor.shape).to_string());
+    set("data", |tensor| tensor.data.clone());
 }
 
 /// The control flow of a kernel.
@@ -211,7 +211,7 @@ fn complexity_score(identity: &Identity, instructions: u32) -> f64 {
     (terms * 25.0).round() / 100.0
 }
 
-fn tags(identity: &Identity, rank: usize, atomics: bool, compiled: &Compiled) -> Vec<String> {
+fn tags(identity: &Identity, rank: usize, atomics: bool, compiled: &Compiled) -> Cell {
     let mut tags = vec![format!("{rank}d")];
     let mut add = |name: &str, has: bool| {
         if has {
@@ -225,7 +225,7 @@ fn tags(identity: &Identity, rank: usize, atomics: bool, compiled: &Compiled) ->
     add("atomic", atomics);
     add("gradient", compiled.backward.is_some());
     add("random", identity.builtins.iter().any(|b| b == "rand_init"));
-    tags
+    Cell::from_iter(tags)
 }
 
 /// Instructions of all entries and functions, and those that read or write memory.

@@ -112,9 +112,9 @@ fn rows_are_made_again_and_damage_is_found() {
     let mut changed = rows.clone();
     let [first, second, ..] = faulty.as_slice() else { panic!("two programs have a fault") };
     for (n, column) in [(*first, "failure"), (*second, "fixed_source")] {
-        changed[n].repair.iter_mut().for_each(|row| row[column] = "@wp.kernel".into());
+        changed[n].repair.iter_mut().for_each(|row| row.set(column, "@wp.kernel"));
     }
-    changed[2].pair["cuda_forward"] = "__global__ void nothing() {}".into();
+    changed[2].pair.set("cuda_forward", "__global__ void nothing() {}");
     let other = tempfile::tempdir().expect("a folder");
     let mut store = Store::create(other.path(), &options, false).expect("an empty folder");
     let mut writer = Writer::new(&store, 0).expect("memory");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rayon::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::record::SCHEMA;
 use super::sample::random::Random;
@@ -123,14 +123,14 @@ fn fault_of(store: &Store, config: Config, categories: &[super::sample::Category
         return Some("`provenance.candidate` is no number".to_string());
     };
     let mut again = match produce::again(config, &store.options, categories, number) {
-        Ok(again) => again,
+        Ok(again) => json!(again),
         Err(rejection) => {
             return Some(format!("it does not pass the checks: {}: {}", rejection.cause, rejection.detail));
         }
     };
     for name in ["id", "index", "parent_id"] {
-        if !again[name].is_null() {
-            again[name] = row[name].clone();
+        if let Some(place) = again.get_mut(name) {
+            *place = row[name].clone();
         }
     }
     // Numbers may lose their last digit on the way through text: both went the same way.

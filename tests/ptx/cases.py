@@ -43,6 +43,9 @@ def launches():
         yield "parted", [h, w], {"x": array(real(h * w)), "n": w, "total": array(real(4))}
         yield "stencil", [h, w], {"u": array(real(h, w)), "out": array(real(h, w))}
     yield "bins", [33], {"x": array(real(33)), "column": array(rng.integers(0, 301, 33).astype(np.int32), scalar="int32"), "out": array(real(33))}
+    yield "mathematics", [40], {"x": array(real(40)), "v": array(real(40, 3), "vec", shape=[3]), "d": array(real(40, dtype=np.float64), scalar="float64"),
+                                "h": array(real(40, dtype=np.float16), scalar="float16"), "y": array(real(40)), "n": array(real(40, 3), "vec", shape=[3]),
+                                "e": array(real(40, dtype=np.float64), scalar="float64"), "g": array(real(40, dtype=np.float16), scalar="float16")}
     yield "boxes", [3, 4, 2, 5], {"out": array(np.zeros([3, 4, 2, 5], np.int32), scalar="int32")}
 
 

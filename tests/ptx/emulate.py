@@ -4,8 +4,8 @@
     python3 tests/ptx/emulate.py KC CASE_FOLDER... [--every N] [--seed N]
 
 A case folder holds `case.json`, `kernel.py` and `inputs.npz` (docs: launch files). Each is compiled without fused multiplications, run with a
-covering grid, with a grid half as large, and, where its arrays are dense, as `--layout contiguous`; arrays lie at the worst addresses that
-the layout allows. Results are those of `kc run --device host`, bit for bit, or within rounding where floats are added atomically.
+covering grid, with a grid half as large (as `--opt lean` too, whose code calls library functions), and, where its arrays are dense, as
+`--layout contiguous`; arrays lie at the worst addresses that the layout allows. Results are those of `kc run --device host`, bit for bit, or within rounding where floats are added atomically.
 """
 
 from __future__ import annotations
@@ -206,10 +206,11 @@ def main() -> int:
                 continue
             made = out / "made" / (pathlib.Path(launch.case["source"]).stem + ".ptx")
             wanted = dict(np.load(out / f"{launch.case['id']}.npz"))
-            sets = [("covering", "strided", 1.0), ("any", "strided", 0.5)] + [("covering", "contiguous", 1.0)] * launch.dense
-            for grid, layout, part in sets:
+            sets = [("covering", "strided", "full", 1.0), ("any", "strided", "full", 0.5), ("any", "strided", "lean", 0.5)]
+            sets += [("covering", "contiguous", "full", 1.0)] * launch.dense
+            for grid, layout, opt, part in sets:
                 command = [args.kc, "compile", str(folder / launch.case["source"]), "--kernel", launch.case["kernel"], "--emit", "ptx,meta",
-                           "--arch", "sm_90", "--grid", grid, "--layout", layout, "--fmad", "off", "-o", str(out / "made")]
+                           "--arch", "sm_90", "--grid", grid, "--layout", layout, "--opt", opt, "--fmad", "off", "-o", str(out / "made")]
                 done = subprocess.run(command, capture_output=True, text=True)
                 if done.returncode or not made.exists():
                     skipped["not compiled: " + " ".join(re.findall(r"error\[(\w+)\]", done.stderr)[:1])] += 1
@@ -222,13 +223,13 @@ def main() -> int:
                     skipped[str(why)] += 1
                     break
                 except Fault as fault:
-                    wrong.append(f"{folder.name} ({grid}, {layout}): {fault}")
+                    wrong.append(f"{folder.name} ({grid}, {layout}, {opt}): {fault}")
                     continue
                 runs += 1
                 met += times
                 exact = not re.search(r"atom\S*\.add\.f|atom\S*\.cas", text)
                 if fault := difference(found, wanted, launch.case.get("outputs") or list(wanted), exact):
-                    wrong.append(f"{folder.name} ({grid}, {layout}): {fault}")
+                    wrong.append(f"{folder.name} ({grid}, {layout}, {opt}): {fault}")
                 made.unlink()
     for line in wrong:
         print(line)

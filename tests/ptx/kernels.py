@@ -96,3 +96,15 @@ def bins(x: wp.array(dtype=wp.float32), column: wp.array(dtype=wp.int32), out: w
     for k in range(301):
         s += many[k] * float(k)
     out[i] = s
+
+
+@wp.kernel
+def mathematics(x: wp.array(dtype=wp.float32), v: wp.array(dtype=wp.vec3), d: wp.array(dtype=wp.float64), h: wp.array(dtype=wp.float16),
+                y: wp.array(dtype=wp.float32), n: wp.array(dtype=wp.vec3), e: wp.array(dtype=wp.float64), g: wp.array(dtype=wp.float16)):
+    i = wp.tid()
+    seed = wp.rand_init(42, i)
+    a = wp.log(1.5 + x[i]) * wp.sin(9.0 * x[i]) + wp.pow(wp.abs(x[i]), 1.7) + wp.erf(x[i])
+    y[i] = a + wp.log(1.5 + a * a) + wp.noise(seed, v[i]) + wp.float32(wp.randi(seed, 0, 10))
+    n[i] = wp.normalize(v[i]) + wp.cross(v[i], wp.normalize(wp.vec3(a, 1.0, x[i])))
+    e[i] = wp.exp(d[i]) * wp.atan2(d[i], wp.float64(0.3))
+    g[i] = wp.tanh(h[i])

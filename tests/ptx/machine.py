@@ -181,13 +181,16 @@ class Registers(dict):
 
 
 class Thread:
-    __slots__ = ("regs", "pc", "special", "local", "steps")
+    __slots__ = ("regs", "pc", "special", "local", "params", "handed", "steps")
 
-    def __init__(self, special: dict[str, int], local: int):
+    def __init__(self, special: dict[str, int], local: int, params: bytes):
         self.regs = Registers()
         self.pc = 0
         self.special = special
         self.local = bytearray(local)
+        self.params = params
+        # What it hands to a function that it calls, and what it gets from it or gives itself.
+        self.handed: dict[str, bytearray] = {}
         self.steps = 0
 
 
@@ -210,12 +213,13 @@ def kind(ty: str) -> tuple[str, int]:
 
 
 class Kernel:
-    """One entry of a PTX text."""
+    """One entry of a PTX text, or a function that one calls."""
 
-    def __init__(self, text: str, name: str):
-        start = re.search(rf"\.entry {re.escape(name)}\(", text)
+    def __init__(self, text: str, name: str, directive: str = ".entry"):
+        start = re.search(rf"{re.escape(directive)}\s+(?:\([^)]*\) )?{re.escape(name)}\(", text)
         if not start:
-            raise Unknown(f"no entry {name}")
+            raise Unknown(f"no {directive} {name}")
+        self.text = text
         end = text.index("\n}\n", start.end())
         head, body = text[start.end():end].split("{", 1)
         self.params: dict[str, int] = {}
@@ -350,12 +354,10 @@ class Kernel:
                 return lambda m, t: None
             if "__assertfail" in o:
                 return lambda m, t: failed_assert()
-            raise Unknown("call of " + " ".join(o))
-        if name == "st" and "param" in parts:
-            return lambda m, t: None
-        if name == "ld" and o[1] == "[retval0]":
-            put = self.write(o[0], ty)
-            return lambda m, t: put(t, 0)
+            return self.call(o)
+        if name in ("ld", "st") and "param" in parts:
+            if match := re.fullmatch(r"\[(param\d+|retval0|func_retval0)(?:\+(\d+))?\]", o[1] if name == "ld" else o[0]):
+                return self.hand(name, parts, o, match[1], int(match[2] or 0))
         if name == "prmt":
             a, b, choice, put = self.value(o[1], 32), self.value(o[2], 32), self.value(o[3], 32), self.write(o[0], "b32")
             return lambda m, t: put(t, permuted(a(t), b(t), choice(t)))
@@ -384,6 +386,53 @@ class Kernel:
         if form == "f" and name in ("add", "sub", "mul", "div", "fma", "mad", "neg", "abs", "min", "max", "rcp", "sqrt", "copysign"):
             return self.float_operation(name, parts, o, ty, bits)
         return self.int_operation(name, parts, o, ty, form, bits)
+
+    def call(self, o: list[str]):
+        """A call, `(retval0), name, (param0, ...)`, of a function that does not meet others."""
+        names = [word for operand in o for word in re.findall(r"\w+", operand)]
+        if names[0] != "retval0":
+            raise Unknown("call of " + " ".join(o))
+        callee = Kernel(self.text, names[1], ".func")
+
+        def run(m, t):
+            block = bytearray(callee.param_bytes)
+            for (at, size), name in zip(callee.sizes, names[2:], strict=True):
+                block[at:at + size] = t.handed[name].ljust(size, b"\0")[:size]
+            inner = Thread(t.special, callee.local, bytes(block))
+            while 0 <= inner.pc < len(callee.code):
+                following = callee.code[inner.pc](m, inner)
+                if following is MEET:
+                    raise Unknown("a function whose threads meet")
+                inner.pc = inner.pc + 1 if following is None else following
+                inner.steps += 1
+                if inner.steps > m.limit:
+                    raise Unknown("too many steps")
+            t.handed["retval0"] = inner.handed["func_retval0"]
+        return run
+
+    def hand(self, name: str, parts: list[str], o: list[str], slot: str, offset: int):
+        """An access to what goes into a call or comes out of one."""
+        size = kind(parts[-1])[1] // 8
+        what = o[0] if name == "ld" else o[1]
+        registers = [r.strip() for r in what.strip("{}").split(",")]
+        if name == "ld":
+            puts = [self.write(r, f"b{8 * size}") for r in registers]
+
+            def load(m, t):
+                # Prints give nothing.
+                data = t.handed.get(slot, bytearray()).ljust(offset + size * len(puts), b"\0")
+                for n, put in enumerate(puts):
+                    put(t, int.from_bytes(data[offset + n * size:offset + (n + 1) * size], "little"))
+            return load
+        gets = [self.value(r, 8 * size) for r in registers]
+
+        def store(m, t):
+            data = t.handed.setdefault(slot, bytearray())
+            if len(data) < offset + size * len(gets):
+                data.extend(bytes(offset + size * len(gets) - len(data)))
+            for n, get in enumerate(gets):
+                data[offset + n * size:offset + (n + 1) * size] = (get(t) & mask(8 * size)).to_bytes(size, "little")
+        return store
 
     def float_operation(self, name, parts, o, ty, bits):
         if set(parts[1:-1]) - {"rn"}:
@@ -577,19 +626,19 @@ class Machine:
     """Runs a kernel on a grid of `blocks` blocks of `threads` threads; `params` are the bytes of its parameters."""
 
     def __init__(self, kernel: Kernel, memory: Memory, params: bytes, blocks: int, threads: int, rng: random.Random, limit: int = 200_000):
-        self.kernel, self.memory, self.params, self.rng, self.limit = kernel, memory, params, rng, limit
+        self.kernel, self.memory, self.rng, self.limit = kernel, memory, rng, limit
         self.met = 0
         for block in range(blocks):
             for first in range(0, threads, LANES):
-                self.warp([Thread({"tid.x": n, "ntid.x": threads, "ctaid.x": block, "nctaid.x": blocks, "laneid": n - first}, kernel.local)
+                self.warp([Thread({"tid.x": n, "ntid.x": threads, "ctaid.x": block, "nctaid.x": blocks, "laneid": n - first}, kernel.local, params)
                            for n in range(first, min(first + LANES, threads))])
 
     def read(self, t: Thread, address: int, size: int) -> bytes:
         if address >= PARAM:
             at = address - PARAM
-            if at % size or at + size > len(self.params):
+            if at % size or at + size > len(t.params):
                 raise Fault(f"bad access to parameters at {at}")
-            return self.params[at:at + size]
+            return t.params[at:at + size]
         if address >= LOCAL:
             at = address - LOCAL
             if at % size or at + size > len(t.local):

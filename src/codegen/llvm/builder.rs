@@ -369,6 +369,21 @@ impl Llvm {
     pub fn current_block(&self) -> Block {
         Block(unsafe { LLVMGetInsertBlock(self.builder) })
     }
+    /// Deletes the loads and addresses in a block that nothing uses. No handle to one may be used afterwards.
+    pub fn delete_unused(&self, block: Block) {
+        unsafe {
+            let mut next = LLVMGetLastInstruction(block.0);
+            while !next.is_null() {
+                let inst = next;
+                next = LLVMGetPreviousInstruction(inst);
+                let opcode = LLVMGetInstructionOpcode(inst);
+                let is_read = matches!(opcode, LLVMOpcode::LLVMLoad | LLVMOpcode::LLVMGetElementPtr);
+                if is_read && LLVMGetFirstUse(inst).is_null() {
+                    LLVMInstructionEraseFromParent(inst);
+                }
+            }
+        }
+    }
     pub fn delete_block(&self, block: Block) {
         unsafe { LLVMDeleteBasicBlock(block.0) }
     }

@@ -2,12 +2,14 @@
 //! prototypes, functions and entries. An item of a name that is there already is the same item: names of functions are
 //! unique in kc's module, those of globals tell their content.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// One text with all that is in `parts`, in their order. They have the same head.
-pub(super) fn join(parts: Vec<String>) -> String {
+pub(super) fn join(parts: Vec<Cow<str>>) -> String {
     let mut parts = parts.into_iter();
-    let Some(mut whole) = parts.next() else { return String::new() };
+    let Some(whole) = parts.next() else { return String::new() };
+    let mut whole = whole.into_owned();
     if parts.len() == 0 {
         return whole;
     }
@@ -110,14 +112,14 @@ mod tests {
     fn shared_items_stand_once() {
         let one = format!("{HEAD}{PRINT}{DECLARED}{TEXT}\n{}{DEFINED}", entry("a"));
         let two = format!("{HEAD}{PRINT}{DECLARED}{TEXT}\n{}{DEFINED}", entry("b"));
-        assert_eq!(join(vec![one.clone()]), one);
-        assert_eq!(join(vec![one.clone(), two]), format!("{one}\n{}", entry("b")));
+        assert_eq!(join(vec![one.clone().into()]), one);
+        assert_eq!(join(vec![one.clone().into(), two.into()]), format!("{one}\n{}", entry("b")));
     }
 
     #[test]
     fn a_prototype_comes_before_what_calls() {
         let one = format!("{HEAD}{}", entry("a"));
         let two = format!("{HEAD}{DECLARED}{}{DEFINED}", entry("b"));
-        assert_eq!(join(vec![one.clone(), two]), format!("{one}\n{DECLARED}{}{DEFINED}", entry("b")));
+        assert_eq!(join(vec![one.clone().into(), two.into()]), format!("{one}\n{DECLARED}{}{DEFINED}", entry("b")));
     }
 }

@@ -2,7 +2,8 @@
 //! dispatch over operations; `ops`, `memory`, `atomics` and `control` hold the parts.
 //!
 //! Calls are inlined while lowering, which costs less than LLVM's inliner and lets facts about indices flow into callees.
-//! Only when that would make a kernel very large are big callees emitted as functions of their own.
+//! Only when that would make a kernel very large are big callees emitted as functions of their own; lean code calls the
+//! library's ([`super::library`]).
 
 use std::collections::HashMap;
 
@@ -13,6 +14,7 @@ use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::flatten::{self, Leaf, LeafKind};
 use super::lanes::{Copies, Lanes};
+use super::library::{self, Library};
 use super::ops::Ops;
 use super::places::Places;
 use super::warp::Uniform;
@@ -84,6 +86,8 @@ pub struct ModuleState<'a> {
     called: HashMap<FuncId, Func>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
+    /// The library functions that are called, where such are.
+    pub library: Option<Library<'a>>,
     /// What stands for absent arrays of adjoints.
     pub shadows: &'a Shadows,
     /// Where instructions come from, if that is asked for.
@@ -111,6 +115,7 @@ impl<'a> ModuleState<'a> {
             called: HashMap::new(),
             pending: Vec::new(),
             weights: HashMap::new(),
+            library: None,
             shadows,
             places: None,
         }
@@ -207,12 +212,7 @@ impl<'a> ModuleState<'a> {
             if flat.is_empty() {
                 ll.ret(None);
             } else {
-                let types: Vec<Ty> = flat.iter().map(|v| ll.ty(*v)).collect();
-                let mut aggregate = ll.undefined(ll.struct_ty(&types));
-                for (n, value) in flat.into_iter().enumerate() {
-                    aggregate = ll.insert_field(aggregate, value, n as u32);
-                }
-                ll.ret(Some(aggregate));
+                ll.ret(Some(library::aggregate(ll, &flat)));
             }
         }
         self.places.iter().for_each(Places::finish);
@@ -586,7 +586,14 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     fn call(&mut self, frame: &mut Frame<'a>, callee: FuncId, args: &[ValueId], results: &[ValueId]) {
         let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
-        let values = if self.call_large && self.state.weight(callee) >= CALL_FROM {
+        let values = if let Some(made) = self.state.library_call(callee) {
+            let flat: Scalars = args.into_iter().flatten().collect();
+            let result = self.ll.call(made, &flat);
+            match &self.ir.functions[callee].results[..] {
+                [one] if flatten::leaf_count(one.ty, &self.ir.structs) == 1 => vec![smallvec![result]],
+                _ => self.results_of(callee, result),
+            }
+        } else if self.call_large && self.state.weight(callee) >= CALL_FROM {
             self.call_function(callee, args)
         } else {
             self.function(callee, args)
@@ -606,6 +613,11 @@ impl<'s, 'a> Lower<'s, 'a> {
             Target::Nvptx => self.ll.call(made, &flat),
             Target::Host { .. } => self.ll.call_several_results(made, &flat),
         };
+        self.results_of(callee, aggregate)
+    }
+
+    /// The results of a call, from the struct of their numbers.
+    fn results_of(&self, callee: FuncId, aggregate: Val) -> Vec<Scalars> {
         let mut next = 0;
         self.ir.functions[callee]
             .results

@@ -12,7 +12,8 @@
 //! | `affine` | which indices need no check? |
 //! | `lanes`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
-//! | `join` | how do the PTX texts of several modules become one? |
+//! | `library` | which library functions does lean code call, and where are their texts? |
+//! | `join`, `join_ir` | how do the PTX texts, or the LLVM IR, of several modules become one? |
 //! | `jit` | how is host code run in this process? |
 //! | `places` | which place of the source does a line of PTX come from? |
 //! | `machine` | which machine and which passes? |
@@ -27,7 +28,9 @@ mod flatten;
 mod host;
 mod jit;
 mod join;
+mod join_ir;
 mod lanes;
+mod library;
 mod local;
 mod lower;
 mod machine;
@@ -57,7 +60,7 @@ use crate::types::{Layout, Type};
 pub enum Opt {
     /// None, for code that runs once on the host; on the device the same as [`Opt::Lean`].
     None,
-    /// Little: for bulk work.
+    /// Little: for bulk work. Device code calls the larger library functions, which are compiled once for many programs.
     Lean,
     /// As much as pays: kernels of many thousand instructions get little, as the time grows with their square.
     Full,
@@ -224,7 +227,7 @@ pub enum LlvmTarget {
 /// The optimised LLVM IR of the kernels, as text.
 pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget) -> Result<String, CodegenError> {
     match target {
-        LlvmTarget::Ptx(options) => Ok(nvptx::compile(module, kernels, &options, true)?.0.print()),
+        LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options),
         LlvmTarget::Host(options) => Ok(host::compile(module, kernels, &options, true)?.ll.print()),
     }
 }
@@ -235,10 +238,7 @@ pub fn emit_device(
     kernels: &[FuncId],
     options: &PtxOptions,
 ) -> Result<(String, String), CodegenError> {
-    let (ll, machine) = nvptx::compile(module, kernels, options, true)?;
-    // The back end works on the module: its text is taken first.
-    let text = ll.print();
-    Ok((text, nvptx::text(&ll, &machine)?))
+    nvptx::emit_both(module, kernels, options)
 }
 
 /// The most memory that the local arrays of one kernel may take, in bytes: what a device thread can have, and far less

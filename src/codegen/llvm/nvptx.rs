@@ -12,6 +12,8 @@ use rayon::prelude::*;
 use super::builder::{Attribute, Block, IntCompare, Llvm, Place, Ty, Val};
 use super::flatten;
 use super::join::join;
+use super::join_ir::join_ir;
+use super::library::{self, Kind, Library, Part};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Machine};
 use super::places::{self, Places};
@@ -65,21 +67,14 @@ fn emit(
     source: Option<FileId>,
 ) -> Result<String, CodegenError> {
     let ready = Ready::of(module, kernels)?;
-    let part = |kernels: &Vec<FuncId>| {
-        let (ll, machine) = ready.compile(kernels, options, false, source)?;
-        let text = text(&ll, &machine)?;
-        Ok(match source {
-            Some(source) => places::marked(&text, source),
-            None => text,
-        })
-    };
+    let part = |kernels: &Vec<FuncId>| ready.compile(kernels, options, false, source)?.ptx(source);
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
     // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks are.
     let texts: Vec<Result<String, CodegenError>> = match rayon::current_thread_index() {
         Some(_) => parts.par_iter().map(part).collect(),
         None => parts.iter().map(part).collect(),
     };
-    Ok(join(texts.into_iter().collect::<Result<_, _>>()?))
+    Ok(join(texts.into_iter().map(|text| Ok(text?.into())).collect::<Result<_, CodegenError>>()?))
 }
 
 /// The entries in parts of so many kernels.
@@ -97,20 +92,21 @@ fn in_parts(module: &Module, entries: &[FuncId], kernels: usize) -> Vec<Vec<Func
     parts
 }
 
-/// The PTX of an optimised module.
-pub(super) fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
-    let text = String::from_utf8(machine.emit(ll, true)?);
-    Ok(tidy(&text.map_err(|_| CodegenError::internal("PTX that is no text".to_string()))?))
+/// The optimised LLVM IR of the kernels.
+pub(super) fn emit_ir(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
+    Ready::of(module, kernels)?.compile(kernels, options, true, None)?.ir()
 }
 
-/// The optimised module.
-pub(super) fn compile(
+/// The optimised LLVM IR of the kernels and its PTX, from one compilation.
+pub(super) fn emit_both(
     module: &Module,
     kernels: &[FuncId],
     options: &PtxOptions,
-    names: bool,
-) -> Result<(Llvm, Rc<Machine>), CodegenError> {
-    Ready::of(module, kernels)?.compile(kernels, options, names, None)
+) -> Result<(String, String), CodegenError> {
+    let ready = Ready::of(module, kernels)?;
+    let compiled = ready.compile(kernels, options, true, None)?;
+    // The back end works on the module: its text is taken first.
+    Ok((compiled.ir()?, compiled.ptx(None)?))
 }
 
 /// A module whose kernels can be compiled.
@@ -129,31 +125,91 @@ impl Ready<'_> {
         Ok(Ready { module, shadows })
     }
 
+    /// The optimised module, `names`: in which values have theirs.
     fn compile(
         &self,
         kernels: &[FuncId],
         options: &PtxOptions,
         names: bool,
         places: Option<FileId>,
-    ) -> Result<(Llvm, Rc<Machine>), CodegenError> {
-        let machine = Machine::nvptx(options.arch, options.opt)?;
-        let ll = Llvm::new("kc", "device", names);
-        ll.contract.set(options.fmad);
-        machine.prepare(&ll);
+    ) -> Result<Compiled, CodegenError> {
+        let (ll, machine) = empty_module(options, names)?;
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
         state.places = places.map(|source| Places::new(&ll, source));
+        state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
         }
         state.finish();
+        let called = state.library.take().map(Library::into_called).unwrap_or_default();
+        let library = called.iter().map(|&(id, content)| self.library_part(id, content, options, names));
+        let library = library.collect::<Result<_, _>>()?;
         if options.opt == Opt::Full && ll.largest_function() <= FULL_LIMIT {
             machine.optimise(&ll, FULL)?;
-            return Ok((ll, machine));
+            return Ok(Compiled { ll, machine, library });
         }
         let machine = Machine::nvptx(options.arch, Opt::Lean)?;
         machine.optimise(&ll, LEAN)?;
-        Ok((ll, machine))
+        Ok(Compiled { ll, machine, library })
     }
+
+    /// The texts of a library function that kernels call.
+    fn library_part(
+        &self,
+        id: FuncId,
+        content: u128,
+        options: &PtxOptions,
+        names: bool,
+    ) -> Result<Rc<Part>, CodegenError> {
+        let kind = Kind { arch: options.arch.number, fmad: options.fmad, ir: names };
+        library::part(content, kind, || {
+            let (ll, machine) = empty_module(options, names)?;
+            let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
+            state.library_function(id);
+            machine.optimise(&ll, LEAN)?;
+            let ir = names.then(|| ll.print());
+            // Callers in other modules see the alignments that the ABI gives to results, not those of internal functions.
+            let ptx = text(&ll, &machine)?.replace(".visible .func", ".func");
+            Ok(Part { ir, ptx })
+        })
+    }
+}
+
+fn empty_module(options: &PtxOptions, names: bool) -> Result<(Llvm, Rc<Machine>), CodegenError> {
+    let machine = Machine::nvptx(options.arch, options.opt)?;
+    let ll = Llvm::new("kc", "device", names);
+    ll.contract.set(options.fmad);
+    machine.prepare(&ll);
+    Ok((ll, machine))
+}
+
+/// An optimised module, and the library functions that it calls.
+struct Compiled {
+    ll: Llvm,
+    machine: Rc<Machine>,
+    library: Vec<Rc<Part>>,
+}
+
+impl Compiled {
+    fn ir(&self) -> Result<String, CodegenError> {
+        let library = self.library.iter().filter_map(|part| part.ir.as_deref());
+        Ok(join_ir(self.ll.print(), library))
+    }
+
+    /// With marks, if they are asked for, around what comes from a file of the user's.
+    fn ptx(&self, marks: Option<FileId>) -> Result<String, CodegenError> {
+        let own = text(&self.ll, &self.machine)?;
+        let own = marks.map(|source| places::marked(&own, source)).unwrap_or(own);
+        // Functions stand before what calls them.
+        let library = self.library.iter().map(|part| Cow::from(&part.ptx));
+        Ok(join(library.chain([own.into()]).collect()))
+    }
+}
+
+/// The PTX of an optimised module.
+fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
+    let text = String::from_utf8(machine.emit(ll, true)?);
+    Ok(tidy(&text.map_err(|_| CodegenError::internal("PTX that is no text".to_string()))?))
 }
 
 fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenError> {
@@ -268,6 +324,8 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         Grid::Any => tasks.in_turns(&mut lower, start, |lower| lower.kernel(kernel, args)),
         Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
     }
+    // Of the descriptors of arrays most kernels need a part.
+    ll.delete_unused(start);
 }
 
 /// The tasks of a launch: those that the running thread does, and where each lies in the launch.

@@ -20,16 +20,16 @@ mod syntax;
 mod trial;
 mod types;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use similar::TextDiff;
 
 use self::sites::{Fault, Faults, Sites};
 use self::trial::{Shown, Trial};
-use super::Options;
-use super::identity;
 use super::record::{LICENSE, SCHEMA, split};
+use super::row::{Cell, Row};
 use super::sample::Sample;
 use super::sample::random::Random;
+use super::{Config, Options, identity};
 use crate::diag::Level;
 use crate::diag::render::{Format, Style, render, render_all};
 
@@ -88,7 +88,7 @@ const TRIES: usize = 5;
 const STREAM: u64 = 0x7265_7061_6972_2121;
 
 /// Makes the repair row of a verified program. None where no fault shows that was tried.
-pub fn make(sample: &Sample, text: &str, candidate: u64, options: &Options) -> Option<Value> {
+pub fn make(sample: &Sample, text: &str, candidate: u64, options: &Options) -> Option<Row> {
     let mut random = Random::new(options.seed ^ STREAM, candidate);
     let parsed = sites::parse(text);
     let sites = Sites::new(text, &parsed);
@@ -153,7 +153,7 @@ fn row(
     class: Class,
     fault: &Fault,
     shown: &Shown,
-) -> Value {
+) -> Row {
     let identity = identity::of_text(text).unwrap_or_default();
     let findings: Vec<Value> = shown
         .diagnostics
@@ -164,33 +164,31 @@ fn row(
     codes.sort_unstable();
     codes.dedup();
     let diff = TextDiff::from_lines(faulty, text).unified_diff().header("a/kernel.py", "b/kernel.py").to_string();
-    json!({
-        "id": "",
-        "index": 0,
-        "parent_id": "",
-        "split": split(identity.skeleton),
-        "bug_class": class.name(),
-        "bug_kind": fault.kind,
-        "description": fault.note,
-        "category": sample.category.name(),
-        "domain": sample.domain.name(),
-        "buggy_source": faulty,
-        "fixed_source": text,
-        "unified_diff": diff,
-        "found_by": shown.found_by,
-        "failure": shown.failure,
-        "diagnostic_codes": codes,
-        "diagnostics": Value::Array(findings).to_string(),
-        "rendered_terminal": render_all(&shown.diagnostics, &shown.sources, Format::Full, Style::PLAIN, 0),
-        "witness_input": shown.witness.as_ref().map(Value::to_string),
-        "kernel": sample.program.kernel.name,
-        "ast_shape_hash": format!("{:016x}", identity.shape),
-        "skeleton_hash": format!("{:016x}", identity.skeleton),
-        "provenance": {"seed": options.seed.to_string(), "candidate": candidate.to_string()},
-        "generator_version": format!("kc {}", options.version),
-        "schema_version": SCHEMA,
-        "license": LICENSE,
-    })
+    let mut row = Row::new(Config::Repair);
+    row.set("split", split(identity.skeleton));
+    row.set("bug_class", class.name());
+    row.set("bug_kind", fault.kind);
+    row.set("description", fault.note.as_str());
+    row.set("category", sample.category.name());
+    row.set("domain", sample.domain.name());
+    row.set("buggy_source", faulty);
+    row.set("fixed_source", text);
+    row.set("unified_diff", diff);
+    row.set("found_by", shown.found_by);
+    row.set("failure", shown.failure.as_str());
+    row.set("diagnostic_codes", Cell::from_iter(codes));
+    row.set("diagnostics", Value::Array(findings).to_string());
+    row.set("rendered_terminal", render_all(&shown.diagnostics, &shown.sources, Format::Full, Style::PLAIN, 0));
+    row.set("witness_input", shown.witness.as_ref().map(Value::to_string));
+    row.set("kernel", sample.program.kernel.name.as_str());
+    row.set("ast_shape_hash", format!("{:016x}", identity.shape));
+    row.set("skeleton_hash", format!("{:016x}", identity.skeleton));
+    row.set("provenance.seed", options.seed.to_string());
+    row.set("provenance.candidate", candidate.to_string());
+    row.set("generator_version", format!("kc {}", options.version));
+    row.set("schema_version", SCHEMA);
+    row.set("license", LICENSE);
+    row
 }
 
 #[cfg(test)]

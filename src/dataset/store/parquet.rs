@@ -1,9 +1,10 @@
-//! How do rows become a Parquet file? Column by column, from the same JSON values as the other format.
+//! How do rows become a Parquet file? Column by column, from their cells.
 
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -15,7 +16,8 @@ use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
 
 use crate::dataset::Config;
-use crate::dataset::columns::ColumnType;
+use crate::dataset::columns::{ColumnType, LIST};
+use crate::dataset::row::{Cell, Row as Cells};
 
 /// The schema in Parquet's message syntax.
 fn schema(config: Config) -> String {
@@ -63,9 +65,6 @@ fn schema(config: Config) -> String {
     out + "}"
 }
 
-/// Behind the name of a list of structs.
-const LIST: &str = "[]";
-
 /// A file in memory that grows by row groups.
 pub struct Table {
     config: Config,
@@ -86,18 +85,11 @@ impl Table {
     }
 
     /// Adds a row group.
-    pub fn push(&mut self, rows: &[Value]) -> Result<(), ParquetError> {
+    pub fn push(&mut self, rows: &[Cells]) -> Result<(), ParquetError> {
         let mut out = self.writer.next_row_group()?;
-        // Columns of one struct follow each other: it is looked for once.
-        let (mut parent, mut parents) = ("", rows.iter().collect::<Vec<_>>());
-        for (path, ty) in self.config.columns() {
-            let (above, name) = path.rsplit_once('.').unwrap_or(("", path));
-            if above != parent {
-                let above = above.trim_end_matches(LIST);
-                parents = rows.iter().map(|row| lookup(row, above)).collect();
-            }
-            parent = above;
-            column(&mut out, *ty, &Cells::of(&parents, above.ends_with(LIST), name, *ty))?;
+        for (n, (path, ty)) in self.config.columns().iter().enumerate() {
+            let cells = rows.iter().map(|row| &row.cells()[n]);
+            column(&mut out, *ty, &Leaf::of(cells, path.contains(LIST) || ty.is_list(), ty.is_optional()))?;
         }
         out.close()?;
         Ok(())
@@ -142,40 +134,27 @@ fn value(field: &Field) -> Value {
 }
 
 /// The values of a column with what Parquet calls levels: which are there, and which begin a row.
-struct Cells<'a> {
+#[derive(Default)]
+struct Leaf<'a> {
     /// Those that are there.
-    values: Vec<&'a Value>,
+    values: Vec<&'a Cell>,
     defined: Option<Vec<i16>>,
     repeated: Option<Vec<i16>>,
 }
 
-impl<'a> Cells<'a> {
-    /// Of the field `name` of the structs `parents`, one per row; or of those of lists of structs.
-    fn of(parents: &[&'a Value], in_list: bool, name: &str, ty: ColumnType) -> Cells<'a> {
-        let missing = ty.is_optional();
-        if !in_list && !ty.is_list() {
-            let all = parents.iter().map(|parent| field(parent, name));
-            if !missing {
-                return Cells { values: all.collect(), defined: None, repeated: None };
-            }
-            let (mut values, mut defined) = (Vec::new(), Vec::new());
-            for value in all {
-                defined.push(i16::from(!value.is_null()));
-                values.extend((!value.is_null()).then_some(value));
-            }
-            return Cells { values, defined: Some(defined), repeated: None };
+impl<'a> Leaf<'a> {
+    /// Of one cell per row, in lists or not, of which some may be missing.
+    fn of(cells: impl Iterator<Item = &'a Cell>, in_lists: bool, missing: bool) -> Leaf<'a> {
+        if !in_lists && !missing {
+            return Leaf { values: cells.collect(), ..Leaf::default() };
         }
         let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
-        for parent in parents {
-            let list = if in_list { parent } else { field(parent, name) };
-            let items = list.as_array().map(Vec::as_slice).unwrap_or_default();
+        for cell in cells {
+            let items = if in_lists { cell.list() } else { std::slice::from_ref(cell) };
             for (n, item) in items.iter().enumerate() {
-                let value = if in_list { field(item, name) } else { item };
-                let there = !missing || !value.is_null();
-                if there {
-                    values.push(value);
-                }
-                defined.push(1 + i16::from(missing && there));
+                let there = !missing || *item != Cell::Null;
+                values.extend(there.then_some(item));
+                defined.push(i16::from(in_lists) + i16::from(missing && there));
                 repeated.push(i16::from(n > 0));
             }
             // An empty list has one level entry and no value.
@@ -184,50 +163,41 @@ impl<'a> Cells<'a> {
                 repeated.push(0);
             }
         }
-        Cells { values, defined: Some(defined), repeated: Some(repeated) }
+        Leaf { values, defined: Some(defined), repeated: in_lists.then_some(repeated) }
     }
 }
 
-/// The value at a path; the value itself at the empty one.
-fn lookup<'a>(row: &'a Value, path: &str) -> &'a Value {
-    path.split('.').filter(|part| !part.is_empty()).fold(row, field)
-}
-
-fn field<'a>(value: &'a Value, name: &str) -> &'a Value {
-    value.get(name).unwrap_or(&Value::Null)
-}
-
-fn column(
-    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
-    ty: ColumnType,
-    cells: &Cells,
-) -> Result<(), ParquetError> {
+fn column(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, ty: ColumnType, leaf: &Leaf) -> Result<(), ParquetError> {
     let Some(mut column) = group.next_column()? else {
         return Err(ParquetError::General("the schema has fewer columns than rows".to_string()));
     };
-    let (defined, repeated) = (cells.defined.as_deref(), cells.repeated.as_deref());
-    let values = cells.values.iter();
+    let (defined, repeated) = (leaf.defined.as_deref(), leaf.repeated.as_deref());
+    let values = leaf.values.iter();
+    // What a required column lacks is nothing, in the sense of its type.
+    let int = |cell: &&Cell| if let Cell::Int(n) = cell { *n } else { 0 };
     use ColumnType::*;
     match ty {
         Text | OptionalText | TextList => {
-            let list: Vec<ByteArray> = values.map(|v| ByteArray::from(v.as_str().unwrap_or_default())).collect();
+            let text = |cell: &&Cell| if let Cell::Text(text) = cell { text.clone() } else { Bytes::new() };
+            let list: Vec<ByteArray> = values.map(|cell| ByteArray::from(text(cell))).collect();
             column.typed::<ByteArrayType>().write_batch(&list, defined, repeated)?;
         }
         Int | OptionalInt | IntList => {
-            let list: Vec<i64> = values.map(|v| v.as_i64().unwrap_or(0)).collect();
+            let list: Vec<i64> = values.map(|cell| i64::try_from(int(cell)).unwrap_or(0)).collect();
             column.typed::<Int64Type>().write_batch(&list, defined, repeated)?;
         }
         // The bits of a number without sign.
         WordList => {
-            let list: Vec<i32> = values.map(|v| v.as_u64().unwrap_or(0) as u32 as i32).collect();
+            let list: Vec<i32> = values.map(|cell| int(cell) as u32 as i32).collect();
             column.typed::<Int32Type>().write_batch(&list, defined, repeated)?;
         }
         Float | OptionalFloat => {
-            let list: Vec<f64> = values.map(|v| v.as_f64().unwrap_or(0.0)).collect();
+            let float = |cell: &&Cell| if let Cell::Float(x) = cell { *x } else { 0.0 };
+            let list: Vec<f64> = values.map(float).collect();
             column.typed::<DoubleType>().write_batch(&list, defined, repeated)?;
         }
         Bool | OptionalBool => {
-            let list: Vec<bool> = values.map(|v| v.as_bool().unwrap_or(false)).collect();
+            let list: Vec<bool> = values.map(|cell| **cell == Cell::Bool(true)).collect();
             column.typed::<BoolType>().write_batch(&list, defined, repeated)?;
         }
     }

@@ -3,12 +3,13 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::json;
 
 use super::parquet::Table;
 use super::{Counts, Entry, LINES, SPLITS, Shard, Store, TABLE, ZSTD_LEVEL};
 use crate::dataset::diversity::{Kernel, Kernels};
 use crate::dataset::produce::{Made, Tally};
+use crate::dataset::row::{Cell, Row};
 use crate::dataset::{Config, Result, fail};
 use crate::diag::Code;
 
@@ -34,7 +35,7 @@ struct Split {
     name: &'static str,
     count: u64,
     /// Less than a row group.
-    waiting: Vec<Value>,
+    waiting: Vec<Row>,
     table: Option<Table>,
     lines: Option<zstd::Encoder<'static, Vec<u8>>>,
     /// The text of a row group, on its way to be compressed.
@@ -68,16 +69,19 @@ impl Writer {
     /// Adds rows, in order.
     pub fn push(&mut self, rows: Vec<Made>) -> Result<()> {
         for Made { pair, repair, kernel } in rows {
-            let mut count = |column: &str, value: &Value| {
-                let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+            let mut count = |column: &str, cell: &Cell| {
+                let value = match cell {
+                    Cell::Text(_) => cell.text().to_string(),
+                    cell => json!(cell).to_string(),
+                };
                 *self.counts.entry(column.to_string()).or_default().entry(value).or_default() += 1;
             };
             for column in COUNTED {
-                count(column, &pair[column]);
+                count(column, pair.get(column));
             }
-            count("gradient_checked", &pair["verify"]["grad_ok"]);
+            count("gradient_checked", pair.get("verify.grad_ok"));
             for column in COUNTED_OF_REPAIR {
-                repair.iter().for_each(|row| count(&format!("repair.{column}"), &row[column]));
+                repair.iter().for_each(|row| count(&format!("repair.{column}"), row.get(column)));
             }
             self.add(Config::Pairs, pair, kernel)?;
             repair.map_or(Ok(()), |row| self.add(Config::Repair, row, None))?;
@@ -85,8 +89,9 @@ impl Writer {
         Ok(())
     }
 
-    fn add(&mut self, config: Config, row: Value, kernel: Option<Arc<Kernel>>) -> Result<()> {
-        let place = self.splits.iter_mut().find(|split| split.config == config && row["split"] == split.name);
+    fn add(&mut self, config: Config, row: Row, kernel: Option<Arc<Kernel>>) -> Result<()> {
+        let name = row.get("split").text();
+        let place = self.splits.iter_mut().find(|split| split.config == config && name == split.name);
         if let Some(split) = place {
             split.waiting.push(row);
             kernel.into_iter().for_each(|kernel| split.kernels.push(kernel));
@@ -129,7 +134,7 @@ impl Split {
         if waiting.is_empty() {
             return Ok(());
         }
-        let rows: &[Value] = waiting;
+        let rows: &[Row] = waiting;
         let (tabled, lined) = rayon::join(
             || table.as_mut().map_or(Ok(()), |table| table.push(rows)).map_err(failed),
             || lines.as_mut().map_or(Ok(()), |lines| write_lines(rows, text, lines)).map_err(failed),
@@ -143,7 +148,7 @@ impl Split {
 }
 
 /// By way of `text`: the encoder takes long pieces in a fraction of the time that single words need.
-fn write_lines(rows: &[Value], text: &mut Vec<u8>, out: &mut impl Write) -> std::io::Result<()> {
+fn write_lines(rows: &[Row], text: &mut Vec<u8>, out: &mut impl Write) -> std::io::Result<()> {
     text.clear();
     for row in rows {
         serde_json::to_writer(&mut *text, row)?;

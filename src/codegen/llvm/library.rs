@@ -1,0 +1,244 @@
+//! Which library functions does lean code call instead of holding them, and where do their texts come from?
+//!
+//! `log` is the same in every program that uses it. Code that is to be made quickly ([`super::Opt::Lean`]) calls the larger
+//! of the functions that compute and do nothing else. Each is compiled once, for all programs of a thread, and its text
+//! is put beside theirs.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::CodegenError;
+use super::builder::{Attribute, Func, Llvm, Place, Ty, Val};
+use super::flatten;
+use super::lower::{Lower, ModuleState, Scalars, Thread};
+use crate::ids::IdMap;
+use crate::ir::content::Contents;
+use crate::ir::{FuncId, Function, Module, Op};
+use crate::types::Type;
+
+/// Functions of at least this size, in IR instructions with all that they call, are called: a call takes about ten
+/// instructions of PTX.
+const CALL_FROM: u64 = 24;
+
+/// The most numbers that such a function takes.
+const MOST_ARGUMENTS: usize = 16;
+
+/// The most numbers that such a function gives.
+const MOST_RESULTS: usize = 9;
+
+/// Bytes of text, per thread; when there are more, all are forgotten.
+const MOST: usize = 16 << 20;
+
+/// The library functions that a module calls.
+pub struct Library<'a> {
+    contents: Contents<'a>,
+    /// Whether a function computes and does nothing else.
+    pure: HashMap<FuncId, bool>,
+    /// Those that are called, in the order of their first calls.
+    called: Vec<(FuncId, Func)>,
+    /// Whether multiplications and additions may fuse in code of the user's.
+    contract: bool,
+}
+
+impl<'a> Library<'a> {
+    pub fn new(module: &'a Module, contract: bool) -> Library<'a> {
+        Library { contents: Contents::new(module), pure: HashMap::new(), called: Vec::new(), contract }
+    }
+
+    /// The functions that are called, with their contents.
+    pub fn into_called(mut self) -> Vec<(FuncId, u128)> {
+        let contents = &mut self.contents;
+        self.called.iter().filter_map(|&(id, _)| Some((id, contents.of(id)?))).collect()
+    }
+
+    /// Whether a function, of so many instructions, is called where it is used.
+    fn wants(&mut self, module: &Module, id: FuncId, weight: u64, contract: bool) -> bool {
+        let function = &module.functions[id];
+        // Where the rules for rounding are others, as in the library's own helpers, the text would be another.
+        weight >= CALL_FROM
+            && function.library
+            && contract == self.contract
+            && has_plain_signature(module, function)
+            && self.is_pure(module, id)
+            && self.contents.of(id).is_some()
+    }
+
+    fn is_pure(&mut self, module: &Module, id: FuncId) -> bool {
+        if let Some(&known) = self.pure.get(&id) {
+            return known;
+        }
+        let function = &module.functions[id];
+        let (mut pure, mut callees) = (true, Vec::new());
+        function.walk(function.entry, &mut |_, inst| match inst.op {
+            Op::Call(callee, _) => callees.push(callee),
+            _ => pure &= computes(&inst.op),
+        });
+        let pure = pure && callees.into_iter().all(|callee| self.is_pure(module, callee));
+        self.pure.insert(id, pure);
+        pure
+    }
+}
+
+/// Whether an operation depends on its operands alone, and does nothing but give its results or lead the way.
+fn computes(op: &Op) -> bool {
+    match op {
+        Op::Const(_)
+        | Op::Zero
+        | Op::Unary(..)
+        | Op::Binary(..)
+        | Op::Compare(..)
+        | Op::Fma(..)
+        | Op::Cast(_)
+        | Op::Bitcast(_)
+        | Op::Select { .. }
+        | Op::Construct(_)
+        | Op::Extract(..)
+        | Op::Insert(..)
+        | Op::If { .. }
+        | Op::For { .. }
+        | Op::While { .. }
+        | Op::Yield(_)
+        | Op::Break(_)
+        | Op::Continue(_)
+        | Op::Return(_) => true,
+        Op::Call(..)
+        | Op::ThreadIndex(_)
+        | Op::ThreadNumber
+        | Op::BlockDim
+        | Op::Extent(..)
+        | Op::IsSet(_)
+        | Op::Gradient(_)
+        | Op::Address(_)
+        | Op::View(..)
+        | Op::LocalArray
+        | Op::Load { .. }
+        | Op::Store { .. }
+        | Op::Atomic { .. }
+        | Op::AtomicCas { .. }
+        | Op::Print { .. }
+        | Op::Assert { .. } => false,
+    }
+}
+
+/// Numbers in, numbers out, and not too many.
+fn has_plain_signature(module: &Module, function: &Function) -> bool {
+    let numbers = |ty: Type| ty.scalar_part().map(|_| flatten::leaf_count(ty, &module.structs));
+    let arguments: Option<usize> = function.params().iter().map(|&param| numbers(function.ty(param))).sum();
+    let results: Option<usize> = function.results.iter().map(|result| numbers(result.ty)).sum();
+    arguments.is_some_and(|n| n <= MOST_ARGUMENTS) && results.is_some_and(|n| (1..=MOST_RESULTS).contains(&n))
+}
+
+impl ModuleState<'_> {
+    /// The function to call for a library function, if it is not to be inlined.
+    pub fn library_call(&mut self, id: FuncId) -> Option<Func> {
+        let weight = self.weight(id);
+        let (contract, module) = (self.ll.contract.get(), self.ir);
+        let library = self.library.as_mut()?;
+        if !library.wants(module, id, weight, contract) {
+            return None;
+        }
+        if let Some(&(_, known)) = library.called.iter().find(|(known, _)| *known == id) {
+            return Some(known);
+        }
+        let made = self.declare_plain(id);
+        self.library.as_mut()?.called.push((id, made));
+        Some(made)
+    }
+
+    /// A function of the flattened arguments: the result if there is one number, otherwise a struct of them.
+    fn declare_plain(&self, id: FuncId) -> Func {
+        let (ll, function) = (self.ll, &self.ir.functions[id]);
+        let flat =
+            |types: &mut dyn Iterator<Item = Type>| types.flat_map(|ty| self.leaf_types(ty)).collect::<Vec<Ty>>();
+        let params = flat(&mut function.params().iter().map(|&param| function.ty(param)));
+        let results = flat(&mut function.results.iter().map(|result| result.ty));
+        let result = if let [one] = results[..] { one } else { ll.struct_ty(&results) };
+        let made = ll.add_function(&function.name, result, &params, false);
+        for attribute in [Attribute::Flag("nounwind"), Attribute::Flag("willreturn"), Attribute::Number("memory", 0)] {
+            ll.add_attribute(made, Place::Function, attribute);
+        }
+        made
+    }
+
+    /// Emits a library function that is called.
+    pub fn library_function(&mut self, id: FuncId) {
+        let ll = self.ll;
+        let made = self.declare_plain(id);
+        let entry = ll.block(made, "entry");
+        ll.position_at_end(entry);
+        // It asks for nothing of its thread.
+        let (number, wide) = (ll.undefined(ll.i32()), ll.undefined(ll.i64()));
+        let thread =
+            Thread { coordinates: [number; 4], block_dim: number, linear: wide, status: ll.undefined(ll.ptr(0)) };
+        let function = &self.ir.functions[id];
+        let mut next = 0;
+        let mut take = |count: usize| -> Scalars {
+            next += count as u32;
+            (next - count as u32..next).map(|n| ll.param(made, n)).collect()
+        };
+        let counts = function.params().iter().map(|&param| flatten::leaf_count(function.ty(param), &self.ir.structs));
+        let args = counts.map(&mut take).collect();
+        let flat: Scalars =
+            Lower::new(self, made, entry, thread, false).function(id, args).into_iter().flatten().collect();
+        ll.ret(Some(match flat[..] {
+            [one] => one,
+            _ => aggregate(ll, &flat),
+        }));
+    }
+}
+
+/// A struct of these numbers.
+pub(super) fn aggregate(ll: &Llvm, numbers: &[Val]) -> Val {
+    let types: Vec<Ty> = numbers.iter().map(|v| ll.ty(*v)).collect();
+    let empty = ll.undefined(ll.struct_ty(&types));
+    numbers.iter().enumerate().fold(empty, |whole, (n, &value)| ll.insert_field(whole, value, n as u32))
+}
+
+/// The texts of a library function: a module that holds nothing else.
+pub struct Part {
+    /// If it was asked for.
+    pub ir: Option<String>,
+    pub ptx: String,
+}
+
+/// What the text of a library function depends on, beside its content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Kind {
+    pub arch: u32,
+    pub fmad: bool,
+    /// LLVM IR is asked for too, in which values keep their names.
+    pub ir: bool,
+}
+
+#[derive(Default)]
+struct Memo {
+    parts: IdMap<u128, Vec<(Kind, Rc<Part>)>>,
+    size: usize,
+}
+
+thread_local! {
+    static MEMO: RefCell<Memo> = RefCell::default();
+}
+
+/// The texts of the library functions of this content.
+pub fn part(
+    content: u128,
+    kind: Kind,
+    make: impl FnOnce() -> Result<Part, CodegenError>,
+) -> Result<Rc<Part>, CodegenError> {
+    let find =
+        |parts: &Vec<(Kind, Rc<Part>)>| parts.iter().find(|(known, _)| *known == kind).map(|(_, part)| part.clone());
+    if let Some(known) = MEMO.with_borrow(|memo| memo.parts.get(&content).and_then(find)) {
+        return Ok(known);
+    }
+    let made = Rc::new(make()?);
+    MEMO.with_borrow_mut(|memo| {
+        if memo.size > MOST {
+            *memo = Memo::default();
+        }
+        memo.size += made.ptx.len() + made.ir.as_ref().map_or(0, String::len);
+        memo.parts.entry(content).or_default().push((kind, made.clone()));
+    });
+    Ok(made)
+}
