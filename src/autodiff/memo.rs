@@ -111,7 +111,7 @@ impl Reached {
             };
             *callee = FuncId::new(at);
         }
-        code.leaf = calls.is_empty();
+        code.calls = code.find_calls();
         code.content = Contents::new(module).of(made);
         let kept = Rc::new(Kept { ways: self.ways, asked, calls, code });
         KEPT.with_borrow_mut(|all| _ = all.keep(self.content, kept, 1));
@@ -157,11 +157,7 @@ impl Kept {
         let mut code = self.code.clone();
         code.name = name;
         code.content = code.content.filter(|_| same);
-        for inst in code.insts.values_mut().filter(|_| !callees.is_empty()) {
-            if let Op::Call(callee, _) = &mut inst.op {
-                *callee = callees[callee.index()];
-            }
-        }
+        code.for_each_callee_mut(|callee| *callee = callees[callee.index()]);
         Some(code)
     }
 }

@@ -420,6 +420,7 @@ impl Checker<'_> {
 impl Body<'_, '_> {
     /// A call of a host function in a constant: the value it returns, where kc can know it. None: it is no such call.
     pub fn call_host_function(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Option<Res<Operand>> {
+        self.host_callee(callee)?;
         let call = ExprKind::Call { callee: Box::new(callee.clone()), args: args.to_vec() };
         self.returned_by(&ast::Expr { kind: call, span }, None)
     }
@@ -427,21 +428,26 @@ impl Body<'_, '_> {
     /// The same for a call, or one item of the tuple that it returns: `f(...)[1]`.
     pub fn returned_by(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Option<Res<Operand>> {
         let ExprKind::Call { callee, .. } = &call.kind else { return None };
-        let ExprKind::Name(name) = &callee.kind else { return None };
-        if !self.is_host() || self.scope.contains_key(name) {
-            return None;
-        }
-        let known = match self.c.follow(name) {
-            Some((_, Global::Maker(_))) => true,
-            Some((_, Global::Host(_))) => false,
-            _ => return None,
-        };
+        let (name, known) = self.host_callee(callee)?;
         let needed = self.c.unknown.len();
         let result = if known { self.c.returned(call, item) } else { Err(Reported) };
         if result.is_err() && self.c.unknown.len() == needed {
             self.c.need_unknown(&Unknown { name: name.clone(), place: callee.span, why: Why::Computed(None) });
         }
         Some(result)
+    }
+
+    /// The host function that a call names, and whether what it returns can be known.
+    fn host_callee<'e>(&mut self, callee: &'e ast::Expr) -> Option<(&'e String, bool)> {
+        let ExprKind::Name(name) = &callee.kind else { return None };
+        if !self.is_host() || self.scope.contains_key(name) {
+            return None;
+        }
+        match self.c.follow(name)?.1 {
+            Global::Maker(_) => Some((name, true)),
+            Global::Host(_) => Some((name, false)),
+            _ => None,
+        }
     }
 }
 

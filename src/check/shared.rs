@@ -82,11 +82,7 @@ impl Shared {
         let mut code = self.kept.done.get()?.code.clone();
         code.name.clone_from(&function.name);
         code.content = code.content.filter(|_| self.as_kept);
-        for inst in code.insts.values_mut().filter(|_| !self.callees.is_empty()) {
-            if let ir::Op::Call(callee, _) = &mut inst.op {
-                *callee = number(self.callees[callee.index()]);
-            }
-        }
+        code.for_each_callee_mut(|callee| *callee = number(self.callees[callee.index()]));
         Some(code)
     }
 
@@ -108,7 +104,7 @@ impl Shared {
             let known = kept.done.get().and_then(|done| done.code.content);
             known.is_some() && contents.of(ir::FuncId::new(callee.index())) == known
         });
-        code.leaf = code.calls_nothing();
+        code.calls = code.find_calls();
         code.content = if as_kept.all(|same| same) { contents.of(id) } else { None };
         for inst in code.insts.values_mut() {
             if let ir::Op::Call(callee, _) = &mut inst.op {

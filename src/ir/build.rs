@@ -39,7 +39,7 @@ impl Builder {
                 blocks,
                 span,
                 content: None,
-                leaf: false,
+                calls: None,
             },
             block: entry,
             span,

@@ -1,30 +1,45 @@
 //! Who calls whom?
 
-use super::{FuncId, Function, Module, Op};
+use std::sync::Arc;
+
+use super::{FuncId, Function, Inst, InstId, Module, Op};
 use crate::ids::{IdSet, IdVec};
 
 impl Function {
-    /// Whether it is known without a look that no instruction calls anything.
-    pub fn is_leaf(&self) -> bool {
-        self.leaf && self.content.is_some()
+    /// [`Function::calls`], if they are known.
+    fn known_calls(&self) -> Option<&Arc<[InstId]>> {
+        self.calls.as_ref().filter(|_| self.content.is_some())
     }
 
-    /// Whether no instruction calls anything, be it one that stands in no block any more.
-    pub fn calls_nothing(&self) -> bool {
-        !self.insts.values().any(|inst| matches!(inst.op, Op::Call(..)))
+    /// Finds what [`Function::calls`] is to be. None if there is also a call that stands in no block.
+    pub fn find_calls(&self) -> Option<Arc<[InstId]>> {
+        let is_call = |inst: &Inst| matches!(inst.op, Op::Call(..));
+        let mut found = Vec::new();
+        self.walk(self.entry, &mut |id, inst| found.extend(is_call(inst).then_some(id)));
+        (found.len() == self.insts.values().filter(|inst| is_call(inst)).count()).then(|| found.into())
+    }
+
+    /// Calls `f` on all callees, in place, those of calls that stand in no block too.
+    pub fn for_each_callee_mut(&mut self, mut f: impl FnMut(&mut FuncId)) {
+        let mut change = |inst: &mut Inst| {
+            if let Op::Call(callee, _) = &mut inst.op {
+                f(callee);
+            }
+        };
+        match self.known_calls().cloned() {
+            Some(calls) => calls.iter().for_each(|&call| change(&mut self.insts[call])),
+            None => self.insts.values_mut().for_each(change),
+        }
     }
 
     /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice.
     pub fn callees(&self) -> Vec<FuncId> {
-        let mut found = Vec::new();
-        if self.is_leaf() {
-            return found;
+        let callee = |inst: &Inst| if let Op::Call(callee, _) = inst.op { Some(callee) } else { None };
+        if let Some(calls) = self.known_calls() {
+            return calls.iter().filter_map(|&call| callee(&self.insts[call])).collect();
         }
-        self.walk(self.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
-                found.push(callee);
-            }
-        });
+        let mut found = Vec::new();
+        self.walk(self.entry, &mut |_, inst| found.extend(callee(inst)));
         found
     }
 }

@@ -79,7 +79,7 @@ impl<'a> Contents<'a> {
             blocks,
             span,
             content: _,
-            leaf: _,
+            calls: _,
         } = function;
         if results.iter().any(|result| mentions_struct(result.ty)) {
             return None;

@@ -48,6 +48,7 @@
 //! [`interp`] whole kernels.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -154,8 +155,8 @@ pub struct Function {
     /// Its [content](content), where that is known already: the function came from a table, as it was put there, verified.
     /// Who changes a function, or one that it calls, takes this away.
     pub content: Option<u128>,
-    /// Where the content is known: whether it calls nothing, as most such functions.
-    pub leaf: bool,
+    /// Where the content is known: the instructions that call, in order.
+    pub calls: Option<Arc<[InstId]>>,
 }
 
 /// How a function is differentiated.

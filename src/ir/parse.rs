@@ -74,7 +74,7 @@ fn empty_function() -> Function {
         blocks: IdVec::new(),
         span: no_span(),
         content: None,
-        leaf: false,
+        calls: None,
     }
 }
 

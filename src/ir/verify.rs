@@ -82,6 +82,7 @@ fn structs(module: &Module, errors: &mut Vec<String>) {
 
 fn signatures(module: &Module, known: impl Fn(&Function) -> bool, errors: &mut Vec<String>) {
     let mut names = IdSet::default();
+    names.reserve(module.functions.len());
     for function in module.functions.values() {
         let name = &function.name;
         let mut error = |message: &str| errors.push(format!("@{name}: {message}"));
@@ -190,6 +191,8 @@ struct Verifier<'a> {
     function: &'a Function,
     errors: Vec<String>,
     visible: Vec<bool>,
+    /// What the block at hand and those around it have defined so far, in order.
+    scope: Vec<ValueId>,
     defined: Vec<bool>,
     seen_blocks: Vec<bool>,
     seen_insts: Vec<bool>,
@@ -203,6 +206,7 @@ impl<'a> Verifier<'a> {
             function,
             errors: Vec::new(),
             visible: vec![false; values],
+            scope: Vec::with_capacity(values),
             defined: vec![false; values],
             seen_blocks: vec![false; function.blocks.len()],
             seen_insts: vec![false; function.insts.len()],
@@ -223,7 +227,7 @@ impl<'a> Verifier<'a> {
         self.error(format!("`{line}`: {message}"));
     }
 
-    fn define(&mut self, value: ValueId, def: ValueDef, scope: &mut Vec<ValueId>) {
+    fn define(&mut self, value: ValueId, def: ValueDef) {
         let n = value.0 as usize;
         match self.function.values.get(value) {
             None => return self.error(format!("{value} is not in the list of values")),
@@ -234,7 +238,7 @@ impl<'a> Verifier<'a> {
             self.error(format!("{value} is defined twice"));
         }
         self.visible[n] = true;
-        scope.push(value);
+        self.scope.push(value);
     }
 
     fn block(&mut self, id: BlockId, context: Context<'_>) {
@@ -245,9 +249,9 @@ impl<'a> Verifier<'a> {
         if std::mem::replace(&mut self.seen_blocks[id.0 as usize], true) {
             return self.error(format!("{id} stands in two places"));
         }
-        let mut scope = Vec::new();
+        let outside = self.scope.len();
         for (n, &param) in block.params.iter().enumerate() {
-            self.define(param, ValueDef::Param(id, n as u32), &mut scope);
+            self.define(param, ValueDef::Param(id, n as u32));
         }
         for (n, &inst) in block.insts.iter().enumerate() {
             let Some(data) = function.insts.get(inst) else {
@@ -264,13 +268,13 @@ impl<'a> Verifier<'a> {
             }
             self.inst(inst, data, context);
             for (n, &result) in data.results.iter().enumerate() {
-                self.define(result, ValueDef::Result(inst, n as u32), &mut scope);
+                self.define(result, ValueDef::Result(inst, n as u32));
             }
         }
         if block.insts.is_empty() {
             self.error(format!("{id} has no terminator"));
         }
-        for value in scope {
+        for value in self.scope.drain(outside..) {
             self.visible[value.0 as usize] = false;
         }
     }
@@ -283,13 +287,15 @@ impl<'a> Verifier<'a> {
         if !usable || !known || nested.iter().any(|&b| self.function.blocks.get(b).is_none()) {
             return self.inst_error(id, "an operand is not visible here, or an id is not in its list");
         }
-        let results: Types = inst.results.iter().map(|&r| self.function.ty(r)).collect();
+        let mut types = inst.results.iter().map(|&r| self.function.ty(r));
         let rule = if nested.is_empty() && !inst.op.is_terminator() {
-            let typing = Typing { module: self.module, function: self.function, result: results.first().copied() };
+            let typing = Typing { module: self.module, function: self.function, result: types.clone().next() };
             typing.results(&inst.op).and_then(|expected| {
-                if expected == results { Ok(()) } else { Err("the results have other types".to_string()) }
+                let fits = expected.len() == types.len() && expected.iter().all(|&ty| types.next() == Some(ty));
+                if fits { Ok(()) } else { Err("the results have other types".to_string()) }
             })
         } else {
+            let results: Types = types.collect();
             self.control(&inst.op, &results, context)
         };
         if let Err(message) = rule {

@@ -34,7 +34,7 @@ pub fn sweep(function: &mut Function, effects: &EffectTable) -> Swept {
         function,
         shape: &shape,
         live: vec![false; function.insts.len()],
-        slots: vec![Vec::new(); shape.regions.len()],
+        slots: shape.regions.iter().map(|_| Vec::new()).collect(),
         work: Vec::new(),
     };
     liveness.roots(effects);
@@ -194,9 +194,10 @@ impl Liveness<'_> {
         if std::mem::replace(&mut self.live[id.0 as usize], true) {
             return;
         }
-        let (function, shape, work) = (self.function, self.shape, &mut self.work);
+        let (function, shape, live, work) = (self.function, self.shape, &self.live, &mut self.work);
         let around = shape.home[id.0 as usize].and_then(|block| shape.holder[block.0 as usize]);
-        work.extend(around.map(|region| Need::Inst(shape.regions[region as usize].inst)));
+        let around = around.map(|region| shape.regions[region as usize].inst);
+        work.extend(around.filter(|inst| !live[inst.0 as usize]).map(Need::Inst));
         match &function.insts[id].op {
             Op::If { condition, .. } => work.push(Need::Value(*condition)),
             Op::For { start, end, step, .. } => {
@@ -210,7 +211,11 @@ impl Liveness<'_> {
                 self.exits(id);
             }
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) => {}
-            op => op.for_each_operand(|v| work.push(Need::Value(v))),
+            op => op.for_each_operand(|v| match function.values[v].def {
+                // Without slots, there is nothing to do for what is live.
+                ValueDef::Result(inst, _) if live[inst.0 as usize] && function.insts[inst].op.blocks().is_empty() => {}
+                _ => work.push(Need::Value(v)),
+            }),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Keeps chosen kernel entries and what they call: nothing else is worth compiling.
 
 use crate::ids::IdVec;
-use crate::ir::{FuncId, Function, Module, Op};
+use crate::ir::{FuncId, Function, Module};
 
 /// Drops every function that none of the wanted entries reaches, through calls or derivatives. The order of the others
 /// stays.
@@ -24,12 +24,7 @@ pub fn select(module: &mut Module, wanted: impl Fn(&Function) -> bool) {
         for named in function.derivative.functions_mut() {
             *named = renamed[*named];
         }
-        let leaf = function.is_leaf();
-        for inst in function.insts.values_mut().filter(|_| !leaf) {
-            if let Op::Call(callee, _) = &mut inst.op {
-                *callee = renamed[*callee];
-            }
-        }
+        function.for_each_callee_mut(|callee| *callee = renamed[*callee]);
         module.functions.push(function);
     }
 }

@@ -12,7 +12,7 @@ use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, is_reserved, type_name};
 use super::vars::Variables;
-use crate::ids::{IdHasher, IdSet};
+use crate::ids::IdHasher;
 use crate::ir::{BinaryOp, BlockId, FuncId, Function, Op, UnaryOp, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
@@ -157,19 +157,26 @@ fn part_name(function: &Function, shared: &Shared<'_>, base: &str, path: &crate:
 
 /// Gives every variable of a function its name, by number.
 pub fn assign(body: &Body, structs: &StructTable) -> Vec<Rc<str>> {
-    let mut seen: IdSet<Type> = IdSet::default();
-    let types = body.vars.iter().map(|data| data.ty).filter(|&ty| seen.insert(ty));
-    let types: Vec<String> = types.map(|ty| type_name(ty, structs)).collect();
+    // Few, and mostly the one before: a list will do.
+    let mut types: Vec<Type> = Vec::new();
+    for data in &body.vars {
+        if types.last() != Some(&data.ty) && !types.contains(&data.ty) {
+            types.push(data.ty);
+        }
+    }
+    let types: Vec<String> = types.iter().map(|&ty| type_name(ty, structs)).collect();
     let mut taken = Words::default();
     types.iter().for_each(|name| words(name, &mut taken));
     body.stmts.iter().for_each(|stmt| global_names(stmt, &mut taken));
+    // Room for all, be they all in one scope.
+    let named = body.vars.iter().filter(|data| !data.hint.is_empty()).count();
     let mut namer = Namer {
         vars: &body.vars,
         taken,
         names: vec![Rc::from(""); body.vars.len()],
         declared: Vec::new(),
-        visible: HashSet::default(),
-        next: HashMap::default(),
+        visible: HashSet::with_capacity_and_hasher(named, BuildHasherDefault::default()),
+        next: HashMap::with_capacity_and_hasher(named, BuildHasherDefault::default()),
     };
     for &var in body.params.iter().chain(&body.outs) {
         namer.name(var);

@@ -60,7 +60,7 @@ impl Variables {
         graph.same_names();
         let copies = graph.wanted_copies();
         if !copies.is_empty() {
-            graph.edges = vec![IdList::new(); values];
+            graph.edges = (0..values).map(|_| IdList::new()).collect();
             graph.block(function.entry, &mut Live::new(), Context::NONE);
             graph.pin_parameters();
             graph.coalesce(copies);
@@ -487,7 +487,9 @@ impl Graph<'_> {
     /// `x = ...; x = f(x)` in one block is one variable.
     fn same_names(&mut self) {
         let function = self.function;
-        let mut seen: IdMap<(&str, Type), ValueId> = IdMap::default();
+        // The last value of each name and type.
+        let mut seen: IdMap<&str, SmallVec<[(Type, ValueId); 1]>> = IdMap::default();
+        seen.reserve(32);
         for data in function.blocks.values() {
             let results = data.insts.iter().flat_map(|&i| function.insts[i].results.iter());
             seen.clear();
@@ -496,8 +498,10 @@ impl Graph<'_> {
                 if self.plan.form(value) != Form::Variable {
                     continue;
                 }
-                if let Some(previous) = seen.insert((name.as_str(), function.ty(value)), value) {
-                    self.copies.push((2, previous, value));
+                let (of_name, ty) = (seen.entry(name.as_str()).or_default(), function.ty(value));
+                match of_name.iter_mut().find(|known| known.0 == ty) {
+                    Some((_, last)) => self.copies.push((2, std::mem::replace(last, value), value)),
+                    None => of_name.push((ty, value)),
                 }
             }
         }
