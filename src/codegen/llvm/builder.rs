@@ -312,6 +312,9 @@ impl Llvm {
             !found.is_null() && LLVMIsDeclaration(found) == 0
         }
     }
+    pub fn rename(&self, function: Func, name: &str) {
+        unsafe { LLVMSetValueName2(function.value.0, name.as_ptr().cast(), name.len()) }
+    }
     pub fn set_internal(&self, function: Func) {
         unsafe { LLVMSetLinkage(function.value.0, LLVMLinkage::LLVMInternalLinkage) }
     }

@@ -13,6 +13,7 @@ use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
 use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
 use super::lanes::{self, Lanes, Plan};
+use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Machine};
 use super::{CodegenError, HostOptions, Opt, Site};
@@ -49,20 +50,29 @@ pub(super) struct Compiled {
     pub ll: Llvm,
     pub machine: Rc<Machine>,
     pub sites: Vec<Site>,
+    /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its content.
+    pub library: Vec<(u128, Vec<u8>)>,
+}
+
+/// The name of a library function that code of other modules calls: those of one content are one function.
+fn symbol(content: u128) -> String {
+    format!("kc_library_{content:032x}")
 }
 
 /// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C library
 /// (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
 pub fn emit_object(module: &Module, kernels: &[FuncId], options: &HostOptions) -> Result<Vec<u8>, CodegenError> {
-    let compiled = compile(module, kernels, options, false)?;
+    let compiled = compile(module, kernels, options, false, None)?;
     compiled.machine.emit(&compiled.ll, false)
 }
 
+/// `library`: library functions are called rather than inlined, and those of these contents are there.
 pub(super) fn compile(
     module: &Module,
     kernels: &[FuncId],
     options: &HostOptions,
     names: bool,
+    library: Option<&IdSet<u128>>,
 ) -> Result<Compiled, CodegenError> {
     for &kernel in kernels {
         super::validate(module, kernel)?;
@@ -83,23 +93,40 @@ pub(super) fn compile(
             LaneBody { function: module.to_mut().functions.push(function), plan, count }
         }));
     }
-    let mut state = ModuleState::new(&module, &shadows, &ll, target, Machine::host_has_half(options.cpu), names);
+    let has_half = Machine::host_has_half(options.cpu);
+    let mut state = ModuleState::new(&module, &shadows, &ll, target, has_half, names);
+    state.library = library.map(|_| Library::new(&module, false, target));
     for (&kernel, body) in kernels.iter().zip(bodies) {
         KernelEntry::define(&mut state, kernel, body, options.opt == Opt::Full);
     }
     state.finish();
     let sites = std::mem::take(&mut state.sites);
+    let called = state.library.take().map(Library::into_called).unwrap_or_default();
     drop(state);
-    machine.optimise(
-        &ll,
-        match options.opt {
+    let optimise = |ll: &Llvm| {
+        let passes = match options.opt {
             Opt::Full if ll.largest_function() <= FULL_LIMIT => FULL,
             Opt::Full => LARGE,
             Opt::Lean => LEAN,
             Opt::None => "",
-        },
-    )?;
-    Ok(Compiled { ll, machine, sites })
+        };
+        machine.optimise(ll, passes)
+    };
+    let mut objects = Vec::new();
+    for (id, declared, content) in called {
+        ll.rename(declared, &symbol(content));
+        if library.is_none_or(|there| there.contains(&content)) {
+            continue;
+        }
+        let ll = Llvm::new("kc", "", names);
+        machine.prepare(&ll);
+        let made = ModuleState::new(&module, &shadows, &ll, target, has_half, names).library_function(id);
+        ll.rename(made, &symbol(content));
+        optimise(&ll)?;
+        objects.push((content, machine.emit(&ll, false)?));
+    }
+    optimise(&ll)?;
+    Ok(Compiled { ll, machine, sites, library: objects })
 }
 
 /// What both loops over threads need.

@@ -8,15 +8,18 @@ use llvm_sys::orc2::lljit::*;
 use llvm_sys::orc2::*;
 
 use super::builder::c_string;
-use super::machine::check;
-use super::{CodegenError, HostOptions, Site, host};
+use super::machine::{Machine, check};
+use super::{CodegenError, Cpu, HostOptions, Opt, Site, host};
 use crate::codegen::abi::{self, HostEntry};
+use crate::ids::IdSet;
 use crate::ir::{FuncId, Module};
 
 /// Compiled kernels, ready to be called from any thread. The code lives as long as this.
 pub struct HostModule {
     /// Only a module that is dropped has none.
     engine: Option<Engine>,
+    /// What of the engine's code is this module's own.
+    own: LLVMOrcResourceTrackerRef,
     entries: Vec<(FuncId, HostEntry)>,
     sites: Vec<Site>,
 }
@@ -26,9 +29,23 @@ unsafe impl Send for HostModule {}
 // SAFETY: as above.
 unsafe impl Sync for HostModule {}
 
-/// An engine that links one module.
+/// An engine that links one module at a time, and library functions that stay for the next ones.
+///
+/// A library function is compiled where [`Opt::None`] asks for code quickly: `log` is the same in every program. It is known
+/// by its content, which has all that its code depends on beside the machine and the options, of which there is one
+/// choice (see [`shares`]).
 struct Engine {
     raw: LLVMOrcLLJITRef,
+    /// The contents of the library functions that are there.
+    library: IdSet<u128>,
+}
+
+/// An engine with more library functions than this is given up: each takes two pages.
+const MAX_LIBRARY: usize = 1024;
+
+/// Modules of these options share library functions.
+fn shares(options: &HostOptions) -> bool {
+    options.opt == Opt::None && options.cpu == Cpu::Native
 }
 
 // SAFETY: an engine has no ties to a thread.
@@ -43,11 +60,13 @@ const MAX_IDLE: usize = 16;
 impl Engine {
     /// An engine in which code finds the functions of this process (the C library).
     fn new() -> Result<Engine, CodegenError> {
+        // An engine looks for the targets that the first machine registers.
+        Machine::host(Cpu::Native, Opt::None)?;
         // SAFETY: out parameters are local; ownership of the generator goes to the library.
         unsafe {
             let mut raw = std::ptr::null_mut();
             check(LLVMOrcCreateLLJIT(&mut raw, LLVMOrcCreateLLJITBuilder()))?;
-            let engine = Engine { raw };
+            let engine = Engine { raw, library: IdSet::default() };
             let mut generator = std::ptr::null_mut();
             check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
                 &mut generator,
@@ -61,6 +80,21 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Adds an object: to the code of a tracker, or to what stays as long as the engine.
+    fn add(&self, tracker: Option<LLVMOrcResourceTrackerRef>, object: &[u8]) -> Result<(), CodegenError> {
+        // SAFETY: the buffer is a copy that LLJIT takes over.
+        check(unsafe {
+            let name = c"kernels";
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), name.as_ptr());
+            match tracker {
+                Some(tracker) => LLVMOrcLLJITAddObjectFileWithRT(self.raw, tracker, buffer),
+                None => LLVMOrcLLJITAddObjectFile(self.raw, LLVMOrcLLJITGetMainJITDylib(self.raw), buffer),
+            }
+        })
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         // SAFETY: owned, disposed of once. There is nobody to tell about a failure.
@@ -71,10 +105,14 @@ impl Drop for Engine {
 impl Drop for HostModule {
     fn drop(&mut self) {
         let Some(engine) = self.engine.take() else { return };
-        // SAFETY: the engine is alive, and nobody calls its code any more.
-        let cleared = check(unsafe { LLVMOrcJITDylibClear(LLVMOrcLLJITGetMainJITDylib(engine.raw)) });
+        // SAFETY: the engine is alive, and nobody calls the module's code any more.
+        let cleared = unsafe {
+            let cleared = check(LLVMOrcResourceTrackerRemove(self.own));
+            LLVMOrcReleaseResourceTracker(self.own);
+            cleared
+        };
         let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-        if cleared.is_ok() && idle.len() < MAX_IDLE {
+        if cleared.is_ok() && idle.len() < MAX_IDLE && engine.library.len() <= MAX_LIBRARY {
             idle.push(engine);
         }
     }
@@ -83,18 +121,21 @@ impl Drop for HostModule {
 impl HostModule {
     /// Compiles the kernels and links them into this process.
     pub fn compile(module: &Module, kernels: &[FuncId], options: &HostOptions) -> Result<HostModule, CodegenError> {
-        let compiled = host::compile(module, kernels, options, false)?;
-        let object = compiled.machine.emit(&compiled.ll, false)?;
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let engine = idle.map_or_else(Engine::new, Ok)?;
+        let mut engine = idle.map_or_else(Engine::new, Ok)?;
+        let compiled = host::compile(module, kernels, options, false, shares(options).then_some(&engine.library))?;
+        let object = compiled.machine.emit(&compiled.ll, false)?;
+        for (content, object) in compiled.library {
+            engine.add(None, &object)?;
+            engine.library.insert(content);
+        }
         let jit = engine.raw;
-        let mut host = HostModule { engine: Some(engine), entries: Vec::new(), sites: compiled.sites };
-        // SAFETY: the buffer is a copy that LLJIT takes over; names outlive the calls.
+        // SAFETY: the engine is alive.
+        let own = unsafe { LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(jit)) };
+        engine.add(Some(own), &object)?;
+        let mut host = HostModule { engine: Some(engine), own, entries: Vec::new(), sites: compiled.sites };
+        // SAFETY: names outlive the calls.
         unsafe {
-            let name = c"kernels";
-            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object.as_ptr().cast(), object.len(), name.as_ptr());
-            let library = LLVMOrcLLJITGetMainJITDylib(jit);
-            check(LLVMOrcLLJITAddObjectFile(jit, library, buffer))?;
             for &kernel in kernels {
                 let name =
                     c_string(&abi::host_entry(&module.functions[kernel].source_name, module.functions[kernel].phase));

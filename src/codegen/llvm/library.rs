@@ -2,7 +2,7 @@
 //!
 //! `log` is the same in every program that uses it. Code that is to be made quickly ([`super::Opt::Lean`]) calls the larger
 //! of the functions that compute and do nothing else. Each is compiled once, for all programs of a thread, and its text
-//! is put beside theirs.
+//! is put beside theirs. Host code that runs once ([`super::Opt::None`]) calls them too, and `jit` keeps their objects.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::rc::Rc;
 use super::CodegenError;
 use super::builder::{Attribute, Func, Llvm, Place, Ty, Val};
 use super::flatten;
-use super::lower::{Lower, ModuleState, Scalars, Thread};
+use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use crate::ids::IdMap;
 use crate::ir::content::Contents;
 use crate::ir::{FuncId, Function, Module, Op};
@@ -27,6 +27,9 @@ const MOST_ARGUMENTS: usize = 16;
 /// The most numbers that such a function gives.
 const MOST_RESULTS: usize = 9;
 
+/// The same on the host: those that come in registers ([`Llvm::set_several_results`]).
+const MOST_REGISTERS: usize = 4;
+
 /// Bytes of text, per thread; when there are more, all are forgotten.
 const MOST: usize = 16 << 20;
 
@@ -39,17 +42,18 @@ pub struct Library<'a> {
     called: Vec<(FuncId, Func)>,
     /// Whether multiplications and additions may fuse in code of the user's.
     contract: bool,
+    target: Target,
 }
 
 impl<'a> Library<'a> {
-    pub fn new(module: &'a Module, contract: bool) -> Library<'a> {
-        Library { contents: Contents::new(module), pure: HashMap::new(), called: Vec::new(), contract }
+    pub fn new(module: &'a Module, contract: bool, target: Target) -> Library<'a> {
+        Library { contents: Contents::new(module), pure: HashMap::new(), called: Vec::new(), contract, target }
     }
 
-    /// The functions that are called, with their contents.
-    pub fn into_called(mut self) -> Vec<(FuncId, u128)> {
+    /// The functions that are called, as what they are declared, and their contents.
+    pub fn into_called(mut self) -> Vec<(FuncId, Func, u128)> {
         let contents = &mut self.contents;
-        self.called.iter().filter_map(|&(id, _)| Some((id, contents.of(id)?))).collect()
+        self.called.iter().filter_map(|&(id, made)| Some((id, made, contents.of(id)?))).collect()
     }
 
     /// Whether a function, of so many instructions, is called where it is used.
@@ -59,9 +63,16 @@ impl<'a> Library<'a> {
         weight >= CALL_FROM
             && function.library
             && contract == self.contract
-            && has_plain_signature(module, function)
+            && has_plain_signature(module, function, self.most_results())
             && self.is_pure(module, id)
             && self.contents.of(id).is_some()
+    }
+
+    fn most_results(&self) -> usize {
+        match self.target {
+            Target::Nvptx => MOST_RESULTS,
+            Target::Host { .. } => MOST_REGISTERS,
+        }
     }
 
     fn is_pure(&mut self, module: &Module, id: FuncId) -> bool {
@@ -72,6 +83,8 @@ impl<'a> Library<'a> {
         let (mut pure, mut callees) = (true, Vec::new());
         function.walk(function.entry, &mut |_, inst| match inst.op {
             Op::Call(callee, _) => callees.push(callee),
+            // In a checked run on the host, loops look whether an error is recorded.
+            Op::For { .. } | Op::While { .. } => pure &= !self.target.is_checked(),
             _ => pure &= computes(&inst.op),
         });
         let pure = pure && callees.into_iter().all(|callee| self.is_pure(module, callee));
@@ -122,11 +135,11 @@ fn computes(op: &Op) -> bool {
 }
 
 /// Numbers in, numbers out, and not too many.
-fn has_plain_signature(module: &Module, function: &Function) -> bool {
+fn has_plain_signature(module: &Module, function: &Function, most_results: usize) -> bool {
     let numbers = |ty: Type| ty.scalar_part().map(|_| flatten::leaf_count(ty, &module.structs));
     let arguments: Option<usize> = function.params().iter().map(|&param| numbers(function.ty(param))).sum();
     let results: Option<usize> = function.results.iter().map(|result| numbers(result.ty)).sum();
-    arguments.is_some_and(|n| n <= MOST_ARGUMENTS) && results.is_some_and(|n| (1..=MOST_RESULTS).contains(&n))
+    arguments.is_some_and(|n| n <= MOST_ARGUMENTS) && results.is_some_and(|n| (1..=most_results).contains(&n))
 }
 
 impl ModuleState<'_> {
@@ -155,6 +168,9 @@ impl ModuleState<'_> {
         let results = flat(&mut function.results.iter().map(|result| result.ty));
         let result = if let [one] = results[..] { one } else { ll.struct_ty(&results) };
         let made = ll.add_function(&function.name, result, &params, false);
+        if self.target != Target::Nvptx && results.len() > 1 {
+            ll.set_several_results(made);
+        }
         for attribute in [Attribute::Flag("nounwind"), Attribute::Flag("willreturn"), Attribute::Number("memory", 0)] {
             ll.add_attribute(made, Place::Function, attribute);
         }
@@ -162,7 +178,7 @@ impl ModuleState<'_> {
     }
 
     /// Emits a library function that is called.
-    pub fn library_function(&mut self, id: FuncId) {
+    pub fn library_function(&mut self, id: FuncId) -> Func {
         let ll = self.ll;
         let made = self.declare_plain(id);
         let entry = ll.block(made, "entry");
@@ -185,6 +201,7 @@ impl ModuleState<'_> {
             [one] => one,
             _ => aggregate(ll, &flat),
         }));
+        made
     }
 }
 

@@ -588,10 +588,11 @@ impl<'s, 'a> Lower<'s, 'a> {
         let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
         let values = if let Some(made) = self.state.library_call(callee) {
             let flat: Scalars = args.into_iter().flatten().collect();
-            let result = self.ll.call(made, &flat);
             match &self.ir.functions[callee].results[..] {
-                [one] if flatten::leaf_count(one.ty, &self.ir.structs) == 1 => vec![smallvec![result]],
-                _ => self.results_of(callee, result),
+                [one] if flatten::leaf_count(one.ty, &self.ir.structs) == 1 => {
+                    vec![smallvec![self.ll.call(made, &flat)]]
+                }
+                _ => self.several_results(callee, made, &flat),
             }
         } else if self.call_large && self.state.weight(callee) >= CALL_FROM {
             self.call_function(callee, args)
@@ -609,15 +610,15 @@ impl<'s, 'a> Lower<'s, 'a> {
         let mut flat = t.coordinates.to_vec();
         flat.extend([t.block_dim, t.linear, t.status]);
         flat.extend(args.into_iter().flatten());
-        let aggregate = match self.target {
-            Target::Nvptx => self.ll.call(made, &flat),
-            Target::Host { .. } => self.ll.call_several_results(made, &flat),
-        };
-        self.results_of(callee, aggregate)
+        self.several_results(callee, made, &flat)
     }
 
-    /// The results of a call, from the struct of their numbers.
-    fn results_of(&self, callee: FuncId, aggregate: Val) -> Vec<Scalars> {
+    /// The results of a call that gives a struct of their numbers.
+    fn several_results(&self, callee: FuncId, made: Func, args: &[Val]) -> Vec<Scalars> {
+        let aggregate = match self.target {
+            Target::Nvptx => self.ll.call(made, args),
+            Target::Host { .. } => self.ll.call_several_results(made, args),
+        };
         let mut next = 0;
         self.ir.functions[callee]
             .results

@@ -58,7 +58,8 @@ use crate::types::{Layout, Type};
 /// How much time is spent on the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opt {
-    /// None, for code that runs once on the host; on the device the same as [`Opt::Lean`].
+    /// None, for code that runs once on the host, where it calls the larger library functions too; on the device the same as
+    /// [`Opt::Lean`].
     None,
     /// Little: for bulk work. Device code calls the larger library functions, which are compiled once for many programs.
     Lean,
@@ -228,7 +229,7 @@ pub enum LlvmTarget {
 pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget) -> Result<String, CodegenError> {
     match target {
         LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options),
-        LlvmTarget::Host(options) => Ok(host::compile(module, kernels, &options, true)?.ll.print()),
+        LlvmTarget::Host(options) => Ok(host::compile(module, kernels, &options, true, None)?.ll.print()),
     }
 }
 

@@ -136,13 +136,13 @@ impl Ready<'_> {
         let (ll, machine) = empty_module(options, names)?;
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
         state.places = places.map(|source| Places::new(&ll, source));
-        state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad));
+        state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad, Target::Nvptx));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
         }
         state.finish();
         let called = state.library.take().map(Library::into_called).unwrap_or_default();
-        let library = called.iter().map(|&(id, content)| self.library_part(id, content, options, names));
+        let library = called.iter().map(|&(id, _, content)| self.library_part(id, content, options, names));
         let library = library.collect::<Result<_, _>>()?;
         if options.opt == Opt::Full && ll.largest_function() <= FULL_LIMIT {
             machine.optimise(&ll, FULL)?;
