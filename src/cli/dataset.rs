@@ -279,7 +279,7 @@ fn generate(args: &Args) -> Result<()> {
             produce::shard(&options, &categories, shard, &mut seen, &mut timings, &mut report, &mut sink)
         })?;
         progress.done += options.rows_of(shard);
-        timings.time("write", || writer.finish(&mut store, tally))?;
+        timings.time("write", || pool.install(|| writer.finish(&mut store, tally)))?;
     }
     progress.end();
     rejected.map_or(Ok(()), Rejected::end)?;

@@ -3,7 +3,8 @@
 //! Three notions, from fine to coarse: *alpha* (the same but for names), *shape* (the same but for names and constants),
 //! *skeleton* (the same control flow and kinds of statements).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
@@ -136,16 +137,21 @@ fn volume(words: &mut Vec<u64>) -> f64 {
     (count * (words.len().max(1) as f64).log2() * 100.0).round() / 100.0
 }
 
+/// Adds to a text without another one on the way.
+fn push(text: &mut String, added: std::fmt::Arguments) {
+    text.write_fmt(added).expect("strings take any text");
+}
+
 #[derive(Default)]
-struct Walker {
+struct Walker<'a> {
     out: Identity,
     alpha: String,
     shape: String,
     skeleton: String,
-    names: std::collections::HashMap<String, usize>,
+    names: HashMap<&'a str, usize>,
 }
 
-impl Walker {
+impl<'a> Walker<'a> {
     fn node(&mut self, word: &str, depth: u32) {
         self.out.nodes += 1;
         self.out.tree_depth = self.out.tree_depth.max(depth);
@@ -160,28 +166,27 @@ impl Walker {
         self.shape.push_str(") ");
     }
 
-    fn name(&mut self, name: &str) {
+    fn name(&mut self, name: &'a str) {
         const KEPT: [&str; 11] = ["wp", "float", "int", "range", "bool", "len", "min", "max", "warp", "abs", "print"];
         if KEPT.contains(&name) {
             self.alpha.push_str(name);
         } else {
             let next = self.names.len();
-            let number = *self.names.entry(name.to_string()).or_insert(next);
-            self.alpha.push('v');
-            self.alpha.push_str(&number.to_string());
+            let number = *self.names.entry(name).or_insert(next);
+            push(&mut self.alpha, format_args!("v{number}"));
         }
         self.alpha.push(' ');
         self.shape.push_str("name ");
     }
 
-    fn block(&mut self, block: &[Stmt], depth: u32, control: u32) {
+    fn block(&mut self, block: &'a [Stmt], depth: u32, control: u32) {
         self.out.control_depth = self.out.control_depth.max(control);
         for stmt in block {
             self.stmt(stmt, depth, control);
         }
     }
 
-    fn stmt(&mut self, stmt: &Stmt, depth: u32, control: u32) {
+    fn stmt(&mut self, stmt: &'a Stmt, depth: u32, control: u32) {
         self.out.statements += 1;
         let word = match &stmt.kind {
             StmtKind::Assign { .. } => "assign",
@@ -251,7 +256,7 @@ impl Walker {
         self.close();
     }
 
-    fn expr(&mut self, expr: &Expr, depth: u32) {
+    fn expr(&mut self, expr: &'a Expr, depth: u32) {
         let word = match &expr.kind {
             ExprKind::Name(_) => "Name",
             ExprKind::Attribute { .. } => "Attribute",
@@ -272,12 +277,13 @@ impl Walker {
         match &expr.kind {
             ExprKind::Name(name) => self.name(name),
             ExprKind::Attribute { name, .. } => {
-                self.alpha.push_str(&format!(".{} ", name.text));
-                self.shape.push_str(&format!(".{} ", name.text));
+                for text in [&mut self.alpha, &mut self.shape] {
+                    push(text, format_args!(".{} ", name.text));
+                }
             }
-            ExprKind::Int(value) => self.alpha.push_str(&format!("{value:?} ")),
-            ExprKind::Float(value) => self.alpha.push_str(&format!("{value:?} ")),
-            ExprKind::Bool(value) => self.alpha.push_str(&format!("{value} ")),
+            ExprKind::Int(value) => push(&mut self.alpha, format_args!("{value:?} ")),
+            ExprKind::Float(value) => push(&mut self.alpha, format_args!("{value:?} ")),
+            ExprKind::Bool(value) => push(&mut self.alpha, format_args!("{value} ")),
             ExprKind::Compare { rest, .. } => {
                 for (op, _) in rest {
                     self.alpha.push_str(op.symbol());
@@ -305,7 +311,7 @@ impl Walker {
                 }
                 for arg in args {
                     if let Some(name) = &arg.name {
-                        self.alpha.push_str(&format!("{}= ", name.text));
+                        push(&mut self.alpha, format_args!("{}= ", name.text));
                         self.shape.push_str("keyword ");
                     }
                 }

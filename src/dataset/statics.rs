@@ -95,14 +95,20 @@ impl Statics {
     }
 
     fn access(&mut self, along: Along, bytes: u64, read: bool, written: bool) {
-        self.bytes_read += if read { bytes } else { 0 };
-        self.bytes_written += if written { bytes } else { 0 };
-        match along {
-            Along::Next => self.accesses_next += 1,
-            Along::Same => self.accesses_same += 1,
-            Along::Other => self.accesses_other += 1,
-        }
+        add(&mut self.bytes_read, if read { bytes } else { 0 });
+        add(&mut self.bytes_written, if written { bytes } else { 0 });
+        let accesses = match along {
+            Along::Next => &mut self.accesses_next,
+            Along::Same => &mut self.accesses_same,
+            Along::Other => &mut self.accesses_other,
+        };
+        add(accesses, 1);
     }
+}
+
+/// Loops in loops soon count more than there are numbers.
+fn add(count: &mut u64, more: u64) {
+    *count = count.saturating_add(more);
 }
 
 /// How a value changes from a thread to the next one, along the launch dimension that runs fastest.
@@ -149,8 +155,7 @@ impl Walk<'_> {
         let mut sum = Statics::default();
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
-            let (found, along) = self.inst(function, inst, values);
-            sum = sum + found;
+            let along = self.inst(function, inst, values, &mut sum);
             for &result in &inst.results {
                 values[result] = along;
             }
@@ -158,8 +163,8 @@ impl Walk<'_> {
         sum
     }
 
-    fn inst(&mut self, function: &Function, inst: &Inst, values: &mut Values) -> (Statics, Along) {
-        let mut out = Statics::default();
+    /// Adds what an instruction does to `sum`; returns how its results change.
+    fn inst(&mut self, function: &Function, inst: &Inst, values: &mut Values, sum: &mut Statics) -> Along {
         let mut all_same = true;
         inst.op.for_each_operand(|v| all_same &= values[v] == Along::Same);
         let mut along = if all_same { Along::Same } else { Along::Other };
@@ -170,9 +175,10 @@ impl Walk<'_> {
                 let count = u64::from(ty.and_then(Type::scalar_count).unwrap_or(1));
                 match ty.and_then(Type::scalar_part) {
                     Some(scalar) if scalar.is_float() => {
-                        out.flops = if matches!(inst.op, Op::Fma(..)) { 2 * count } else { count };
+                        let each = if matches!(inst.op, Op::Fma(..)) { 2 } else { 1 };
+                        add(&mut sum.flops, each * count);
                     }
-                    _ => out.int_ops = count,
+                    _ => add(&mut sum.int_ops, count),
                 }
                 if let Op::Binary(op, a, b) = inst.op {
                     let steps = matches!((op, values[a], values[b]), (BinaryOp::Add, Along::Same, Along::Next))
@@ -196,31 +202,32 @@ impl Walk<'_> {
             }
             Op::LocalArray => along = Along::Same,
             Op::Load { array, index, .. } if is_shared(function, *array) => {
-                out.access(of_index(values, *array, index), bytes(ty), true, false);
+                sum.access(of_index(values, *array, index), bytes(ty), true, false);
             }
             Op::Store { array, index, value, .. } if is_shared(function, *array) => {
-                out.access(of_index(values, *array, index), bytes(Some(function.ty(*value))), false, true);
+                sum.access(of_index(values, *array, index), bytes(Some(function.ty(*value))), false, true);
             }
             Op::Atomic { array, index, .. } | Op::AtomicCas { array, index, .. } => {
-                out.atomics = 1;
-                out.access(of_index(values, *array, index), bytes(ty), true, true);
+                add(&mut sum.atomics, 1);
+                sum.access(of_index(values, *array, index), bytes(ty), true, true);
                 along = Along::Other;
             }
             // What a thread holds for itself.
             Op::Load { .. } => along = Along::Other,
             Op::Call(callee, args) => {
                 let args: Vec<Along> = args.iter().map(|&arg| values[arg]).collect();
-                (out, along) = self.function(*callee, &args);
+                let (found, result) = self.function(*callee, &args);
+                (*sum, along) = (*sum + found, result);
             }
             Op::If { condition, then, otherwise } => {
                 let (a, b) = (self.block(function, *then, values), self.block(function, *otherwise, values));
-                out = a.worse(b);
+                *sum = *sum + a.worse(b);
                 let gives = |block: BlockId| match function.terminator(block).map(|inst| &inst.op) {
                     Some(Op::Yield(list)) => list.iter().all(|&v| values[v] == Along::Same),
                     _ => true,
                 };
                 let same = values[*condition] == Along::Same;
-                out.divergent += u64::from(!same && !function.library);
+                add(&mut sum.divergent, u64::from(!same && !function.library));
                 along = if same && gives(*then) && gives(*otherwise) { Along::Same } else { Along::Other };
             }
             Op::For { start, end, step, body, .. } => {
@@ -235,21 +242,21 @@ impl Walk<'_> {
                     }
                     _ => None,
                 };
-                out = self.block(function, *body, values) * turns.unwrap_or(1);
-                out.open_loops += u64::from(turns.is_none());
+                *sum = *sum + self.block(function, *body, values) * turns.unwrap_or(1);
+                add(&mut sum.open_loops, u64::from(turns.is_none()));
                 let same = [start, end, step].iter().all(|&&v| values[v] == Along::Same);
-                out.divergent += u64::from(!same && !function.library);
+                add(&mut sum.divergent, u64::from(!same && !function.library));
                 along = Along::Other;
             }
             Op::While { condition, body, .. } => {
-                out = self.block(function, *condition, values) + self.block(function, *body, values);
-                out.open_loops += 1;
-                out.divergent += u64::from(!function.library);
+                *sum = *sum + self.block(function, *condition, values) + self.block(function, *body, values);
+                add(&mut sum.open_loops, 1);
+                add(&mut sum.divergent, u64::from(!function.library));
                 along = Along::Other;
             }
             _ => {}
         }
-        (out, along)
+        along
     }
 }
 

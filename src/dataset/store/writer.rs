@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde_json::json;
 
 use super::parquet::Table;
@@ -102,29 +103,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the files, then the journal's line.
-    pub fn finish(mut self, store: &mut Store, tally: Tally) -> Result<()> {
-        for split in &mut self.splits {
-            split.flush()?;
-        }
-        let total = store.options.shards();
+    /// Writes the files, then the journal's line. The files are encoded and written beside each other.
+    pub fn finish(self, store: &mut Store, tally: Tally) -> Result<()> {
+        let Writer { number, splits, counts } = self;
+        let done = splits.into_par_iter().map(|split| split.finish(store, number)).collect::<Result<Vec<_>>>()?;
         let mut files: Vec<Entry> = Vec::new();
         let mut kernels = Kernels::default();
-        for split in self.splits.into_iter().filter(|split| split.count > 0) {
-            kernels.append(&split.kernels, usize::MAX);
-            let name = format!("data/{}/{}-{:05}-of-{total:05}", split.config.name(), split.name, self.number);
-            let mut file = |extension: &str, bytes: &[u8]| -> Result<()> {
-                files.push(store.file(format!("{name}{extension}"), split.name, split.count, bytes)?);
-                Ok(())
-            };
-            if let Some(table) = split.table {
-                file(TABLE, &table.finish().map_err(failed)?)?;
-            }
-            if let Some(lines) = split.lines {
-                file(LINES, &lines.finish().map_err(failed)?)?;
-            }
+        for (written, measured) in done {
+            files.extend(written);
+            kernels.append(&measured, usize::MAX);
         }
-        store.add(Shard { shard: self.number, files, tally, counts: self.counts }, kernels)
+        store.add(Shard { shard: number, files, tally, counts }, kernels)
     }
 }
 
@@ -144,6 +133,22 @@ impl Split {
         self.count += waiting.len() as u64;
         waiting.clear();
         Ok(())
+    }
+
+    /// Writes its files for shard `number`: none without rows. Returns them with what is measured.
+    fn finish(mut self, store: &Store, number: u64) -> Result<(Vec<Entry>, Kernels)> {
+        self.flush()?;
+        let Split { config, name, count, table, lines, kernels, .. } = self;
+        if count == 0 {
+            return Ok((Vec::new(), kernels));
+        }
+        let path = format!("data/{}/{name}-{number:05}-of-{:05}", config.name(), store.options.shards());
+        let file = |end: &str, bytes: Vec<u8>| store.file(format!("{path}{end}"), name, count, &bytes);
+        let (table, lines) = rayon::join(
+            || table.map(|table| file(TABLE, table.finish().map_err(failed)?)).transpose(),
+            || lines.map(|lines| file(LINES, lines.finish().map_err(failed)?)).transpose(),
+        );
+        Ok((table?.into_iter().chain(lines?).collect(), kernels))
     }
 }
 
