@@ -34,12 +34,16 @@ impl Function {
 
     /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice.
     pub fn callees(&self) -> Vec<FuncId> {
-        let callee = |inst: &Inst| if let Op::Call(callee, _) = inst.op { Some(callee) } else { None };
-        if let Some(calls) = self.known_calls() {
-            return calls.iter().filter_map(|&call| callee(&self.insts[call])).collect();
-        }
         let mut found = Vec::new();
-        self.walk(self.entry, &mut |_, inst| found.extend(callee(inst)));
+        let mut look = |inst: &Inst| {
+            if let Op::Call(callee, _) = inst.op {
+                found.push(callee);
+            }
+        };
+        match self.known_calls() {
+            Some(calls) => calls.iter().for_each(|&call| look(&self.insts[call])),
+            None => self.walk(self.entry, &mut |_, inst| look(inst)),
+        }
         found
     }
 }

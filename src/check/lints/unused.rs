@@ -12,18 +12,15 @@ use crate::syntax::visit::{blocks, each_statement, walk};
 
 pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
     let body = &written.function.body;
-    let mut read: HashSet<&str> = HashSet::new();
-    each_statement(body, &mut |stmt| {
-        reads(stmt, &mut |name| {
-            read.insert(name);
-        })
-    });
+    let mut read: Vec<&str> = Vec::new();
+    each_statement(body, &mut |stmt| reads(stmt, &mut |name| read.push(name)));
+    read.sort_unstable();
     // In the order of the text; a variable is told once, at its first assignment.
     let mut told: HashSet<&str> = HashSet::new();
     assignments(body, &mut |stmt, name, at, value, alone| {
         // A parameter may be a reference, which the caller reads.
         let param = written.function.params.iter().any(|param| param.name.text == name);
-        if param || read.contains(name) || name.starts_with('_') || !told.insert(name) {
+        if param || read.binary_search(&name).is_ok() || name.starts_with('_') || !told.insert(name) {
             return;
         }
         // `i = wp.tid()` also says how the kernel is launched.
