@@ -9,12 +9,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::CodegenError;
-use super::builder::{Attribute, Func, Llvm, Place, Ty, Val};
+use super::builder::{Attribute, Func, Place, Ty};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
-use crate::ids::IdMap;
 use crate::ir::content::Contents;
 use crate::ir::{FuncId, Function, Module, Op};
+use crate::memo::Memo;
 use crate::types::Type;
 
 /// Functions of at least this size, in IR instructions with all that they call, are called: a call takes about ten
@@ -30,7 +30,7 @@ const MOST_RESULTS: usize = 9;
 /// The same on the host: those that come in registers ([`Llvm::set_several_results`]).
 const MOST_REGISTERS: usize = 4;
 
-/// Bytes of text, per thread; when there are more, all are forgotten.
+/// Bytes of text that a thread keeps.
 const MOST: usize = 16 << 20;
 
 /// The library functions that a module calls.
@@ -199,17 +199,10 @@ impl ModuleState<'_> {
             Lower::new(self, made, entry, thread, false).function(id, args).into_iter().flatten().collect();
         ll.ret(Some(match flat[..] {
             [one] => one,
-            _ => aggregate(ll, &flat),
+            _ => ll.results(made, &flat),
         }));
         made
     }
-}
-
-/// A struct of these numbers.
-pub(super) fn aggregate(ll: &Llvm, numbers: &[Val]) -> Val {
-    let types: Vec<Ty> = numbers.iter().map(|v| ll.ty(*v)).collect();
-    let empty = ll.undefined(ll.struct_ty(&types));
-    numbers.iter().enumerate().fold(empty, |whole, (n, &value)| ll.insert_field(whole, value, n as u32))
 }
 
 /// The texts of a library function: a module that holds nothing else.
@@ -220,7 +213,7 @@ pub struct Part {
 }
 
 /// What the text of a library function depends on, beside its content.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Kind {
     pub arch: u32,
     pub fmad: bool,
@@ -228,14 +221,8 @@ pub struct Kind {
     pub ir: bool,
 }
 
-#[derive(Default)]
-struct Memo {
-    parts: IdMap<u128, Vec<(Kind, Rc<Part>)>>,
-    size: usize,
-}
-
 thread_local! {
-    static MEMO: RefCell<Memo> = RefCell::default();
+    static PARTS: RefCell<Memo<(u128, Kind), Rc<Part>>> = const { RefCell::new(Memo::new(MOST)) };
 }
 
 /// The texts of the library functions of this content.
@@ -244,18 +231,12 @@ pub fn part(
     kind: Kind,
     make: impl FnOnce() -> Result<Part, CodegenError>,
 ) -> Result<Rc<Part>, CodegenError> {
-    let find =
-        |parts: &Vec<(Kind, Rc<Part>)>| parts.iter().find(|(known, _)| *known == kind).map(|(_, part)| part.clone());
-    if let Some(known) = MEMO.with_borrow(|memo| memo.parts.get(&content).and_then(find)) {
+    let key = (content, kind);
+    if let Some(known) = PARTS.with_borrow(|parts| parts.get(&key).cloned()) {
         return Ok(known);
     }
     let made = Rc::new(make()?);
-    MEMO.with_borrow_mut(|memo| {
-        if memo.size > MOST {
-            *memo = Memo::default();
-        }
-        memo.size += made.ptx.len() + made.ir.as_ref().map_or(0, String::len);
-        memo.parts.entry(content).or_default().push((kind, made.clone()));
-    });
+    let size = made.ptx.len() + made.ir.as_ref().map_or(0, String::len);
+    PARTS.with_borrow_mut(|parts| _ = parts.keep(key, made.clone(), size));
     Ok(made)
 }

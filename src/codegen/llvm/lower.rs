@@ -14,7 +14,7 @@ use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::flatten::{self, Leaf, LeafKind};
 use super::lanes::{Copies, Lanes};
-use super::library::{self, Library};
+use super::library::Library;
 use super::ops::Ops;
 use super::places::Places;
 use super::warp::Uniform;
@@ -177,7 +177,11 @@ impl<'a> ModuleState<'a> {
             params.extend(self.leaf_types(function.ty(param)));
         }
         let results: Vec<Ty> = function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect();
-        let result = if results.is_empty() { ll.void() } else { ll.struct_ty(&results) };
+        let result = match self.target {
+            _ if results.is_empty() => ll.void(),
+            Target::Nvptx => ll.struct_ty(&results),
+            Target::Host { .. } => ll.results_ty(&results),
+        };
         let made = ll.add_function(&format!("{}_func", function.name), result, &params, false);
         ll.set_internal(made);
         if self.target != Target::Nvptx {
@@ -212,7 +216,7 @@ impl<'a> ModuleState<'a> {
             if flat.is_empty() {
                 ll.ret(None);
             } else {
-                ll.ret(Some(library::aggregate(ll, &flat)));
+                ll.ret(Some(ll.results(made, &flat)));
             }
         }
         self.places.iter().for_each(Places::finish);
