@@ -8,6 +8,7 @@
 //! | `ops` | what does each scalar operation compute? |
 //! | `memory`, `atomics` | how is memory addressed, read and written? |
 //! | `warp` | how do the threads of a warp add to one place? |
+//! | `results` | how does a function give several numbers? |
 //! | `effects`, `print_format` | how do prints and errors leave the kernel? |
 //! | `affine` | which indices need no check? |
 //! | `lanes`, `vector` | how do several threads run as the lanes of vectors? |
@@ -39,6 +40,7 @@ mod nvptx;
 mod ops;
 mod places;
 mod print_format;
+mod results;
 mod vector;
 mod warp;
 
