@@ -267,7 +267,7 @@ impl Kernel {
                     if host == 0 {
                         continue;
                     }
-                    let found = copies.iter().find_map(|copy| copy.device_address(host));
+                    let found = device_address(copies.iter().map(|copy| (copy.host, copy.len, copy.device)), host);
                     let device = found.ok_or_else(|| fail(Code::E0999, "an array lies outside the launch's memory"))?;
                     place.copy_from_slice(&device.to_ne_bytes());
                 }
@@ -389,11 +389,15 @@ impl Copy {
         // SAFETY: as long as the device's piece.
         unsafe { result::memcpy_dtoh_sync(bytes, self.device) }.map_err(|e| refused("a copy from the device", e))
     }
+}
 
-    fn device_address(&self, host: u64) -> Option<u64> {
-        // The end counts: an empty array may lie there.
-        host.checked_sub(self.host).filter(|&at| at <= self.len).map(|at| self.device + at)
-    }
+/// Where a place of the host's memory lies on the device, of pieces (address, length, address on the device).
+fn device_address(pieces: impl Iterator<Item = (u64, u64, u64)> + Clone, place: u64) -> Option<u64> {
+    let inside = |&(host, len, _): &(u64, u64, u64)| place.checked_sub(host).is_some_and(|at| at < len);
+    // The end of a piece counts, for an empty array may lie there; but if another one begins there, that has the place.
+    let ends = |&(host, len, _): &(u64, u64, u64)| place.checked_sub(host) == Some(len);
+    let found = pieces.clone().find(inside).or_else(|| pieces.clone().find(ends));
+    found.map(|(host, _, device)| device + (place - host))
 }
 
 impl Drop for Copy {
@@ -411,6 +415,15 @@ fn out_of_memory(len: u64) -> Fail {
 mod tests {
     use super::*;
     use crate::codegen::abi::LaunchBounds;
+
+    #[test]
+    fn a_place_between_two_pieces_is_in_the_second() {
+        let pieces = [(1000, 64, 50_000), (1064, 32, 90_000), (2000, 0, 70_000)];
+        let at = |place| device_address(pieces.iter().copied(), place);
+        assert_eq!([at(1000), at(1063), at(1064), at(1095)], [50_000, 50_063, 90_000, 90_031].map(Some));
+        assert_eq!([at(1096), at(2000)], [90_032, 70_000].map(Some));
+        assert_eq!([at(999), at(1097), at(2001)], [None; 3]);
+    }
 
     #[test]
     fn dimensions_beyond_the_rank_repeat_the_launch() {
