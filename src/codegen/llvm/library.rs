@@ -27,7 +27,7 @@ const MOST_ARGUMENTS: usize = 16;
 /// The most numbers that such a function gives.
 const MOST_RESULTS: usize = 9;
 
-/// The same on the host: those that come in registers ([`Llvm::set_several_results`]).
+/// The same on the host: those that come in registers (`results`).
 const MOST_REGISTERS: usize = 4;
 
 /// Bytes of text that a thread keeps.
