@@ -3,30 +3,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
+use std::sync::Arc;
 
 use super::normal::clean;
 use super::repeated;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::facts::{EffectTable, numbering, uses};
-use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
+use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, LinkedFunction, Module, Op, Phase, ValueId};
 use crate::passes::{adjacent, forget_calls, inline, sink};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
 
-/// Finishes the gradient rules that somebody wrote, but for those that came from a table, finished.
+/// Finishes the gradient rules that somebody wrote, but for those that are linked, finished.
 pub(super) fn rules(module: &mut Module) {
     let rule = |f: &Function| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None };
     let rules: IdSet<FuncId> = module.functions.values().filter_map(rule).collect();
     let mut effects = EffectTable::default();
     for rule in rules {
-        if module.functions[rule].content.is_none() && start_without_zero(&mut module.functions[rule]) {
-            for callee in module.functions[rule].callees() {
-                effects.cover(module, callee);
-            }
-            tidy(module, rule, &effects);
+        if !module.functions.is_linked(rule) {
+            self::rule(module, rule, &mut effects);
         }
+    }
+}
+
+/// Finishes a gradient rule: an adjoint has no use for a sum that begins with zero.
+pub(super) fn rule(module: &mut Module, rule: FuncId, effects: &mut EffectTable) {
+    if start_without_zero(&mut module.functions[rule]) {
+        for callee in module.functions.callees(rule) {
+            effects.cover(module, callee);
+        }
+        tidy(module, rule, effects);
     }
 }
 
@@ -36,7 +44,6 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], p
     for &id in made.iter().filter(|id| !polished.contains(id)) {
         polish(module, id, effects);
     }
-    let mut changed = IdSet::default();
     let mut calls = Calls { of: made.iter().copied().collect(), found: BTreeMap::new() };
     for (id, function) in module.functions.iter() {
         if !calls.of.contains(&id) {
@@ -48,30 +55,33 @@ pub(super) fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], p
         let is_free = !named.contains(&id) && function.phase == Phase::Forward && !function.is_kernel();
         if is_free && drop_results(module, id, calls.found.get(&id)) {
             tidy(module, id, effects);
-            changed.insert(id);
         }
         calls.count(id, &module.functions[id]);
     }
     for &id in made {
-        let function = &mut module.functions[id];
-        let joined = adjacent::run(function, effects);
-        if sink::into_branches(function, effects) || joined {
-            changed.insert(id);
-        }
-        // The content of a function covers what it calls.
-        if function.content.is_some()
-            && (changed.contains(&id) || function.callees().iter().any(|callee| changed.contains(callee)))
-        {
-            function.content = None;
-            changed.insert(id);
+        // What a linked function calls is linked: this is the same in all programs.
+        let settled = |linked: &Arc<LinkedFunction>| {
+            linked.facts.get_or_find(|| Settled(!join_branches(&mut module.functions[id].clone(), effects))).0
+        };
+        if !module.functions.linked(id).is_some_and(settled) {
+            join_branches(&mut module.functions[id], effects);
         }
     }
+}
+
+/// Whether [`join_branches`] leaves a linked function as it is.
+struct Settled(bool);
+
+/// Neighbouring branches on one condition become one, and choices become branches. Says whether there were any.
+fn join_branches(function: &mut Function, effects: &EffectTable) -> bool {
+    let joined = adjacent::run(function, effects);
+    sink::into_branches(function, effects) || joined
 }
 
 /// The first steps, which depend on nothing but the function and what it calls: small adjoints are written where they are
 /// called, sums are simplified, and what is computed twice or not needed goes.
 pub(super) fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
-    let mut small = module.functions[id].callees();
+    let mut small = module.functions.callees(id);
     small.retain(|&callee| is_small(&module.functions[callee]));
     let mut function = take(module, id);
     let more: usize = small.iter().map(|&callee| module.functions[callee].insts.len()).sum();

@@ -73,8 +73,6 @@ fn empty_function() -> Function {
         insts: IdVec::new(),
         blocks: IdVec::new(),
         span: no_span(),
-        content: None,
-        calls: None,
     }
 }
 

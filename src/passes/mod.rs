@@ -51,27 +51,30 @@ const MAX_ROUNDS: usize = 10;
 
 /// Runs all passes in order. Debug builds verify the module after every pass; the driver verifies the result always.
 pub fn simplify(module: &mut Module) {
-    simplify_functions(module, |_| false);
+    let mut effects = EffectTable::default();
+    for id in module.functions.ids() {
+        // Linked functions are finished.
+        if !module.functions.is_linked(id) {
+            simplify_function(module, id, &mut effects);
+        }
+    }
     drop_unneeded(module);
 }
 
-/// Steps 1 and 2, for all functions but those that are simple already.
-pub fn simplify_functions(module: &mut Module, simple: impl Fn(FuncId) -> bool) {
-    let mut effects = EffectTable::default();
-    for id in module.functions.ids().filter(|&id| !simple(id)) {
-        // What it calls is simple by now: callees stand first, where the compiler made the module.
-        for callee in module.functions[id].callees() {
-            effects.cover(module, callee);
-        }
-        for _ in 0..MAX_ROUNDS {
-            let more = round(&mut module.functions[id], &module.structs, &effects);
-            check("round", module, || verify_function(module, id));
-            if !more {
-                break;
-            }
-        }
-        forget_calls(&mut module.functions[id]);
+/// Steps 1 and 2, for one function. Those that it calls are simple by now: callees stand first, where the compiler made the
+/// module.
+pub fn simplify_function(module: &mut Module, id: FuncId, effects: &mut EffectTable) {
+    for callee in module.functions.callees(id) {
+        effects.cover(module, callee);
     }
+    for _ in 0..MAX_ROUNDS {
+        let more = round(&mut module.functions[id], &module.structs, effects);
+        check("round", module, || verify_function(module, id));
+        if !more {
+            break;
+        }
+    }
+    forget_calls(&mut module.functions[id]);
 }
 
 /// Steps 1 and 2, once; says whether doing them again may find more.
@@ -97,7 +100,7 @@ pub fn forget_calls(function: &mut Function) {
 }
 
 /// Step 3.
-pub fn drop_unneeded(module: &mut Module) {
+fn drop_unneeded(module: &mut Module) {
     // A module without kernels is a library: all of it is wanted.
     if module.kernels().next().is_some() {
         select(module, |_| true);
