@@ -7,10 +7,17 @@ use std::sync::Arc;
 
 use super::normal::clean;
 use super::repeated;
+use crate::analysis::effects::EffectTable;
+use crate::analysis::uses;
+use crate::analysis::value_numbering::numbering;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
+<<<<<<< HEAD
 use crate::ir::facts::{EffectTable, numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, LinkedFunction, Module, Op, Phase, ValueId};
+=======
+use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
+>>>>>>> 89f036565885772ccc83705fc52b51ce1ea836fa
 use crate::passes::{adjacent, forget_calls, inline, sink};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.

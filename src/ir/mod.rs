@@ -61,7 +61,6 @@ pub mod build;
 mod calls;
 mod clone;
 pub mod eval;
-pub mod facts;
 pub mod fingerprint;
 mod functions;
 pub mod interp;
