@@ -17,6 +17,7 @@
 //! | [`ir`] | what is to be computed, exactly? |
 //! | [`analysis`] | what is true of IR, whatever the input? |
 //! | [`lower`] | how does meaning become IR? |
+//! | [`link`] | which library functions are compiled already? |
 //! | [`passes`] | how is IR simplified? |
 //! | [`autodiff`] | what is the gradient of a kernel? |
 //! | [`codegen`] | how does IR become PTX, CUDA text, host code, headers? |
@@ -39,6 +40,7 @@ pub mod ide;
 pub mod ids;
 pub mod ir;
 pub mod library;
+pub mod link;
 pub mod lower;
 pub mod lsp;
 mod memo;

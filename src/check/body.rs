@@ -1,7 +1,7 @@
 //! One function instance: its variables and the walk over its body.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::check::facts::Variable;
 use crate::check::gradient::Rule;
@@ -113,7 +113,7 @@ impl<'c, 'a> Body<'c, 'a> {
     /// Checks the body of a definition for these arguments.
     pub fn check(
         c: &'c mut Checker<'a>,
-        definition: &Rc<Definition>,
+        definition: &Arc<Definition>,
         args: &[InstanceArg],
         bindings: Bindings,
     ) -> Res<Function> {
@@ -137,7 +137,7 @@ impl<'c, 'a> Body<'c, 'a> {
 
     fn look(
         c: &'c mut Checker<'a>,
-        definition: &Rc<Definition>,
+        definition: &Arc<Definition>,
         args: &[InstanceArg],
         bindings: Bindings,
         out: Option<LocalArrayType>,
@@ -213,7 +213,7 @@ impl<'c, 'a> Body<'c, 'a> {
             derivative,
             body: statements,
             span: definition.ast.span,
-            shared: None,
+            imported: None,
         };
         Ok(Look { function, returned })
     }
@@ -351,7 +351,7 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(ty) = crate::check::value::type_of_name(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
         }
-        Some(match self.c.library.meaning(name, self.c.sources)? {
+        Some(match self.c.known.library.meaning(name, self.c.sources)? {
             Meaning::Constant(value) => self.c.constant(&value, true),
             Meaning::Function => Ok(Operand::Function(crate::check::value::FunctionName::Builtin(name.to_string()))),
         })

@@ -2,7 +2,7 @@
 //! instantiated, every built-in either a primitive operation or a function of this module.
 
 use crate::check::facts::Facts;
-use crate::check::shared::Shared;
+use crate::check::instances::Imported;
 use crate::ids::IdVec;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
 use crate::source::Span;
@@ -71,8 +71,8 @@ pub struct Function {
     pub derivative: Derivative,
     pub body: Vec<Stmt>,
     pub span: Span,
-    /// Of a library function that other programs have too: what they have in common. Then `body` may be missing.
-    pub shared: Option<Shared>,
+    /// A library function that other programs have too: what they have in common. Then that has the body and its variables.
+    pub imported: Option<Imported>,
 }
 
 /// How a function is differentiated: see [`crate::ir::Derivative`].

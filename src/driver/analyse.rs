@@ -139,7 +139,8 @@ impl Pending {
             if stop() {
                 return false;
             }
-            autodiff::differentiate(&mut module, &autodiff::Options::default(), &mut found);
+            let adjoints = autodiff::Adjoints::default();
+            autodiff::differentiate(&mut module, &autodiff::Options::default(), &adjoints, &mut found);
         }
         let mut now = Memory::default();
         let attributed = found.iter().all(|finding| keys.keys().any(|kernel| inside(finding, *kernel)));

@@ -4,6 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Compilation, Disk, Request};
+use crate::autodiff::Adjoints;
+use crate::check::Instances;
+use crate::link::Linker;
 use crate::source::{FileSystem, SourceFile, SourceMap};
 use crate::syntax::ast::Parsed;
 
@@ -17,7 +20,11 @@ pub struct Compiler {
 
 /// What a compiler knows of the library, within a bound on its memory.
 #[derive(Debug, Default)]
-pub(super) struct LibraryCache {}
+pub(super) struct LibraryCache {
+    pub instances: Instances,
+    pub linker: Linker,
+    pub adjoints: Adjoints,
+}
 
 impl Compiler {
     /// A compiler that knows nothing of the library yet.
