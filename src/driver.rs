@@ -10,12 +10,11 @@ mod options;
 mod timings;
 
 use std::path::Path;
-use std::sync::Arc;
 
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
-pub use compiler::Compiler;
+pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
@@ -30,13 +29,12 @@ use crate::ir::{self, Module, Phase};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
 use crate::{autodiff, passes};
-use compiler::LibraryCache;
 
 /// One source file on its way: what was found in it, and the IR of what is good.
 #[derive(Debug, Default)]
 pub struct Compilation {
-    /// What the compiler that made it knows of the library.
-    cache: Arc<LibraryCache>,
+    /// The one that made it.
+    pub compiler: Compiler,
     pub sources: SourceMap,
     pub diagnostics: Diagnostics,
     /// The kernels without errors and what they call, simplified.
@@ -95,7 +93,7 @@ impl Compilation {
                 types: request.types.clone(),
             },
         );
-        self.module = self.timings.time("lower", || self.cache.linker.link(&checked));
+        self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked));
         self.select(&request.kernels);
         let Compilation { module, timings, .. } = self;
         timings.time("simplify", || passes::simplify(module));
@@ -122,8 +120,8 @@ impl Compilation {
     }
 
     fn differentiate(&mut self, options: &Gradients) {
-        let Compilation { module, diagnostics, timings, cache, .. } = self;
-        timings.time("differentiate", || autodiff::differentiate(module, options, &cache.adjoints, diagnostics));
+        let Compilation { module, diagnostics, timings, compiler, .. } = self;
+        timings.time("differentiate", || autodiff::differentiate(module, options, &compiler.cache.adjoints, diagnostics));
         // Adjoints that were written out where they are called.
         if module.kernels().next().is_some() {
             timings.time("select", || passes::select(module, |_| true));
@@ -158,8 +156,8 @@ impl Compilation {
     }
 
     fn front(&mut self, file: FileId, parsed: &Parsed, options: &check::Options) -> Checked {
-        let Compilation { sources, diagnostics, timings, cache, .. } = self;
-        let checked = timings.time("check", || check::check(parsed, options, &cache.instances, sources, diagnostics));
+        let Compilation { sources, diagnostics, timings, compiler, .. } = self;
+        let checked = timings.time("check", || check::check(parsed, options, &compiler.cache.instances, sources, diagnostics));
         self.allows = Allows::read(parsed, &sources.file(file).text);
         self.declared.clone_from(&checked.declared);
         self.unresolved.clone_from(&checked.unresolved);

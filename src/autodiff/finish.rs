@@ -322,7 +322,8 @@ mod tests {
             return
             }";
         let mut module = parse(text).unwrap();
-        super::super::differentiate(&mut module, &super::super::Options::default(), &mut Diagnostics::new());
+        let options = super::super::Options::default();
+        super::super::differentiate(&mut module, &options, &super::super::Adjoints::default(), &mut Diagnostics::new());
         assert_eq!(verify(&module), Ok(()));
         let adjoint = &module.functions[module.find("adj_f").unwrap()];
         assert_eq!(adjoint.results.len(), 1, "the second argument is no float of an array");

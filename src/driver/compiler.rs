@@ -1,12 +1,14 @@
 //! What lives longer than one program: a compiler, with what it knows of the library.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::{Compilation, Disk, Request};
+use super::{Analysis, Compilation, Disk, Pending, Request};
 use crate::autodiff::Adjoints;
 use crate::check::Instances;
+use crate::codegen::{cuda, llvm};
 use crate::link::Linker;
+use crate::memo::lock;
 use crate::source::{FileSystem, SourceFile, SourceMap};
 use crate::syntax::ast::Parsed;
 
@@ -15,7 +17,7 @@ use crate::syntax::ast::Parsed;
 /// programs before it. Clones share what they know.
 #[derive(Clone, Debug, Default)]
 pub struct Compiler {
-    cache: Arc<LibraryCache>,
+    pub(super) cache: Arc<LibraryCache>,
 }
 
 /// What a compiler knows of the library, within a bound on its memory.
@@ -24,6 +26,8 @@ pub(super) struct LibraryCache {
     pub instances: Instances,
     pub linker: Linker,
     pub adjoints: Adjoints,
+    pub cuda: cuda::Texts,
+    pub device: llvm::Parts,
 }
 
 impl Compiler {
@@ -84,6 +88,37 @@ impl Compiler {
     }
 
     fn begin(&self, sources: SourceMap) -> Compilation {
-        Compilation { cache: self.cache.clone(), sources, ..Compilation::default() }
+        Compilation { compiler: self.clone(), sources, ..Compilation::default() }
+    }
+
+    /// The texts of library functions in CUDA C++.
+    pub fn cuda_texts(&self) -> &cuda::Texts {
+        &self.cache.cuda
+    }
+
+    /// The texts of library functions for devices.
+    pub fn device_parts(&self) -> &llvm::Parts {
+        &self.cache.device
+    }
+
+    /// Parses and checks a text for an editor, as if it stood in a file at `path`; imported files are read from `files`.
+    pub fn analyse(&self, path: &Path, text: String, files: Arc<dyn FileSystem>) -> (Analysis, Pending) {
+        Analysis::new(path, text, files, &self.cache.instances)
+    }
+}
+
+/// Compilers for the threads that compile programs of one kind: each uses one at a time, so that none waits for another.
+#[derive(Debug, Default)]
+pub struct Compilers {
+    idle: Mutex<Vec<Compiler>>,
+}
+
+impl Compilers {
+    /// Does some work with a compiler that nobody else uses in the meantime.
+    pub fn lend<T>(&self, work: impl FnOnce(&Compiler) -> T) -> T {
+        let compiler = lock(&self.idle).pop().unwrap_or_default();
+        let result = work(&compiler);
+        lock(&self.idle).push(compiler);
+        result
     }
 }

@@ -12,7 +12,7 @@ use cudarc::driver::sys;
 use super::device::{Job, Printed, Report};
 use super::{Fail, Result, fail};
 use crate::codegen::abi::{self, argument_layout, descriptor};
-use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions, emit_ptx};
+use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::types::{Layout, StructTable, Type};
@@ -147,7 +147,7 @@ impl Kernel {
         let context = Context::open(0)?;
         let (arch, layout) = (context.arch, ArrayLayout::Strided);
         let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering };
-        let text = emit_ptx(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let text = emit_ptx(module, &[kernel], &options, &Parts::default()).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
         let loaded = load_ptx(&text)?;

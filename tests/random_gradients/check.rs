@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
-use kc::autodiff::{Options, Store, differentiate, jvp};
+use kc::autodiff::{Adjoints, Options, Store, differentiate, jvp};
 use kc::codegen::abi::{HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use kc::diag::{Diagnostics, Level};
@@ -162,7 +162,7 @@ fn again(program: &Program, options: &Options, unroll: bool) -> Option<Program> 
         passes::simplify(&mut module);
     }
     let mut diagnostics = Diagnostics::default();
-    differentiate(&mut module, options, &mut diagnostics);
+    differentiate(&mut module, options, &Adjoints::default(), &mut diagnostics);
     passes::simplify(&mut module);
     module.entry("k", Phase::Backward)?;
     Some(Program { module, ..Program::default() })

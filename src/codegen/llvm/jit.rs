@@ -32,11 +32,11 @@ unsafe impl Sync for HostModule {}
 /// An engine that links one module at a time, and library functions that stay for the next ones.
 ///
 /// A library function is compiled where [`Opt::None`] asks for code quickly: `log` is the same in every program. It is known
-/// by its content, which has all that its code depends on beside the machine and the options, of which there is one
+/// by its fingerprint, which has all that its code depends on beside the machine and the options, of which there is one
 /// choice (see [`shares`]).
 struct Engine {
     raw: LLVMOrcLLJITRef,
-    /// The contents of the library functions that are there.
+    /// The fingerprints of the library functions that are there.
     library: IdSet<u128>,
 }
 
@@ -125,9 +125,9 @@ impl HostModule {
         let mut engine = idle.map_or_else(Engine::new, Ok)?;
         let compiled = host::compile(module, kernels, options, false, shares(options).then_some(&engine.library))?;
         let object = compiled.machine.emit(&compiled.ll, false)?;
-        for (content, object) in compiled.library {
+        for (fingerprint, object) in compiled.library {
             engine.add(None, &object)?;
-            engine.library.insert(content);
+            engine.library.insert(fingerprint);
         }
         let jit = engine.raw;
         // SAFETY: the engine is alive.

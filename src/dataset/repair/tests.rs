@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::trial::Trial;
+use crate::driver::Compiler;
 use super::{Class, make};
 use crate::dataset::sample::{Category, Sample, sample};
 use crate::dataset::{Emit, Options};
@@ -68,7 +69,7 @@ fn all_classes_are_made_and_show() {
 #[test]
 fn a_right_program_shows_no_fault() {
     for (_, sample, text) in samples(8) {
-        let trial = Trial { program: &sample.program, text: &text, seed: 1 };
+        let trial = Trial { program: &sample.program, text: &text, seed: 1, compiler: &Compiler::new() };
         for class in Class::ALL {
             assert!(trial.show(class, &text).is_none(), "{}: {text}", class.name());
         }
@@ -78,7 +79,7 @@ fn a_right_program_shows_no_fault() {
 #[test]
 fn a_fault_of_another_class_is_no_fault_of_this_one() {
     let (_, sample, text) = samples(40).find(|(_, s, _)| s.program.rank == 1 && !s.program.guarded).expect("a program");
-    let trial = Trial { program: &sample.program, text: &text, seed: 1 };
+    let trial = Trial { program: &sample.program, text: &text, seed: 1, compiler: &Compiler::new() };
     let broken = text.replacen("wp.tid()", "wp.tid(", 1);
     assert!(trial.show(Class::Syntax, &broken).is_some());
     for class in [Class::Type, Class::Shape, Class::Semantic, Class::Race, Class::Bounds, Class::Gradient] {
