@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::abi;
 use super::shadow::{self, Shadow};
+use crate::abi;
 use crate::ir::facts::{Root, Sharing, private, root};
 use crate::ir::{AtomicOp, FuncId, Function, Module, Op, Step, facts};
 use crate::passes::inline;

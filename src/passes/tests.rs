@@ -1,5 +1,5 @@
 use super::*;
-use crate::codegen::abi::{ArrayDescriptor, LaunchBounds};
+use crate::abi::{ArrayDescriptor, LaunchBounds};
 use crate::ir::facts::effects;
 use crate::ir::interp::{Outcome, run_kernel};
 use crate::ir::parse::parse;
