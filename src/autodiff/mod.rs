@@ -30,12 +30,12 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
+use crate::analysis::effects::EffectTable;
 use crate::autodiff::analysis::facts::Facts;
 use crate::autodiff::analysis::finite::Tame;
 use crate::autodiff::emit::reverse::World;
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
-use crate::ir::facts::EffectTable;
 use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Phase};
 use crate::passes;

@@ -1,10 +1,10 @@
 //! The form that can be reversed: one exit per region, local arrays as values, and calls only of functions that keep an
 //! adjoint of their own.
 
+use crate::analysis::effects::EffectTable;
 use crate::autodiff::analysis::written::Written;
 use crate::diag::Diagnostic;
 use crate::ids::IdSet;
-use crate::ir::facts::EffectTable;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
 use crate::passes::{forward_loads, inline, local_arrays, round, single_exit, sink};
 

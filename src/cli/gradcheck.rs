@@ -288,7 +288,7 @@ impl Compiled {
             double,
             ..driver::Request::default()
         };
-        let mut compilation = driver::Compilation::load(source, &request);
+        let mut compilation = driver::Compiler::new().load(source, &request);
         let names: Vec<String> = compilation
             .module
             .kernels()

@@ -7,6 +7,7 @@ use super::activity::{Activity, writing_calls};
 use super::finite::Finite;
 use super::needed::{bounds, closure, holders};
 use super::written::Written;
+use crate::analysis::privatization::{Known, PrivateArrays, Sharing, private_arrays_among};
 use crate::autodiff::Options;
 use crate::autodiff::emit::reverse::{Reverse, World};
 use crate::autodiff::storage::buffers::slots_of;
@@ -14,14 +15,13 @@ use crate::autodiff::storage::log::{Log, stale};
 use crate::autodiff::storage::plan::{Plan, plan};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::facts::{Known, Private, Sharing, private_among};
 use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
 pub struct Facts {
     pub activity: Activity,
     pub written: Written,
-    private: Private,
+    private: PrivateArrays,
     /// The instructions with something to do in reverse.
     pub reversed: IdSet<InstId>,
     /// Where guards are needed.
@@ -57,7 +57,7 @@ impl Facts {
         let mut facts = Facts {
             reversed: reversed(world, function, &activity, &writing),
             written,
-            private: private_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
+            private: private_arrays_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
             log,
             leaves,
             finite: Finite::of(world.module, function, &mut world.tame.borrow_mut()),

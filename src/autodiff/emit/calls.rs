@@ -3,8 +3,8 @@
 use smallvec::SmallVec;
 
 use super::reverse::Reverse;
+use crate::analysis::alias::{Root, root};
 use crate::autodiff::analysis::finite::is_tame;
-use crate::ir::facts::{Root, root};
 use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
 

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::memory::Shadow;
 use super::reverse::{Reverse, World};
+use crate::analysis::alias::Root;
 use crate::autodiff::Store;
 use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::facts::Facts;
@@ -12,7 +13,6 @@ use crate::autodiff::storage::plan::body_of;
 use crate::autodiff::storage::report::kept;
 use crate::autodiff::storage::stores::Tape;
 use crate::ir::build::Builder;
-use crate::ir::facts::Root;
 use crate::ir::{
     Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, TapeRole, ValueId,
 };

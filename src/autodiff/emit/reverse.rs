@@ -10,6 +10,8 @@ use smallvec::SmallVec;
 use super::adjoints::Parts;
 use super::loops::Sweep;
 use super::memory::Shadow;
+use crate::analysis::alias::Root;
+use crate::analysis::effects::EffectTable;
 use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::facts::Facts;
 use crate::autodiff::analysis::finite::Tame;
@@ -17,7 +19,6 @@ use crate::autodiff::storage::buffers::Buffers;
 use crate::autodiff::storage::stores::Tape;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
-use crate::ir::facts::{EffectTable, Root};
 use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Module, Op, ValueId};
 use crate::types::Type;
 
