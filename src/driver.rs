@@ -20,9 +20,10 @@ pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
 pub use timings::Timings;
 
+use crate::check;
+use crate::check::Checked;
 use crate::check::lints::Allows;
 use crate::check::tree::Unresolved;
-use crate::check::{self, Checked};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
@@ -121,7 +122,8 @@ impl Compilation {
 
     fn differentiate(&mut self, options: &Gradients) {
         let Compilation { module, diagnostics, timings, compiler, .. } = self;
-        timings.time("differentiate", || autodiff::differentiate(module, options, &compiler.cache.adjoints, diagnostics));
+        timings
+            .time("differentiate", || autodiff::differentiate(module, options, &compiler.cache.adjoints, diagnostics));
         // Adjoints that were written out where they are called.
         if module.kernels().next().is_some() {
             timings.time("select", || passes::select(module, |_| true));
@@ -157,7 +159,8 @@ impl Compilation {
 
     fn front(&mut self, file: FileId, parsed: &Parsed, options: &check::Options) -> Checked {
         let Compilation { sources, diagnostics, timings, compiler, .. } = self;
-        let checked = timings.time("check", || check::check(parsed, options, &compiler.cache.instances, sources, diagnostics));
+        let checked =
+            timings.time("check", || check::check(parsed, options, &compiler.cache.instances, sources, diagnostics));
         self.allows = Allows::read(parsed, &sources.file(file).text);
         self.declared.clone_from(&checked.declared);
         self.unresolved.clone_from(&checked.unresolved);

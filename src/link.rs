@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::analysis::EffectTable;
+use crate::analysis::effects::EffectTable;
 use crate::autodiff;
 use crate::check::Checked;
 use crate::check::instances::{Imported, LibraryFunction};
@@ -13,9 +13,6 @@ use crate::ir::{FuncId, LinkedFunction, Module};
 use crate::lower::{derivative, func_id, lower_function};
 use crate::memo::{Memo, Same};
 use crate::passes::simplify_function;
-
-/// The most functions that are kept, about 10 kB each with what is found out about them.
-const MOST: usize = 4096;
 
 /// Compiled library functions.
 #[derive(Debug)]
@@ -30,13 +27,17 @@ struct Compiled {
     callees: Arc<[usize]>,
 }
 
-impl Default for Linker {
-    fn default() -> Self {
-        Linker { kept: Memo::new(MOST) }
-    }
-}
-
 impl Linker {
+    /// Nothing is compiled yet. `most`: the most functions that are kept, about 10 kB each with what is found out about them.
+    pub fn new(most: usize) -> Linker {
+        Linker { kept: Memo::new(most) }
+    }
+
+    #[cfg(test)]
+    pub fn size(&self) -> usize {
+        self.kept.size()
+    }
+
     /// The IR of a checked file, function by function in the same order. Those of the library that programs share are
     /// linked; the others are as they were lowered.
     pub fn link(&self, checked: &Checked) -> Module {

@@ -14,18 +14,21 @@ use crate::ids::IdMap;
 use crate::ir::{Derivative, FuncId, LinkedFunction, Module};
 use crate::memo::Memo;
 
-/// The most adjoints that are kept, a few kB each.
-const MOST: usize = 1024;
-
 /// The adjoints of linked functions, as far as programs asked for them.
 #[derive(Debug)]
 pub struct Adjoints {
     kept: Memo<u128, Arc<Kept>>,
 }
 
-impl Default for Adjoints {
-    fn default() -> Self {
-        Adjoints { kept: Memo::new(MOST) }
+impl Adjoints {
+    /// None yet. `most`: the most that are kept, a few kB each.
+    pub fn new(most: usize) -> Adjoints {
+        Adjoints { kept: Memo::new(most) }
+    }
+
+    #[cfg(test)]
+    pub fn size(&self) -> usize {
+        self.kept.size()
     }
 }
 
@@ -78,7 +81,9 @@ impl Reached {
                 Derivative::Body => Way::Body,
                 Derivative::Zero(_) => Way::Zero,
                 Derivative::None(_) => Way::None,
-                Derivative::Rule { adjoint, replay: None } => Way::Rule { adjoint: fingerprint(adjoint)?, replay: None },
+                Derivative::Rule { adjoint, replay: None } => {
+                    Way::Rule { adjoint: fingerprint(adjoint)?, replay: None }
+                }
                 Derivative::Rule { adjoint, replay: Some(replay) } => {
                     Way::Rule { adjoint: fingerprint(adjoint)?, replay: Some(fingerprint(replay)?) }
                 }

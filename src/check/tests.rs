@@ -11,7 +11,7 @@ fn run(text: &str) -> (Checked, Vec<String>) {
     let file = sources.add(SourceFile::new("test.py", text.clone()));
     let mut diagnostics = Diagnostics::new();
     let parsed = syntax::parse(file, &text, &mut diagnostics);
-    let checked = check(&parsed, &Options::default(), &Instances::default(), &mut sources, &mut diagnostics);
+    let checked = check(&parsed, &Options::default(), &Instances::new(0), &mut sources, &mut diagnostics);
     let found = diagnostics
         .into_sorted()
         .iter()

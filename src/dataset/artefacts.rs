@@ -147,10 +147,12 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
         let failed = |e: llvm::CodegenError| refused("device", e.message);
         let known = compiler.device_parts();
         if emit.ptx && emit.llvm {
-            let (ir, ptx) = timings.time("device", || llvm::emit_device(module, &kernels, &options, known)).map_err(failed)?;
+            let (ir, ptx) =
+                timings.time("device", || llvm::emit_device(module, &kernels, &options, known)).map_err(failed)?;
             (out.llvm_nvptx, out.ptx) = (Some(ir), Some(ptx));
         } else if emit.ptx {
-            out.ptx = Some(timings.time("device", || llvm::emit_ptx(module, &kernels, &options, known)).map_err(failed)?);
+            out.ptx =
+                Some(timings.time("device", || llvm::emit_ptx(module, &kernels, &options, known)).map_err(failed)?);
         } else {
             let text = timings.time("device", || llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Ptx(options), known));
             out.llvm_nvptx = Some(text.map_err(failed)?);
@@ -158,7 +160,9 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     }
     if emit.host {
         let options = HostOptions { checked: false, opt: Opt::Lean, cpu: Cpu::Baseline(CpuLevel::V3), alone: false };
-        let text = timings.time("host ir", || llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options), compiler.device_parts()));
+        let text = timings.time("host ir", || {
+            llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options), compiler.device_parts())
+        });
         out.llvm_host = Some(text.map_err(|e| refused("host", e.message))?);
     }
     Ok(out)

@@ -271,7 +271,8 @@ fn attempt(
     }
     let make = || {
         let pair = record::make(sample, text, parsed.as_ref(), identity, *number, options, compiler, timings)?;
-        let repair = options.repair.then(|| timings.time("repair", || repair::make(sample, text, *number, options, compiler)));
+        let repair =
+            options.repair.then(|| timings.time("repair", || repair::make(sample, text, *number, options, compiler)));
         let measured = parsed.as_ref().filter(|_| options.is_measured(shard_of(*number)));
         let kernel = measured.and_then(|parsed| Kernel::of_parsed(text, parsed, identity.clone()));
         Ok(Made { pair, repair: repair.flatten(), kernel: kernel.map(Arc::new) })

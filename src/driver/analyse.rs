@@ -43,12 +43,7 @@ impl Analysis {
     /// The file that is analysed.
     pub const FILE: FileId = FileId(0);
 
-    pub(super) fn new(
-        path: &Path,
-        text: String,
-        files: Arc<dyn FileSystem>,
-        known: &Instances,
-    ) -> (Analysis, Pending) {
+    pub(super) fn new(path: &Path, text: String, files: Arc<dyn FileSystem>, known: &Instances) -> (Analysis, Pending) {
         let (mut sources, mut diagnostics) = (SourceMap::with_files(files), Diagnostics::new());
         let file = sources.add(SourceFile::new(path, text));
         let parsed = syntax::parse(file, &sources.file(file).text, &mut diagnostics);
@@ -137,7 +132,7 @@ impl Pending {
             if stop() {
                 return false;
             }
-            let adjoints = autodiff::Adjoints::default();
+            let adjoints = autodiff::Adjoints::new(0);
             autodiff::differentiate(&mut module, &autodiff::Options::default(), &adjoints, &mut found);
         }
         let mut now = Memory::default();

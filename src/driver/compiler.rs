@@ -15,13 +15,13 @@ use crate::syntax::ast::Parsed;
 /// Compiles programs, one after the other or from several threads at once. The library functions that programs share are
 /// checked, simplified, differentiated and printed once per compiler; what comes out for a program does not depend on the
 /// programs before it. Clones share what they know.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Compiler {
     pub(super) cache: Arc<LibraryCache>,
 }
 
 /// What a compiler knows of the library, within a bound on its memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct LibraryCache {
     pub instances: Instances,
     pub linker: Linker,
@@ -30,10 +30,37 @@ pub(super) struct LibraryCache {
     pub device: llvm::Parts,
 }
 
+/// The library functions that are kept where nobody says how many: those of some thousand programs.
+const FUNCTIONS: usize = 4096;
+
+impl LibraryCache {
+    fn new(functions: usize) -> LibraryCache {
+        LibraryCache {
+            instances: Instances::new(functions),
+            linker: Linker::new(functions),
+            adjoints: Adjoints::new(functions / 4),
+            // The bytes of text, of which few functions have much.
+            cuda: cuda::Texts::new(functions << 11),
+            device: llvm::Parts::new(functions << 12),
+        }
+    }
+}
+
+impl Default for Compiler {
+    fn default() -> Self {
+        Compiler::new()
+    }
+}
+
 impl Compiler {
     /// A compiler that knows nothing of the library yet.
     pub fn new() -> Compiler {
-        Compiler::default()
+        Compiler::with_room_for(FUNCTIONS)
+    }
+
+    /// The same; at most about so many library functions are kept from program to program, some 20 kB each in all forms.
+    pub fn with_room_for(functions: usize) -> Compiler {
+        Compiler { cache: Arc::new(LibraryCache::new(functions)) }
     }
 
     /// Reads a file and looks for errors, in its gradients too if the request wants them. A file without kernels is one.
@@ -120,5 +147,54 @@ impl Compilers {
         let result = work(&compiler);
         lock(&self.idle).push(compiler);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options};
+
+    fn program(function: &str, ty: &str) -> String {
+        let head = format!("import warp as wp\n@wp.kernel\ndef k(x: wp.array(dtype={ty}), y: wp.array(dtype={ty})):\n");
+        format!("{head}    i = wp.tid()\n    y[i] = wp.{function}(x[i])\n")
+    }
+
+    #[test]
+    fn what_a_compiler_keeps_stays_within_its_bound() {
+        const ROOM: usize = 24;
+        let compiler = Compiler::with_room_for(ROOM);
+        let ptx = Artefact::Ptx(Arch::ALL[0]);
+        let options = Options {
+            opt: Opt::Lean,
+            fmad: true,
+            layout: ArrayLayout::Strided,
+            grid: Grid::Any,
+            cpu: Cpu::Native,
+            checked: false,
+            ptx: Vec::new(),
+        };
+        let mut most = [0; 5];
+        for function in ["sin", "cos", "exp", "log", "tan", "tanh", "asin", "sinh", "erf", "cbrt", "log2", "atan"] {
+            for ty in ["float", "wp.float64"] {
+                let text = program(function, ty);
+                let mut made = compiler.load_text(Path::new("k.py"), text, &Request::default());
+                assert!(made.emit(Artefact::Cuda, &options).is_some() && made.emit(ptx, &options).is_some());
+                let LibraryCache { instances, linker, adjoints, cuda, device } = &*compiler.cache;
+                let sizes = [instances.size(), linker.size(), adjoints.size(), cuda.size(), device.size()];
+                most.iter_mut().zip(sizes).for_each(|(most, size)| *most = size.max(*most));
+            }
+        }
+        assert_eq!((most[0], most[1]), (ROOM, ROOM), "as many as there is room for");
+        assert!((1..=ROOM / 4).contains(&most[2]), "{most:?}");
+        // No more than the bound and one text.
+        assert!((1..(ROOM << 11) + (64 << 10)).contains(&most[3]), "{most:?}");
+        assert!((1..(ROOM << 12) + (256 << 10)).contains(&most[4]), "{most:?}");
+    }
+
+    #[test]
+    fn compilers_go_from_thread_to_thread() {
+        fn shared_by_threads<T: Send + Sync>() {}
+        shared_by_threads::<Compiler>();
     }
 }

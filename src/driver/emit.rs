@@ -1,7 +1,7 @@
 //! From IR to one artefact: which back end makes it?
 
-use super::guard::on_workers;
 use super::compiler::LibraryCache;
+use super::guard::on_workers;
 use super::{Artefact, Compilation, Options};
 use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::header;

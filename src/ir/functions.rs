@@ -220,8 +220,7 @@ impl Module {
         let fingerprint = fingerprint::whole(&code.name, own, &fingerprints);
         code.name = String::new();
         let function = Arc::new(LinkedFunction { code, calls, callees: linked, own, facts: Facts::default() });
-        self.functions.links[id] =
-            Some(Link { function: function.clone(), callees: callees.into(), fingerprint });
+        self.functions.links[id] = Some(Link { function: function.clone(), callees: callees.into(), fingerprint });
         Some(function)
     }
 }
@@ -263,5 +262,96 @@ impl std::fmt::Debug for Functions {
 impl std::fmt::Debug for LinkedFunction {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {:032x}", self.code.source_name, self.own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Const;
+    use crate::ir::fingerprint::Fingerprints;
+    use crate::ir::parse::parse;
+    use crate::ir::print::print;
+    use crate::types::Scalar;
+
+    const TEXT: &str = "func @inner(%x: float32) -> (float32) library {\n  %y: float32 = mul %x, %x\n  return %y\n}\n\n\
+         func @outer(%x: float32) -> (float32) library {\n  %y: float32 = call @inner(%x)\n  %z: float32 = call @inner(%y)\n  \
+         return %z\n}\n\nfunc @user(%x: float32) -> (float32) {\n  %y: float32 = call @outer(%x)\n  return %y\n}\n";
+
+    /// The module of [`TEXT`] with the library functions linked, and their ids.
+    fn sealed() -> (Module, [FuncId; 2]) {
+        let mut module = parse(TEXT).expect("it parses");
+        let ids = ["inner", "outer"].map(|name| module.find(name).expect("a function"));
+        ids.iter().for_each(|&id| assert!(module.seal(id).is_some()));
+        (module, ids)
+    }
+
+    #[test]
+    fn who_changes_a_function_unlinks_it_and_its_callers() {
+        let (mut module, [inner, outer]) = sealed();
+        let _ = &module.functions[inner];
+        assert!(module.functions.is_linked(inner) && module.functions.is_linked(outer));
+        let mut other = module.clone();
+        other.functions[outer].notes.clear();
+        assert!(other.functions.is_linked(inner) && !other.functions.is_linked(outer));
+        assert_eq!(other.functions.fingerprint(outer), None);
+        module.functions[inner].notes.clear();
+        assert!(!module.functions.is_linked(inner) && !module.functions.is_linked(outer));
+        let (mut module, ids) = sealed();
+        module.functions.values_mut().for_each(drop);
+        assert!(ids.iter().all(|&id| !module.functions.is_linked(id)));
+    }
+
+    #[test]
+    fn what_calls_an_unlinked_function_is_not_sealed() {
+        let mut module = parse(TEXT).expect("it parses");
+        let outer = module.find("outer").expect("a function");
+        assert!(module.seal(outer).is_none());
+    }
+
+    #[test]
+    fn a_copy_has_the_names_and_numbers_of_its_module_and_its_code() {
+        let (module, [inner, outer]) = sealed();
+        let linked = |id| module.functions.linked(id).expect("a linked function").clone();
+        let mut other = parse("func @first() {\n  return\n}\n").expect("it parses");
+        let mut link = |id, name: &str, callees: &[FuncId]| {
+            other.functions.link(&linked(id), name.to_string(), Derivative::Body, callees.into())
+        };
+        assert_eq!(link(outer, "far", &[FuncId(0)]), None, "not what it was made with");
+        let near = link(inner, "near", &[]).expect("a function");
+        let far = link(outer, "far", &[near]).expect("a function");
+        assert_eq!(other.functions.callees(far), [near, near]);
+        assert!(print(&other).contains(
+            "func @far(%x: float32) -> (float32) library source \"outer\" {\n  %y: float32 = call @near(%x)"
+        ));
+        // The number that a walk over the code finds, which has the names.
+        let found = Fingerprints::new(&other).of(far);
+        assert_eq!((found, found == module.functions.fingerprint(outer)), (other.functions.fingerprint(far), false));
+        let mut plain = other.clone();
+        plain.functions.values_mut().for_each(drop);
+        assert_eq!(Fingerprints::new(&plain).of(far), found);
+        // A change here is none there.
+        let one = other.functions[near].insts.ids().next().expect("an instruction");
+        other.functions[near].insts[one].op = Op::Const(Const::float(Scalar::F32, 1.0));
+        let mut third = Module::default();
+        third.functions.link(&linked(inner), "inner".to_string(), Derivative::Body, Box::new([])).expect("a function");
+        assert_eq!(print(&third), print(&module).split_inclusive("}\n").next().expect("a function"));
+    }
+
+    #[test]
+    fn functions_stay_linked_where_others_go() {
+        let (mut module, [inner, outer]) = sealed();
+        module.functions.push(module.functions[outer].clone());
+        let before = module.functions.fingerprint(outer);
+        let wanted = module.functions.ids().map(|id| id == inner || id == outer).collect();
+        module.functions.retain(&wanted);
+        assert_eq!((module.functions.len(), module.functions.fingerprint(FuncId(1))), (2, before));
+        let mut wanted: IdVec<FuncId, bool> = IdVec::new();
+        wanted.push(true);
+        wanted.push(false);
+        module.functions.retain(&wanted);
+        assert!(module.functions.len() == 1 && module.functions.is_linked(inner));
+        module.functions.truncate(0);
+        assert!(module.functions.is_empty());
     }
 }

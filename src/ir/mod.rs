@@ -51,11 +51,11 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-pub use crate::codegen::abi::Phase;
-pub use functions::{Functions, LinkedFunction};
+pub use crate::abi::Phase;
 use crate::ids::IdVec;
 use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
+pub use functions::{Functions, LinkedFunction};
 
 pub mod build;
 mod calls;

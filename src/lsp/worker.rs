@@ -163,7 +163,14 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn new(shared: &'a Shared, out: &'a Sender<Message>) -> Work<'a> {
-        Work { shared, out, compiler: Compiler::new(), kept: Vec::new(), shown: HashMap::new(), gradients: HashMap::new() }
+        Work {
+            shared,
+            out,
+            compiler: Compiler::new(),
+            kept: Vec::new(),
+            shown: HashMap::new(),
+            gradients: HashMap::new(),
+        }
     }
 
     fn run(&mut self) {

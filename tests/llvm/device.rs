@@ -87,7 +87,7 @@ fn dense(text: &str) -> String {
     let module = parse(text);
     let options =
         |arch| PtxOptions { layout: ArrayLayout::Contiguous, grid: Grid::Covering, ..ptx_options(arch, Opt::Full) };
-    let emit = |arch| emit_ptx(&module, &[module.find("k").unwrap()], &options(arch), &Parts::default()).unwrap();
+    let emit = |arch| emit_ptx(&module, &[module.find("k").unwrap()], &options(arch), &Parts::new(0)).unwrap();
     for arch in common::ARCHITECTURES {
         common::assert_ptx(&emit(arch), arch);
     }

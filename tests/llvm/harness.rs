@@ -2,8 +2,11 @@
 
 use std::ffi::c_void;
 
-use kc::codegen::abi::{self, ArrayDescriptor, HostStatus, LaunchBounds};
-use kc::codegen::llvm::{Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, Opt, Parts, PtxOptions, emit_ptx};
+use kc::abi;
+use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
+use kc::codegen::llvm::{
+    Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, Opt, Parts, PtxOptions, emit_ptx,
+};
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
 use kc::ir::{FuncId, Module};
 use kc::types::{Scalar, Type};
@@ -307,7 +310,7 @@ pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
 
 #[track_caller]
 pub fn assert_ptx(module: &Module, kernels: &[FuncId], arch: &str, opt: Opt) -> String {
-    let text = emit_ptx(module, kernels, &ptx_options(arch, opt), &Parts::default()).unwrap_or_else(|e| panic!("{e}"));
+    let text = emit_ptx(module, kernels, &ptx_options(arch, opt), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
     crate::common::assert_ptx(&text, arch);
     text
 }

@@ -216,7 +216,7 @@ fn ptxas_takes_every_operation() {
         ..ptx_options("sm_80", Opt::Full)
     };
     let some = &kernels[..2];
-    let ptx = emit_ptx(&module, some, &contiguous, &Parts::default()).unwrap();
+    let ptx = emit_ptx(&module, some, &contiguous, &Parts::new(0)).unwrap();
     common::assert_ptx(&ptx, "sm_80");
     assert_eq!(ptx.matches(".visible .entry").count(), 2);
 }

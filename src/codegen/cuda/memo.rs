@@ -11,19 +11,10 @@ use std::sync::Arc;
 use super::prelude::Prelude;
 use crate::memo::Memo;
 
-/// Bytes of text.
-const MOST: usize = 8 << 20;
-
 /// The texts of library functions that were printed, for later programs.
 #[derive(Debug)]
 pub struct Texts {
     printed: Memo<u128, Arc<Printed>>,
-}
-
-impl Default for Texts {
-    fn default() -> Self {
-        Texts { printed: Memo::new(MOST) }
-    }
 }
 
 /// A function that was printed.
@@ -36,6 +27,16 @@ pub(super) struct Printed {
 }
 
 impl Texts {
+    /// None yet. `most`: the bytes of text that are kept.
+    pub fn new(most: usize) -> Texts {
+        Texts { printed: Memo::new(most) }
+    }
+
+    #[cfg(test)]
+    pub fn size(&self) -> usize {
+        self.printed.size()
+    }
+
     /// The text of a function of this fingerprint, if one is kept; it serves where the names are the same.
     pub(super) fn get(&self, fingerprint: u128) -> Option<Arc<Printed>> {
         self.printed.get(&fingerprint)

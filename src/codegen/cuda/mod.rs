@@ -67,7 +67,7 @@ pub fn emit(
 pub fn emit_marked(module: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
     // Marked texts are read once by a person: nothing is kept for them.
     let survey = Survey::new(module, false);
-    let known = Texts::default();
+    let known = Texts::new(0);
     Printer { module, survey, known: &known, printed: IdMap::default(), marked: true }.emit(kernels, options)
 }
 
@@ -105,8 +105,8 @@ impl<'a> Printer<'a> {
             functions.push('\n');
             match self.survey.summary(id).filter(|_| !function.is_kernel()) {
                 Some(summary) => {
-                    let printed =
-                        device_function(&shared, id, fingerprint, summary, self.known, &mut self.printed).map_err(failed)?;
+                    let printed = device_function(&shared, id, fingerprint, summary, self.known, &mut self.printed)
+                        .map_err(failed)?;
                     functions.push_str(&printed.text);
                     prelude.add(&printed.prelude);
                 }

@@ -29,9 +29,6 @@ const MOST_RESULTS: usize = 9;
 /// The same on the host: those that come in registers (`results`).
 const MOST_REGISTERS: usize = 4;
 
-/// Bytes of text that are kept.
-const MOST: usize = 16 << 20;
-
 /// The library functions that a module calls.
 pub struct Library<'a> {
     fingerprints: Fingerprints<'a>,
@@ -226,13 +223,17 @@ pub struct Parts {
     kept: Memo<(u128, Kind), Arc<Part>>,
 }
 
-impl Default for Parts {
-    fn default() -> Self {
-        Parts { kept: Memo::new(MOST) }
-    }
-}
-
 impl Parts {
+    /// None yet. `most`: the bytes of text that are kept.
+    pub fn new(most: usize) -> Parts {
+        Parts { kept: Memo::new(most) }
+    }
+
+    #[cfg(test)]
+    pub fn size(&self) -> usize {
+        self.kept.size()
+    }
+
     /// The texts of the library functions of this fingerprint.
     pub(super) fn get_or_make(
         &self,

@@ -47,8 +47,8 @@ mod warp;
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;
-pub use machine::Arch;
 pub use library::Parts;
+pub use machine::Arch;
 pub use nvptx::{emit_ptx, emit_ptx_marked};
 
 use std::collections::HashMap;
@@ -174,7 +174,7 @@ pub enum SiteKind {
     Assert,
 }
 
-/// A place in the source that [`HostStatus::site`](crate::codegen::abi::HostStatus::site) refers to by position.
+/// A place in the source that [`HostStatus::site`](crate::abi::HostStatus::site) refers to by position.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Site {
     pub span: Span,

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use super::trial::Trial;
-use crate::driver::Compiler;
 use super::{Class, make};
 use crate::dataset::sample::{Category, Sample, sample};
 use crate::dataset::{Emit, Options};
+use crate::driver::Compiler;
 
 fn options() -> Options {
     Options {
@@ -32,12 +32,13 @@ fn samples(count: u64) -> impl Iterator<Item = (u64, Sample, String)> {
 
 #[test]
 fn all_classes_are_made_and_show() {
+    let compiler = Compiler::new();
     let mut classes: BTreeMap<String, u32> = BTreeMap::new();
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
     let mut made = 0;
     for (n, sample, text) in samples(49) {
-        let Some(row) = make(&sample, &text, n, &options()) else { continue };
-        assert_eq!(Some(&row), make(&sample, &text, n, &options()).as_ref(), "the same again");
+        let Some(row) = make(&sample, &text, n, &options(), &compiler) else { continue };
+        assert_eq!(Some(&row), make(&sample, &text, n, &options(), &compiler).as_ref(), "the same again");
         let row = serde_json::json!(row);
         made += 1;
         let of = |column: &str| row[column].as_str().unwrap_or_default();
