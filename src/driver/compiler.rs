@@ -155,9 +155,10 @@ mod tests {
     use super::*;
     use crate::driver::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options};
 
-    fn program(function: &str, ty: &str) -> String {
+    /// `call`: of `x[i]`.
+    fn program(call: &str, ty: &str) -> String {
         let head = format!("import warp as wp\n@wp.kernel\ndef k(x: wp.array(dtype={ty}), y: wp.array(dtype={ty})):\n");
-        format!("{head}    i = wp.tid()\n    y[i] = wp.{function}(x[i])\n")
+        format!("{head}    i = wp.tid()\n    y[i] = wp.{call}\n")
     }
 
     #[test]
@@ -175,9 +176,12 @@ mod tests {
             ptx: Vec::new(),
         };
         let mut most = [0; 5];
-        for function in ["sin", "cos", "exp", "log", "tan", "tanh", "asin", "sinh", "erf", "cbrt", "log2", "atan"] {
+        let known =
+            "sin cos exp log tan tanh asin sinh erf cbrt log2 atan".split(' ').map(|name| format!("{name}(x[i])"));
+        let through_their_bodies = ["smoothstep(x[0], x[1], x[i])", "clamp(wp.lerp(x[0], x[1], x[i]), x[2], x[3])"];
+        for call in known.chain(through_their_bodies.map(str::to_string)) {
             for ty in ["float", "wp.float64"] {
-                let text = program(function, ty);
+                let text = program(&call, ty);
                 let mut made = compiler.load_text(Path::new("k.py"), text, &Request::default());
                 assert!(made.emit(Artefact::Cuda, &options).is_some() && made.emit(ptx, &options).is_some());
                 let LibraryCache { instances, linker, adjoints, cuda, device } = &*compiler.cache;
