@@ -11,7 +11,7 @@ mod range;
 mod tests;
 
 use super::*;
-use crate::types::MAX_DIMS;
+use crate::types::{MAX_DIMS, Scalar};
 pub use memory::{EffectTable, Effects, Place, Root, effects, in_caller, place, root};
 pub use numbering::numbering;
 pub use private::{Known, Private, Sharing, private, private_among};
