@@ -63,7 +63,6 @@ mod calls;
 mod clone;
 pub mod content;
 pub mod eval;
-pub mod facts;
 pub mod interp;
 mod op;
 mod operands;
