@@ -53,7 +53,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 pub use self::op::*;
-pub use crate::codegen::abi::Phase;
+pub use crate::abi::Phase;
 use crate::ids::IdVec;
 use crate::source::Span;
 use crate::types::{StructTable, Type};
