@@ -82,7 +82,7 @@ pub fn reversible(function: &mut Function, structs: &StructTable, effects: &Effe
         local_arrays::run(function, structs, MAX_LOCAL_SCALARS);
         clean(function, structs, effects);
     }
-    if function.has(|inst| matches!(inst.op, Op::Load { .. })) && forward_loads::run(function, effects) {
+    if function.has(|inst| matches!(inst.op, Op::Load(_))) && forward_loads::run(function, effects) {
         clean(function, structs, effects);
     }
     if sinking {
