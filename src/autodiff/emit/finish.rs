@@ -9,13 +9,13 @@ use super::repeated;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::uses;
 use crate::analysis::value_numbering::numbering;
-use crate::autodiff::normal::clean;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::{
     BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, LinkedFunction, Module, Op, Phase, ValueId,
 };
-use crate::passes::{adjacent, forget_calls, inline, sink};
+use crate::passes::pipelines::{clean, tidy_reverse};
+use crate::passes::{forget_calls, inline};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
@@ -65,22 +65,16 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
     for &id in made {
         // What a linked function calls is linked: this is the same in all programs.
         let settled = |linked: &Arc<LinkedFunction>| {
-            linked.facts.get_or_find(|| Settled(!join_branches(&mut module.functions[id].clone(), effects))).0
+            linked.facts.get_or_find(|| Settled(!tidy_reverse(&mut module.functions[id].clone(), effects))).0
         };
         if !module.functions.linked(id).is_some_and(settled) {
-            join_branches(&mut module.functions[id], effects);
+            tidy_reverse(&mut module.functions[id], effects);
         }
     }
 }
 
-/// Whether [`join_branches`] leaves a linked function as it is.
+/// Whether [`tidy_reverse`] leaves a linked function as it is.
 struct Settled(bool);
-
-/// Neighbouring branches on one condition become one, and choices become branches. Says whether there were any.
-fn join_branches(function: &mut Function, effects: &EffectTable) -> bool {
-    let joined = adjacent::run(function, effects);
-    sink::into_branches(function, effects) || joined
-}
 
 /// The first steps, which depend on nothing but the function and what it calls: small adjoints are written where they are
 /// called, sums are simplified, and what is computed twice or not needed goes.
@@ -96,7 +90,7 @@ pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
     }
     let numbers = double(&mut function);
     repeated::run(&mut function, numbers, &|callee| effects[callee].is_pure());
-    clean(module, &mut function, effects);
+    clean(&mut function, &module.structs, effects);
     forget_calls(&mut function);
     module.functions[id] = function;
 }
@@ -111,7 +105,7 @@ fn take(module: &mut Module, id: FuncId) -> Function {
 /// Removes what a change has left unused.
 fn tidy(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let mut function = take(module, id);
-    clean(module, &mut function, effects);
+    clean(&mut function, &module.structs, effects);
     module.functions[id] = function;
 }
 
@@ -198,7 +192,7 @@ fn may_be_equal(function: &Function, a: ValueId, b: ValueId, depth: u32) -> bool
     let (Some(one), Some(other)) = (function.def(a), function.def(b)) else { return false };
     let same = |x: ValueId, y: ValueId| may_be_equal(function, x, y, depth - 1);
     match (&one.op, &other.op) {
-        (Op::Load { .. } | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. }, _) => false,
+        (Op::Load(_) | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. }, _) => false,
         (Op::Binary(op, a, b), Op::Binary(other, c, d)) => {
             op == other && (same(*a, *c) && same(*b, *d) || same(*a, *d) && same(*b, *c))
         }
