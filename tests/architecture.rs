@@ -30,7 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "driver",
         &[
-            "ids", "source", "diag", "types", "ir", "syntax", "library", "check", "link", "lower", "passes",
+            "ids", "memo", "source", "diag", "types", "ir", "syntax", "library", "check", "link", "lower", "passes",
             "autodiff", "codegen",
         ],
     ),

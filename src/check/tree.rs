@@ -75,6 +75,13 @@ pub struct Function {
     pub imported: Option<Imported>,
 }
 
+impl Function {
+    /// The function with its body: an imported one has that elsewhere.
+    pub fn with_body(&self) -> &Function {
+        self.imported.as_ref().map_or(self, |imported| imported.function().function())
+    }
+}
+
 /// How a function is differentiated: see [`crate::ir::Derivative`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Derivative {

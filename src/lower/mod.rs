@@ -65,7 +65,7 @@ struct Lowering<'a> {
 impl<'a> Lowering<'a> {
     fn of(checked: &'a tree::Checked, head: &'a tree::Function) -> Lowering<'a> {
         let imported = head.imported.as_ref();
-        let function = imported.map_or(head, |imported| imported.function().function());
+        let function = head.with_body();
         let locals = function.locals.values();
         let params: Vec<(String, Type)> =
             locals.take(function.param_count as usize).map(|local| (local.name.clone(), local.ty)).collect();
