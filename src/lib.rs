@@ -28,8 +28,10 @@
 
 pub mod autodiff;
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod codegen;
+#[cfg(feature = "cli")]
 pub mod dataset;
 pub mod diag;
 pub mod driver;
@@ -38,6 +40,7 @@ pub mod ids;
 pub mod ir;
 pub mod library;
 pub mod lower;
+#[cfg(feature = "cli")]
 pub mod lsp;
 mod memo;
 pub mod passes;
