@@ -10,6 +10,8 @@ use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::diag::{Code, Diagnostic};
+
 /// Stack sizes in bytes, tried in order: a system may refuse to set aside the first.
 const STACKS: [usize; 4] = [4 << 30, 1 << 30, 256 << 20, 64 << 20];
 
@@ -19,6 +21,13 @@ pub struct Fault {
     pub message: String,
     /// `src/lower/expr.rs:42`
     pub place: String,
+}
+
+impl From<Fault> for Diagnostic {
+    fn from(fault: Fault) -> Diagnostic {
+        Diagnostic::new(Code::E0999, format!("kc failed at {}: {}", fault.place, fault.message))
+            .note("this is a fault of kc, not of your file; please report it together with the file")
+    }
 }
 
 static LAST: Mutex<Option<Fault>> = Mutex::new(None);

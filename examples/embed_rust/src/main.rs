@@ -38,12 +38,8 @@ fn main() -> Result<(), Error> {
     }
 
     // Errors are kc's findings, with a code and the line of the kernel that they are about.
-    let error = throw.launch(BALLS + 1, &mut [
-        Arg::read(&velocity),
-        Arg::read(&target),
-        Arg::value(DRAG),
-        Arg::write(&mut miss),
-    ]);
+    let error = throw
+        .launch(BALLS + 1, &mut [Arg::read(&velocity), Arg::read(&target), Arg::value(DRAG), Arg::write(&mut miss)]);
     println!("\none thread too many:\n{}", error.expect_err("an index out of bounds"));
     Ok(())
 }
