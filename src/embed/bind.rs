@@ -6,8 +6,7 @@ use smallvec::SmallVec;
 use super::arg::{Arg, Array, Dim, Form};
 use super::element::rust_type;
 use crate::abi::{ArrayDescriptor, LaunchBounds, argument_layout};
-use crate::analysis::alias::Root;
-use crate::analysis::effects::Effects;
+use crate::analysis::written::Written;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Function;
 use crate::run::args::{Arguments, Lent};
@@ -21,10 +20,8 @@ pub(super) struct Signature {
     params: Vec<Param>,
     /// Of the struct of arguments.
     size: usize,
-    /// The arrays that the kernel writes: parameter and fields.
-    written: Vec<(u32, Vec<u32>)>,
-    /// It writes to what may be any of its arrays.
-    writes_any: bool,
+    /// What its entries write.
+    written: Vec<Written>,
 }
 
 #[derive(Debug)]
@@ -89,41 +86,27 @@ pub(super) fn bounds(dim: &Dim) -> Result<LaunchBounds> {
 }
 
 impl Signature {
-    pub fn new(kernel: &Function, structs: &StructTable, effects: &Effects) -> Signature {
+    pub fn new(kernel: &Function, structs: &StructTable, written: Written) -> Signature {
         let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
         let (offsets, layout) = argument_layout(&types, structs);
         let name = |n: usize| kernel.values[kernel.params()[n]].name.clone().unwrap_or_else(|| format!("argument {n}"));
         let params = types.iter().zip(offsets).enumerate();
-        let mut this = Signature {
+        Signature {
             kernel: kernel.source_name.clone(),
             params: params.map(|(n, (&ty, offset))| Param { name: name(n), ty, offset }).collect(),
             size: layout.size as usize,
-            written: Vec::new(),
-            writes_any: false,
-        };
-        this.add_writes(effects);
-        this
+            written: vec![written],
+        }
     }
 
     /// Adds what another entry of the kernel writes of the same parameters.
-    pub fn add_writes(&mut self, effects: &Effects) {
-        for root in effects.writes() {
-            match root {
-                Root::Param(n, fields) => self.written.push((*n, fields.clone())),
-                // Gradients are lent for writing in any case.
-                Root::Gradient(_) | Root::Local(_) => {}
-                Root::Unknown => self.writes_any = true,
-            }
-        }
+    pub fn add(&mut self, written: Written) {
+        self.written.push(written);
     }
 
     /// Whether the kernel may write to the array at `path`: the parameter, then fields.
     fn writes(&self, path: &[u32]) -> bool {
-        let is = |(n, fields): &(u32, Vec<u32>)| {
-            let (param, inner) = (path[0], &path[1..]);
-            *n == param && (inner.starts_with(fields) || fields.starts_with(inner))
-        };
-        self.writes_any || self.written.iter().any(is)
+        self.written.iter().any(|written| written.may_be(path[0], &path[1..]))
     }
 
     /// Checks the arguments and lays them out.

@@ -7,7 +7,7 @@ use super::arg::{Arg, Dim};
 use super::bind::{self, Signature};
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
-use crate::analysis::effects::effects;
+use crate::analysis::written::written;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report};
@@ -142,11 +142,8 @@ impl Kernel {
         let forward = session::kernel(&program, shared.module.path(), Some(self.name())).map_err(refused)?;
         let entries = gradient::entries(&program, forward).map_err(|error| refused(vec![*error]))?;
         let mut signature = signature(&program, forward);
-        let effects = effects(&program.module);
-        [entries.augmented, Some(entries.backward)]
-            .into_iter()
-            .flatten()
-            .for_each(|id| signature.add_writes(&effects[id]));
+        let others = [entries.augmented, Some(entries.backward)].into_iter().flatten();
+        others.for_each(|entry| signature.add(written(&program.module, entry)));
         Ok(shared.gradient.get_or_init(|| Gradient { program, forward, signature, entries: Mutex::default() }))
     }
 
@@ -214,7 +211,7 @@ fn ready<'e>(entry: &'e Entry, module: &Ir, job: &Job) -> Result<&'e dyn Executa
 
 fn signature(program: &Arc<Program>, kernel: FuncId) -> Signature {
     let module = &program.module;
-    Signature::new(&module.functions[kernel], &module.structs, &effects(module)[kernel])
+    Signature::new(&module.functions[kernel], &module.structs, written(module, kernel))
 }
 
 impl std::fmt::Debug for Kernel {

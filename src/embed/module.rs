@@ -140,6 +140,10 @@ impl Module {
     }
 
     fn emit(&self, artefact: Artefact) -> Result<String, Error> {
+        if self.kernels().next().is_none() {
+            let message = format!("{} has no kernels", self.0.path.display());
+            return Err(Error::plain(Diagnostic::new(Code::E0908, message)));
+        }
         let mut compilation = self.0.compile(&Request::default())?;
         let options = driver::Options::default();
         let known = compilation.diagnostics.len();
@@ -152,10 +156,8 @@ impl Module {
         match bytes {
             Some(bytes) if refused.is_empty() => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             _ => {
-                let none = || vec![Diagnostic::new(Code::E0908, format!("{} has no kernels", self.0.path.display()))];
-                let reasons = if refused.is_empty() { none() } else { refused };
                 let program = Program { sources: compilation.sources, ..Program::default() };
-                Err(Error::new(reasons, Arc::new(program)))
+                Err(Error::new(refused, Arc::new(program)))
             }
         }
     }
