@@ -33,8 +33,8 @@ fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, Written>
         let function = &module.functions[id];
         let mut found = Written { any: function.native.is_some(), ..Written::default() };
         function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
-                origins(function, *array, &[], &mut found);
+            Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                origins(function, access.array, &[], &mut found);
             }
             Op::Call(callee, args) => {
                 let inner = find(module, *callee, known).clone();

@@ -44,7 +44,7 @@ pub(super) fn normal_form(
         local_arrays::run(&mut copy, &module.structs, MAX_LOCAL_SCALARS);
         clean(module, &mut copy, effects);
     }
-    if copy.has(|inst| matches!(inst.op, Op::Load { .. })) && forward_loads::run(&mut copy, effects) {
+    if copy.has(|inst| matches!(inst.op, Op::Load(_))) && forward_loads::run(&mut copy, effects) {
         clean(module, &mut copy, effects);
     }
     // The choices in reverse code are guards, which have rules of their own.

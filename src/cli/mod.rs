@@ -108,7 +108,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Bench(args) => bench::run(&args),
         Verb::Verify(args) => verify::run(&args),
     });
-    outcome.unwrap_or_else(|fault| internal_error(fault)).into()
+    outcome.unwrap_or_else(internal_error).into()
 }
 
 /// Reports a panic as a finding.

@@ -99,6 +99,11 @@ impl Signature {
         }
     }
 
+    /// The kernel's name in the source.
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
     /// Adds what another entry of the kernel writes of the same parameters.
     pub fn add(&mut self, written: Written) {
         self.written.push(written);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::diag::render::{Format, Style, render, render_all};
-use crate::diag::{Diagnostic, Level};
+use crate::diag::{Code, Diagnostic, Level};
 use crate::driver::Fault;
 use crate::run::session::Program;
 
@@ -35,7 +35,8 @@ pub struct Location<'a> {
 
 impl Error {
     pub(super) fn new(list: Vec<Diagnostic>, program: Arc<Program>) -> Error {
-        debug_assert!(!list.is_empty(), "an error has a reason");
+        let no_reason = || vec![Diagnostic::new(Code::E0999, "kc refused without a reason")];
+        let list = if list.is_empty() { no_reason() } else { list };
         Error(Box::new(Findings { list, program, printed: String::new() }))
     }
 

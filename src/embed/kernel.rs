@@ -69,7 +69,7 @@ impl Kernel {
 
     /// Its name in the source.
     pub fn name(&self) -> &str {
-        &self.shared.module.program().module.functions[self.shared.forward].source_name
+        self.shared.signature.kernel()
     }
 
     /// The same kernel for another device: `host` (compiled, the default), `interp` (the reference interpreter), or `cuda`

@@ -186,7 +186,7 @@ fn may_be_equal(function: &Function, a: ValueId, b: ValueId, depth: u32) -> bool
     let (Some(one), Some(other)) = (function.def(a), function.def(b)) else { return false };
     let same = |x: ValueId, y: ValueId| may_be_equal(function, x, y, depth - 1);
     match (&one.op, &other.op) {
-        (Op::Load { .. } | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. }, _) => false,
+        (Op::Load(_) | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. }, _) => false,
         (Op::Binary(op, a, b), Op::Binary(other, c, d)) => {
             op == other && (same(*a, *c) && same(*b, *d) || same(*a, *d) && same(*b, *c))
         }
