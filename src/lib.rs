@@ -15,6 +15,7 @@
 //! | [`library`] | which built-ins are there? |
 //! | [`check`] | what does it mean? |
 //! | [`ir`] | what is to be computed, exactly? |
+//! | [`analysis`] | what is true of IR, whatever the input? |
 //! | [`lower`] | how does meaning become IR? |
 //! | [`passes`] | how is IR simplified? |
 //! | [`autodiff`] | what is the gradient of a kernel? |
@@ -26,6 +27,7 @@
 //! | [`lsp`] | how is that said in the Language Server Protocol? |
 //! | [`cli`] | what can the user ask for? |
 
+pub mod analysis;
 pub mod autodiff;
 pub mod check;
 pub mod cli;

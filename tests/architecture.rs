@@ -16,14 +16,15 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("codegen::abi", &["types"]),
     // The interpreter runs on the same memory as compiled kernels.
     ("ir", &["ids", "memo", "source", "types", "codegen::abi"]),
+    ("analysis", &["ids", "memo", "source", "types", "ir"]),
     ("syntax", &["ids", "source", "diag"]),
     ("library", &["ids", "source", "diag", "syntax", "types", "ir"]),
     ("check", &["ids", "memo", "source", "diag", "syntax", "types", "ir", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
-    ("passes", &["ids", "source", "types", "ir"]),
-    ("autodiff", &["ids", "memo", "source", "diag", "types", "ir", "passes"]),
+    ("passes", &["ids", "source", "types", "ir", "analysis"]),
+    ("autodiff", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "passes"]),
     // Host code for lanes wants calls inlined and one exit per region.
-    ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "codegen::abi", "passes"]),
+    ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "codegen::abi", "passes"]),
     ("run", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi"]),
     (
         "driver",
@@ -40,6 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "diag",
             "types",
             "ir",
+            "analysis",
             "passes",
             "syntax",
             "library",

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use kc::codegen::abi::{HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use kc::driver::{Compilation, Gradients, Request, Store};
+use kc::driver::{Compiler, Gradients, Request, Store};
 use kc::ir::{FuncId, Phase};
 use kc::run::device::{self, Device, Job, Report};
 use kc::run::session::Program;
@@ -164,7 +164,7 @@ fn agree(source: &Path) {
     let mut first: Option<Vec<(String, Vec<u64>)>> = None;
     for (name, store) in STORES {
         let gradients = Gradients { store: Some(store), ..Gradients::default() };
-        let compilation = Compilation::load(source, &Request { gradients, ..Request::default() });
+        let compilation = Compiler::new().load(source, &Request { gradients, ..Request::default() });
         let program = Program {
             module: compilation.module,
             sources: compilation.sources,

@@ -1,8 +1,9 @@
 //! Which stores only add to what was there? `a[i] = a[i] + e` passes the adjoint of the element on to `e` and leaves it
 //! where it is for the old value: nothing is cleared and added again.
 
+use crate::analysis::alias::{Root, root};
+use crate::analysis::uses;
 use crate::ids::IdMap;
-use crate::ir::facts::{Root, root, uses};
 use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, ValueId};
 use crate::types::Type;
 

@@ -3,8 +3,8 @@
 //!
 //! Both directions are fixed points over the structured program; what goes round a loop is one value per slot.
 
+use crate::analysis::effects::EffectTable;
 use crate::ids::{IdSet, IdVec};
-use crate::ir::facts::EffectTable;
 use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, UnaryOp, ValueId, Values};
 
 /// The activity of every value of one function.

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::finite::is_tame;
 use super::reverse::Reverse;
-use crate::ir::facts::{Root, root};
+use crate::analysis::alias::{Root, root};
 use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
 

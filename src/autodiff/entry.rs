@@ -11,8 +11,8 @@ use super::plan::body_of;
 use super::report::kept;
 use super::reverse::{Reverse, World};
 use super::stores::Tape;
+use crate::analysis::alias::Root;
 use crate::ir::build::Builder;
-use crate::ir::facts::Root;
 use crate::ir::{
     Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, TapeRole, ValueId,
 };

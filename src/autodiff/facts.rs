@@ -12,16 +12,16 @@ use super::needed::{bounds, closure, holders};
 use super::plan::{Plan, plan};
 use super::reverse::{Reverse, World};
 use super::written::Written;
+use crate::analysis::privatization::{Known, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::facts::{Known, Private, Sharing, private_among};
 use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
 pub(super) struct Facts {
     pub activity: Activity,
     pub written: Written,
-    private: Private,
+    private: PrivateArrays,
     /// The instructions with something to do in reverse.
     pub reversed: IdSet<InstId>,
     /// Where guards are needed.
@@ -57,7 +57,7 @@ impl Facts {
         let mut facts = Facts {
             reversed: reversed(world, function, &activity, &writing),
             written,
-            private: private_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
+            private: private_arrays_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
             log,
             leaves,
             finite: Finite::of(world.module, function, &mut world.tame.borrow_mut()),

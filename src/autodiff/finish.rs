@@ -6,9 +6,11 @@ use std::mem::discriminant;
 
 use super::normal::clean;
 use super::repeated;
+use crate::analysis::effects::EffectTable;
+use crate::analysis::uses;
+use crate::analysis::value_numbering::numbering;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
-use crate::ir::facts::{EffectTable, numbering, uses};
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
 use crate::passes::{adjacent, forget_calls, inline, sink};
 

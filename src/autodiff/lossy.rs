@@ -2,8 +2,8 @@
 //! flat almost everywhere. Looked for in the code as written, before functions are inlined.
 
 use super::activity::{Activity, writing_calls};
+use crate::analysis::effects::EffectTable;
 use crate::diag::{Code, Diagnostic};
-use crate::ir::facts::EffectTable;
 use crate::ir::{Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
 
 /// The warnings AD-CAST about one function.

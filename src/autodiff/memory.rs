@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::reverse::Reverse;
 use super::rules::scalar_path;
-use crate::ir::facts::{Root, root};
+use crate::analysis::alias::{Root, root};
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
 use crate::types::{BOOL, Type};
 

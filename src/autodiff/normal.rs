@@ -2,9 +2,9 @@
 //! adjoint of their own.
 
 use super::written::Written;
+use crate::analysis::effects::EffectTable;
 use crate::diag::Diagnostic;
 use crate::ids::IdSet;
-use crate::ir::facts::EffectTable;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
 use crate::passes::{forward_loads, inline, local_arrays, round, single_exit, sink};
 

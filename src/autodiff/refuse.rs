@@ -3,8 +3,8 @@
 use super::facts::Facts;
 use super::floats::has_tangent;
 use super::reverse::World;
+use crate::analysis::alias::{Root, root};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::facts::{Root, root};
 use crate::ir::{AtomicOp, Derivative, Function, Op, ValueId};
 use crate::passes::single_exit::is_single_exit;
 use crate::source::Span;

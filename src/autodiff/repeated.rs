@@ -1,8 +1,8 @@
 //! Which calls of the reverse give what an earlier call has given? The derivative of `exp` is its value, and that of `sin` is
 //! a `cos` that may be there already: such a call goes.
 
+use crate::analysis::value_numbering::numbering;
 use crate::ids::{IdMap, IdVec};
-use crate::ir::facts::numbering;
 use crate::ir::{BlockId, FuncId, Function, Op, ValueId, Values};
 
 /// Replaces what a call of a `pure` function gives by the results of the same call earlier on, where these are visible. The
@@ -137,7 +137,7 @@ func @caller(%a: float64, %b: float64, %c: bool) -> (float64) {
         assert!(!run(&mut module.functions[caller], None, &|_| false));
         let function = &module.functions[caller];
         let mut unused = Vec::new();
-        let uses = crate::ir::facts::uses(function);
+        let uses = crate::analysis::uses(function);
         function.walk(function.entry, &mut |_, inst| {
             if let Op::Call(..) = inst.op {
                 unused.push(uses[inst.results[0]] == 0);

@@ -15,9 +15,10 @@ use super::finite::Tame;
 use super::loops::Sweep;
 use super::memory::Shadow;
 use super::stores::Tape;
+use crate::analysis::alias::Root;
+use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
-use crate::ir::facts::{EffectTable, Root};
 use crate::ir::{BlockId, FuncId, Function, Inst, InstId, Module, Op, ValueId};
 use crate::types::Type;
 

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
 use super::reverse::World;
+use crate::analysis::alias::{Root, root};
+use crate::analysis::privatization::{Sharing, private_arrays_among};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::facts::{Root, Sharing, private_among, root};
 use crate::ir::{AtomicOp, Function, Op, ValueId};
 use crate::source::Span;
 use crate::types::Type;
@@ -113,7 +114,7 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
         let written = uses.store.map(|(span, _)| span).or(uses.sum).or(uses.extreme);
         if let (Some((load, array)), Some(written)) = (uses.active_load, written) {
             let private = all.get_or_insert_with(|| {
-                private_among(function, structs, Sharing::Never, &facts.known, &|op| !matches!(op, Op::Call(..)))
+                private_arrays_among(function, structs, Sharing::Never, &facts.known, &|op| !matches!(op, Op::Call(..)))
             });
             if asks && !private.contains(function, array) {
                 let message = format!(
@@ -130,7 +131,9 @@ pub(super) fn findings(world: &World<'_>, function: &Function, facts: &Facts) ->
         }
         if let Some((store, array)) = uses.store {
             let private = stores.get_or_insert_with(|| {
-                private_among(function, structs, Sharing::Never, &facts.known, &|op| matches!(op, Op::Store { .. }))
+                private_arrays_among(function, structs, Sharing::Never, &facts.known, &|op| {
+                    matches!(op, Op::Store { .. })
+                })
             });
             if !private.contains(function, array) {
                 scattered.extend(uses.stores.iter().copied());

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::ir::facts::{EffectTable, Root, root};
+use crate::analysis::alias::{Root, root};
+use crate::analysis::effects::EffectTable;
 use crate::ir::{Function, Op, ValueId};
 use crate::types::{StructTable, Type};
 

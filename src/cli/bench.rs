@@ -87,7 +87,7 @@ fn measure_limits(args: &Args, sources: &mut SourceMap) -> Result<Limits> {
         gradients: driver::Gradients { backward: false, ..driver::Gradients::default() },
         ..driver::Request::default()
     };
-    let compilation = driver::Compilation::of_text(path, include_str!("limits.ir").to_string(), &request);
+    let compilation = driver::Compiler::new().load_text(path, include_str!("limits.ir").to_string(), &request);
     *sources = compilation.sources;
     let program = Program {
         module: compilation.module,

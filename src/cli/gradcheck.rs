@@ -285,7 +285,7 @@ impl Compiled {
             double,
             ..driver::Request::default()
         };
-        let mut compilation = driver::Compilation::load(source, &request);
+        let mut compilation = driver::Compiler::new().load(source, &request);
         let names: Vec<String> = compilation
             .module
             .kernels()

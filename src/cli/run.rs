@@ -281,7 +281,7 @@ pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program 
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store },
         ..driver::Request::default()
     };
-    let compilation = driver::Compilation::load(&wanted.source, &request);
+    let compilation = driver::Compiler::new().load(&wanted.source, &request);
     Program {
         module: compilation.module,
         sources: compilation.sources,

@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 
 use super::abi;
 use super::shadow::{self, Shadow};
-use crate::ir::facts::{Root, Sharing, private, root};
-use crate::ir::{AtomicOp, FuncId, Function, Module, Op, Step, facts};
+use crate::analysis::alias::{Root, root};
+use crate::analysis::privatization::{Sharing, private_arrays};
+use crate::analysis::uses;
+use crate::ir::{AtomicOp, FuncId, Function, Module, Op, Step};
 use crate::passes::inline;
 use crate::types::{Layout, Scalar, StructTable, Type};
 
@@ -45,8 +47,8 @@ pub fn reduced(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
         None => (module.functions[kernel].clone(), Vec::new()),
     };
     inline::run(&mut function, module, &|_| true).ok()?;
-    let private = private(&function, &module.structs, Sharing::Never);
-    let uses = facts::uses(&function);
+    let private = private_arrays(&function, &module.structs, Sharing::Never);
+    let uses = uses(&function);
     let mut roles: BTreeMap<Root, Role> = BTreeMap::new();
     let mut possible = true;
     function.walk(function.entry, &mut |_, inst| {

@@ -62,7 +62,6 @@ mod calls;
 mod clone;
 pub mod content;
 pub mod eval;
-pub mod facts;
 pub mod interp;
 mod operands;
 pub mod parse;

@@ -7,8 +7,8 @@
 use smallvec::SmallVec;
 
 use super::functions::has_effect;
+use crate::analysis::effects::EffectTable;
 use crate::ids::IdVec;
-use crate::ir::facts::EffectTable;
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
 /// Cleans a function; the effects say which calls can go. Says whether anything changed.

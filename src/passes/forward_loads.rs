@@ -13,8 +13,12 @@
 //! * Different array parameters, and different array fields of struct parameters, share no memory.
 
 use super::rebuild::Rebuild;
+use crate::analysis::alias::{Root, in_caller, root};
+use crate::analysis::effects::EffectTable;
+use crate::analysis::interval::Interval;
+use crate::analysis::ranges::ranges;
+use crate::analysis::value_numbering::numbering;
 use crate::ids::IdVec;
-use crate::ir::facts::{EffectTable, Range, Root, in_caller, numbering, ranges, root};
 use crate::ir::{BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId, Values};
 
 /// Replaces loads; says whether there were any. `effects` are those of the module's functions.
@@ -67,7 +71,7 @@ struct Forward<'a> {
     rebuild: Rebuild,
     effects: &'a EffectTable,
     first: IdVec<ValueId, ValueId>,
-    ranges: IdVec<ValueId, Option<Range>>,
+    ranges: IdVec<ValueId, Option<Interval>>,
     known: Vec<Known>,
     changed: bool,
 }

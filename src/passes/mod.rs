@@ -40,8 +40,8 @@ pub mod unroll;
 
 pub use select::select;
 
+use crate::analysis::effects::EffectTable;
 use crate::ids::IdVec;
-use crate::ir::facts::EffectTable;
 use crate::ir::verify::{verify, verify_function};
 use crate::ir::{FuncId, Function, InstId, Module, Op};
 use crate::types::StructTable;

@@ -11,8 +11,8 @@ use std::collections::BinaryHeap;
 use smallvec::SmallVec;
 
 use super::functions::has_effect;
+use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
-use crate::ir::facts::EffectTable;
 use crate::ir::{BinaryOp, Block, BlockId, Function, Inst, InstId, Op, UnaryOp, ValueDef, ValueId};
 
 /// Makes branches of choices; says whether there were any.
@@ -296,7 +296,7 @@ fn can_fail(function: &Function, inst: &Inst) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::facts::effects;
+    use crate::analysis::effects::effects;
     use crate::ir::parse::parse;
     use crate::ir::verify::verify;
 

@@ -9,7 +9,7 @@ use kc::autodiff::{Options, Store, differentiate, jvp};
 use kc::codegen::abi::{HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use kc::diag::{Diagnostics, Level};
-use kc::driver::{Compilation, Request};
+use kc::driver::{Compiler, Request};
 use kc::ir::{FuncId, Module, Phase};
 use kc::passes;
 use kc::run::args::{Arguments, Snapshot};
@@ -60,7 +60,7 @@ pub struct Extent {
 
 /// Checks the kernel `k` of a text.
 pub fn check(text: &str, seed: u64, extent: Extent) -> Outcome {
-    let compilation = Compilation::of_text(Path::new("random.py"), text.to_string(), &Request::default());
+    let compilation = Compiler::new().load_text(Path::new("random.py"), text.to_string(), &Request::default());
     let error = compilation.diagnostics.iter().find(|d| d.level == Level::Error && !is_refusal(d.code.name()));
     if let Some(error) = error {
         return Outcome::Wrong(format!("it does not compile: {} {}", error.code.name(), error.message));

@@ -10,7 +10,7 @@ use super::types::write_type;
 use super::vars::Variables;
 use super::{Shared, names};
 use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId, facts};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -91,7 +91,7 @@ pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude
         plan: &plan,
         variables: &variables,
         ranges: Ranges::new(function),
-        uses: facts::uses(function),
+        uses: crate::analysis::uses(function),
         prelude,
         thread: None,
         vars,

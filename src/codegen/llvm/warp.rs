@@ -13,7 +13,7 @@ use super::builder::{IntPredicate, Llvm, Val};
 use super::control::Join;
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::ids::IdSet;
-use crate::ir::{AtomicOp, Inst, Op, Path, Step, ValueId, facts};
+use crate::ir::{AtomicOp, Inst, Op, Path, Step, ValueId};
 use crate::types::{Scalar, Type};
 
 /// Sums of more scalars than this take more shuffles than they save.
@@ -92,7 +92,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             && frame.scalar_ty(result).is_float()
             && matches!(frame.ty(array), Type::Array(_))
             && [array].iter().chain(index).chain(steps).all(|&v| self.uniform.holds(self.ll, frame.get(v)))
-            && facts::uses(frame.function)[result] == 0
+            && crate::analysis::uses(frame.function)[result] == 0
     }
 
     /// The atomic `op` at each of `places` with an operand each: (address, operand).

@@ -10,7 +10,7 @@ use crate::dataset::launch::{self, Scale};
 use crate::dataset::sample::tree::Program;
 use crate::dataset::verify::{self, Case, Ended};
 use crate::diag::{Diagnostic, Level};
-use crate::driver::{Compilation, Gradients, Request};
+use crate::driver::{Compilation, Compiler, Gradients, Request};
 use crate::ir::{Function, FunctionKind, interp};
 use crate::run::args::Arguments;
 use crate::run::elements::leaves;
@@ -196,7 +196,7 @@ impl Trial<'_> {
 
 fn compile(text: &str, backward: bool) -> Compilation {
     let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
-    Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request)
+    Compiler::new().load_text(Path::new("kernel.py"), text.to_string(), &request)
 }
 
 /// `E0109: a header without ...`

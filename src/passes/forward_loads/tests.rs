@@ -1,6 +1,6 @@
 use super::super::tests::{Generator, behaviour};
 use super::run;
-use crate::ir::facts::effects;
+use crate::analysis::effects::effects;
 use crate::ir::parse::parse;
 use crate::ir::print::print;
 use crate::ir::verify::verify;

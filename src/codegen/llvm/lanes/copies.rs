@@ -11,12 +11,12 @@
 
 use smallvec::SmallVec;
 
+use crate::analysis::alias::{Root, root};
 use crate::codegen::llvm::affine::Affine;
 use crate::codegen::llvm::builder::{Attribute, AttributeLoc, Block, Func, IntPredicate, Llvm, Val};
 use crate::codegen::llvm::control::Join;
 use crate::codegen::llvm::lanes::access::LaneAccess;
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
-use crate::ir::facts::{Root, root};
 use crate::ir::{AtomicOp, BlockId, Function, Inst, Op, ValueId};
 use crate::types::{Layout, Scalar, Type};
 

@@ -7,8 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
+use crate::analysis::alias::{Root, root};
+use crate::analysis::effects::EffectTable;
+use crate::analysis::privatization::{PrivateArrays, Sharing, private_arrays};
 use crate::ids::Id;
-use crate::ir::facts::{EffectTable, Private, Root, Sharing, private, root};
 use crate::ir::{
     AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, UnaryOp, ValueId,
     ViewIndex,
@@ -30,7 +32,7 @@ pub struct Plan {
     used: Vec<bool>,
     /// By value: a local array whose elements differ.
     own: Vec<bool>,
-    private: Private,
+    private: PrivateArrays,
     /// Of a backward entry, the arrays that it adds to and does not use otherwise.
     sums: BTreeSet<Root>,
     /// The number of instructions.
@@ -80,8 +82,8 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
         }
     }
     let FunctionKind::Kernel { rank } = function.kind else { return None };
-    let alone = private(&function, &module.structs, Sharing::Never);
-    let private = private(&function, &module.structs, Sharing::SameType);
+    let alone = private_arrays(&function, &module.structs, Sharing::Never);
+    let private = private_arrays(&function, &module.structs, Sharing::SameType);
     if depends_on_order(&function, &alone) || local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
         return None;
     }
@@ -120,7 +122,7 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
 
 struct Survey<'a> {
     function: &'a Function,
-    private: &'a Private,
+    private: &'a PrivateArrays,
     structs: &'a StructTable,
     /// The number of the coordinate that differs.
     last: u8,
@@ -434,7 +436,7 @@ impl Cost {
 /// Whether the result may depend on the order in which threads run: an array is stored to, and elements of it are used by
 /// several threads. Such a launch has a race; on one core it runs in order all the same. A single store does the same either
 /// way, since lanes store in order.
-fn depends_on_order(function: &Function, private: &Private) -> bool {
+fn depends_on_order(function: &Function, private: &PrivateArrays) -> bool {
     let mut stores: BTreeMap<Root, u32> = BTreeMap::new();
     let mut others: BTreeSet<Root> = BTreeSet::new();
     let mut visit = |inst: &Inst, weight: u32| match &inst.op {

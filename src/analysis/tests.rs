@@ -1,8 +1,15 @@
-use super::*;
+use super::alias::Root;
+use super::effects::effects;
+use super::interval::Interval;
+use super::privatization::*;
+use super::ranges::{non_negative, ranges};
+use super::uses;
 use crate::ir::parse::parse;
+use crate::ir::*;
+use crate::types::Scalar;
 
 /// The range of `%r` in a kernel with this body.
-fn range_of(body: &str) -> Range {
+fn range_of(body: &str) -> Interval {
     let text = format!(
         "kernel @k(%a: array(dtype=int32), %x: int32, %u: uint8, %b: bool) rank 1 {{\n\
          %c0: int32 = const 0\n%c1: int32 = const 1\n%c8: int32 = const 8\n%m1: int32 = const -1\n\
@@ -55,48 +62,48 @@ fn straight_code() {
         // A flat index from bounded parts.
         ("%y: int32 = rem %i, %c8\n%z: int32 = mul %y, %c8\n%r: int32 = add %z, %y", 0, 63),
     ] {
-        assert_eq!(range_of(body), Range { low, high }, "{body}");
+        assert_eq!(range_of(body), Interval { low, high }, "{body}");
     }
 }
 
 #[test]
 fn branches() {
     let body = "%c: bool = lt %x, %c0\n%r: int32 = if %c {\nyield %c0\n} else {\nyield %x\n}";
-    assert_eq!(range_of(body), Range { low: 0, high: MAX });
+    assert_eq!(range_of(body), Interval { low: 0, high: MAX });
     // A guard narrows what follows it, and only there.
     let body = "%c: bool = ge %x, %n\n%d: bool = lt %x, %c0\n%e: bool = or %c, %d\nif %e {\nreturn\n}\n%r: int32 = add %x, %c1";
-    assert_eq!(range_of(body), Range { low: 1, high: MAX });
+    assert_eq!(range_of(body), Interval { low: 1, high: MAX });
     let body = "if %b {\n%d: bool = lt %x, %c0\nif %d {\nreturn\n}\n}\n%r: int32 = add %x, %c0";
-    assert_eq!(range_of(body), Range { low: MIN, high: MAX });
+    assert_eq!(range_of(body), Interval { low: MIN, high: MAX });
 }
 
 #[test]
 fn loops() {
     let body = "for %r: int32 = %c0 to %n step %c1 {\n}";
-    assert_eq!(range_of(body), Range { low: 0, high: MAX - 1 });
+    assert_eq!(range_of(body), Interval { low: 0, high: MAX - 1 });
     let body = "%0: int32 = sub %n, %c1\nfor %r: int32 = %0 to %m1 step %m1 {\n}";
-    assert_eq!(range_of(body), Range { low: 0, high: MAX - 1 });
+    assert_eq!(range_of(body), Interval { low: 0, high: MAX - 1 });
     let body = "for %r: int32 = %c8 to %c1 step %x {\n}";
-    assert_eq!(range_of(body), Range { low: 2, high: 8 }, "up from 8 (never) or down to 2");
+    assert_eq!(range_of(body), Interval { low: 2, high: 8 }, "up from 8 (never) or down to 2");
     let body = "for %r: int32 = %x to %n step %c1 {\n}";
-    assert_eq!(range_of(body), Range { low: MIN, high: MAX - 1 });
+    assert_eq!(range_of(body), Interval { low: MIN, high: MAX - 1 });
     // A counter of a while loop, bounded by its condition.
     let body = "%1: int32 = while carry %k: int32 = %c0 {\n%c: bool = lt %k, %n\nyield %c\n} do carry %r: int32 {\n\
                 %k.1: int32 = add %r, %c1\nyield %k.1\n}";
-    assert_eq!(range_of(body), Range { low: 0, high: MAX - 1 });
+    assert_eq!(range_of(body), Interval { low: 0, high: MAX - 1 });
     // Without the bound it may wrap.
     let body = "%1: int32 = while carry %k: int32 = %c0 {\nyield %b\n} do carry %r: int32 {\n\
                 %k.1: int32 = add %r, %c1\nyield %k.1\n}";
-    assert_eq!(range_of(body), Range { low: MIN, high: MAX });
+    assert_eq!(range_of(body), Interval { low: MIN, high: MAX });
     // A carried maximum, with `continue` and `break`; the result joins all ways out.
     let body = "%r: int32 = for %k: int32 = %c0 to %n step %c1 carry %m: int32 = %c8 {\n%y: int32 = load %a[%k]\n\
                 if %b {\nbreak %c1\n}\nif %b {\ncontinue %m\n}\n%z: int32 = max %m, %y\nyield %z\n}";
-    assert_eq!(range_of(body), Range { low: 1, high: MAX });
+    assert_eq!(range_of(body), Interval { low: 1, high: MAX });
     // Two values that feed each other: one wrong start spoils both.
     let body = "%1: int32, %r: int32 = for %k: int32 = %c0 to %n step %c1 carry %p: int32 = %m1, %q: int32 = %c0 {\nyield %q, %p\n}";
     assert_eq!(range_of(body).low, MIN);
     let body = "%1: int32, %r: int32 = for %k: int32 = %c0 to %n step %c1 carry %p: int32 = %c1, %q: int32 = %c0 {\nyield %q, %k\n}";
-    assert_eq!(range_of(body), Range { low: 0, high: MAX - 1 });
+    assert_eq!(range_of(body), Interval { low: 0, high: MAX - 1 });
 }
 
 #[test]
@@ -108,11 +115,11 @@ fn intervals_hold_every_result() {
         i128::from(state >> 33) % n
     };
     for scalar in [Scalar::I8, Scalar::U8] {
-        let full = Range::full(scalar).unwrap();
+        let full = Interval::full(scalar).unwrap();
         for _ in 0..400 {
             let mut interval = || {
                 let low = full.low + random(256);
-                Range { low, high: (low + random(9)).min(full.high) }
+                Interval { low, high: (low + random(9)).min(full.high) }
             };
             let (a, b) = (interval(), interval());
             let pairs = (a.low..=a.high).flat_map(|x| (b.low..=b.high).map(move |y| (x, y)));
@@ -155,7 +162,7 @@ fn is_private(rank: u8, body: &str, sharing: Sharing) -> bool {
     let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(verify::verify(&module), Ok(()), "{text}");
     let function = &module.functions[FuncId(0)];
-    private(function, &module.structs, sharing)
+    private_arrays(function, &module.structs, sharing)
         .contains(function, function.params()[usize::from(!body.contains("%a["))])
 }
 

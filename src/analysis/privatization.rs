@@ -12,12 +12,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::*;
-use super::memory::{Root, place, root};
-use super::numbering::numbering;
-use super::{Range, ranges};
-use crate::ids::{IdMap, IdSet};
-use crate::types::{ArrayType, Element, StructTable};
+use super::alias::{Root, location, root};
+use super::interval::Interval;
+use super::ranges::ranges;
+use super::value_numbering::numbering;
+use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ir::*;
+use crate::types::{ArrayType, Element, Scalar, StructTable, Type};
 
 /// Which array parameters may share memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,9 +32,9 @@ pub enum Sharing {
 
 /// The arrays that are private by element.
 #[derive(Clone, Debug, Default)]
-pub struct Private(BTreeSet<Root>);
+pub struct PrivateArrays(BTreeSet<Root>);
 
-impl Private {
+impl PrivateArrays {
     /// Whether every element of this array (a parameter or a view of one, or a local array) is used by one thread at most.
     pub fn contains(&self, function: &Function, array: ValueId) -> bool {
         matches!(function.ty(array), Type::Local(_)) || self.0.contains(&root(function, array))
@@ -52,7 +53,7 @@ struct Access {
 /// What is known of the values that indices are computed from.
 pub struct Known {
     /// See [`ranges`].
-    pub ranges: IdVec<ValueId, Option<Range>>,
+    pub ranges: IdVec<ValueId, Option<Interval>>,
     /// See [`numbering`]; empty unless the function is a kernel.
     pub first: IdVec<ValueId, ValueId>,
 }
@@ -65,19 +66,19 @@ impl Known {
 }
 
 /// Looks at all accesses of a kernel; for other functions nothing is private.
-pub fn private(function: &Function, structs: &StructTable, sharing: Sharing) -> Private {
-    private_among(function, structs, sharing, &Known::of(function), &|_| true)
+pub fn private_arrays(function: &Function, structs: &StructTable, sharing: Sharing) -> PrivateArrays {
+    private_arrays_among(function, structs, sharing, &Known::of(function), &|_| true)
 }
 
 /// The same, of accesses and calls for which `counts` holds.
-pub fn private_among(
+pub fn private_arrays_among(
     function: &Function,
     structs: &StructTable,
     sharing: Sharing,
     known: &Known,
     counts: &dyn Fn(&Op) -> bool,
-) -> Private {
-    let FunctionKind::Kernel { rank } = function.kind else { return Private::default() };
+) -> PrivateArrays {
+    let FunctionKind::Kernel { rank } = function.kind else { return PrivateArrays::default() };
     let mut forms = Forms { function, known, uniform: IdMap::default() };
     let mut accesses: Vec<Access> = Vec::new();
     // Element types of arrays that something unknown is done to.
@@ -89,7 +90,7 @@ pub fn private_among(
         | Op::Atomic { array, index, .. }
         | Op::AtomicCas { array, index, .. } => {
             if let Type::Array(ArrayType { element, .. }) = function.ty(*array) {
-                let place = place(function, *array, index);
+                let place = location(function, *array, index);
                 if place.root == Root::Unknown {
                     unknown.insert(element);
                 }
@@ -121,7 +122,7 @@ pub fn private_among(
     };
     let mut seen = BTreeSet::new();
     let firsts = accesses.iter().filter(|access| seen.insert(&access.root));
-    Private(firsts.filter(is_private).map(|access| access.root.clone()).collect())
+    PrivateArrays(firsts.filter(is_private).map(|access| access.root.clone()).collect())
 }
 
 /// The element types of the arrays in a type.
@@ -142,7 +143,7 @@ fn tells_thread(accesses: &[&Access], rank: u8) -> bool {
             let mut span = head.rest;
             let alike = others.iter().all(|access| match access.forms.get(dim) {
                 Some(Some(form)) => {
-                    span = Range { low: span.low.min(form.rest.low), high: span.high.max(form.rest.high) };
+                    span = Interval { low: span.low.min(form.rest.low), high: span.high.max(form.rest.high) };
                     form.coordinates == head.coordinates && form.uniform == head.uniform
                 }
                 _ => false,
@@ -159,12 +160,12 @@ fn tells_thread(accesses: &[&Access], rank: u8) -> bool {
 struct Form {
     coordinates: BTreeMap<u8, i128>,
     uniform: BTreeMap<ValueId, i128>,
-    rest: Range,
+    rest: Interval,
 }
 
 impl Form {
     fn constant(value: i128) -> Form {
-        Form { coordinates: BTreeMap::new(), uniform: BTreeMap::new(), rest: Range::exactly(value) }
+        Form { coordinates: BTreeMap::new(), uniform: BTreeMap::new(), rest: Interval::exactly(value) }
     }
 
     fn plus(mut self, other: &Form, factor: i128) -> Option<Form> {
@@ -198,8 +199,8 @@ impl Forms<'_> {
         if self.counts_up(value) { Some(self.form(value)) } else { None }
     }
 
-    fn range(&self, value: ValueId) -> Option<Range> {
-        self.known.ranges[value].or_else(|| Range::full(self.function.ty(value).as_scalar()?))
+    fn range(&self, value: ValueId) -> Option<Interval> {
+        self.known.ranges[value].or_else(|| Interval::full(self.function.ty(value).as_scalar()?))
     }
 
     /// Not negative, or computed from such numbers by sums and products, which then overflowed (rule 13).
@@ -215,7 +216,7 @@ impl Forms<'_> {
 
     /// Whether an operation's result is that of unbounded integers.
     fn is_exact(&self, op: BinaryOp, a: ValueId, b: ValueId, scalar: Scalar) -> bool {
-        let all = self.range(a).zip(self.range(b)).zip(Range::full(scalar));
+        let all = self.range(a).zip(self.range(b)).zip(Interval::full(scalar));
         all.is_some_and(|((a, b), full)| a.binary(op, b, scalar).is_some_and(|range| full.contains(range)))
     }
 
@@ -229,7 +230,7 @@ impl Forms<'_> {
             form.uniform.insert(self.known.first[value], 1);
         } else {
             // Wider than any factor, if nothing is known.
-            let unbounded = Range { low: -(1 << 64), high: 1 << 64 };
+            let unbounded = Interval { low: -(1 << 64), high: 1 << 64 };
             form.rest = self.range(value).unwrap_or(unbounded);
         }
         form
@@ -263,7 +264,7 @@ impl Forms<'_> {
                 }
             }
             // Keeps every value.
-            Op::Cast(a) if self.range(*a).zip(Range::full(scalar)).is_some_and(|(r, full)| full.contains(r)) => {
+            Op::Cast(a) if self.range(*a).zip(Interval::full(scalar)).is_some_and(|(r, full)| full.contains(r)) => {
                 function.ty(*a).is_int().then(|| self.form(*a))
             }
             _ => None,

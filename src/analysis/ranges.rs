@@ -1,28 +1,10 @@
-//! What is true of a function's values? Analyses that several back ends and passes ask for: how often a value is read;
-//! between which bounds an integer lies, so that the rule for negative indices (13) costs nothing where an index cannot be
-//! one; which values are equal ([`numbering()`]); which memory is used ([`root`], [`effects`]), and by which threads
-//! ([`private()`]).
+//! Between which bounds does an integer lie? With this the rule for negative indices (13) costs nothing where an index cannot
+//! be one.
 
-mod memory;
-mod numbering;
-mod private;
-mod range;
-#[cfg(test)]
-mod tests;
-
-use super::*;
-use crate::types::MAX_DIMS;
-pub use memory::{EffectTable, Effects, Place, Root, effects, in_caller, place, root};
-pub use numbering::numbering;
-pub use private::{Known, Private, Sharing, private, private_among};
-pub use range::Range;
-
-/// How many operands read each value (`yield` and the like included).
-pub fn uses(function: &Function) -> IdVec<ValueId, u32> {
-    let mut counts: IdVec<ValueId, u32> = function.values.ids().map(|_| 0).collect();
-    function.walk(function.entry, &mut |_, inst| inst.op.for_each_operand(|v| counts[v] += 1));
-    counts
-}
+use super::interval::Interval;
+use crate::ids::IdVec;
+use crate::ir::*;
+use crate::types::{MAX_DIMS, Scalar, Type};
 
 /// A set of values of one function.
 #[derive(Clone, Debug)]
@@ -46,7 +28,7 @@ pub fn non_negative(function: &Function) -> ValueSet {
 /// where it matters, because a thread index is at most 2^31 - 2 (rule 18), a loop counter is below its end, and a
 /// comparison on the way narrows the values it names. What a loop carries is tried as "never below its start" and kept
 /// only if every turn confirms it. The one premise about the world: the extents of an array are not negative.
-pub fn ranges(function: &Function) -> IdVec<ValueId, Option<Range>> {
+pub fn ranges(function: &Function) -> IdVec<ValueId, Option<Interval>> {
     let mut analysis = Analysis { function, known: function.values.ids().map(|_| None).collect(), depth: 0 };
     for &param in function.params() {
         analysis.set_full(param);
@@ -61,36 +43,36 @@ const MAX_TRIAL_DEPTH: u32 = 3;
 /// The joined ranges of the values that terminators carry, per slot; None: none yet.
 #[derive(Default)]
 struct Joins {
-    yielded: Vec<Option<Range>>,
-    continued: Vec<Option<Range>>,
-    broken: Vec<Option<Range>>,
+    yielded: Vec<Option<Interval>>,
+    continued: Vec<Option<Interval>>,
+    broken: Vec<Option<Interval>>,
 }
 
 struct Analysis<'a> {
     function: &'a Function,
-    known: IdVec<ValueId, Option<Range>>,
+    known: IdVec<ValueId, Option<Interval>>,
     /// Loops around the current block.
     depth: u32,
 }
 
 impl Analysis<'_> {
-    fn range(&self, value: ValueId) -> Option<Range> {
+    fn range(&self, value: ValueId) -> Option<Interval> {
         self.known[value]
     }
 
     /// The range, or every value of the type.
-    fn range_or_full(&self, value: ValueId) -> Option<Range> {
-        self.known[value].or_else(|| Range::full(self.function.ty(value).as_scalar()?))
+    fn range_or_full(&self, value: ValueId) -> Option<Interval> {
+        self.known[value].or_else(|| Interval::full(self.function.ty(value).as_scalar()?))
     }
 
     fn set_full(&mut self, value: ValueId) {
-        self.known[value] = self.function.ty(value).as_scalar().and_then(Range::full);
+        self.known[value] = self.function.ty(value).as_scalar().and_then(Interval::full);
     }
 
-    fn join(&self, slots: &mut Vec<Option<Range>>, values: &[ValueId]) {
+    fn join(&self, slots: &mut Vec<Option<Interval>>, values: &[ValueId]) {
         slots.resize(slots.len().max(values.len()), None);
         for (slot, &value) in slots.iter_mut().zip(values) {
-            *slot = Range::union(*slot, self.range_or_full(value));
+            *slot = Interval::union(*slot, self.range_or_full(value));
         }
     }
 
@@ -131,7 +113,7 @@ impl Analysis<'_> {
         then: BlockId,
         otherwise: BlockId,
         joins: &mut Joins,
-        narrowed: &mut Vec<(ValueId, Option<Range>)>,
+        narrowed: &mut Vec<(ValueId, Option<Interval>)>,
     ) {
         let mut inner = Joins::default();
         for (block, holds) in [(then, true), (otherwise, false)] {
@@ -161,7 +143,7 @@ impl Analysis<'_> {
     }
 
     /// Narrows the values that a condition compares, given whether it holds; the old ranges go to `old`.
-    fn narrow(&mut self, condition: ValueId, holds: bool, old: &mut Vec<(ValueId, Option<Range>)>) {
+    fn narrow(&mut self, condition: ValueId, holds: bool, old: &mut Vec<(ValueId, Option<Interval>)>) {
         let Some(inst) = self.function.def(condition) else { return };
         match inst.op {
             Op::Compare(op, a, b) => {
@@ -188,7 +170,7 @@ impl Analysis<'_> {
         }
     }
 
-    fn restore(&mut self, old: Vec<(ValueId, Option<Range>)>) {
+    fn restore(&mut self, old: Vec<(ValueId, Option<Interval>)>) {
         for (value, range) in old.into_iter().rev() {
             self.known[value] = range;
         }
@@ -198,15 +180,15 @@ impl Analysis<'_> {
         let params = &self.function.blocks[body].params;
         let scalar = self.function.ty(bounds[0]).as_scalar();
         let [Some(start), Some(end), Some(step)] = bounds.map(|v| self.range_or_full(v)) else { return };
-        let up = Range { low: start.low, high: end.high - 1 };
-        let down = Range { low: end.low + 1, high: start.high };
+        let up = Interval { low: start.low, high: end.high - 1 };
+        let down = Interval { low: end.low + 1, high: start.high };
         let counter = match (step.low > 0, step.high < 0) {
             (true, _) => Some(up),
             (_, true) => Some(down),
-            _ => Range::union(Some(up), Some(down)),
+            _ => Interval::union(Some(up), Some(down)),
         };
         // Empty: the body never runs, and anything is true of it.
-        let counter = counter.filter(|r| r.low <= r.high).or_else(|| Range::full(scalar?));
+        let counter = counter.filter(|r| r.low <= r.high).or_else(|| Interval::full(scalar?));
         self.turns(inst, init, &params[1..], |analysis, joins| {
             analysis.known[params[0]] = counter;
             analysis.block(body, joins);
@@ -235,13 +217,13 @@ impl Analysis<'_> {
     /// Finds ranges for what a loop carries: `params` first stay at or above their start; those that a turn takes below
     /// it become unbounded, until the rest holds. `turn` walks one turn.
     fn turns(&mut self, inst: &Inst, init: &[ValueId], params: &[ValueId], turn: impl Fn(&mut Self, &mut Joins)) {
-        let starts: Vec<Option<Range>> = init.iter().map(|&v| self.range_or_full(v)).collect();
-        let full: Vec<Option<Range>> =
-            params.iter().map(|&p| self.function.ty(p).as_scalar().and_then(Range::full)).collect();
-        let trial = |start: &Option<Range>, full: &Option<Range>| {
-            start.zip(*full).map(|(start, full)| Range { low: start.low, high: full.high })
+        let starts: Vec<Option<Interval>> = init.iter().map(|&v| self.range_or_full(v)).collect();
+        let full: Vec<Option<Interval>> =
+            params.iter().map(|&p| self.function.ty(p).as_scalar().and_then(Interval::full)).collect();
+        let trial = |start: &Option<Interval>, full: &Option<Interval>| {
+            start.zip(*full).map(|(start, full)| Interval { low: start.low, high: full.high })
         };
-        let mut assumed: Vec<Option<Range>> = if self.depth < MAX_TRIAL_DEPTH {
+        let mut assumed: Vec<Option<Interval>> = if self.depth < MAX_TRIAL_DEPTH {
             starts.iter().zip(&full).map(|(s, f)| trial(s, f)).collect()
         } else {
             full.clone()
@@ -253,8 +235,8 @@ impl Analysis<'_> {
             }
             let mut joins = Joins::default();
             turn(self, &mut joins);
-            let slot = |list: &[Option<Range>], n: usize| list.get(n).copied().flatten();
-            let next = |n: usize| Range::union(slot(&joins.yielded, n), slot(&joins.continued, n));
+            let slot = |list: &[Option<Interval>], n: usize| list.get(n).copied().flatten();
+            let next = |n: usize| Interval::union(slot(&joins.yielded, n), slot(&joins.continued, n));
             let mut confirmed = true;
             for n in 0..assumed.len() {
                 if let (Some(range), Some(next)) = (assumed[n], next(n))
@@ -266,8 +248,8 @@ impl Analysis<'_> {
             }
             if confirmed {
                 for (n, &result) in inst.results.iter().enumerate() {
-                    let range = Range::union(starts.get(n).copied().flatten(), next(n));
-                    self.known[result] = Range::union(range, slot(&joins.broken, n));
+                    let range = Interval::union(starts.get(n).copied().flatten(), next(n));
+                    self.known[result] = Interval::union(range, slot(&joins.broken, n));
                 }
                 break;
             }
@@ -276,26 +258,26 @@ impl Analysis<'_> {
     }
 
     /// The range of an instruction without blocks that gives one integer.
-    fn simple(&self, op: &Op, scalar: Scalar) -> Option<Range> {
-        let full = Range::full(scalar)?;
+    fn simple(&self, op: &Op, scalar: Scalar) -> Option<Interval> {
+        let full = Interval::full(scalar)?;
         let at = |value: ValueId| self.range_or_full(value);
         let max = i128::from(i32::MAX);
         let range = match op {
-            Op::Const(c) => Range::exactly(c.as_int()?),
-            Op::Zero => Range::exactly(0),
+            Op::Const(c) => Interval::exactly(c.as_int()?),
+            Op::Zero => Interval::exactly(0),
             Op::Unary(op, a) => at(*a)?.unary(*op, scalar)?,
             Op::Binary(op, a, b) => at(*a)?.binary(*op, at(*b)?, scalar)?,
             Op::Cast(a) => match self.function.ty(*a) {
-                Type::Scalar(Scalar::Bool) => Range { low: 0, high: 1 },
+                Type::Scalar(Scalar::Bool) => Interval { low: 0, high: 1 },
                 _ => at(*a)?,
             },
-            Op::Select { then, otherwise, .. } => Range::union(at(*then), at(*otherwise))?,
-            Op::ThreadIndex(n) if usize::from(*n) < MAX_DIMS => Range { low: 0, high: max - 1 },
-            Op::ThreadNumber => Range { low: 0, high: max },
-            Op::BlockDim => Range { low: 1, high: max },
+            Op::Select { then, otherwise, .. } => Interval::union(at(*then), at(*otherwise))?,
+            Op::ThreadIndex(n) if usize::from(*n) < MAX_DIMS => Interval { low: 0, high: max - 1 },
+            Op::ThreadNumber => Interval { low: 0, high: max },
+            Op::BlockDim => Interval { low: 1, high: max },
             Op::Extent(array, dim) => match self.function.ty(*array) {
-                Type::Local(local) => Range::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),
-                _ => Range { low: 0, high: max },
+                Type::Local(local) => Interval::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),
+                _ => Interval { low: 0, high: max },
             },
             _ => return None,
         };

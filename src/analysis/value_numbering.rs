@@ -1,7 +1,8 @@
 //! Which values are equal because they are computed the same way from equal values?
 
-use super::super::*;
-use crate::ids::IdMap;
+use crate::ids::{IdMap, IdVec};
+use crate::ir::*;
+use crate::types::Type;
 
 /// For each value, the first one in program order that is surely equal to it wherever both are visible. Operations on
 /// values alone are compared; what memory gives, and what branches and loops give, equals itself only.
