@@ -21,9 +21,11 @@ pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
 pub use timings::Timings;
 
+use crate::check;
+use crate::check::Checked;
 use crate::check::lints::Allows;
+use crate::check::shared;
 use crate::check::tree::Unresolved;
-use crate::check::{self, Checked, shared};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};

@@ -6,7 +6,7 @@ use super::run::{DeviceArg, compile, report};
 use super::{Exit, output};
 use crate::driver;
 use crate::run::bench::{self, Row};
-use crate::run::flags;
+use crate::run::launch::flags;
 use crate::run::launch::{self, Direction};
 use crate::run::session::{Program, Wanted, kernel};
 use crate::run::{Fail, Result};

@@ -5,16 +5,17 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
+use kc::abi::{HostStatus, LaunchBounds};
 use kc::autodiff::{Options, Store, differentiate, jvp};
-use kc::codegen::abi::{HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use kc::diag::{Diagnostics, Level};
 use kc::driver::{Compiler, Request};
 use kc::ir::{FuncId, Module, Phase};
 use kc::passes;
 use kc::run::args::{Arguments, Snapshot};
-use kc::run::device::{self, Device, Executable, Job, Report};
-use kc::run::gradient;
+use kc::run::devices;
+use kc::run::devices::{Device, Executable, Job, Report};
+use kc::run::gradients::gradient;
 use kc::run::launch::{
     Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored,
 };
@@ -359,7 +360,7 @@ impl Code {
         match self {
             Code::Interp(prepared) => {
                 if let std::collections::hash_map::Entry::Vacant(slot) = prepared.entry(entry) {
-                    slot.insert(device::prepare(module, entry, Device::Interp, true, false, true)?);
+                    slot.insert(devices::prepare(module, entry, Device::Interp, true, false, true)?);
                 }
                 let job = Job { bounds: *bounds, args, threads: 1, block_dim: 1, memory: &[] };
                 // SAFETY: `args` was made for this entry, and its arrays live in `Run::arguments`.

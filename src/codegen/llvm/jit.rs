@@ -7,7 +7,7 @@ use super::builder::Context;
 use super::ffi::{Jit, JitCode};
 use super::machine::Machine;
 use super::{CodegenError, Cpu, HostOptions, Opt, Site, host};
-use crate::codegen::abi::{self, HostEntry};
+use crate::abi::{self, HostEntry};
 use crate::ids::IdSet;
 use crate::ir::{FuncId, Module};
 

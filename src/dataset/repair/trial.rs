@@ -13,9 +13,10 @@ use crate::diag::{Diagnostic, Level};
 use crate::driver::{Compilation, Compiler, Gradients, Request};
 use crate::ir::{Function, FunctionKind, interp};
 use crate::run::args::Arguments;
-use crate::run::elements::leaves;
+use crate::run::args::elements::leaves;
+use crate::run::gradients::gradcheck;
 use crate::run::launch::{Argument, ArgumentKind, Direction, Literal, Number};
-use crate::run::{device, gradcheck, session};
+use crate::run::{devices, session};
 use crate::source::SourceMap;
 use crate::types::Scalar;
 
@@ -92,7 +93,7 @@ impl Trial<'_> {
             let failure = match (class, trap, clash) {
                 (Class::Bounds, Some(trap), _) if trap.kind == interp::TrapKind::OutOfBounds => {
                     let bounds = wrong_case.bounds().ok()?;
-                    let trap = device::from_interp(&wrong.program.module, trap);
+                    let trap = devices::from_interp(&wrong.program.module, trap);
                     let rank = rank(&wrong.program.module.functions[wrong.forward]);
                     let error = session::describe_trap(&trap, &bounds, size.threads.len().max(rank));
                     let failure = said(&error);

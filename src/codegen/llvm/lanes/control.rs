@@ -173,7 +173,7 @@ fn needs_lanes<'ctx>(frame: &Frame<'_, 'ctx>, block: BlockId) -> bool {
         insts += 1;
         must |= matches!(
             inst.op,
-            Op::Load { .. }
+            Op::Load(_)
                 | Op::Store { .. }
                 | Op::Atomic { .. }
                 | Op::AtomicCas { .. }
