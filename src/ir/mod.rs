@@ -68,6 +68,7 @@ mod op;
 mod operands;
 pub mod parse;
 pub mod print;
+pub mod properties;
 mod text;
 pub mod verify;
 

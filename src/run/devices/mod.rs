@@ -14,6 +14,7 @@ use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::codegen::reduced::{ArrayArgument, reduced};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::properties::Io;
 use crate::ir::{Access, AtomicOp, FuncId, Function, FunctionKind, Inst, Module, Op, ValueId, interp};
 use crate::source::{FileId, Span};
 use crate::types::Type;
@@ -97,12 +98,12 @@ impl Printed {
 
 /// Does a thread of the kernel print? Such kernels run in order on one thread, so that the output is always the same.
 pub fn prints(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |_, inst| matches!(inst.op, Op::Print { .. }))
+    reaches(module, kernel, |_, inst| inst.op.properties().io == Io::Output)
 }
 
 /// Does a thread of the kernel update memory atomically?
 pub fn has_atomics(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |_, inst| matches!(inst.op, Op::Atomic { .. } | Op::AtomicCas { .. }))
+    reaches(module, kernel, |_, inst| inst.op.properties().atomic)
 }
 
 /// Can the order in which threads reach their atomic updates show in the results? Sums of floats round by their order, and
@@ -114,8 +115,7 @@ pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
                 matches!(op, AtomicOp::Add | AtomicOp::Sub) && function.ty(*value).holds_floats(&module.structs);
             rounds || *op == AtomicOp::Exchange || inst.results.iter().any(|&old| is_used(function, old))
         }
-        Op::AtomicCas { .. } => true,
-        _ => false,
+        op => op.properties().atomic,
     })
 }
 
@@ -125,12 +125,14 @@ fn is_used(function: &Function, value: ValueId) -> bool {
     used
 }
 
-/// Whether some instruction of the kernel, or of what it calls, is such an operation.
+/// Whether some instruction of the kernel, or of what it calls, is such an operation; the calls themselves are none.
 fn reaches(module: &Module, kernel: FuncId, test: impl Fn(&Function, &Inst) -> bool) -> bool {
     module.reached_from(kernel).into_iter().any(|id| {
         let function = &module.functions[id];
         let mut found = false;
-        function.walk(function.entry, &mut |_, inst| found |= test(function, inst));
+        function.walk(function.entry, &mut |_, inst| {
+            found |= !matches!(inst.op, Op::Call(..)) && test(function, inst);
+        });
         found
     })
 }
@@ -383,10 +385,7 @@ fn array_at(module: &Module, span: Span) -> Option<String> {
     let mut found = None;
     for function in module.functions.values() {
         function.walk(function.entry, &mut |_, inst| {
-            if let Op::Load(Access { array, .. })
-            | Op::Store { access: Access { array, .. }, .. }
-            | Op::Atomic { access: Access { array, .. }, .. }
-            | Op::AtomicCas { access: Access { array, .. }, .. } = &inst.op
+            if let Some(Access { array, .. }) = inst.op.access()
                 && inst.span == span
                 && found.is_none()
             {
