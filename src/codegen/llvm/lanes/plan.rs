@@ -8,14 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
 use crate::analysis::alias::{Root, accessed, root};
-use crate::analysis::effects::EffectTable;
 use crate::analysis::privatization::{PrivateArrays, Sharing, private_arrays};
 use crate::ids::Id;
 use crate::ir::{
     Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, ValueId,
     ViewIndex, properties,
 };
-use crate::passes::{dce, inline, rewrite, single_exit};
+use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
 
 /// A kernel larger than this (in IR instructions, with its callees) runs thread by thread, to save compile time.
@@ -70,17 +69,7 @@ impl Plan {
 /// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes for vectors of `bits`.
 /// None: it runs thread by thread.
 pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, Plan, u32)> {
-    let mut function = module.functions[kernel].clone();
-    inline::run(&mut function, module, &|_| true).ok()?;
-    single_exit::run(&mut function);
-    // No calls are left.
-    let effects = EffectTable::default();
-    for _ in 0..3 {
-        let changed = rewrite::run(&mut function, &module.structs);
-        if !(dce::run(&mut function, &effects) | changed) {
-            break;
-        }
-    }
+    let function = flat(module, kernel)?;
     let FunctionKind::Kernel { rank } = function.kind else { return None };
     let alone = private_arrays(&function, &module.structs, Sharing::Never);
     let private = private_arrays(&function, &module.structs, Sharing::SameType);
