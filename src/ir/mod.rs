@@ -69,6 +69,7 @@ mod op;
 mod operands;
 pub mod parse;
 pub mod print;
+pub mod properties;
 mod text;
 pub mod verify;
 

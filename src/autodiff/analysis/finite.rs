@@ -211,7 +211,38 @@ impl Search<'_> {
                     }
                     Op::Bitcast(_) => true,
                     Op::Call(callee, _) => !is_tame(self.module, *callee, self.known),
-                    _ => false,
+                    Op::Zero
+                    | Op::Unary(..)
+                    | Op::Binary(..)
+                    | Op::Compare(..)
+                    | Op::Fma(..)
+                    | Op::Cast(_)
+                    | Op::Select { .. }
+                    | Op::Construct(_)
+                    | Op::Extract(..)
+                    | Op::Insert(..)
+                    | Op::ThreadIndex(_)
+                    | Op::ThreadNumber
+                    | Op::BlockDim
+                    | Op::Extent(..)
+                    | Op::IsSet(_)
+                    | Op::Gradient(_)
+                    | Op::Address(_)
+                    | Op::View(..)
+                    | Op::LocalArray
+                    | Op::Load(_)
+                    | Op::Store { .. }
+                    | Op::Atomic { .. }
+                    | Op::AtomicCas { .. }
+                    | Op::If { .. }
+                    | Op::For { .. }
+                    | Op::While { .. }
+                    | Op::Print { .. }
+                    | Op::Assert { .. }
+                    | Op::Yield(_)
+                    | Op::Break(_)
+                    | Op::Continue(_)
+                    | Op::Return(_) => false,
                 };
                 let mut wild = own;
                 op.for_each_operand(|v| wild |= self.wild[v]);

@@ -475,10 +475,7 @@ impl KernelEntry {
         }
         let mut memory = false;
         function.walk(function.entry, &mut |_, inst| {
-            memory |= matches!(
-                inst.op,
-                Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Call(..)
-            );
+            memory |= inst.op.properties().accesses_memory();
         });
         memory && state.weight(self.kernel) <= FAST_LOOP_LIMIT
     }
