@@ -60,7 +60,7 @@ impl Facts {
             private: private_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
             log,
             leaves,
-            finite: Finite::of(world.module, function, &mut world.tame.borrow_mut()),
+            finite: Finite::of(world.module, function, &mut world.sizes.borrow_mut()),
             accumulations: Accumulations::of(function),
             needed: Rc::default(),
             roots: Vec::new(),

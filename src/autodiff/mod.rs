@@ -31,7 +31,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use self::facts::Facts;
-use self::finite::Tame;
+use self::finite::Sizes;
 use self::reverse::World;
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
@@ -111,7 +111,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         generated: IdSet::default(),
         made: Vec::new(),
         next_snapshot: None,
-        tame: RefCell::default(),
+        sizes: RefCell::default(),
         names,
         polished: IdSet::default(),
         remembers: false,
@@ -163,7 +163,7 @@ struct Work<'a> {
     made: Vec<FuncId>,
     /// The function that places snapshots, once one was needed.
     next_snapshot: Option<FuncId>,
-    tame: RefCell<Tame>,
+    sizes: RefCell<Sizes>,
     /// Of all functions.
     names: IdSet<String>,
     /// Of the functions made, those that [`finish::polish`] has been through.
@@ -317,7 +317,7 @@ impl Work<'_> {
             adjoints,
             generated: &self.generated,
             next_snapshot: self.next_snapshot,
-            tame: &self.tame,
+            sizes: &self.sizes,
             names: &self.names,
         }
     }
@@ -354,7 +354,7 @@ impl Work<'_> {
         // From here on it is a function like others, with zeros as its results.
         self.module.functions[id].derivative = Derivative::Body;
         self.generated.insert(id);
-        self.tame.get_mut().clear();
+        self.sizes.get_mut().clear();
         if let Derivative::Replay(stand_in) = self.module.functions[of].derivative {
             of = stand_in;
         }
@@ -372,7 +372,7 @@ impl Work<'_> {
             Some(adjoint) => {
                 let stub = &self.module.functions[id];
                 self.module.functions[id] = entry::forward_to(stub, adjoint);
-                self.tame.get_mut().clear();
+                self.sizes.get_mut().clear();
             }
             None => {
                 let reason = "kc cannot make it, and forward code asks for it with `wp.grad`";

@@ -11,7 +11,7 @@ use super::activity::yields;
 use super::adjoints::Parts;
 use super::buffers::Buffers;
 use super::facts::Facts;
-use super::finite::Tame;
+use super::finite::Sizes;
 use super::loops::Sweep;
 use super::memory::Shadow;
 use super::stores::Tape;
@@ -32,7 +32,7 @@ pub(super) struct World<'a> {
     /// The function that places snapshots, where one is called ([`super::snapshots`]).
     pub next_snapshot: Option<FuncId>,
     /// What was found about functions so far.
-    pub tame: &'a RefCell<Tame>,
+    pub sizes: &'a RefCell<Sizes>,
     /// The names of all functions.
     pub names: &'a IdSet<String>,
 }
