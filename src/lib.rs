@@ -11,10 +11,12 @@
 //! | [`source`] | where is this text? |
 //! | [`diag`] | what is wrong, and how is it said? |
 //! | [`types`] | what data do kernels work on? |
+//! | [`abi`] | how do arguments lie in memory? |
 //! | [`syntax`] | what did the user write? |
 //! | [`library`] | which built-ins are there? |
 //! | [`check`] | what does it mean? |
 //! | [`ir`] | what is to be computed, exactly? |
+//! | [`analysis`] | what is true of IR, whatever the input? |
 //! | [`lower`] | how does meaning become IR? |
 //! | [`passes`] | how is IR simplified? |
 //! | [`autodiff`] | what is the gradient of a kernel? |
@@ -26,6 +28,8 @@
 //! | [`lsp`] | how is that said in the Language Server Protocol? |
 //! | [`cli`] | what can the user ask for? |
 
+pub mod abi;
+pub mod analysis;
 pub mod autodiff;
 pub mod check;
 pub mod cli;

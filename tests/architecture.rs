@@ -13,18 +13,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("types", &["ids", "source"]),
     ("diag", &["ids", "source"]),
     // How arguments lie in memory: all who run or generate code share it.
-    ("codegen::abi", &["types"]),
+    ("abi", &["types"]),
     // The interpreter runs on the same memory as compiled kernels.
-    ("ir", &["ids", "memo", "source", "types", "codegen::abi"]),
+    ("ir", &["ids", "memo", "source", "types", "abi"]),
+    ("analysis", &["ids", "memo", "source", "types", "ir"]),
     ("syntax", &["ids", "source", "diag"]),
     ("library", &["ids", "source", "diag", "syntax", "types", "ir"]),
     ("check", &["ids", "memo", "source", "diag", "syntax", "types", "ir", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
-    ("passes", &["ids", "source", "types", "ir"]),
-    ("autodiff", &["ids", "memo", "source", "diag", "types", "ir", "passes"]),
+    ("passes", &["ids", "source", "types", "ir", "analysis"]),
+    ("autodiff", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "passes"]),
     // Host code for lanes wants calls inlined and one exit per region.
-    ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "codegen::abi", "passes"]),
-    ("run", &["ids", "source", "diag", "types", "ir", "codegen", "codegen::abi"]),
+    ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "abi", "passes"]),
+    ("run", &["ids", "source", "diag", "types", "ir", "codegen", "abi"]),
     (
         "driver",
         &[
@@ -35,40 +36,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "dataset",
         &[
-            "ids",
-            "source",
-            "diag",
-            "types",
-            "ir",
-            "passes",
-            "syntax",
-            "library",
-            "autodiff",
-            "codegen",
-            "codegen::abi",
-            "run",
-            "driver",
+            "ids", "source", "diag", "types", "ir", "analysis", "passes", "syntax", "library", "autodiff", "codegen",
+            "abi", "run", "driver",
         ],
     ),
     ("ide", &["ids", "source", "diag", "types", "syntax", "library", "check", "driver"]),
     ("lsp", &["ids", "source", "diag", "library", "driver", "ide"]),
-    (
-        "cli",
-        &[
-            "ids",
-            "source",
-            "diag",
-            "types",
-            "ir",
-            "codegen",
-            "codegen::abi",
-            "run",
-            "driver",
-            "library",
-            "lsp",
-            "dataset",
-        ],
-    ),
+    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "abi", "run", "driver", "library", "lsp", "dataset"]),
     // The two roots.
     ("lib", &[]),
     ("main", &["cli"]),
@@ -89,9 +63,6 @@ impl File {
     /// The module a source file belongs to: `src/codegen/cuda/mod.rs` is in `codegen`.
     fn module(&self) -> &str {
         let inside = self.path.strip_prefix("src/").unwrap_or(&self.path);
-        if inside == "codegen/abi.rs" {
-            return "codegen::abi";
-        }
         inside.split('/').next().unwrap_or_default().trim_end_matches(".rs")
     }
 
@@ -161,38 +132,39 @@ fn code_of(text: &str) -> String {
     code
 }
 
-/// The first path elements after `crate::`, also inside `crate::{a, b::c}`.
-fn imports(code: &str) -> BTreeSet<String> {
-    let word = |text: &str| match text.starts_with("codegen::abi") {
-        true => "codegen::abi".to_string(),
-        false => text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect(),
-    };
-    let mut found = BTreeSet::new();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
-        let Some(group) = rest.strip_prefix('{') else {
-            found.insert(word(rest));
-            continue;
-        };
-        let mut depth = 0;
-        let mut item = String::new();
-        for c in group.chars() {
-            match c {
-                '}' if depth == 0 => break,
-                ',' if depth == 0 => {
-                    found.insert(word(item.trim()));
-                    item.clear();
-                    continue;
-                }
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ => {}
-            }
-            item.push(c);
+/// The paths after `crate::`, one for each leaf of `crate::{a, b::{c, d}}`.
+fn paths(code: &str) -> BTreeSet<String> {
+    /// The leaves of the tree of paths at the start of the text, and what follows it.
+    fn leaves<'a>(prefix: &str, text: &'a str, found: &mut BTreeSet<String>) -> &'a str {
+        let length = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').unwrap_or(text.len());
+        let path = format!("{prefix}{}", &text[..length]);
+        let mut rest = &text[length..];
+        if !((path.is_empty() || path.ends_with("::")) && rest.starts_with('{')) {
+            found.insert(path.trim_end_matches(':').to_string());
+            return rest;
         }
-        found.insert(word(item.trim()));
+        loop {
+            rest = rest[1..].trim_start();
+            if !rest.starts_with('}') {
+                rest = leaves(&path, rest, found);
+                // What a leaf is renamed to.
+                rest = rest.find([',', '}']).map_or("", |end| &rest[end..]);
+            }
+            if !rest.starts_with(',') {
+                return rest.strip_prefix('}').unwrap_or(rest);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (at, word) in code.match_indices("crate::") {
+        leaves("", &code[at + word.len()..], &mut found);
     }
     found
+}
+
+/// The first elements of the paths after `crate::`.
+fn imports(code: &str) -> BTreeSet<String> {
+    paths(code).iter().map(|path| path.split(':').next().unwrap_or_default().to_string()).collect()
 }
 
 fn report(faults: Vec<String>) {
@@ -221,11 +193,28 @@ fn modules_import_along_the_arrows() {
     report(faults);
 }
 
+/// The order in which passes run is decided in one place.
+#[test]
+fn orders_of_passes_are_pipelines() {
+    const STEPS: &[&str] = &["adjacent", "dce", "forward_loads", "local_arrays", "rewrite", "sink"];
+    let mut faults = Vec::new();
+    for file in sources().iter().filter(|file| file.module() != "passes") {
+        let named = paths(&file.code);
+        for step in STEPS {
+            let prefix = format!("passes::{step}");
+            if named.iter().any(|path| *path == prefix || path.starts_with(&format!("{prefix}::"))) {
+                faults.push(format!("{}: `{step}` runs in an order of `passes::pipelines`", file.path));
+            }
+        }
+    }
+    report(faults);
+}
+
 #[test]
 fn foreign_crates_stay_in_their_corner() {
     const CORNERS: &[(&str, &str)] = &[
         ("inkwell::", "src/codegen/llvm/"),
-        ("cudarc::", "src/run/gpu.rs"),
+        ("cudarc::", "src/run/devices/gpu.rs"),
         ("llvm_sys::", "src/codegen/llvm/"),
         ("logos::", "src/syntax/"),
         ("lalrpop_util::", "src/syntax/"),
@@ -317,4 +306,7 @@ fn imports_are_read_as_rust_reads_them() {
     let code =
         code_of("use crate::{a::{b, c}, d};\n// crate::no\nlet s = \"crate::no\";\ncrate::e::f();\nuse crate::g;");
     assert_eq!(imports(&code), ["a", "d", "e", "g"].map(String::from).into());
+    assert_eq!(paths(&code), ["a::b", "a::c", "d", "e::f", "g"].map(String::from).into());
+    let nested = "use crate::{a::{self, b as x, c::{d, e::*}}, f};";
+    assert_eq!(paths(nested), ["a::self", "a::b", "a::c::d", "a::c::e", "f"].map(String::from).into());
 }

@@ -4,10 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::abi;
 use super::shadow::{self, Shadow};
-use crate::ir::facts::{Root, Sharing, private, root};
-use crate::ir::{AtomicOp, FuncId, Function, Module, Op, Step, facts};
+use crate::abi;
+use crate::analysis::alias::{Root, root};
+use crate::analysis::privatization::{Sharing, private_arrays};
+use crate::analysis::uses;
+use crate::ir::{Access, AtomicOp, FuncId, Function, Module, Op, Step};
 use crate::passes::inline;
 use crate::types::{Layout, Scalar, StructTable, Type};
 
@@ -45,12 +47,16 @@ pub fn reduced(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
         None => (module.functions[kernel].clone(), Vec::new()),
     };
     inline::run(&mut function, module, &|_| true).ok()?;
-    let private = private(&function, &module.structs, Sharing::Never);
-    let uses = facts::uses(&function);
+    let private = private_arrays(&function, &module.structs, Sharing::Never);
+    let uses = uses(&function);
     let mut roles: BTreeMap<Root, Role> = BTreeMap::new();
     let mut possible = true;
     function.walk(function.entry, &mut |_, inst| {
-        let (Op::Atomic { array, .. } | Op::AtomicCas { array, .. }) = &inst.op else { return };
+        let (Op::Atomic { access: Access { array, .. }, .. } | Op::AtomicCas { access: Access { array, .. }, .. }) =
+            &inst.op
+        else {
+            return;
+        };
         if matches!(function.ty(*array), Type::Local(_)) {
             return;
         }
@@ -87,7 +93,9 @@ fn used_otherwise(function: &Function, array: &Root) -> bool {
     let mut used = false;
     function.walk(function.entry, &mut |_, inst| {
         used |= match &inst.op {
-            Op::Load { array: a, .. } | Op::Store { array: a, .. } => root(function, *a) == *array,
+            Op::Load(Access { array: a, .. }) | Op::Store { access: Access { array: a, .. }, .. } => {
+                root(function, *a) == *array
+            }
             // Another array, through it.
             Op::Gradient(a) | Op::Address(a) => root(function, *a) == *array,
             _ => false,

@@ -8,7 +8,8 @@ use super::identity::Identity;
 use super::launch::{self, Scale};
 use super::row::{Cell, Row};
 use super::sample::tree::{Given, Param, Program};
-use crate::ir::facts::{EffectTable, Effects, Root};
+use crate::analysis::alias::Root;
+use crate::analysis::effects::{EffectTable, Effects};
 use crate::types::Type;
 
 /// Fills the column `entry` of a program; its launch is the one that rows hold the arrays of.

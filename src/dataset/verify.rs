@@ -4,15 +4,16 @@
 use super::artefacts::{self, Compiled, Rejection};
 use super::launch::{self, Scale, Size};
 use super::sample::tree::Program;
-use crate::codegen::abi::LaunchBounds;
+use crate::abi::LaunchBounds;
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::driver::Timings;
-use crate::ir::{Module, Op, Phase, interp};
+use crate::ir::{Access, Module, Op, Phase, interp};
 use crate::run::args::Arguments;
-use crate::run::device::{Executable, Job, Sharing};
-use crate::run::double;
-use crate::run::elements::leaves;
-use crate::run::gradcheck::{self, Kernels};
+use crate::run::args::elements::leaves;
+use crate::run::devices::{Executable, Job, Sharing};
+use crate::run::gradients::double;
+use crate::run::gradients::gradcheck;
+use crate::run::gradients::gradcheck::Kernels;
 use crate::run::launch::Direction;
 use crate::source::Span;
 use crate::syntax::ast::Parsed;
@@ -265,7 +266,7 @@ fn stores(module: &Module) -> impl Iterator<Item = Span> + use<> {
     let mut spans = Vec::new();
     for function in module.functions.values() {
         function.walk(function.entry, &mut |_, inst| {
-            if let Op::Store { array, .. } = inst.op
+            if let Op::Store { access: Access { array, .. }, .. } = inst.op
                 && matches!(function.ty(array), Type::Array(_))
             {
                 spans.push(inst.span);

@@ -3,7 +3,7 @@
 //! What gradients add to one array is guarded each time by the question whether the array is there. `if c { A } x if c { B }`
 //! is `x if c { A B }`: the first branch gives no results, and what stands between reads and writes no memory.
 
-use crate::ir::facts::EffectTable;
+use crate::analysis::effects::EffectTable;
 use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
 
 use super::functions::has_effect;
@@ -77,7 +77,7 @@ fn falls_through(function: &Function, block: BlockId) -> bool {
 fn is_free_of_memory(function: &Function, effects: &EffectTable, inst: &Inst) -> bool {
     let free = |op: &Op| match op {
         Op::Call(callee, _) => effects[*callee].is_pure(),
-        Op::Load { .. } | Op::LocalArray => false,
+        Op::Load(_) | Op::LocalArray => false,
         op => !has_effect(op) && !matches!(op, Op::Break(_) | Op::Continue(_) | Op::Return(_)),
     };
     let mut all = free(&inst.op);
@@ -90,7 +90,7 @@ fn is_free_of_memory(function: &Function, effects: &EffectTable, inst: &Inst) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::facts::effects;
+    use crate::analysis::effects::effects;
     use crate::ir::parse::parse;
     use crate::ir::print::print;
     use crate::ir::verify::verify;

@@ -7,14 +7,25 @@
 use smallvec::SmallVec;
 
 use super::functions::has_effect;
+use crate::analysis::effects::EffectTable;
 use crate::ids::IdVec;
-use crate::ir::facts::EffectTable;
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
 /// Cleans a function; the effects say which calls can go. Says whether anything changed.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     let swept = sweep(function, effects);
     swept.removed || swept.replaced
+}
+
+/// Takes the names of functions out of instructions that are in no block any more: what they called may go.
+pub fn forget_calls(function: &mut Function) {
+    let mut placed: IdVec<InstId, bool> = function.insts.ids().map(|_| false).collect();
+    function.walk(function.entry, &mut |id, _| placed[id] = true);
+    for (inst, placed) in function.insts.values_mut().zip(placed) {
+        if !placed && matches!(inst.op, Op::Call(..)) {
+            inst.op = Op::Zero;
+        }
+    }
 }
 
 /// What cleaning a function has done.

@@ -6,13 +6,15 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::args::Arguments;
-use super::device::{self, Device, Executable, Job, Report};
 use super::launch::{Direction, Launch};
 use super::session::Program;
-use super::{Result, fail, gradient};
-use crate::codegen::abi::LaunchBounds;
+use super::{Result, fail};
+use crate::abi::LaunchBounds;
 use crate::diag::Code;
-use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
+use crate::ir::{Access, FuncId, Module, Op, Phase, ValueId, interp};
+use crate::run::devices;
+use crate::run::devices::{Device, Executable, Job, Report};
+use crate::run::gradients::gradient;
 use crate::types::Type;
 
 /// How a launch is measured.
@@ -77,7 +79,7 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
                 Some(executable) => executable.clone(),
                 None => {
                     let made =
-                        device::prepare_for(module, entry, options.device, options.checked, &bounds, options.threads)?;
+                        devices::prepare_for(module, entry, options.device, options.checked, &bounds, options.threads)?;
                     ready.entry(entry).or_insert(Rc::new(made)).clone()
                 }
             };
@@ -200,9 +202,11 @@ fn uses(module: &Module, id: FuncId, array: ValueId) -> Uses {
     let mut found = Uses::default();
     let mut aliases = vec![array];
     function.walk(function.entry, &mut |_, inst| match &inst.op {
-        Op::Load { array, .. } if aliases.contains(array) => found.read = true,
-        Op::Store { array, .. } if aliases.contains(array) => found.written = true,
-        Op::Atomic { array, .. } | Op::AtomicCas { array, .. } if aliases.contains(array) => {
+        Op::Load(Access { array, .. }) if aliases.contains(array) => found.read = true,
+        Op::Store { access: Access { array, .. }, .. } if aliases.contains(array) => found.written = true,
+        Op::Atomic { access: Access { array, .. }, .. } | Op::AtomicCas { access: Access { array, .. }, .. }
+            if aliases.contains(array) =>
+        {
             found = Uses { read: true, written: true };
         }
         Op::View(of, _) | Op::Gradient(of) if aliases.contains(of) => aliases.extend(inst.results.iter().copied()),

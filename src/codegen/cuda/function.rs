@@ -10,7 +10,7 @@ use super::types::write_type;
 use super::vars::Variables;
 use super::{Shared, names};
 use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId, facts};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -91,7 +91,7 @@ pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude
         plan: &plan,
         variables: &variables,
         ranges: Ranges::new(function),
-        uses: facts::uses(function),
+        uses: crate::analysis::uses(function),
         prelude,
         thread: None,
         vars,
@@ -263,10 +263,10 @@ impl<'a> Translator<'a> {
                 Ok(())
             }
             Op::Return(values) => self.return_statement(values, out),
-            Op::Store { array, index, path, value } => {
-                let (place, ty) = self.element(inst, *array, index)?;
+            Op::Store { access, value } => {
+                let (place, ty) = self.element(inst, access)?;
                 let value = self.value(*value)?;
-                self.store(place, ty, path, value, out)
+                self.store(place, ty, &access.path, value, out)
             }
             Op::Insert(base, path, value) => {
                 let Some(&result) = inst.results.first() else { return Ok(()) };

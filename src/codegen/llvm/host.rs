@@ -17,7 +17,7 @@ use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Machine};
 use super::{CodegenError, HostOptions, Opt, Site};
-use crate::codegen::abi::{self, HostStatus, LaunchBounds};
+use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::codegen::shadow;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
@@ -474,7 +474,7 @@ impl KernelEntry {
         function.walk(function.entry, &mut |_, inst| {
             memory |= matches!(
                 inst.op,
-                Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Call(..)
+                Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Call(..)
             );
         });
         memory && state.weight(self.kernel) <= FAST_LOOP_LIMIT

@@ -1,6 +1,6 @@
 use super::super::tests::{Generator, behaviour};
 use super::run;
-use crate::ir::facts::effects;
+use crate::analysis::effects::effects;
 use crate::ir::parse::parse;
 use crate::ir::print::print;
 use crate::ir::verify::verify;
@@ -19,7 +19,7 @@ fn forwarded(module: &Module) -> Module {
 fn loads(module: &Module) -> usize {
     let mut count = 0;
     for function in module.functions.values() {
-        function.walk(function.entry, &mut |_, inst| count += usize::from(matches!(inst.op, Op::Load { .. })));
+        function.walk(function.entry, &mut |_, inst| count += usize::from(matches!(inst.op, Op::Load(_))));
     }
     count
 }

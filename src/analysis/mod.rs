@@ -1,0 +1,30 @@
+//! What is true of a function, whatever its input? Each analysis answers one question for every pass and back end that asks;
+//! none changes the function, and none reports findings.
+//!
+//! | module | question |
+//! |---|---|
+//! | [`alias`] | which memory does an access touch? |
+//! | [`effects`] | what does a function do besides giving its results? |
+//! | [`interval`] | which integers can an operation give? |
+//! | [`privatization`] | which arrays does each thread use for itself? |
+//! | [`ranges`] | between which bounds does an integer lie? |
+//! | [`value_numbering`] | which values are equal? |
+
+pub mod alias;
+pub mod effects;
+pub mod interval;
+pub mod privatization;
+pub mod ranges;
+#[cfg(test)]
+mod tests;
+pub mod value_numbering;
+
+use crate::ids::IdVec;
+use crate::ir::{Function, ValueId};
+
+/// How many operands read each value (`yield` and the like included).
+pub fn uses(function: &Function) -> IdVec<ValueId, u32> {
+    let mut counts: IdVec<ValueId, u32> = function.values.ids().map(|_| 0).collect();
+    function.walk(function.entry, &mut |_, inst| inst.op.for_each_operand(|v| counts[v] += 1));
+    counts
+}

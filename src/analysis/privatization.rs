@@ -1,0 +1,307 @@
+//! Which arrays does each thread of a launch use for itself? Where an element is used by one thread alone, what is done to
+//! it need not be atomic.
+//!
+//! An array is *private by element* if the thread can be read off the indices of every access to it: for each coordinate of
+//! the kernel there is a dimension in which all accesses have the index `c * coordinate + u + r`, with the same
+//! constant c, the same u, equal for all threads, and r within a span of less than |c|.
+//!
+//! Assumptions, which the caller must be content with:
+//! * The launch has no more dimensions than the kernel's rank: others repeat threads ([`crate::abi::LaunchBounds`]).
+//! * What [`Sharing`] says about the memory of different arrays.
+//! * An index that overflowed names no element (rule 13).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::alias::{Root, location, root};
+use super::interval::Interval;
+use super::ranges::ranges;
+use super::value_numbering::numbering;
+use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ir::*;
+use crate::types::{ArrayType, Element, Scalar, StructTable, Type};
+
+/// Which array parameters may share memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sharing {
+    /// None: each is looked at by itself.
+    Never,
+    /// Those with elements of one type. They are private together or not at all; and of arrays that are only read only one
+    /// is, because two of them may be shifted parts of one array.
+    SameType,
+}
+
+/// The arrays that are private by element.
+#[derive(Clone, Debug, Default)]
+pub struct PrivateArrays(BTreeSet<Root>);
+
+impl PrivateArrays {
+    /// Whether every element of this array (a parameter or a view of one, or a local array) is used by one thread at most.
+    pub fn contains(&self, function: &Function, array: ValueId) -> bool {
+        matches!(function.ty(array), Type::Local(_)) || self.0.contains(&root(function, array))
+    }
+}
+
+/// An access to an array that was found.
+struct Found {
+    element: Element,
+    root: Root,
+    writes: bool,
+    /// One per dimension of the root. None: it tells nothing about the thread.
+    forms: Vec<Option<Form>>,
+}
+
+/// What is known of the values that indices are computed from.
+pub struct Known {
+    /// See [`ranges`].
+    pub ranges: IdVec<ValueId, Option<Interval>>,
+    /// See [`numbering`]; empty unless the function is a kernel.
+    pub first: IdVec<ValueId, ValueId>,
+}
+
+impl Known {
+    pub fn of(function: &Function) -> Known {
+        let first = if function.is_kernel() { numbering(function) } else { IdVec::new() };
+        Known { ranges: ranges(function), first }
+    }
+}
+
+/// Looks at all accesses of a kernel; for other functions nothing is private.
+pub fn private_arrays(function: &Function, structs: &StructTable, sharing: Sharing) -> PrivateArrays {
+    private_arrays_among(function, structs, sharing, &Known::of(function), &|_| true)
+}
+
+/// The same, of accesses and calls for which `counts` holds.
+pub fn private_arrays_among(
+    function: &Function,
+    structs: &StructTable,
+    sharing: Sharing,
+    known: &Known,
+    counts: &dyn Fn(&Op) -> bool,
+) -> PrivateArrays {
+    let FunctionKind::Kernel { rank } = function.kind else { return PrivateArrays::default() };
+    let mut forms = Forms { function, known, uniform: IdMap::default() };
+    let mut accesses: Vec<Found> = Vec::new();
+    // Element types of arrays that something unknown is done to.
+    let mut unknown = IdSet::default();
+    function.walk(function.entry, &mut |_, inst| match &inst.op {
+        op if !counts(op) => {}
+        Op::Load(Access { array, indices, .. })
+        | Op::Store { access: Access { array, indices, .. }, .. }
+        | Op::Atomic { access: Access { array, indices, .. }, .. }
+        | Op::AtomicCas { access: Access { array, indices, .. }, .. } => {
+            if let Type::Array(ArrayType { element, .. }) = function.ty(*array) {
+                let place = location(function, *array, indices);
+                if place.root == Root::Unknown {
+                    unknown.insert(element);
+                }
+                let forms = place.index.iter().map(|i| forms.index((*i)?)).collect();
+                let writes = !matches!(inst.op, Op::Load(_));
+                accesses.push(Found { element, root: place.root, writes, forms });
+            }
+        }
+        // What the callee does with it is not known here.
+        Op::Call(_, args) => {
+            for &arg in args {
+                elements(function.ty(arg), structs, &mut |element| {
+                    unknown.insert(element);
+                });
+            }
+        }
+        _ => {}
+    });
+    let written: BTreeSet<&Root> = accesses.iter().filter(|a| a.writes).map(|a| &a.root).collect();
+    let is_private = |access: &&Found| {
+        let same = |other: &&Found| match sharing {
+            Sharing::Never => other.root == access.root,
+            Sharing::SameType => other.element == access.element,
+        };
+        let group: Vec<&Found> = accesses.iter().filter(same).collect();
+        let only_read = |other: &Found| !written.contains(&other.root);
+        let shifted = only_read(access) && group.iter().any(|other| only_read(other) && other.root != access.root);
+        !unknown.contains(&access.element) && !shifted && tells_thread(&group, rank)
+    };
+    let mut seen = BTreeSet::new();
+    let firsts = accesses.iter().filter(|access| seen.insert(&access.root));
+    PrivateArrays(firsts.filter(is_private).map(|access| access.root.clone()).collect())
+}
+
+/// The element types of the arrays in a type.
+fn elements(ty: Type, structs: &StructTable, f: &mut impl FnMut(Element)) {
+    match ty {
+        Type::Array(a) => f(a.element),
+        Type::Struct(id) => structs[id].fields.iter().for_each(|field| elements(field.ty, structs, f)),
+        _ => {}
+    }
+}
+
+/// Whether every coordinate can be read off a dimension, in the same way in all accesses.
+fn tells_thread(accesses: &[&Found], rank: u8) -> bool {
+    let Some((first, others)) = accesses.split_first() else { return false };
+    (0..rank).all(|coordinate| {
+        first.forms.iter().enumerate().any(|(dim, head)| {
+            let Some(head) = head else { return false };
+            let mut span = head.rest;
+            let alike = others.iter().all(|access| match access.forms.get(dim) {
+                Some(Some(form)) => {
+                    span = Interval { low: span.low.min(form.rest.low), high: span.high.max(form.rest.high) };
+                    form.coordinates == head.coordinates && form.uniform == head.uniform
+                }
+                _ => false,
+            });
+            alike
+                && head.coordinates.len() == 1
+                && head.coordinates.get(&coordinate).is_some_and(|c| span.high - span.low < c.abs())
+        })
+    })
+}
+
+/// An integer as `sum of constant * coordinate + sum of constant * uniform value + rest`, exactly.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Form {
+    coordinates: BTreeMap<u8, i128>,
+    uniform: BTreeMap<ValueId, i128>,
+    rest: Interval,
+}
+
+impl Form {
+    fn constant(value: i128) -> Form {
+        Form { coordinates: BTreeMap::new(), uniform: BTreeMap::new(), rest: Interval::exactly(value) }
+    }
+
+    fn plus(mut self, other: &Form, factor: i128) -> Option<Form> {
+        fn add<K: Ord + Copy>(to: &mut BTreeMap<K, i128>, from: &BTreeMap<K, i128>, factor: i128) -> Option<()> {
+            for (&key, &n) in from {
+                let sum = to.entry(key).or_insert(0);
+                *sum = sum.checked_add(n.checked_mul(factor)?)?;
+            }
+            to.retain(|_, n| *n != 0);
+            Some(())
+        }
+        add(&mut self.coordinates, &other.coordinates, factor)?;
+        add(&mut self.uniform, &other.uniform, factor)?;
+        let (a, b) = (other.rest.low.checked_mul(factor)?, other.rest.high.checked_mul(factor)?);
+        self.rest.low = self.rest.low.checked_add(a.min(b))?;
+        self.rest.high = self.rest.high.checked_add(a.max(b))?;
+        Some(self)
+    }
+}
+
+struct Forms<'a> {
+    function: &'a Function,
+    known: &'a Known,
+    /// Which values are the same in all threads.
+    uniform: IdMap<ValueId, bool>,
+}
+
+impl Forms<'_> {
+    /// The form of an index that does not count from the end.
+    fn index(&mut self, value: ValueId) -> Option<Form> {
+        if self.counts_up(value) { Some(self.form(value)) } else { None }
+    }
+
+    fn range(&self, value: ValueId) -> Option<Interval> {
+        self.known.ranges[value].or_else(|| Interval::full(self.function.ty(value).as_scalar()?))
+    }
+
+    /// Not negative, or computed from such numbers by sums and products, which then overflowed (rule 13).
+    fn counts_up(&self, value: ValueId) -> bool {
+        if self.range(value).is_some_and(|range| range.low >= 0) {
+            return true;
+        }
+        match self.function.def(value).map(|inst| &inst.op) {
+            Some(Op::Binary(BinaryOp::Add | BinaryOp::Mul, a, b)) => self.counts_up(*a) && self.counts_up(*b),
+            _ => false,
+        }
+    }
+
+    /// Whether an operation's result is that of unbounded integers.
+    fn is_exact(&self, op: BinaryOp, a: ValueId, b: ValueId, scalar: Scalar) -> bool {
+        let all = self.range(a).zip(self.range(b)).zip(Interval::full(scalar));
+        all.is_some_and(|((a, b), full)| a.binary(op, b, scalar).is_some_and(|range| full.contains(range)))
+    }
+
+    fn form(&mut self, value: ValueId) -> Form {
+        self.sum(value).unwrap_or_else(|| self.leaf(value))
+    }
+
+    fn leaf(&mut self, value: ValueId) -> Form {
+        let mut form = Form::constant(0);
+        if self.is_uniform(value) {
+            form.uniform.insert(self.known.first[value], 1);
+        } else {
+            // Wider than any factor, if nothing is known.
+            let unbounded = Interval { low: -(1 << 64), high: 1 << 64 };
+            form.rest = self.range(value).unwrap_or(unbounded);
+        }
+        form
+    }
+
+    fn sum(&mut self, value: ValueId) -> Option<Form> {
+        let function = self.function;
+        if let Some(constant) = function.as_const(value) {
+            return Some(Form::constant(constant.as_int()?));
+        }
+        let scalar = function.ty(value).as_scalar()?;
+        match &function.def(value)?.op {
+            Op::ThreadIndex(n) => {
+                let mut form = Form::constant(0);
+                form.coordinates.insert(*n, 1);
+                Some(form)
+            }
+            // Exact, or a sum or product that names no element if it is not.
+            Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul), a, b)
+                if self.is_exact(*op, *a, *b, scalar)
+                    || *op != BinaryOp::Sub && self.counts_up(*a) && self.counts_up(*b) =>
+            {
+                match op {
+                    BinaryOp::Add => self.form(*a).plus(&self.form(*b), 1),
+                    BinaryOp::Sub => self.form(*a).plus(&self.form(*b), -1),
+                    _ => {
+                        let known = |v: ValueId| function.as_const(v).and_then(Const::as_int);
+                        let (factor, other) = known(*b).map(|n| (n, *a)).or_else(|| known(*a).map(|n| (n, *b)))?;
+                        Form::constant(0).plus(&self.form(other), factor)
+                    }
+                }
+            }
+            // Keeps every value.
+            Op::Cast(a) if self.range(*a).zip(Interval::full(scalar)).is_some_and(|(r, full)| full.contains(r)) => {
+                function.ty(*a).is_int().then(|| self.form(*a))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value is the same in all threads, at all times.
+    fn is_uniform(&mut self, value: ValueId) -> bool {
+        if let Some(&known) = self.uniform.get(&value) {
+            return known;
+        }
+        let function = self.function;
+        let uniform = match function.values[value].def {
+            ValueDef::Param(block, _) => block == function.entry,
+            ValueDef::Result(inst, _) => match &function.insts[inst].op {
+                Op::Const(_) | Op::Zero | Op::BlockDim => true,
+                op @ (Op::Unary(..)
+                | Op::Binary(..)
+                | Op::Compare(..)
+                | Op::Cast(_)
+                | Op::Bitcast(_)
+                | Op::Select { .. }
+                | Op::Extract(..)
+                | Op::Construct(_)) => {
+                    let mut all = true;
+                    op.for_each_operand(|v| all = all && self.is_uniform(v));
+                    all
+                }
+                Op::Extent(array, _) => matches!(root(function, *array), Root::Param(..)) && !self.is_view(*array),
+                _ => false,
+            },
+        };
+        self.uniform.insert(value, uniform);
+        uniform
+    }
+
+    fn is_view(&self, array: ValueId) -> bool {
+        matches!(self.function.def(array).map(|inst| &inst.op), Some(Op::View(..)))
+    }
+}

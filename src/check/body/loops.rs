@@ -1,0 +1,298 @@
+//! `for` loops: what they range over, and loops that are unrolled while checking because `wp.static` needs their variable.
+
+use crate::check::body::{Binding, Body};
+use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
+use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::syntax::visit::each_statement;
+use crate::types::{BOOL, Scalar, Type};
+
+/// The most turns of a loop that is unrolled for `wp.static`.
+const MAX_STATIC_TURNS: usize = 4096;
+
+/// The arguments of `range`, of one integer type.
+struct Range {
+    scalar: Scalar,
+    start: Expr,
+    end: Expr,
+    step: Expr,
+}
+
+/// A loop over the numbers of a range from the last to the first.
+enum Mirrored {
+    /// It counts down by itself.
+    Down(Range),
+    /// It counts turns, and in each the number is computed.
+    Turns { turn: LocalId, count: Expr, number: Expr },
+}
+
+impl Body<'_, '_> {
+    pub fn for_loop(
+        &mut self,
+        target: &ast::Expr,
+        iter: &ast::Expr,
+        body: &[ast::Stmt],
+        span: Span,
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
+        let ast::ExprKind::Name(name) = &target.kind else {
+            return self.unsupported(target.span, "loops over several variables", Some("loop over one index"));
+        };
+        let header = self.header(iter);
+        if let Ok((range, mirrored)) = &header
+            && body.iter().any(|stmt| mentions_static(self.c.sources.text(stmt.span)))
+            && let Some(turns) = self.constant_turns(range, *mirrored)
+        {
+            return self.unroll(name, &turns, body, span, out);
+        }
+        let variable = match &header {
+            Ok((range, _)) => self.assigned_local(name, range.scalar.into(), target.span, iter.span),
+            Err(Reported) => Err(Reported),
+        };
+        if variable.is_err() {
+            self.scope.entry(name.clone()).or_insert(Binding::Broken);
+        }
+        let turns = header.as_ref().ok().and_then(|(range, mirrored)| self.constant_turns(range, *mirrored));
+        let last = turns.and_then(|turns| turns.last().copied());
+        self.forget_assigned(body);
+        let plain = !leaves_or_assigns(body, name);
+        let mut body = self.loop_body(body);
+        // A loop that runs all its known turns leaves its variable at the last one.
+        if let (Some(last), Ok(id), true) = (last, &variable, plain) {
+            self.known.insert(*id, Constant::untyped(Number::Int(last)));
+        }
+        let ((range, mirrored), variable) = (header?, variable?);
+        let range = match if mirrored { self.mirror(range, iter.span, out) } else { Mirrored::Down(range) } {
+            Mirrored::Down(range) => range,
+            Mirrored::Turns { turn, count, number } => {
+                body.insert(0, self.assign_local(variable, number, iter.span));
+                let [start, step] = [0, 1].map(|n| whole(n, count.ty, iter.span));
+                out.push(Stmt { kind: StmtKind::For { variable: turn, start, end: count, step, body }, span });
+                return Ok(());
+            }
+        };
+        let Range { start, end, step, .. } = range;
+        out.push(Stmt { kind: StmtKind::For { variable, start, end, step, body }, span });
+        Ok(())
+    }
+
+    /// One copy of the body for each turn, with the variable a compile-time constant.
+    fn unroll(&mut self, name: &str, turns: &[i128], body: &[ast::Stmt], span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let outer = self.scope.remove(name);
+        for &turn in turns {
+            let constant = Operand::Const(Constant::untyped(Number::Int(turn)));
+            self.scope.insert(name.to_string(), Binding::Alias(constant));
+            let statements = self.block(body);
+            out.extend(statements);
+        }
+        // After the loop the name is an ordinary variable with the last value.
+        self.scope.remove(name);
+        if let Some(outer) = outer {
+            self.scope.insert(name.to_string(), outer);
+        }
+        if let Some(&last) = turns.last() {
+            let value = Constant::untyped(Number::Int(last)).expr(span);
+            let id = self.assigned_local(name, value.ty, span, span)?;
+            self.known.insert(id, Constant::untyped(Number::Int(last)));
+            out.push(self.assign_local(id, value, span));
+        }
+        Ok(())
+    }
+
+    /// What the loop ranges over, `range(...)` or `reversed(range(...))`, and whether from the last to the first.
+    fn header(&mut self, iter: &ast::Expr) -> Res<(Range, bool)> {
+        let ast::ExprKind::Call { callee, args } = &iter.kind else { return self.not_iterable(iter.span) };
+        match self.expr(callee)? {
+            Operand::Function(FunctionName::Builtin(f)) if f == "range" => Ok((self.range(args, iter.span)?, false)),
+            Operand::Function(FunctionName::Builtin(f)) if f == "reversed" => match args.as_slice() {
+                [inner] => self.header(&inner.value).map(|(range, mirrored)| (range, !mirrored)),
+                _ => self.error(
+                    Code::E0402,
+                    iter.span,
+                    "`reversed` takes one range",
+                    format!("{} arguments", args.len()),
+                ),
+            },
+            _ => self.not_iterable(iter.span),
+        }
+    }
+
+    fn range(&mut self, args: &[ast::Arg], span: Span) -> Res<Range> {
+        if args.is_empty() || args.len() > 3 || args.iter().any(|arg| arg.name.is_some()) {
+            return self.error(
+                Code::E0402,
+                span,
+                "`range` takes one to three arguments",
+                format!("{} given", args.len()),
+            );
+        }
+        let mut operands = Vec::new();
+        for arg in args {
+            let operand = match self.expr(&arg.value)? {
+                // As in Python, `range(True)` has one turn.
+                Operand::Const(Constant { number: Number::Bool(b), .. }) => {
+                    Operand::Const(Constant::untyped(Number::Int(i128::from(b))))
+                }
+                operand => operand,
+            };
+            operands.push((operand, arg.value.span));
+        }
+        // The type is that of the first argument that has one of its own.
+        let scalar = operands
+            .iter()
+            .find_map(|(operand, _)| match operand {
+                Operand::Value(expr) => expr.ty.as_scalar(),
+                Operand::Const(c) => c.scalar,
+                _ => None,
+            })
+            .unwrap_or(Scalar::I32);
+        let ty = Type::Scalar(scalar);
+        let mut values = Vec::new();
+        for (operand, at) in operands {
+            let value = match operand {
+                Operand::Const(c) if c.adapts_to(scalar) && scalar.is_int() => c.expr_as(scalar, at),
+                other => self.materialize(other, at)?,
+            };
+            if value.ty != ty || !ty.is_int() {
+                let (found, first) = (self.show(value.ty), self.show(ty));
+                let message = if value.ty.is_int() {
+                    format!("the arguments of `range` are `{first}` and `{found}`")
+                } else {
+                    format!("`range` counts in integers, not `{found}`")
+                };
+                return self.error(Code::E0305, at, message, format!("this is `{found}`"));
+            }
+            values.push(value);
+        }
+        let number = |n| Constant::untyped(Number::Int(n)).expr_as(scalar, span);
+        let mut values = values.into_iter();
+        let (start, end, step) = match (values.next(), values.next(), values.next()) {
+            (Some(end), None, _) => (number(0), end, number(1)),
+            (Some(start), Some(end), step) => (start, end, step.unwrap_or_else(|| number(1))),
+            _ => return Err(Reported),
+        };
+        if self.number(&step).is_some_and(|n| !n.is_true()) {
+            return self.error(Code::E0305, step.span, "the step of `range` is 0", "the loop would never end");
+        }
+        Ok(Range { scalar, start, end, step })
+    }
+
+    /// The same numbers from the last to the first. No number on the way may leave the type: a range that counts up from a
+    /// constant that is not negative has room below it; for others the turns are counted, of which an unsigned integer
+    /// holds any number.
+    fn mirror(&mut self, range: Range, span: Span, out: &mut Vec<Stmt>) -> Mirrored {
+        let ty = Type::Scalar(range.scalar);
+        let signed = range.scalar.is_signed_int();
+        let [start, end, step] = [range.start, range.end, range.step].map(|value| {
+            if matches!(value.kind, ExprKind::Const(_)) {
+                return value;
+            }
+            let id = self.new_local("", ty, span);
+            out.push(self.assign_local(id, value, span));
+            Expr::new(ExprKind::Local(id), ty, span)
+        });
+        let constant = |value: &Expr| match value.as_number() {
+            Some(Number::Int(n)) => Some(n),
+            _ => None,
+        };
+        if let (true, Some(first @ 0..), Some(by @ 1..)) = (signed, constant(&start), constant(&step)) {
+            let number = |n| whole(n, ty, span);
+            let end = if constant(&end).is_some_and(|end| end >= first) {
+                end
+            } else {
+                binary(IrBinary::Max, end, start.clone())
+            };
+            let last = if by == 1 {
+                binary(IrBinary::Sub, end, number(1))
+            } else {
+                let distance = binary(IrBinary::Sub, binary(IrBinary::Sub, end, start.clone()), number(1));
+                let turns_before_last = binary(IrBinary::FloorDiv, distance, step.clone());
+                binary(IrBinary::Add, start, binary(IrBinary::Mul, turns_before_last, step))
+            };
+            return Mirrored::Down(Range {
+                scalar: range.scalar,
+                start: last,
+                end: number(first - 1),
+                step: number(-by),
+            });
+        }
+        let unsigned = Type::Scalar(range.scalar.to_unsigned());
+        let number = |n| whole(n, unsigned, span);
+        let bits = |value: &Expr| Expr::new(ExprKind::Cast(Box::new(value.clone())), unsigned, span);
+        let compare = |op, a: &Expr, b: &Expr| {
+            Expr::new(ExprKind::Compare(op, Box::new(a.clone()), Box::new(b.clone())), BOOL, span)
+        };
+        let select = |condition: &Expr, then: Expr, otherwise: Expr| {
+            let (condition, ty) = (Box::new(condition.clone()), then.ty);
+            Expr::new(ExprKind::Select { condition, then: Box::new(then), otherwise: Box::new(otherwise) }, ty, span)
+        };
+        let zero = whole(0, ty, span);
+        let rises = compare(IrCompare::Gt, &step, &zero);
+        let some = select(&rises, compare(IrCompare::Lt, &start, &end), compare(IrCompare::Gt, &start, &end));
+        let some = Expr::new(ExprKind::And(vec![some, compare(IrCompare::Ne, &step, &zero)]), BOOL, span);
+        let up = binary(IrBinary::Sub, bits(&end), bits(&start));
+        let down = binary(IrBinary::Sub, bits(&start), bits(&end));
+        let distance = binary(IrBinary::Sub, select(&rises, up, down), number(1));
+        let size = select(&rises, bits(&step), binary(IrBinary::Sub, number(0), bits(&step)));
+        let before_last = binary(IrBinary::Div, distance, size);
+        let count = select(&some, binary(IrBinary::Add, before_last, number(1)), number(0));
+        let (count_id, turn) = (self.new_local("", unsigned, span), self.new_local("", unsigned, span));
+        out.push(self.assign_local(count_id, count, span));
+        let [count, turn_now] = [count_id, turn].map(|id| Expr::new(ExprKind::Local(id), unsigned, span));
+        let left = binary(IrBinary::Sub, binary(IrBinary::Sub, count.clone(), number(1)), turn_now);
+        let value = binary(IrBinary::Add, bits(&start), binary(IrBinary::Mul, left, bits(&step)));
+        Mirrored::Turns { turn, count, number: Expr::new(ExprKind::Cast(Box::new(value)), ty, span) }
+    }
+
+    /// The values of the loop variable, if they are known and few.
+    fn constant_turns(&self, range: &Range, mirrored: bool) -> Option<Vec<i128>> {
+        let number = |expr: &Expr| match self.number(expr) {
+            Some(Number::Int(n)) => Some(n),
+            _ => None,
+        };
+        let (start, end, step) = (number(&range.start)?, number(&range.end)?, number(&range.step)?);
+        let inside = |k: &i128| if step > 0 { *k < end } else { *k > end };
+        let mut turns: Vec<i128> = std::iter::successors(Some(start), |k| Some(k + step))
+            .take_while(inside)
+            .take(MAX_STATIC_TURNS + 1)
+            .collect();
+        if mirrored {
+            turns.reverse();
+        }
+        (turns.len() <= MAX_STATIC_TURNS).then_some(turns)
+    }
+
+    fn not_iterable<T>(&mut self, span: Span) -> Res<T> {
+        Err(self.report(
+            Diagnostic::new(Code::E0313, "loops go over `range(...)` only")
+                .label(span, "not a range")
+                .help("loop over the indices: `for i in range(n):`"),
+        ))
+    }
+}
+
+/// A number of an integer type.
+fn whole(n: i128, ty: Type, span: Span) -> Expr {
+    Constant::untyped(Number::Int(n)).expr_as(ty.as_scalar().unwrap_or(Scalar::I32), span)
+}
+
+/// An operation on two integers of one type.
+fn binary(op: IrBinary, a: Expr, b: Expr) -> Expr {
+    let (ty, span) = (a.ty, a.span);
+    Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
+}
+
+/// Whether a body may leave its loop early, or assigns the loop's variable.
+fn leaves_or_assigns(body: &[ast::Stmt], name: &str) -> bool {
+    let mut leaves = false;
+    each_statement(body, &mut |stmt| leaves |= matches!(stmt.kind, ast::StmtKind::Break));
+    leaves || super::known::assigns(body, name)
+}
+
+/// Whether a statement's text has a call of `static`, whose argument may need the loop variable.
+fn mentions_static(text: &str) -> bool {
+    text.contains("static(")
+}
