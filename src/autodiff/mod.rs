@@ -92,7 +92,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
         polished: IdSet::default(),
         remembers: false,
         missing: IdSet::default(),
-        warned: IdSet::default(),
+        losses: IdMap::default(),
         found: Vec::new(),
     };
     // Gradients that forward code asks for come first: kernels may be differentiated through them.
@@ -148,8 +148,8 @@ struct Work<'a> {
     remembers: bool,
     /// Those that could not be made although forward code calls them.
     missing: IdSet<FuncId>,
-    /// The functions that were looked through for lost gradients.
-    warned: IdSet<FuncId>,
+    /// The functions that were looked through for lost gradients, and whether one must not be lost there.
+    losses: IdMap<FuncId, bool>,
     found: Vec<Diagnostic>,
 }
 
@@ -168,7 +168,9 @@ impl Work<'_> {
             return;
         }
         let Some(normal) = self.normal_form(id) else { return };
-        self.warn_of_losses(id);
+        if self.loses(id) {
+            return;
+        }
         let mut forward = None;
         let backward = self.reverse(id, &normal, |world, function, facts| {
             if !facts.log.at.is_empty() {
@@ -306,22 +308,28 @@ impl Work<'_> {
         Some(self.module.functions[found].source_name.clone())
     }
 
-    /// Warns of gradients that get lost in a function and the functions that it calls, once each.
-    fn warn_of_losses(&mut self, id: FuncId) {
-        if !self.warned.insert(id) || self.generated.contains(&id) {
-            return;
+    /// Tells of gradients that get lost in a function and the functions that it calls, once each; says whether one must not.
+    fn loses(&mut self, id: FuncId) -> bool {
+        if let Some(&known) = self.losses.get(&id) {
+            return known;
         }
         let function = &self.module.functions[id];
         // Nothing is said about the library, which calls nothing else.
-        if function.library {
-            return;
+        let silent = function.library || self.generated.contains(&id);
+        self.losses.insert(id, false);
+        if silent {
+            return false;
         }
-        self.found.extend(analysis::lossy::warnings(self.module, &self.effects, function));
+        let found = analysis::lossy::findings(self.module, &self.effects, function);
+        let mut refused = found.iter().any(|finding| finding.level == Level::Error);
+        self.found.extend(found);
         for callee in function.callees() {
             if self.module.functions[callee].derivative == Derivative::Body {
-                self.warn_of_losses(callee);
+                refused |= self.loses(callee);
             }
         }
+        self.losses.insert(id, refused);
+        refused
     }
 
     /// Writes the body of a function that is to be the adjoint of another one.
