@@ -300,6 +300,13 @@ def ties(x: wp.array(dtype=float), z: wp.array(dtype=float), least: wp.array(dty
     size[i] = wp.abs(x[i]) + wp.sign(z[i]) * 5.0
 
 
+@wp.kernel
+def bits(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    n = wp.cast(x[i], wp.int32)
+    y[i] = wp.cast(n, wp.float32) * x[i]
+
+
 # ---- Adjoints of zero ---------------------------------------------------------------------------------------------------
 
 
@@ -529,6 +536,9 @@ def scalars(random):
         zero = {"v": v, "y": np.zeros(len(v)), "n": np.zeros_like(v)}
         yield case(f"lengths_{name}", len(v), zero | {"y.grad": np.ones(len(v))}, {"v.grad": unit}, 8 * eps, 8 * eps, f"length_{name}")
         yield case(f"lengths_{name}", len(v), zero | {"n.grad": w}, {"v.grad": across}, 8 * eps, 8 * eps, f"normalize_{name}")
+
+    x = np.array([1.5, -2.0, 0.25], np.float32)
+    yield case("bits", 3, {"x": x, "y": 0 * x, "y.grad": np.ones(3)}, {"y": x * x, "x.grad": 2 * x})
 
     # At a bound: to the left one of equal values in min(max(low, x), high). A NaN loses, and gets nothing.
     nan = np.nan
