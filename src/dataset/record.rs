@@ -11,7 +11,7 @@ use super::statics::Statics;
 use super::verify::{Example, Launched, Tensor, Verdict};
 use super::{Config, Options, entry, identity, standalone, verify};
 use crate::driver::Timings;
-use crate::ir::{Module, Op};
+use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued or joined.
@@ -241,13 +241,9 @@ fn counts(module: &Module) -> Counts {
     for function in module.functions.values().filter(|f| !f.library) {
         function.walk(function.entry, &mut |_, inst| {
             counts.all += 1;
-            match inst.op {
-                Op::Load(_) | Op::Store { .. } => counts.memory += 1,
-                Op::Atomic { .. } | Op::AtomicCas { .. } => {
-                    counts.memory += 1;
-                    counts.atomics += 1;
-                }
-                _ => {}
+            if inst.op.access().is_some() {
+                counts.memory += 1;
+                counts.atomics += u32::from(inst.op.properties().atomic);
             }
         });
     }

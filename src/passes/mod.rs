@@ -25,7 +25,6 @@ pub mod copy;
 pub mod dce;
 pub mod fold;
 pub mod forward_loads;
-pub mod functions;
 pub mod inline;
 pub mod local_arrays;
 pub mod loops;

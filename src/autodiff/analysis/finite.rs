@@ -275,7 +275,39 @@ impl Search<'_> {
                             || self.lower_bound(*b, DEPTH) == Bound::Positive)
                     }
                     Op::Bitcast(_) => true,
-                    _ => false,
+                    Op::Zero
+                    | Op::Call(..)
+                    | Op::Unary(..)
+                    | Op::Binary(..)
+                    | Op::Compare(..)
+                    | Op::Fma(..)
+                    | Op::Cast(_)
+                    | Op::Select { .. }
+                    | Op::Construct(_)
+                    | Op::Extract(..)
+                    | Op::Insert(..)
+                    | Op::ThreadIndex(_)
+                    | Op::ThreadNumber
+                    | Op::BlockDim
+                    | Op::Extent(..)
+                    | Op::IsSet(_)
+                    | Op::Gradient(_)
+                    | Op::Address(_)
+                    | Op::View(..)
+                    | Op::LocalArray
+                    | Op::Load(_)
+                    | Op::Store { .. }
+                    | Op::Atomic { .. }
+                    | Op::AtomicCas { .. }
+                    | Op::If { .. }
+                    | Op::For { .. }
+                    | Op::While { .. }
+                    | Op::Print { .. }
+                    | Op::Assert { .. }
+                    | Op::Yield(_)
+                    | Op::Break(_)
+                    | Op::Continue(_)
+                    | Op::Return(_) => false,
                 };
                 let mut size = match op {
                     _ if wild => Size::Wild,

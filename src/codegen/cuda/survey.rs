@@ -24,9 +24,11 @@ impl Summary {
     pub fn of(function: &Function) -> Summary {
         let mut found = Summary { calls: Vec::new(), effects: Effects::default(), operations: BTreeSet::new() };
         function.walk(function.entry, &mut |id, inst| {
+            if let Op::Call(..) = inst.op {
+                return found.calls.push(id);
+            }
             found.effects.join(Effects::of(function, inst));
             let name = match inst.op {
-                Op::Call(..) => return found.calls.push(id),
                 Op::Unary(op, _) => op.name(),
                 Op::Binary(op, ..) => op.name(),
                 _ => return,

@@ -87,7 +87,7 @@ pub(super) fn compile<'ctx>(
     let mut bodies = Vec::new();
     for &kernel in kernels {
         let prepared = match options.opt {
-            Opt::Full => lanes::prepare(&module, kernel, Machine::host_vector_bits(options.cpu)),
+            Opt::Full => lanes::prepare(&module, kernel, Machine::host_vector_bits(options.cpu)).ok(),
             Opt::Lean | Opt::None => None,
         };
         bodies.push(prepared.map(|(mut function, plan, count)| {
@@ -475,10 +475,7 @@ impl KernelEntry {
         }
         let mut memory = false;
         function.walk(function.entry, &mut |_, inst| {
-            memory |= matches!(
-                inst.op,
-                Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Call(..)
-            );
+            memory |= inst.op.properties().accesses_memory();
         });
         memory && state.weight(self.kernel) <= FAST_LOOP_LIMIT
     }

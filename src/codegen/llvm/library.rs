@@ -13,6 +13,7 @@ use super::builder::{Attribute, AttributeLoc, Func, Ty};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use crate::ir::content::Contents;
+use crate::ir::properties::DependsOn;
 use crate::ir::{FuncId, Function, Module, Op};
 use crate::memo::Memo;
 use crate::types::Type;
@@ -95,43 +96,8 @@ impl<'a, 'ctx> Library<'a, 'ctx> {
 
 /// Whether an operation depends on its operands alone, and does nothing but give its results or lead the way.
 fn computes(op: &Op) -> bool {
-    match op {
-        Op::Const(_)
-        | Op::Zero
-        | Op::Unary(..)
-        | Op::Binary(..)
-        | Op::Compare(..)
-        | Op::Fma(..)
-        | Op::Cast(_)
-        | Op::Bitcast(_)
-        | Op::Select { .. }
-        | Op::Construct(_)
-        | Op::Extract(..)
-        | Op::Insert(..)
-        | Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::Yield(_)
-        | Op::Break(_)
-        | Op::Continue(_)
-        | Op::Return(_) => true,
-        Op::Call(..)
-        | Op::ThreadIndex(_)
-        | Op::ThreadNumber
-        | Op::BlockDim
-        | Op::Extent(..)
-        | Op::IsSet(_)
-        | Op::Gradient(_)
-        | Op::Address(_)
-        | Op::View(..)
-        | Op::LocalArray
-        | Op::Load(_)
-        | Op::Store { .. }
-        | Op::Atomic { .. }
-        | Op::AtomicCas { .. }
-        | Op::Print { .. }
-        | Op::Assert { .. } => false,
-    }
+    let own = op.properties();
+    (own.is_value() || own.control) && own.depends_on == DependsOn::Nothing
 }
 
 /// Numbers in, numbers out, and not too many.
