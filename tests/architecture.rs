@@ -49,6 +49,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
 ];
 
+/// Inside a module, which of its folders a folder may not name: what it would come to know of a later step.
+const FOLDERS: &[(&str, &[&str])] = &[
+    ("autodiff::analysis", &["autodiff::storage", "autodiff::emit", "autodiff::normal", "autodiff::jvp"]),
+    ("autodiff::storage", &["autodiff::emit", "autodiff::normal", "autodiff::jvp"]),
+    ("autodiff::emit", &["autodiff::normal", "autodiff::jvp"]),
+    ("autodiff::jvp", &["autodiff::storage", "autodiff::emit", "autodiff::normal"]),
+    // Warnings are found on the typed tree alone.
+    ("check::lints", &["check::names", "check::body", "check::calls", "check::host"]),
+    ("run::devices", &["run::launch", "run::files", "run::gradients", "run::session"]),
+    ("run::files", &["run::launch", "run::devices", "run::gradients", "run::session"]),
+];
+
 const MAX_LINES: &[(&str, usize)] =
     &[("src/main.rs", 60), ("grammar/", 600), ("src/", 800), ("tests/", 800), ("stdlib/", 800)];
 
@@ -135,32 +147,50 @@ fn code_of(text: &str) -> String {
 
 /// The paths after `crate::`, one for each leaf of `crate::{a, b::{c, d}}`.
 fn paths(code: &str) -> BTreeSet<String> {
-    /// The leaves of the tree of paths at the start of the text, and what follows it.
-    fn leaves<'a>(prefix: &str, text: &'a str, found: &mut BTreeSet<String>) -> &'a str {
-        let length = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').unwrap_or(text.len());
-        let path = format!("{prefix}{}", &text[..length]);
-        let mut rest = &text[length..];
-        if !((path.is_empty() || path.ends_with("::")) && rest.starts_with('{')) {
-            found.insert(path.trim_end_matches(':').to_string());
-            return rest;
-        }
-        loop {
-            rest = rest[1..].trim_start();
-            if !rest.starts_with('}') {
-                rest = leaves(&path, rest, found);
-                // What a leaf is renamed to.
-                rest = rest.find([',', '}']).map_or("", |end| &rest[end..]);
-            }
-            if !rest.starts_with(',') {
-                return rest.strip_prefix('}').unwrap_or(rest);
-            }
-        }
-    }
     let mut found = BTreeSet::new();
     for (at, word) in code.match_indices("crate::") {
         leaves("", &code[at + word.len()..], &mut found);
     }
     found
+}
+
+/// The paths after `super::`, for a file whose `super` is the module `above`.
+fn relative_paths(code: &str, above: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (at, word) in code.match_indices("super::") {
+        let rest = &code[at + word.len()..];
+        // The last of several `super::` counts them all.
+        if rest.starts_with(word) {
+            continue;
+        }
+        let more = code[..at].len() - code[..at].trim_end_matches(word).len();
+        let module =
+            (0..more / word.len()).fold(above, |path, _| path.rsplit_once("::").map_or("", |(above, _)| above));
+        leaves(&format!("{module}::"), rest, &mut found);
+    }
+    found
+}
+
+/// Finds the leaves of the tree of paths at the start of the text; returns what follows it.
+fn leaves<'a>(prefix: &str, text: &'a str, found: &mut BTreeSet<String>) -> &'a str {
+    let length = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').unwrap_or(text.len());
+    let path = format!("{prefix}{}", &text[..length]);
+    let mut rest = &text[length..];
+    if !((path.is_empty() || path.ends_with("::")) && rest.starts_with('{')) {
+        found.insert(path.trim_end_matches(':').to_string());
+        return rest;
+    }
+    loop {
+        rest = rest[1..].trim_start();
+        if !rest.starts_with('}') {
+            rest = leaves(&path, rest, found);
+            // What a leaf is renamed to.
+            rest = rest.find([',', '}']).map_or("", |end| &rest[end..]);
+        }
+        if !rest.starts_with(',') {
+            return rest.strip_prefix('}').unwrap_or(rest);
+        }
+    }
 }
 
 /// The first elements of the paths after `crate::`.
@@ -189,6 +219,30 @@ fn modules_import_along_the_arrows() {
         }
         if file.path.starts_with("src/codegen/cuda/") && file.code.contains("codegen::llvm") {
             faults.push(format!("{}: the CUDA text does not depend on LLVM", file.path));
+        }
+    }
+    report(faults);
+}
+
+#[test]
+fn folders_of_a_module_know_no_later_step() {
+    let mut faults = Vec::new();
+    for file in sources() {
+        let path =
+            file.path.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+        let is_in = |path: &str, folder: &str| path == folder || path.starts_with(&format!("{folder}::"));
+        let Some((folder, later)) = FOLDERS.iter().find(|(folder, _)| is_in(&path, folder)) else { continue };
+        let above = path.rsplit_once("::").map_or("", |(above, _)| above);
+        for name in paths(&file.code).into_iter().chain(relative_paths(&file.code, above)) {
+            if later.iter().any(|folder| is_in(&name, folder)) {
+                faults.push(format!("{}: `{folder}` may not name `{name}`", file.path));
+            }
+        }
+    }
+    for (folder, later) in FOLDERS {
+        for folder in later.iter().chain([folder]) {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder.replace("::", "/"));
+            assert!(path.is_dir() || path.with_extension("rs").is_file(), "`{folder}` is not there");
         }
     }
     report(faults);
@@ -339,4 +393,6 @@ fn imports_are_read_as_rust_reads_them() {
     assert_eq!(paths(&code), ["a::b", "a::c", "d", "e::f", "g"].map(String::from).into());
     let nested = "use crate::{a::{self, b as x, c::{d, e::*}}, f};";
     assert_eq!(paths(nested), ["a::self", "a::b", "a::c::d", "a::c::e", "f"].map(String::from).into());
+    let relative = "use super::{a, b::c}; super::super::d::e(); crate::f();";
+    assert_eq!(relative_paths(relative, "m::n"), ["m::n::a", "m::n::b::c", "m::d::e"].map(String::from).into());
 }

@@ -33,7 +33,8 @@ use std::collections::HashSet;
 use crate::analysis::effects::EffectTable;
 use crate::autodiff::analysis::facts::Facts;
 use crate::autodiff::analysis::finite::Tame;
-use crate::autodiff::emit::reverse::World;
+use crate::autodiff::analysis::world::World;
+use crate::autodiff::storage::Strategy;
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::verify::verify_function;
@@ -170,11 +171,11 @@ impl Work<'_> {
         let Some(normal) = self.normal_form(id) else { return };
         self.warn_of_losses(id);
         let mut forward = None;
-        let backward = self.reverse(id, &normal, |world, function, facts| {
-            if !facts.log.at.is_empty() {
-                forward = Some(storage::log::augmented(world, function, &facts.log));
+        let backward = self.reverse(id, &normal, |world, function, facts, strategy| {
+            if !strategy.log.at.is_empty() {
+                forward = Some(storage::log::augmented(world, function, &strategy.log));
             }
-            emit::entry::backward(world, function, facts)
+            emit::entry::backward(world, function, facts, strategy)
         });
         let Some((backward, _)) = backward else { return };
         if forward.is_none_or(|forward| self.push(forward).is_some()) {
@@ -224,13 +225,13 @@ impl Work<'_> {
         &mut self,
         id: FuncId,
         normal: &Function,
-        build: impl FnOnce(&World<'_>, &Function, &Facts) -> Result<Function, Vec<String>>,
+        build: impl FnOnce(&World<'_>, &Function, &Facts, &Strategy) -> Result<Function, Vec<String>>,
     ) -> Option<(Function, Vec<FuncId>)> {
         let none = IdMap::default();
         let world = self.world(&none);
         // What the log takes in turn may be needed too.
         let mut logged = IdSet::default();
-        let (normal, facts) = loop {
+        let (normal, facts, strategy, lost) = loop {
             let mut function = Cow::Borrowed(normal);
             let log = match storage::log::thread(&mut function, &self.module.structs, &logged) {
                 Ok(log) => log,
@@ -239,10 +240,12 @@ impl Work<'_> {
                     return None;
                 }
             };
-            let facts = Facts::of(&world, &function, self.options, self.generated.contains(&id), log);
-            let lost = facts.lost(&function);
+            let facts = Facts::of(&world, &function, self.generated.contains(&id));
+            let reads = emit::reads::reads(&world, &function, &facts);
+            let strategy = Strategy::of(&world, &function, &facts, &reads, self.options, log);
+            let lost = strategy.lost(&function);
             if lost.is_empty() || !function.is_kernel() {
-                break (function, facts);
+                break (function, facts, strategy, lost);
             }
             if let Some(replay) = self.replay_function(id) {
                 let what =
@@ -250,10 +253,10 @@ impl Work<'_> {
                 self.found.push(analysis::refuse::limit(normal.span, what));
                 return None;
             }
-            logged.extend(facts.to_log(&function, &self.module.structs));
+            logged.extend(strategy.to_log(&function, &facts, &self.module.structs));
         };
         let normal = &*normal;
-        let findings = analysis::refuse::findings(&world, normal, &facts);
+        let findings = analysis::refuse::findings(&world, normal, &facts, &lost);
         let (shared, scattered) = analysis::sharing::findings(&world, normal, &facts);
         let callees = emit::entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty() || shared.iter().any(|finding| finding.level == Level::Error);
@@ -266,16 +269,16 @@ impl Work<'_> {
             adjoints.insert(callee, self.adjoint_of(callee)?);
         }
         let checkpoints = |plan: &storage::plan::Plan| plan.store == Store::Checkpoint && plan.keeps();
-        if self.next_snapshot.is_none() && facts.plans.values().any(checkpoints) {
-            let function = storage::snapshots::next_snapshot(&self.world(&adjoints), normal.span);
+        if self.next_snapshot.is_none() && strategy.plans.values().any(checkpoints) {
+            let function = emit::snapshots::next_snapshot(&self.world(&adjoints), normal.span);
             self.next_snapshot = self.push(function);
         }
         let world = self.world(&adjoints);
-        match build(&world, normal, &facts) {
+        match build(&world, normal, &facts, &strategy) {
             Ok(mut function) => {
                 function.scattered = scattered;
                 if !normal.library {
-                    self.found.extend(storage::report::remarks(&world, normal, &facts));
+                    self.found.extend(storage::report::remarks(&world, normal, &strategy));
                 }
                 Some((function, callees))
             }
