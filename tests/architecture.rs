@@ -13,7 +13,7 @@ use rust_code::Code;
 /// Which modules of the crate each module may name. A module may always name itself.
 const ARROWS: &[(&str, &[&str])] = &[
     ("ids", &[]),
-    // What a thread keeps from program to program: a table that several stages have one of.
+    // What a compiler keeps from program to program: a table that several stages have one of.
     ("memo", &["ids"]),
     ("source", &["ids"]),
     ("types", &["ids", "source"]),
@@ -24,19 +24,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ir", &["ids", "memo", "source", "types", "abi"]),
     ("analysis", &["ids", "memo", "source", "types", "ir"]),
     ("syntax", &["ids", "source", "diag"]),
-    ("library", &["ids", "source", "diag", "syntax", "types", "ir"]),
+    ("library", &["ids", "memo", "source", "diag", "syntax", "types", "ir"]),
     ("check", &["ids", "memo", "source", "diag", "syntax", "types", "ir", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir", "analysis"]),
     ("autodiff", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "passes"]),
+    ("link", &["ids", "memo", "ir", "analysis", "check", "lower", "passes", "autodiff"]),
     // Host code for lanes wants calls inlined and one exit per region.
     ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "abi", "passes"]),
     ("run", &["ids", "source", "diag", "types", "ir", "codegen", "abi"]),
     (
         "driver",
         &[
-            "ids", "source", "diag", "types", "ir", "syntax", "library", "check", "lower", "passes", "autodiff",
-            "codegen",
+            "ids", "memo", "source", "diag", "types", "ir", "syntax", "library", "check", "link", "lower", "passes",
+            "autodiff", "codegen",
         ],
     ),
     ("embed", &["abi", "analysis", "diag", "driver", "ir", "run", "source", "types"]),

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::alias::{Root, root};
+use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
 use crate::ir::{Access, Derivative, Function, Inst, InstId, Module, Op, ValueId};
@@ -17,11 +17,6 @@ impl Written {
     pub fn of(structs: &StructTable, effects: &EffectTable, function: &Function) -> Written {
         let mut roots = BTreeSet::new();
         function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Store { access: Access { array, .. }, .. }
-            | Op::Atomic { access: Access { array, .. }, .. }
-            | Op::AtomicCas { access: Access { array, .. }, .. } => {
-                roots.insert(root(function, *array));
-            }
             // Which of its arrays a function writes is not looked into.
             Op::Call(callee, args) if effects[*callee].writes_memory() => {
                 for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(structs)) {
@@ -29,6 +24,8 @@ impl Written {
                     roots.insert(if whole { root(function, arg) } else { Root::Unknown });
                 }
             }
+            Op::Call(..) => {}
+            op if op.properties().writes => _ = roots.insert(accessed(function, op)),
             _ => {}
         });
         Written(roots)
@@ -67,8 +64,8 @@ pub fn is_stale(module: &Module, function: &Function, written: &Written, inst: &
                 && args.iter().any(reads)
         }
         Op::Load(Access { array, .. }) => written.overwrites(function, *array),
-        Op::Atomic { .. } | Op::AtomicCas { .. } => true,
-        _ => false,
+        // The content of memory, which is another one by then.
+        op => op.properties().reads,
     }
 }
 
