@@ -16,12 +16,9 @@
 //! become a branch. Overflow of sums and products is not considered, nor are inputs that are infinite or NaN themselves:
 //! outside of 1, their gradients are what IEEE arithmetic makes of the chain rule.
 
-use std::cell::RefCell;
-
 use super::activity::{smooth_operands, yields};
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
-use crate::memo::Memo;
 
 /// What a function of finite arguments may give.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -96,27 +93,21 @@ pub fn size_of(module: &Module, id: FuncId, known: &mut Sizes) -> Size {
         return known;
     }
     let function = &module.functions[id];
-    // Those of a known content are the same in all programs.
-    let kept = function.content.and_then(|content| SIZES.with_borrow(|all| all.get(&content).copied()));
-    let size = kept.unwrap_or_else(|| match function.source_name.as_str() {
+    let mut find = || match function.source_name.as_str() {
         name if function.library && FINITE.contains(&name) => Size::Finite,
         name if function.library && OVERFLOWS.contains(&name) => Size::Overflows,
         _ => Finite::of(module, function, known).sizes.values().copied().max().unwrap_or(Size::Finite),
-    });
+    };
+    let size = match module.functions.linked(id) {
+        Some(linked) => linked.facts.get_or_find(|| Given(find())).0,
+        None => find(),
+    };
     known.insert(id, size);
-    if let (None, Some(content)) = (kept, function.content) {
-        SIZES.with_borrow_mut(|all| _ = all.keep(content, size, 1));
-    }
     size
 }
 
-/// The most functions of which a thread remembers what they give, by their [contents](crate::ir::content), which decide it:
-/// a few words each.
-const MOST_KEPT: usize = 1 << 14;
-
-thread_local! {
-    static SIZES: RefCell<Memo<u128, Size>> = const { RefCell::new(Memo::new(MOST_KEPT)) };
-}
+/// What a linked function gives.
+struct Given(Size);
 
 /// Values that flow into `select`, `min` or `max`.
 fn chosen(function: &Function) -> IdSet<ValueId> {
