@@ -44,6 +44,7 @@ fn stage(artefact: Artefact) -> &'static str {
         Artefact::Cuda => "cuda text",
         Artefact::Ir => "ir text",
         Artefact::Object => "object",
+        Artefact::Plan => "plan",
         Artefact::Header => "header",
         Artefact::Metadata => "metadata",
     }
@@ -88,7 +89,8 @@ impl Job<'_> {
         let device = |arch| PtxOptions { arch, opt, fmad, layout, grid };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
-        let translated = matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object);
+        let translated =
+            matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object | Artefact::Plan);
         if let Some((kernel, text)) =
             kernels.iter().filter(|_| translated).find_map(|&k| Some((k, module.native_below(k, |_| true)?)))
         {
@@ -112,6 +114,7 @@ impl Job<'_> {
                 return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu, alone: false })
                     .map_err(boxed);
             }
+            Artefact::Plan => llvm::emit_plan(module, kernels, &HostOptions { checked, opt, cpu, alone: false }),
             Artefact::Cuda => {
                 let options = CudaOptions { source_name: self.name.to_string() };
                 match self.marked {

@@ -141,8 +141,7 @@ pub struct Function {
     pub derivative: Derivative,
     /// The buffers among a kernel's last parameters that the caller provides for keeping values.
     pub tape: Vec<TapeBuffer>,
-    /// The stores of a kernel that its backward entry takes to be made to an element by one thread at most, without a proof;
-    /// not part of the text form.
+    /// The stores of a kernel that its backward entry takes to be made to an element by one thread at most, without a proof.
     pub scattered: Vec<Span>,
     /// What the loops of a backward entry keep for their reverse, for people and metadata; not part of the text form.
     pub kept: Vec<Kept>,

@@ -22,7 +22,7 @@
 use std::fmt::{Arguments, Write as _};
 use std::ops::Range;
 
-use super::text::{constant, is_identifier, number, quote, shown_structs};
+use super::text::{constant, is_identifier, number, quote, shown_structs, stores};
 use super::*;
 use crate::ids::IdMap;
 use crate::source::lined;
@@ -60,7 +60,7 @@ fn text_of(module: &Module, marked: bool, wanted: impl Fn(FuncId) -> bool) -> St
         if n > 0 {
             text.push('\n');
         }
-        let derivative = derivative(module, function);
+        let derivative = derivative(module, function) + &assumed_disjoint(module, function, &wanted);
         let content = function.content.filter(|_| !marked);
         if content.is_some_and(|content| memo::copy(content, &derivative, &mut text)) {
             continue;
@@ -90,6 +90,24 @@ fn derivative(module: &Module, function: &Function) -> String {
         Derivative::None(reason) => format!(" no_gradient {}", quote(reason)),
         Derivative::AdjointOf(of) => format!(" adjoint_of @{}", name(*of)),
     }
+}
+
+/// ` assumes_disjoint (@k 0, @k 2)`: the stores that a backward entry assumes disjoint, by their numbers in the functions that
+/// its forward entry runs. Empty where it assumes nothing, or where its forward entry is not shown.
+fn assumed_disjoint(module: &Module, function: &Function, wanted: &impl Fn(FuncId) -> bool) -> String {
+    let forward = || module.entry(&function.source_name, Phase::Forward);
+    let Some(forward) = Some(&function.scattered).filter(|stores| !stores.is_empty()).and_then(|_| forward()) else {
+        return String::new();
+    };
+    let run = module.needed_by([forward].into_iter());
+    let shown = module.functions.iter().filter(|(id, _)| run[*id] && wanted(*id));
+    let stores: Vec<String> = shown
+        .flat_map(|(_, f)| {
+            let places = stores(f).into_iter().enumerate().filter(|(_, place)| function.scattered.contains(place));
+            places.map(|(n, _)| format!("@{} {n}", f.name))
+        })
+        .collect();
+    if stores.is_empty() { String::new() } else { format!(" assumes_disjoint ({})", stores.join(", ")) }
 }
 
 /// One instruction as its line in [`print`] (for messages); nested blocks are left out.

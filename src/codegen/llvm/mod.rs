@@ -16,6 +16,7 @@
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
 //! | `library` | which library functions does lean code call, and where are their texts? |
 //! | `join`, `join_ir` | how do the PTX texts, or the LLVM IR, of several modules become one? |
+//! | `report` | how will the host run a kernel, and why so? |
 //! | `jit` | how is host code run in this process? |
 //! | `debug_locations` | which place of the source does a line of PTX come from? |
 //! | `machine` | which machine and which passes? |
@@ -43,6 +44,7 @@ mod memory;
 mod nvptx;
 mod ops;
 mod print_format;
+mod report;
 mod results;
 mod vector;
 mod warp;
@@ -52,6 +54,7 @@ pub use host::emit_object;
 pub use jit::HostModule;
 pub use machine::Arch;
 pub use nvptx::{emit_ptx, emit_ptx_marked};
+pub use report::emit_plan;
 
 use std::collections::HashMap;
 
