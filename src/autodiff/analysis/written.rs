@@ -4,9 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::alias::{Root, root};
+use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::effects::EffectTable;
-use crate::ir::{Access, Function, Op, ValueId};
+use crate::ids::IdSet;
+use crate::ir::{Access, Derivative, Function, Inst, InstId, Module, Op, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The arrays that the function writes.
@@ -16,11 +17,6 @@ impl Written {
     pub fn of(structs: &StructTable, effects: &EffectTable, function: &Function) -> Written {
         let mut roots = BTreeSet::new();
         function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Store { access: Access { array, .. }, .. }
-            | Op::Atomic { access: Access { array, .. }, .. }
-            | Op::AtomicCas { access: Access { array, .. }, .. } => {
-                roots.insert(root(function, *array));
-            }
             // Which of its arrays a function writes is not looked into.
             Op::Call(callee, args) if effects[*callee].writes_memory() => {
                 for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(structs)) {
@@ -28,6 +24,8 @@ impl Written {
                     roots.insert(if whole { root(function, arg) } else { Root::Unknown });
                 }
             }
+            Op::Call(..) => {}
+            op if op.properties().writes => _ = roots.insert(accessed(function, op)),
             _ => {}
         });
         Written(roots)
@@ -53,4 +51,31 @@ impl Written {
             _ => !self.0.is_empty(),
         }
     }
+}
+
+/// Whether an instruction's result can't be computed again after the launch.
+pub fn is_stale(module: &Module, function: &Function, written: &Written, inst: &Inst) -> bool {
+    match &inst.op {
+        Op::Call(callee, args) => {
+            let reads =
+                |&arg: &ValueId| function.ty(arg).bears_array(&module.structs) && written.overwrites_any(function, arg);
+            // A replay function says itself where it finds the results.
+            !matches!(module.functions[*callee].derivative, Derivative::Rule { replay: Some(_), .. })
+                && args.iter().any(reads)
+        }
+        Op::Load(Access { array, .. }) => written.overwrites(function, *array),
+        // The content of memory, which is another one by then.
+        op => op.properties().reads,
+    }
+}
+
+/// The stale instructions of a function.
+pub fn stale(module: &Module, function: &Function, written: &Written) -> IdSet<InstId> {
+    let mut found = IdSet::default();
+    function.walk(function.entry, &mut |id, inst| {
+        if is_stale(module, function, written, inst) {
+            found.insert(id);
+        }
+    });
+    found
 }

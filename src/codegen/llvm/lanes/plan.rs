@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
 use super::refused::Refused;
-use crate::analysis::alias::{Root, root};
+use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::privatization::{PrivateArrays, Sharing, private_arrays};
 use crate::ids::Id;
 use crate::ir::{
-    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, UnaryOp,
-    ValueId, ViewIndex,
+    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, ValueId,
+    ViewIndex, properties,
 };
 use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
@@ -380,12 +380,6 @@ impl Survey<'_> {
         let result = inst.results.first().copied();
         let count = result.map_or(1.0, width);
         let (vector, scalar) = match &inst.op {
-            Op::Const(_) | Op::Zero | Op::Construct(_) | Op::Extract(..) | Op::Insert(..) => {
-                return Cost::default();
-            }
-            Op::Yield(_) | Op::Return(_) | Op::Extent(..) | Op::BlockDim | Op::ThreadIndex(_) | Op::ThreadNumber => {
-                return Cost::default();
-            }
             Op::Load(access) => self.memory_cost(access, count, lanes),
             Op::Store { access, value } => self.memory_cost(access, width(*value), lanes),
             Op::Atomic { access, .. } if self.private.contains(function, access.array) => {
@@ -403,16 +397,18 @@ impl Survey<'_> {
                 }
             }
             Op::AtomicCas { .. } => (20.0 * lanes, 15.0 * lanes),
-            Op::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv, a, _) => {
-                let float = function.ty(*a).scalar_part().is_some_and(Scalar::is_float);
-                if float { (10.0 * count, 4.0 * count * lanes) } else { (9.0 * lanes, 8.0 * lanes) }
-            }
-            Op::Unary(UnaryOp::Sqrt, _) => (10.0 * count, 4.0 * count * lanes),
-            _ => (count, count * lanes),
+            op => match op.properties().cost {
+                properties::Cost::Free => return Cost::default(),
+                properties::Cost::Slow => {
+                    let float = result.is_some_and(|r| function.ty(r).scalar_part().is_some_and(Scalar::is_float));
+                    if float { (10.0 * count, 4.0 * count * lanes) } else { (9.0 * lanes, 8.0 * lanes) }
+                }
+                properties::Cost::Simple | properties::Cost::Memory => (count, count * lanes),
+            },
         };
         let mut varies = result.is_some_and(|r| self.varies(r));
         inst.op.for_each_operand(|v| varies |= self.varies(v));
-        varies |= matches!(inst.op, Op::Atomic { .. } | Op::AtomicCas { .. });
+        varies |= inst.op.properties().atomic;
         if varies { Cost { lanes: vector, threads: scalar } } else { Cost { lanes: scalar / lanes, threads: scalar } }
     }
 
@@ -479,18 +475,17 @@ impl Cost {
 fn depends_on_order(function: &Function, private: &PrivateArrays) -> bool {
     let mut stores: BTreeMap<Root, u32> = BTreeMap::new();
     let mut others: BTreeSet<Root> = BTreeSet::new();
-    let mut visit = |inst: &Inst, weight: u32| match &inst.op {
-        Op::Store { access: Access { array, .. }, .. } if !private.contains(function, *array) => {
-            *stores.entry(root(function, *array)).or_default() += weight;
+    let mut visit = |inst: &Inst, weight: u32| {
+        let own = inst.op.properties();
+        if !own.accesses_memory() || inst.op.access().is_some_and(|access| private.contains(function, access.array)) {
+            return;
         }
-        Op::Load(Access { array, .. })
-        | Op::Atomic { access: Access { array, .. }, .. }
-        | Op::AtomicCas { access: Access { array, .. }, .. }
-            if !private.contains(function, *array) =>
-        {
-            others.insert(root(function, *array));
+        let root = accessed(function, &inst.op);
+        if own.reads {
+            others.insert(root);
+        } else {
+            *stores.entry(root).or_default() += weight;
         }
-        _ => {}
     };
     walk_loops(function, function.entry, 1, &mut visit);
     stores.iter().any(|(root, &count)| count > 1 || *root == Root::Unknown || others.contains(root))
@@ -508,14 +503,8 @@ fn sums(function: &Function, used: &[bool]) -> BTreeSet<Root> {
         {
             sums.insert(root(function, access.array));
         }
-        Op::Load(Access { array, .. })
-        | Op::Store { access: Access { array, .. }, .. }
-        | Op::Atomic { access: Access { array, .. }, .. }
-        | Op::AtomicCas { access: Access { array, .. }, .. }
-        | Op::Gradient(array)
-        | Op::Address(array) => {
-            others.insert(root(function, *array));
-        }
+        Op::Gradient(array) | Op::Address(array) => _ = others.insert(root(function, *array)),
+        op if op.properties().accesses_memory() => _ = others.insert(accessed(function, op)),
         _ => {}
     });
     sums.retain(|root| matches!(root, Root::Param(..)) && !others.contains(root) && !others.contains(&Root::Unknown));
