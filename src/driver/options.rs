@@ -15,6 +15,8 @@ pub enum Artefact {
     Ir,
     /// Object file for a host processor.
     Object,
+    /// How the host runs each kernel: its lanes, how they use arrays, how workers share a launch.
+    Plan,
     /// C and C++ header.
     Header,
     /// JSON description.
@@ -50,4 +52,19 @@ pub struct Options {
     pub checked: bool,
     /// The architectures for which this compilation writes PTX: the metadata names them.
     pub ptx: Vec<Arch>,
+}
+
+/// As `kc compile` has it.
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            opt: Opt::Full,
+            fmad: true,
+            layout: ArrayLayout::Strided,
+            grid: Grid::Any,
+            cpu: Cpu::Native,
+            checked: false,
+            ptx: Vec::new(),
+        }
+    }
 }

@@ -13,6 +13,7 @@ use super::builder::{IntPredicate, Llvm, Val};
 use super::control::Join;
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::ids::IdSet;
+use crate::ir::properties::DependsOn;
 use crate::ir::{Access, AtomicOp, Inst, Op};
 use crate::types::{Scalar, Type};
 
@@ -37,35 +38,11 @@ impl<'ctx> Uniform<'ctx> {
     }
 }
 
-/// The operation computes the same from the same operands, wherever it stands.
-fn is_pure(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Const(_)
-            | Op::Zero
-            | Op::Unary(..)
-            | Op::Binary(..)
-            | Op::Compare(..)
-            | Op::Fma(..)
-            | Op::Cast(_)
-            | Op::Bitcast(_)
-            | Op::Select { .. }
-            | Op::Construct(_)
-            | Op::Extract(..)
-            | Op::Insert(..)
-            | Op::BlockDim
-            | Op::Extent(..)
-            | Op::IsSet(_)
-            | Op::Gradient(_)
-            | Op::Address(_)
-            | Op::View(..)
-    )
-}
-
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Learns whether the results of an instruction are the same for all threads.
     pub fn note_uniform(&mut self, frame: &Frame<'a, 'ctx>, op: &Op, results: &Scalars<'ctx>) {
-        if self.target != Target::Nvptx || !is_pure(op) {
+        let own = op.properties();
+        if self.target != Target::Nvptx || !own.is_value() || own.depends_on == DependsOn::Thread {
             return;
         }
         let mut same = true;

@@ -7,12 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
-use crate::analysis::alias::{Root, root};
+use super::refused::Refused;
+use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::privatization::{PrivateArrays, Sharing, private_arrays};
 use crate::ids::Id;
 use crate::ir::{
-    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, UnaryOp,
-    ValueId, ViewIndex,
+    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, ValueId,
+    ViewIndex, properties,
 };
 use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
@@ -31,11 +32,26 @@ pub struct Plan {
     used: Vec<bool>,
     /// By value: a local array whose elements differ.
     own: Vec<bool>,
+    /// By value: the last coordinate plus something uniform.
+    unit: Vec<bool>,
     private: PrivateArrays,
     /// Of a backward entry, the arrays that it adds to and does not use otherwise.
     sums: BTreeSet<Root>,
     /// The number of instructions.
     pub insts: usize,
+    /// How many times longer the threads take one by one, as the cost model sees it.
+    pub gain: f64,
+}
+
+/// Where the elements of an array are that lanes use at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// All lanes use one.
+    Same,
+    /// Beside each other, in the order of the lanes.
+    Neighbours,
+    /// Anywhere.
+    Apart,
 }
 
 impl Plan {
@@ -64,17 +80,24 @@ impl Plan {
     pub fn is_used(&self, value: ValueId) -> bool {
         is_in(&self.used, value)
     }
+
+    /// Where the elements are that an access uses.
+    pub fn reach(&self, function: &Function, access: &Access) -> Reach {
+        reach(function, &self.varying, &self.unit, access)
+    }
 }
 
 /// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes for vectors of `bits`.
-/// None: it runs thread by thread.
-pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, Plan, u32)> {
-    let function = flat(module, kernel)?;
-    let FunctionKind::Kernel { rank } = function.kind else { return None };
+pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, Plan, u32), Refused> {
+    let function = flat(module, kernel).ok_or(Refused::Inlining)?;
+    let FunctionKind::Kernel { rank } = function.kind else { return Err(Refused::Exits) };
     let alone = private_arrays(&function, &module.structs, Sharing::Never);
     let private = private_arrays(&function, &module.structs, Sharing::SameType);
-    if depends_on_order(&function, &alone) || local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
-        return None;
+    if depends_on_order(&function, &alone) {
+        return Err(Refused::Order);
+    }
+    if local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
+        return Err(Refused::LocalArrays);
     }
     let mut survey = Survey {
         function: &function,
@@ -87,26 +110,30 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
         own: vec![false; function.values.len()],
         parted: false,
         changed: true,
-        possible: true,
+        obstacle: None,
         insts: 0,
         doubles: 0,
     };
-    while survey.changed && survey.possible {
+    while survey.changed && survey.obstacle.is_none() {
         (survey.changed, survey.insts, survey.doubles) = (false, 0, 0);
         survey.block(function.entry);
     }
-    if !survey.possible || survey.insts > MAX_INSTS {
-        return None;
+    if let Some(obstacle) = survey.obstacle {
+        return Err(obstacle);
+    }
+    if survey.insts > MAX_INSTS {
+        return Err(Refused::Size(survey.insts));
     }
     let scalar_bits = if survey.doubles * 2 > survey.insts { 64 } else { 32 };
     let count = bits / scalar_bits;
     let cost = survey.cost(function.entry, f64::from(count));
+    let gain = cost.threads / cost.lanes;
     if cost.lanes * 1.2 > cost.threads {
-        return None;
+        return Err(Refused::Cost { lanes: count, gain });
     }
-    let Survey { varying, used, own, insts, .. } = survey;
+    let Survey { varying, used, own, unit, insts, .. } = survey;
     let sums = sums(&function, &used);
-    Some((function, Plan { varying, used, own, private, sums, insts }, count))
+    Ok((function, Plan { varying, used, own, unit, private, sums, insts, gain }, count))
 }
 
 struct Survey<'a> {
@@ -124,7 +151,8 @@ struct Survey<'a> {
     /// Some lanes may rest here.
     parted: bool,
     changed: bool,
-    possible: bool,
+    /// Why there can be no lanes.
+    obstacle: Option<Refused>,
     insts: usize,
     /// Instructions on 64-bit numbers.
     doubles: usize,
@@ -143,7 +171,13 @@ impl Survey<'_> {
         self.varying[value.index()] = true;
         self.changed = true;
         // Lanes share their arrays.
-        self.possible &= !holds_arrays(self.function.ty(value), self.structs);
+        self.require(!holds_arrays(self.function.ty(value), self.structs), Refused::ArrayOfThread);
+    }
+
+    fn require(&mut self, holds: bool, otherwise: Refused) {
+        if !holds {
+            self.obstacle.get_or_insert(otherwise);
+        }
     }
 
     fn set_all(&mut self, values: &[ValueId]) {
@@ -206,14 +240,15 @@ impl Survey<'_> {
         let wide = |v: &ValueId| function.ty(*v).scalar_part().is_some_and(|s| s.size() == 8);
         self.doubles += usize::from(inst.results.iter().any(wide));
         match &inst.op {
-            Op::Call(..) | Op::Print { .. } | Op::Break(_) | Op::Continue(_) => self.possible = false,
+            Op::Print { .. } => self.require(false, Refused::Print),
+            Op::Call(..) | Op::Break(_) | Op::Continue(_) => self.require(false, Refused::Exits),
             // Every lane has its own, of numbers of one size.
             Op::LocalArray => {
                 let numbers = inst.results.iter().all(|&r| match function.ty(r) {
                     Type::Local(ty) => Type::from(ty.element).scalar_count().is_some(),
                     _ => false,
                 });
-                self.possible &= numbers;
+                self.require(numbers, Refused::LocalArrays);
             }
             Op::ThreadNumber => {
                 self.set_all(&inst.results);
@@ -253,19 +288,20 @@ impl Survey<'_> {
                 }
             }
             Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
-                self.possible &= is_static(&access.path);
+                self.require(is_static(&access.path), Refused::Component);
                 self.set_own(access.array);
                 self.set_all(&inst.results);
             }
             op => {
                 if let Op::Load(access) | Op::Store { access, .. } = op {
-                    self.possible &= is_static(&access.path);
+                    self.require(is_static(&access.path), Refused::Component);
                 }
                 if let Op::View(_, dims) = op {
-                    self.possible &= !dims.iter().any(|dim| match *dim {
+                    let differ = dims.iter().any(|dim| match *dim {
                         ViewIndex::At(index) => self.varies(index),
                         ViewIndex::Range { start, stop, step } => [start, stop, step].iter().any(|v| self.varies(*v)),
                     });
+                    self.require(!differ, Refused::ArrayOfThread);
                 }
                 let mut varies = false;
                 op.for_each_operand(|v| varies |= self.varies(v));
@@ -344,12 +380,6 @@ impl Survey<'_> {
         let result = inst.results.first().copied();
         let count = result.map_or(1.0, width);
         let (vector, scalar) = match &inst.op {
-            Op::Const(_) | Op::Zero | Op::Construct(_) | Op::Extract(..) | Op::Insert(..) => {
-                return Cost::default();
-            }
-            Op::Yield(_) | Op::Return(_) | Op::Extent(..) | Op::BlockDim | Op::ThreadIndex(_) | Op::ThreadNumber => {
-                return Cost::default();
-            }
             Op::Load(access) => self.memory_cost(access, count, lanes),
             Op::Store { access, value } => self.memory_cost(access, width(*value), lanes),
             Op::Atomic { access, .. } if self.private.contains(function, access.array) => {
@@ -367,39 +397,56 @@ impl Survey<'_> {
                 }
             }
             Op::AtomicCas { .. } => (20.0 * lanes, 15.0 * lanes),
-            Op::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv, a, _) => {
-                let float = function.ty(*a).scalar_part().is_some_and(Scalar::is_float);
-                if float { (10.0 * count, 4.0 * count * lanes) } else { (9.0 * lanes, 8.0 * lanes) }
-            }
-            Op::Unary(UnaryOp::Sqrt, _) => (10.0 * count, 4.0 * count * lanes),
-            _ => (count, count * lanes),
+            op => match op.properties().cost {
+                properties::Cost::Free => return Cost::default(),
+                properties::Cost::Slow => {
+                    let float = result.is_some_and(|r| function.ty(r).scalar_part().is_some_and(Scalar::is_float));
+                    if float { (10.0 * count, 4.0 * count * lanes) } else { (9.0 * lanes, 8.0 * lanes) }
+                }
+                properties::Cost::Simple | properties::Cost::Memory => (count, count * lanes),
+            },
         };
         let mut varies = result.is_some_and(|r| self.varies(r));
         inst.op.for_each_operand(|v| varies |= self.varies(v));
-        varies |= matches!(inst.op, Op::Atomic { .. } | Op::AtomicCas { .. });
+        varies |= inst.op.properties().atomic;
         if varies { Cost { lanes: vector, threads: scalar } } else { Cost { lanes: scalar / lanes, threads: scalar } }
     }
 
     /// Of lanes together, and of as many threads.
     fn memory_cost(&self, access: &Access, count: f64, lanes: f64) -> (f64, f64) {
-        let Some((&last, outer)) = access.indices.split_last() else { return (count, count * lanes) };
-        let outer_varies = outer.iter().any(|v| self.varies(*v));
-        if matches!(self.function.ty(access.array), Type::Local(_)) && !access.indices.iter().any(|v| self.varies(*v)) {
-            return (count, count * lanes);
-        }
-        let components = match self.function.ty(access.array) {
-            Type::Array(ty) => element_scalars(ty.element),
-            _ => 1.0,
-        };
+        let components = components(self.function, access.array);
         let scalar = count * lanes;
-        if !outer_varies && !self.varies(last) {
-            (count, scalar)
-        } else if !outer_varies && is_in(&self.unit, last) && components <= super::access::MAX_INTERLEAVED as f64 {
-            (if components == 1.0 { count } else { 3.0 * components }, scalar)
-        } else {
-            const LANE: f64 = 2.0;
-            (LANE * count * lanes, scalar)
+        match reach(self.function, &self.varying, &self.unit, access) {
+            Reach::Same => (count, scalar),
+            Reach::Neighbours => (if components == 1.0 { count } else { 3.0 * components }, scalar),
+            Reach::Apart => {
+                const LANE: f64 = 2.0;
+                (LANE * count * lanes, scalar)
+            }
         }
+    }
+}
+
+/// The numbers in an element.
+fn components(function: &Function, array: ValueId) -> f64 {
+    match function.ty(array) {
+        Type::Array(ty) => element_scalars(ty.element),
+        _ => 1.0,
+    }
+}
+
+fn reach(function: &Function, varying: &[bool], unit: &[bool], access: &Access) -> Reach {
+    let Some((&last, outer)) = access.indices.split_last() else { return Reach::Same };
+    let outer_varies = outer.iter().any(|v| is_in(varying, *v));
+    if !outer_varies && !is_in(varying, last) {
+        Reach::Same
+    } else if !outer_varies
+        && is_in(unit, last)
+        && components(function, access.array) <= super::access::MAX_INTERLEAVED as f64
+    {
+        Reach::Neighbours
+    } else {
+        Reach::Apart
     }
 }
 
@@ -428,18 +475,17 @@ impl Cost {
 fn depends_on_order(function: &Function, private: &PrivateArrays) -> bool {
     let mut stores: BTreeMap<Root, u32> = BTreeMap::new();
     let mut others: BTreeSet<Root> = BTreeSet::new();
-    let mut visit = |inst: &Inst, weight: u32| match &inst.op {
-        Op::Store { access: Access { array, .. }, .. } if !private.contains(function, *array) => {
-            *stores.entry(root(function, *array)).or_default() += weight;
+    let mut visit = |inst: &Inst, weight: u32| {
+        let own = inst.op.properties();
+        if !own.accesses_memory() || inst.op.access().is_some_and(|access| private.contains(function, access.array)) {
+            return;
         }
-        Op::Load(Access { array, .. })
-        | Op::Atomic { access: Access { array, .. }, .. }
-        | Op::AtomicCas { access: Access { array, .. }, .. }
-            if !private.contains(function, *array) =>
-        {
-            others.insert(root(function, *array));
+        let root = accessed(function, &inst.op);
+        if own.reads {
+            others.insert(root);
+        } else {
+            *stores.entry(root).or_default() += weight;
         }
-        _ => {}
     };
     walk_loops(function, function.entry, 1, &mut visit);
     stores.iter().any(|(root, &count)| count > 1 || *root == Root::Unknown || others.contains(root))
@@ -457,14 +503,8 @@ fn sums(function: &Function, used: &[bool]) -> BTreeSet<Root> {
         {
             sums.insert(root(function, access.array));
         }
-        Op::Load(Access { array, .. })
-        | Op::Store { access: Access { array, .. }, .. }
-        | Op::Atomic { access: Access { array, .. }, .. }
-        | Op::AtomicCas { access: Access { array, .. }, .. }
-        | Op::Gradient(array)
-        | Op::Address(array) => {
-            others.insert(root(function, *array));
-        }
+        Op::Gradient(array) | Op::Address(array) => _ = others.insert(root(function, *array)),
+        op if op.properties().accesses_memory() => _ = others.insert(accessed(function, op)),
         _ => {}
     });
     sums.retain(|root| matches!(root, Root::Param(..)) && !others.contains(root) && !others.contains(&Root::Unknown));
