@@ -73,8 +73,15 @@ impl Pass<'_> {
         }
         let count = old.values.len();
         let entry = new.function.entry;
-        let mut copy =
-            Copy { pass: self, structs, old: &old, new, value: vec![None; count], tangent: vec![None; count] };
+        let mut copy = Copy {
+            pass: self,
+            structs,
+            old: &old,
+            new,
+            value: vec![None; count],
+            tangent: vec![None; count],
+            missing: None,
+        };
         let given = copy.new.params(entry).to_vec();
         let (values, tangents) = given.split_at(old.params().len());
         let mut tangents = tangents.iter();
@@ -116,6 +123,8 @@ struct Copy<'p, 'm, 'f> {
     value: Vec<Option<ValueId>>,
     /// Its tangent; None: zero, or it has none.
     tangent: Vec<Option<ValueId>>,
+    /// An operation turned out to have no rule.
+    missing: Option<String>,
 }
 
 impl Copy<'_, '_, '_> {
@@ -250,6 +259,9 @@ impl Copy<'_, '_, '_> {
                     _ => {
                         self.rule(op, None);
                     }
+                }
+                if let Some(reason) = self.missing.take() {
+                    return Err(Refused { span: inst.span, reason });
                 }
             }
         }

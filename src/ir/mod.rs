@@ -43,6 +43,9 @@
 //! 17. A local array is a reference. A `local_array` instruction names one piece of memory per call of its function, which it
 //!     zeroes each time it runs; the reference is good until the function returns, so it is not among its results.
 //! 18. A launch has at most 2^31 - 1 threads along each dimension.
+//! 19. `barrier` waits until every thread of the block is there; what any of them wrote to memory before it, all of them see
+//!     behind it. The threads of a block reach the same barriers in the same order: none stands under a condition on which
+//!     they differ. On the host and in the interpreter a block is one thread, and a barrier does nothing.
 //!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.
@@ -53,6 +56,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 pub use self::op::*;
+pub use self::scalar_op::*;
 pub use crate::abi::Phase;
 use crate::ids::IdVec;
 use crate::source::Span;
@@ -60,15 +64,14 @@ use crate::types::{StructTable, Type};
 
 pub mod build;
 mod calls;
-mod clone;
 pub mod content;
 pub mod eval;
 pub mod interp;
 mod op;
-mod operands;
 pub mod parse;
 pub mod print;
 pub mod properties;
+mod scalar_op;
 mod text;
 pub mod verify;
 

@@ -479,6 +479,7 @@ impl<'a> Printer<'a> {
                 self.also(*expected);
                 self.also(*new);
             }
+            Op::Barrier => self.put("barrier"),
             Op::Print { format, args } => {
                 self.put("print ");
                 self.put(&quote(format));

@@ -171,7 +171,8 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing
             Op::Call(callee, _) if writing.contains(&id) => {
                 matches!(world.module.functions[*callee].derivative, Derivative::Rule { .. })
             }
-            _ => activity.any_result(inst),
+            Op::Call(..) => activity.any_result(inst),
+            op => activity.any_result(inst) || op.properties().synchronises,
         };
         if works {
             found.insert(id);

@@ -17,9 +17,9 @@
 
 use std::cell::RefCell;
 
-use super::activity::{smooth_operands, yields};
+use super::activity::yields;
 use crate::ids::{IdMap, IdSet, IdVec};
-use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
+use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, ValueId};
 use crate::memo::Memo;
 
 /// Which values may meet a zero adjoint, and which are no factors for one.
@@ -124,7 +124,7 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
         }
         op => {
             if inst.results.iter().any(|r| found.contains(r)) {
-                found.extend(smooth_operands(op));
+                found.extend(op.smooth_operands());
             }
         }
     }
@@ -214,44 +214,11 @@ impl Search<'_> {
             op => {
                 let own = match op {
                     Op::Const(_) => inst.results.iter().any(|&r| constant(r).is_some_and(|c| !c.is_finite())),
-                    Op::Unary(UnaryOp::Sqrt, _) => true,
                     Op::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv, _, b) => {
                         !(self.nonzero.contains(b) || constant(*b).is_some_and(|c| c != 0.0))
                     }
-                    Op::Bitcast(_) => true,
                     Op::Call(callee, _) => !is_tame(self.module, *callee, self.known),
-                    Op::Zero
-                    | Op::Unary(..)
-                    | Op::Binary(..)
-                    | Op::Compare(..)
-                    | Op::Fma(..)
-                    | Op::Cast(_)
-                    | Op::Select { .. }
-                    | Op::Construct(_)
-                    | Op::Extract(..)
-                    | Op::Insert(..)
-                    | Op::ThreadIndex(_)
-                    | Op::ThreadNumber
-                    | Op::BlockDim
-                    | Op::Extent(..)
-                    | Op::IsSet(_)
-                    | Op::Gradient(_)
-                    | Op::Address(_)
-                    | Op::View(..)
-                    | Op::LocalArray
-                    | Op::Load(_)
-                    | Op::Store { .. }
-                    | Op::Atomic { .. }
-                    | Op::AtomicCas { .. }
-                    | Op::If { .. }
-                    | Op::For { .. }
-                    | Op::While { .. }
-                    | Op::Print { .. }
-                    | Op::Assert { .. }
-                    | Op::Yield(_)
-                    | Op::Break(_)
-                    | Op::Continue(_)
-                    | Op::Return(_) => false,
+                    op => !op.properties().keeps_finite,
                 };
                 let mut wild = own;
                 op.for_each_operand(|v| wild |= self.wild[v]);

@@ -169,6 +169,8 @@ impl<'a> Reverse<'a> {
             Op::Store { access, value } => self.reverse_store(id, access, *value),
             Op::Atomic { op, access, value } => self.reverse_atomic(inst.results[0], *op, access, *value),
             Op::Call(callee, args) => self.reverse_call(id, inst, *callee, args),
+            // What other threads read before it, they have given adjoints to behind it: in reverse it separates the same.
+            Op::Barrier => self.b.effect(Op::Barrier),
             _ => {
                 if let Some(&result) = inst.results.first()
                     && let Some(d) = self.take(result)

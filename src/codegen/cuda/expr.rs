@@ -181,6 +181,7 @@ impl Translator<'_> {
             | Op::Store { .. }
             | Op::For { .. }
             | Op::While { .. }
+            | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
             | Op::Yield(_)

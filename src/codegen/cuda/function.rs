@@ -302,6 +302,10 @@ impl<'a> Translator<'a> {
                 out.push(Stmt::Eval(Expr::Call("printf".to_string(), values)));
                 Ok(())
             }
+            Op::Barrier => {
+                out.push(Stmt::Eval(Expr::call("__syncthreads", [])));
+                Ok(())
+            }
             Op::Assert { condition, message } => {
                 let mut condition = self.value(*condition)?;
                 if !message.is_empty() {

@@ -543,6 +543,10 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             }
             Op::Atomic { op, access, value } => self.atomic(frame, *op, access, *value, inst),
             Op::AtomicCas { access, expected, new } => self.atomic_cas(frame, access, [*expected, *new], inst),
+            Op::Barrier => {
+                self.barrier();
+                return;
+            }
             Op::Print { format, args } => {
                 self.print(frame, format, args);
                 return;

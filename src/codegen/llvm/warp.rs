@@ -9,7 +9,7 @@
 //!   Variables of loops and values read from memory do not count, because threads of a warp may meet in different turns.
 //! - The order of float additions between threads is open (rule 15 of the IR), so any tree of them will do.
 
-use super::builder::{IntPredicate, Llvm, Val};
+use super::builder::{Attribute, AttributeLoc, IntPredicate, Llvm, Val};
 use super::control::Join;
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::ids::IdSet;
@@ -63,6 +63,16 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             && matches!(frame.ty(access.array), Type::Array(_))
             && same
             && crate::analysis::uses(frame.function)[result] == 0
+    }
+
+    /// Waits for the block. On the host a block is one thread.
+    pub fn barrier(&mut self) {
+        if self.target == Target::Nvptx {
+            let ll = self.ll;
+            // Or LLVM would copy the code around it into branches that threads of a block take differently.
+            ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+            ll.block_barrier();
+        }
     }
 
     /// The atomic `op` at each of `places` with an operand each: (address, operand).

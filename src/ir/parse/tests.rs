@@ -123,6 +123,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     assert %0, "message"
     return
   }
+  barrier
   return
 }
 "#;
