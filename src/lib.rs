@@ -93,6 +93,10 @@
 //! | `cuda` | launches on NVIDIA GPUs, through the driver that the machine has; without it the device `cuda` is an error (`E1104`) |
 //! | `llvm-dynamic`, `llvm-static` | how LLVM 22 is linked: exactly one of them |
 
+// The insides of kc are documented for who works on it (`cargo doc --document-private-items --document-hidden-items`): there
+// public items may lead to private ones. What users see may not (`embed`).
+#![allow(rustdoc::private_intra_doc_links)]
+
 // The map, for who works on kc. Data flows one way; each stage is one folder with one output type:
 //
 // source.py -- syntax --> Parsed -- check --> Checked -- lower --> ir::Module -- passes --> ir::Module -- codegen --> artefacts
@@ -109,6 +113,7 @@
 // | `ir` | what is to be computed, exactly? |
 // | `analysis` | what is true of IR, whatever the input? |
 // | `lower` | how does meaning become IR? |
+// | `link` | which library functions are compiled already? |
 // | `passes` | how is IR simplified? |
 // | `autodiff` | what is the gradient of a kernel? |
 // | `codegen` | how does IR become PTX, CUDA text, host code, headers? |
@@ -150,6 +155,8 @@ pub mod ids;
 pub mod ir;
 #[doc(hidden)]
 pub mod library;
+#[doc(hidden)]
+pub mod link;
 #[doc(hidden)]
 pub mod lower;
 #[cfg(feature = "cli")]

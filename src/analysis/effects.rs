@@ -1,16 +1,13 @@
 //! What does a function do besides giving its results?
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Index;
-use std::rc::Rc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use super::alias::{Root, accessed, in_caller};
 use crate::ids::{Id, IdVec};
 use crate::ir::properties::{Cost, DependsOn, Io, Properties};
 use crate::ir::*;
-use crate::memo::Memo;
 
 /// What a function does besides giving its results. Roots are in its own terms; its local arrays are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -82,7 +79,7 @@ impl Effects {
 /// The effects of a module's functions, calls included, found once for each. A function that was not looked at may do
 /// anything.
 #[derive(Clone, Debug, Default)]
-pub struct EffectTable(IdVec<FuncId, Option<Rc<Effects>>>);
+pub struct EffectTable(IdVec<FuncId, Option<Arc<Effects>>>);
 
 impl Index<FuncId> for EffectTable {
     type Output = Effects;
@@ -102,15 +99,6 @@ impl Index<FuncId> for EffectTable {
         });
         self.0.get(id).and_then(Option::as_deref).unwrap_or(&UNKNOWN)
     }
-}
-
-/// The most functions whose effects a thread remembers, some hundred bytes each.
-const MOST_KNOWN: usize = 1 << 13;
-
-thread_local! {
-    /// By the [contents](crate::ir::content) of functions, which decide them. (That a callee's body is written is no part of
-    /// its content; those of functions with a known one are.)
-    static KNOWN: RefCell<Memo<u128, Rc<Effects>>> = const { RefCell::new(Memo::new(MOST_KNOWN)) };
 }
 
 /// The effects of every function.
@@ -145,15 +133,12 @@ impl EffectTable {
             // Of CUDA text nobody knows more.
             return;
         }
-        function.callees().into_iter().for_each(|callee| self.cover(module, callee));
-        let kept = function.content.and_then(|content| KNOWN.with_borrow(|all| all.get(&content).cloned()));
-        let found = kept.unwrap_or_else(|| {
-            let found = Rc::new(self.find(function));
-            if let Some(content) = function.content {
-                KNOWN.with_borrow_mut(|all| _ = all.keep(content, found.clone(), 1));
-            }
-            found
-        });
+        module.functions.callees(id).into_iter().for_each(|callee| self.cover(module, callee));
+        // (That a callee's body is written is no part of a function; those of linked ones are.)
+        let found = match module.functions.linked(id) {
+            Some(linked) => linked.facts.get_or_find(|| self.find(function)),
+            None => Arc::new(self.find(function)),
+        };
         self.0[id] = Some(found);
     }
 

@@ -10,7 +10,7 @@ use super::sample::{Sample, random::Random};
 use super::statics::Statics;
 use super::verify::{Example, Launched, Tensor, Verdict};
 use super::{Config, Options, entry, identity, standalone, verify};
-use crate::driver::Timings;
+use crate::driver::{Compiler, Timings};
 use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
@@ -29,11 +29,12 @@ pub fn make(
     identity: &Identity,
     candidate: u64,
     options: &Options,
+    compiler: &Compiler,
     timings: &mut Timings,
 ) -> Result<Row, Rejection> {
     let program = &sample.program;
     let (backward, verify) = (options.backward, options.emit.verify);
-    let compiled = artefacts::compile(text, parsed, &program.kernel.name, backward, verify, timings)?;
+    let compiled = artefacts::compile(text, parsed, &program.kernel.name, backward, verify, compiler, timings)?;
     let seed = Random::new(options.seed, candidate).word();
     let checked = match options.emit.verify {
         true => Some(verify::verify(program, text, parsed, &compiled, seed, timings)?),

@@ -51,7 +51,6 @@
 //! [`interp`] whole kernels.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -61,11 +60,13 @@ pub use crate::abi::Phase;
 use crate::ids::IdVec;
 use crate::source::Span;
 use crate::types::{StructTable, Type};
+pub use functions::{Functions, LinkedFunction};
 
 pub mod build;
 mod calls;
-pub mod content;
 pub mod eval;
+pub mod fingerprint;
+mod functions;
 pub mod interp;
 mod op;
 pub mod parse;
@@ -96,7 +97,7 @@ crate::define_id!(
 #[derive(Clone, Debug, Default)]
 pub struct Module {
     pub structs: StructTable,
-    pub functions: IdVec<FuncId, Function>,
+    pub functions: Functions,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -156,11 +157,6 @@ pub struct Function {
     pub insts: IdVec<InstId, Inst>,
     pub blocks: IdVec<BlockId, Block>,
     pub span: Span,
-    /// Its [content](content), where that is known already: the function came from a table, as it was put there, verified.
-    /// Who changes a function, or one that it calls, takes this away.
-    pub content: Option<u128>,
-    /// Where the content is known: the instructions that call, in order.
-    pub calls: Option<Arc<[InstId]>>,
 }
 
 /// How a function is differentiated.

@@ -70,8 +70,6 @@ fn empty_function() -> Function {
         insts: IdVec::new(),
         blocks: IdVec::new(),
         span: Span::new(FileId(0), 0, 0),
-        content: None,
-        calls: None,
     }
 }
 

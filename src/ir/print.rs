@@ -21,13 +21,19 @@
 
 use std::fmt::{Arguments, Write as _};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::text::{constant, is_identifier, number, quote, shown_structs, stores};
 use super::*;
 use crate::ids::IdMap;
 use crate::source::lined;
 
-mod memo;
+/// The last text of a linked function, and what it shows beside its code: names, and the derivative.
+struct Text {
+    fingerprint: u128,
+    derivative: String,
+    text: String,
+}
 
 /// The whole module.
 pub fn print(module: &Module) -> String {
@@ -56,21 +62,25 @@ fn text_of(module: &Module, marked: bool, wanted: impl Fn(FuncId) -> bool) -> St
         text.push_str("}\n\n");
     }
     let mut types = IdMap::default();
-    for (n, (_, function)) in module.functions.iter().filter(|(id, _)| wanted(*id)).enumerate() {
+    for (n, (id, function)) in module.functions.iter().filter(|(id, _)| wanted(*id)).enumerate() {
         if n > 0 {
             text.push('\n');
         }
         let derivative = derivative(module, function) + &assumed_disjoint(module, function, &wanted);
-        let content = function.content.filter(|_| !marked);
-        if content.is_some_and(|content| memo::copy(content, &derivative, &mut text)) {
+        let linked = module.functions.linked(id).zip(module.functions.fingerprint(id)).filter(|_| !marked);
+        if let Some((linked, fingerprint)) = linked
+            && let Some(known) = linked.facts.get::<Text>()
+            && (known.fingerprint, &known.derivative) == (fingerprint, &derivative)
+        {
+            text.push_str(&known.text);
             continue;
         }
         let start = text.len();
         let mut printer = Printer { text, marked, types, ..Printer::new(module, &structs, function) };
         printer.function(&derivative);
         (text, types) = (printer.text, printer.types);
-        if let Some(content) = content {
-            memo::keep(content, derivative, &text[start..]);
+        if let Some((linked, fingerprint)) = linked {
+            linked.facts.keep(Arc::new(Text { fingerprint, derivative, text: text[start..].to_string() }));
         }
     }
     text

@@ -43,5 +43,5 @@ mod tests;
 pub mod unroll;
 
 pub use dce::forget_calls;
-pub use pipelines::{drop_unneeded, simplify, simplify_functions};
+pub use pipelines::{simplify, simplify_function};
 pub use select::select;

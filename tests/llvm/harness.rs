@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use kc::abi;
 use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
 use kc::codegen::llvm::{
-    Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, LlvmTarget, Opt, PtxOptions, emit_llvm_ir,
+    Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, emit_llvm_ir,
     emit_plan, emit_ptx,
 };
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
@@ -310,7 +310,8 @@ pub fn host_code(text: &str, checked: bool, alone: bool) -> (String, String) {
     let module = parse(text);
     let kernel = module.find("k").expect("the kernel is called k");
     let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V4), alone };
-    let ir = emit_llvm_ir(&module, &[kernel], LlvmTarget::Host(options)).unwrap_or_else(|e| panic!("{e}"));
+    let ir =
+        emit_llvm_ir(&module, &[kernel], LlvmTarget::Host(options), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
     (emit_plan(&module, &[kernel], &options), ir)
 }
 
@@ -336,7 +337,7 @@ pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
 
 #[track_caller]
 pub fn assert_ptx(module: &Module, kernels: &[FuncId], arch: &str, opt: Opt) -> String {
-    let text = emit_ptx(module, kernels, &ptx_options(arch, opt)).unwrap_or_else(|e| panic!("{e}"));
+    let text = emit_ptx(module, kernels, &ptx_options(arch, opt), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
     crate::common::assert_ptx(&text, arch);
     text
 }

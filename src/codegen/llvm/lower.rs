@@ -103,7 +103,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         has_half: bool,
         names: bool,
     ) -> ModuleState<'a, 'ctx> {
-        let ops = Ops { ll, has_half };
+        let ops = Ops { ll, has_half, is_host: matches!(target, Target::Host { .. }) };
         ModuleState {
             ir,
             ll,

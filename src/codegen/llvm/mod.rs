@@ -52,6 +52,7 @@ mod warp;
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;
+pub use library::Parts;
 pub use machine::Arch;
 pub use nvptx::{emit_ptx, emit_ptx_marked};
 pub use report::emit_plan;
@@ -233,10 +234,15 @@ pub enum LlvmTarget {
     Host(HostOptions),
 }
 
-/// The optimised LLVM IR of the kernels, as text.
-pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget) -> Result<String, CodegenError> {
+/// The optimised LLVM IR of the kernels, as text. `known`: as for [`emit_ptx`].
+pub fn emit_llvm_ir(
+    module: &ir::Module,
+    kernels: &[FuncId],
+    target: LlvmTarget,
+    known: &Parts,
+) -> Result<String, CodegenError> {
     match target {
-        LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options),
+        LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options, known),
         LlvmTarget::Host(options) => {
             let context = builder::Context::create();
             Ok(host::compile(&context, module, kernels, &options, true, None)?.ll.print())
@@ -249,8 +255,9 @@ pub fn emit_device(
     module: &ir::Module,
     kernels: &[FuncId],
     options: &PtxOptions,
+    known: &Parts,
 ) -> Result<(String, String), CodegenError> {
-    nvptx::emit_both(module, kernels, options)
+    nvptx::emit_both(module, kernels, options, known)
 }
 
 /// The most memory that the local arrays of one kernel may take, in bytes: what a device thread can have, and far less

@@ -267,8 +267,6 @@ fn assert_same(a: &Module, b: &Module) {
             insts: _,
             blocks: _,
             span: _,
-            content: _,
-            calls: _,
         } = f;
         assert_eq!((name, source_name, kind), (&g.name, &g.source_name, &g.kind));
         let typed = |results: &[ResultInfo]| results.iter().map(|r| (r.ty, r.role)).collect::<Vec<_>>();

@@ -75,7 +75,7 @@ impl Fun {
                 derivative: Default::default(),
                 body: Vec::new(),
                 span: at(),
-                shared: None,
+                imported: None,
             },
         }
     }
