@@ -62,10 +62,13 @@ fn ptx_waits_once_for_each_barrier() {
     let (load, store, wait) = (marks[0], marks[1], marks[2]);
     for opt in ["full", "lean"] {
         let mut found = sequence("ptx", &["--opt", opt], &marks);
-        // The kernel is a loop over its tasks, whose text may begin with any block: it is read from the first load on.
+        // The kernel is a loop over its tasks, and blocks of a loop stand in any order: what is straight is read from its
+        // first load on; behind it come the barrier of the inner loop and the last store.
         let first = found.iter().position(|mark| *mark == load).expect("a load");
         found.rotate_left(first);
-        assert_eq!(found, [load, store, wait, load, wait, store, wait, store], "{opt}");
+        let (straight, rest) = found.split_at(6);
+        assert_eq!(straight, [load, store, wait, load, wait, store], "{opt}: {found:?}");
+        assert!(rest == [wait, store] || rest == [store, wait], "{opt}: {found:?}");
     }
 }
 
