@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::alias::{Root, location, root};
 use super::interval::Interval;
-use super::ranges::ranges;
+use super::ranges::Ranges;
 use super::value_numbering::numbering;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::*;
@@ -52,8 +52,7 @@ struct Access {
 
 /// What is known of the values that indices are computed from.
 pub struct Known {
-    /// See [`ranges`].
-    pub ranges: IdVec<ValueId, Option<Interval>>,
+    pub ranges: Ranges,
     /// See [`numbering`]; empty unless the function is a kernel.
     pub first: IdVec<ValueId, ValueId>,
 }
@@ -61,7 +60,7 @@ pub struct Known {
 impl Known {
     pub fn of(function: &Function) -> Known {
         let first = if function.is_kernel() { numbering(function) } else { IdVec::new() };
-        Known { ranges: ranges(function), first }
+        Known { ranges: Ranges::of(function), first }
     }
 }
 
@@ -83,7 +82,7 @@ pub fn private_arrays_among(
     let mut accesses: Vec<Access> = Vec::new();
     // Element types of arrays that something unknown is done to.
     let mut unknown = IdSet::default();
-    function.walk(function.entry, &mut |_, inst| match &inst.op {
+    function.walk(function.entry, &mut |id, inst| match &inst.op {
         op if !counts(op) => {}
         Op::Load { array, index, .. }
         | Op::Store { array, index, .. }
@@ -94,7 +93,7 @@ pub fn private_arrays_among(
                 if place.root == Root::Unknown {
                     unknown.insert(element);
                 }
-                let forms = place.index.iter().map(|i| forms.index((*i)?)).collect();
+                let forms = place.index.iter().map(|i| forms.index(id, (*i)?)).collect();
                 let writes = !matches!(inst.op, Op::Load { .. });
                 accesses.push(Access { element, root: place.root, writes, forms });
             }
@@ -195,23 +194,17 @@ struct Forms<'a> {
 
 impl Forms<'_> {
     /// The form of an index that does not count from the end.
-    fn index(&mut self, value: ValueId) -> Option<Form> {
-        if self.counts_up(value) { Some(self.form(value)) } else { None }
+    fn index(&mut self, at: InstId, value: ValueId) -> Option<Form> {
+        self.known.ranges.counts_from_start(at, value).then(|| self.form(value))
     }
 
     fn range(&self, value: ValueId) -> Option<Interval> {
-        self.known.ranges[value].or_else(|| Interval::full(self.function.ty(value).as_scalar()?))
+        self.known.ranges.interval(value).or_else(|| Interval::full(self.function.ty(value).as_scalar()?))
     }
 
-    /// Not negative, or computed from such numbers by sums and products, which then overflowed (rule 13).
+    /// Not negative, or a sum or product of such numbers, which then overflowed (rule 13).
     fn counts_up(&self, value: ValueId) -> bool {
-        if self.range(value).is_some_and(|range| range.low >= 0) {
-            return true;
-        }
-        match self.function.def(value).map(|inst| &inst.op) {
-            Some(Op::Binary(BinaryOp::Add | BinaryOp::Mul, a, b)) => self.counts_up(*a) && self.counts_up(*b),
-            _ => false,
-        }
+        self.known.ranges.bounds(value).is_some_and(|bounds| bounds.from_start)
     }
 
     /// Whether an operation's result is that of unbounded integers.

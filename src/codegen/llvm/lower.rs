@@ -6,6 +6,7 @@
 //! library's ([`super::library`]).
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -19,9 +20,10 @@ use super::ops::Ops;
 use super::places::Places;
 use super::warp::Uniform;
 use super::{Site, SiteKind};
+use crate::analysis::ranges::{Bounds, Ranges};
 use crate::codegen::shadow::Shadows;
 use crate::ids::{Id, IdSet};
-use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
+use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -72,6 +74,48 @@ const INLINE_TOTAL: u64 = 20_000;
 /// Callees of at least this size are then called.
 const CALL_FROM: u64 = 200;
 
+/// The bounds of the integers of functions, by what is known of their arguments: a kernel is lowered more than once, and a
+/// callee where it is called.
+#[derive(Default)]
+struct RangeTable {
+    known: HashMap<(FuncId, SmallVec<[Option<Bounds>; 4]>), Rc<Ranges>>,
+    /// Whether bounds are asked for in a function or in what it calls.
+    wanted: HashMap<FuncId, bool>,
+    none: Rc<Ranges>,
+}
+
+impl RangeTable {
+    fn of_call(&mut self, ir: &ir::Module, id: FuncId, arguments: &[Option<Bounds>]) -> Rc<Ranges> {
+        if !self.is_wanted(ir, id) {
+            return self.none.clone();
+        }
+        let ranges = || Rc::new(Ranges::of_call(&ir.functions[id], arguments));
+        self.known.entry((id, SmallVec::from_slice(arguments))).or_insert_with(ranges).clone()
+    }
+
+    fn is_wanted(&mut self, ir: &ir::Module, id: FuncId) -> bool {
+        if let Some(&wanted) = self.wanted.get(&id) {
+            return wanted;
+        }
+        let function = &ir.functions[id];
+        let mut wanted = false;
+        let mut callees = SmallVec::<[FuncId; 4]>::new();
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            Op::Call(callee, _) => callees.push(*callee),
+            Op::Extract(_, path) | Op::Insert(_, path, _) => {
+                wanted |= path.iter().any(|step| matches!(step, Step::Dynamic(_)));
+            }
+            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::View(..) => {
+                wanted = true
+            }
+            _ => {}
+        });
+        wanted = wanted || callees.into_iter().any(|callee| self.is_wanted(ir, callee));
+        self.wanted.insert(id, wanted);
+        wanted
+    }
+}
+
 /// What is shared by all LLVM functions of a module.
 pub struct ModuleState<'a> {
     pub ir: &'a ir::Module,
@@ -86,6 +130,7 @@ pub struct ModuleState<'a> {
     called: HashMap<FuncId, Func>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
+    ranges: RangeTable,
     /// The library functions that are called, where such are.
     pub library: Option<Library<'a>>,
     /// What stands for absent arrays of adjoints.
@@ -115,6 +160,7 @@ impl<'a> ModuleState<'a> {
             called: HashMap::new(),
             pending: Vec::new(),
             weights: HashMap::new(),
+            ranges: RangeTable::default(),
             library: None,
             shadows,
             places: None,
@@ -211,7 +257,7 @@ impl<'a> ModuleState<'a> {
                 next += count;
             }
             let mut lower = Lower::new(self, made, entry, thread, true);
-            let results = lower.function(id, args);
+            let results = lower.function(id, args, &[]);
             let flat: Scalars = results.into_iter().flatten().collect();
             if flat.is_empty() {
                 ll.ret(None);
@@ -262,6 +308,10 @@ pub struct Lower<'s, 'a> {
 /// One instance of an IR function: the body of a kernel, or of a callee at one call.
 pub struct Frame<'a> {
     pub function: &'a Function,
+    /// The bounds of its integers.
+    pub ranges: Rc<Ranges>,
+    /// The instruction that is being lowered: bounds are asked for there.
+    pub at: InstId,
     values: Vec<Scalars>,
     pub loops: Vec<LoopContext>,
     /// Where a `return` inside nested blocks goes.
@@ -362,14 +412,16 @@ impl<'s, 'a> Lower<'s, 'a> {
     /// The body of a kernel, at the cursor.
     pub fn kernel(&mut self, id: FuncId, args: Vec<Scalars>) {
         self.call_large = self.state.weight(id) > INLINE_TOTAL;
-        self.function(id, args);
+        self.function(id, args, &[]);
     }
 
-    /// The body of a function, inlined at the cursor; gives its results.
-    pub fn function(&mut self, id: FuncId, args: Vec<Scalars>) -> Vec<Scalars> {
+    /// The body of a function, inlined at the cursor; gives its results. `bounds`: those of the arguments.
+    pub fn function(&mut self, id: FuncId, args: Vec<Scalars>, bounds: &[Option<Bounds>]) -> Vec<Scalars> {
         let function = &self.ir.functions[id];
         let mut frame = Frame {
             function,
+            ranges: self.state.ranges.of_call(self.ir, id, bounds),
+            at: InstId(0),
             values: vec![Scalars::new(); function.values.len()],
             loops: Vec::new(),
             returns: None,
@@ -410,6 +462,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         let function = frame.function;
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
+            frame.at = id;
             if let Some(places) = &self.state.places {
                 places.set(self.ll, inst.span);
             }
@@ -488,9 +541,6 @@ impl<'s, 'a> Lower<'s, 'a> {
                 let from = frame.scalar_ty(*a);
                 let to = result_ty.and_then(Type::scalar_part).unwrap_or(from);
                 let result: Scalars = frame.get(*a).iter().map(|v| self.ops.cast(from, to, *v)).collect();
-                if let ([x], [r]) = (&frame.get(*a)[..], &result[..]) {
-                    self.facts.cast(from, to, *x, *r);
-                }
                 result
             }
             Op::Bitcast(a) => {
@@ -507,9 +557,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             Op::Insert(a, path, b) => self.insert(frame, *a, path, *b),
             Op::Call(callee, args) => return self.call(frame, *callee, args, &inst.results),
             Op::ThreadIndex(n) => {
-                let coordinate = self.thread.coordinates[usize::from(*n).min(3)];
-                self.facts.set_non_negative(coordinate);
-                smallvec![coordinate]
+                smallvec![self.thread.coordinates[usize::from(*n).min(3)]]
             }
             Op::ThreadNumber => {
                 let ll = self.ll;
@@ -522,14 +570,11 @@ impl<'s, 'a> Lower<'s, 'a> {
                     }
                     None => ll.trunc(self.thread.linear, ll.i32()),
                 };
-                self.facts.set_non_negative(number);
                 smallvec![number]
             }
             Op::BlockDim => smallvec![self.thread.block_dim],
             Op::Extent(array, dim) => {
-                let extent = self.array(frame, *array).extents[usize::from(*dim)];
-                self.facts.set_non_negative(extent);
-                smallvec![extent]
+                smallvec![self.array(frame, *array).extents[usize::from(*dim)]]
             }
             Op::IsSet(array) => smallvec![self.is_set(frame, *array)],
             Op::Gradient(array) => self.gradient(frame, *array),
@@ -589,6 +634,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     fn call(&mut self, frame: &mut Frame<'a>, callee: FuncId, args: &[ValueId], results: &[ValueId]) {
+        let bounds: SmallVec<[_; 4]> = args.iter().map(|a| frame.ranges.bounds_at(frame.at, *a)).collect();
         let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
         let values = if let Some(made) = self.state.library_call(callee) {
             let flat: Scalars = args.into_iter().flatten().collect();
@@ -601,7 +647,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         } else if self.call_large && self.state.weight(callee) >= CALL_FROM {
             self.call_function(callee, args)
         } else {
-            self.function(callee, args)
+            self.function(callee, args, &bounds)
         };
         for (&result, scalars) in results.iter().zip(values) {
             self.define(frame, result, scalars);
@@ -674,6 +720,9 @@ impl<'s, 'a> Lower<'s, 'a> {
             self.ops.cast(s, Scalar::U64, frame.scalar(index))
         };
         if !s.is_signed_int() {
+            return wide;
+        }
+        if frame.ranges.is_at_least(frame.at, index, 0) {
             return wide;
         }
         let negative = self.ll.icmp(IntCompare::SignedLt, wide, self.ll.const_i64(0));

@@ -363,9 +363,6 @@ impl Tasks {
         }
         lower.thread.coordinates[0] = narrow(rest);
         lower.thread.linear = wide(ll, task, ll.i64());
-        for coordinate in lower.thread.coordinates {
-            lower.facts.set_below_greatest(coordinate);
-        }
     }
 
     /// The thread's task, if the launch has so many. Ends the function.
