@@ -1,6 +1,7 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
 mod analyse;
+mod compiler;
 mod emit;
 pub mod fix;
 mod guard;
@@ -14,27 +15,34 @@ use std::sync::Arc;
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
+pub use compiler::Compiler;
 pub use guard::{Fault, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
 pub use timings::Timings;
 
+use crate::check;
+use crate::check::Checked;
 use crate::check::lints::Allows;
+use crate::check::shared;
 use crate::check::tree::Unresolved;
-use crate::check::{self, Checked, shared};
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
-use crate::source::{FileId, FileSystem, SourceFile, SourceMap, Span};
+use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
 use crate::{autodiff, lower, passes};
+use compiler::LibraryCache;
 
 /// One source file on its way: what was found in it, and the IR of what is good.
 #[derive(Debug, Default)]
 pub struct Compilation {
+    /// What the compiler that made it knows of the library.
+    #[expect(dead_code, reason = "the stages get it next")]
+    cache: Arc<LibraryCache>,
     pub sources: SourceMap,
     pub diagnostics: Diagnostics,
-    /// The kernels without errors and what they call, simplified. Empty after [`Compilation::check`].
+    /// The kernels without errors and what they call, simplified.
     pub module: Module,
     /// The names of the kernels without errors, in source order.
     pub kernels: Vec<String>,
@@ -50,61 +58,6 @@ pub struct Compilation {
 }
 
 impl Compilation {
-    /// Reads a file and looks for errors, in its gradients too if the request wants them.
-    pub fn check(path: &Path, request: &Request) -> Compilation {
-        let mut this = Compilation::on_disk();
-        if let Some(file) = this.read(path) {
-            this.compile(file, request);
-            this.expect_kernels(file);
-        }
-        this
-    }
-
-    /// Looks for errors in a text, as if it stood in a file at `path`.
-    pub fn check_text(path: &Path, text: String, request: &Request) -> Compilation {
-        Compilation::check_among(path, text, Arc::new(Disk), request)
-    }
-
-    /// The same, with imported files read from `files`.
-    pub fn check_among(path: &Path, text: String, files: Arc<dyn FileSystem>, request: &Request) -> Compilation {
-        let mut this = Compilation { sources: SourceMap::with_files(files), ..Compilation::default() };
-        let file = this.sources.add(SourceFile::new(path, text));
-        this.compile(file, request);
-        this.expect_kernels(file);
-        this
-    }
-
-    /// Reads a file and compiles it as far as IR. A file named `*.ir` holds IR text already.
-    pub fn load(path: &Path, request: &Request) -> Compilation {
-        let mut this = Compilation::on_disk();
-        if let Some(file) = this.read(path) {
-            this.compile(file, request);
-        }
-        this
-    }
-
-    fn on_disk() -> Compilation {
-        Compilation { sources: SourceMap::with_files(Arc::new(Disk)), ..Compilation::default() }
-    }
-
-    /// Compiles a text that stands alone as far as IR, as if it stood in a file at `path`.
-    pub fn of_text(path: &Path, text: String, request: &Request) -> Compilation {
-        let mut this = Compilation::default();
-        let file = this.sources.add(SourceFile::new(path, text));
-        this.compile(file, request);
-        this
-    }
-
-    /// The same for a text that was parsed without a finding already.
-    pub fn of_parsed(path: &Path, text: String, parsed: &Parsed, request: &Request) -> Compilation {
-        let mut this = Compilation::default();
-        let file = this.sources.add(SourceFile::new(path, text));
-        debug_assert_eq!(file, parsed.file, "its places are in the first file");
-        this.compile_parsed(file, parsed, request);
-        this.conclude(file, request);
-        this
-    }
-
     fn read(&mut self, path: &Path) -> Option<FileId> {
         let Compilation { sources, diagnostics, timings, .. } = self;
         timings.time("read", || read(path, sources, diagnostics))

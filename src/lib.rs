@@ -11,6 +11,7 @@
 //! | [`source`] | where is this text? |
 //! | [`diag`] | what is wrong, and how is it said? |
 //! | [`types`] | what data do kernels work on? |
+//! | [`abi`] | how do arguments lie in memory? |
 //! | [`syntax`] | what did the user write? |
 //! | [`library`] | which built-ins are there? |
 //! | [`check`] | what does it mean? |
@@ -27,6 +28,7 @@
 //! | [`lsp`] | how is that said in the Language Server Protocol? |
 //! | [`cli`] | what can the user ask for? |
 
+pub mod abi;
 pub mod analysis;
 pub mod autodiff;
 pub mod check;

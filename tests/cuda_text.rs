@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use kc::codegen::cuda::{CudaOptions, emit, emit_marked};
 use kc::dataset::sample::{Category, sample};
-use kc::driver::{Compilation, Request};
+use kc::driver::{Compiler, Request};
 use kc::ir::{AtomicOp, BinaryOp, CompareOp, FuncId, Module, UnaryOp, parse, verify};
 use kc::source::lined::Lined;
 use kc::source::{FileId, SourceFile};
@@ -92,7 +92,7 @@ fn check_kept() -> Result<(), Failed> {
     sources.extend((0..200).map(|n| sample(11, n, Category::ALL).program.python()));
     let modules: Vec<Module> = sources
         .into_iter()
-        .map(|text| Compilation::of_text(Path::new("kernel.py"), text, &Request::default()).module)
+        .map(|text| Compiler::new().load_text(Path::new("kernel.py"), text, &Request::default()).module)
         .collect();
     let library = |module: &Module| module.functions.values().filter(|f| f.library).count();
     let renamed = |module: &Module| text_of(module, Path::new("")).is_ok_and(|text| text.contains("float dot_vec3f("));

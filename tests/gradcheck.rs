@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use kc::codegen::abi::{HostStatus, LaunchBounds};
+use kc::abi::{HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use kc::driver::{Compilation, Gradients, Request, Store};
+use kc::driver::{Compiler, Gradients, Request, Store};
 use kc::ir::{FuncId, Phase};
-use kc::run::device::{self, Device, Job, Report};
+use kc::run::devices;
+use kc::run::devices::{Device, Job, Report};
+use kc::run::gradients::gradient;
+use kc::run::launch::make;
 use kc::run::session::Program;
-use kc::run::{gradient, make};
 
 const STORES: [(&str, Store); 4] =
     [("unroll", Store::Unroll), ("stack", Store::Stack), ("tape", Store::Tape), ("checkpoint", Store::Checkpoint)];
@@ -123,7 +125,7 @@ fn bits(program: &Program, source: &Path, device: Device) -> Vec<(String, Vec<u6
         }
         let mut run = |entry: FuncId, args, _: &[(u64, u64)]| {
             let Some(host) = &host else {
-                let ready = device::prepare(module, entry, Device::Interp, true, false, true)?;
+                let ready = devices::prepare(module, entry, Device::Interp, true, false, true)?;
                 let job = Job { bounds, args, threads: 1, block_dim: 1, memory: &[] };
                 // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
                 return unsafe { ready.run(module, &job) };
@@ -164,7 +166,7 @@ fn agree(source: &Path) {
     let mut first: Option<Vec<(String, Vec<u64>)>> = None;
     for (name, store) in STORES {
         let gradients = Gradients { store: Some(store), ..Gradients::default() };
-        let compilation = Compilation::load(source, &Request { gradients, ..Request::default() });
+        let compilation = Compiler::new().load(source, &Request { gradients, ..Request::default() });
         let program = Program {
             module: compilation.module,
             sources: compilation.sources,

@@ -85,7 +85,7 @@ impl Folder {
     fn new(text: &str, kernel: &str, direction: &str, arrays: &[(&str, &[f32], Option<&[f32]>)]) -> Folder {
         let folder = Folder(tempfile::tempdir().expect("a temporary folder"));
         std::fs::write(folder.path("kernel.ir"), text).expect("a source");
-        let mut npz = kc::run::npz::NpzWriter::new(std::io::Cursor::new(Vec::new()));
+        let mut npz = kc::run::files::npz::NpzWriter::new(std::io::Cursor::new(Vec::new()));
         let mut add = |name: &str, values: &[f32]| {
             let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
             npz.add(name, "<f4", &[values.len() as u64], &bytes).expect("an entry");
@@ -125,7 +125,7 @@ impl Folder {
 }
 
 fn read(path: &Path, name: &str) -> Vec<f32> {
-    let array = kc::run::npz::Npz::open(path).expect("results").read(name, |_| Ok(())).expect("the array");
+    let array = kc::run::files::npz::Npz::open(path).expect("results").read(name, |_| Ok(())).expect("the array");
     array.bytes.chunks_exact(4).map(|b| f32::from_le_bytes(b.try_into().expect("four bytes"))).collect()
 }
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use kc::diag::render::{Format, Style, render_all};
 use kc::diag::{Applicability, Code, Diagnostic, Level};
-use kc::driver::{Compilation, Gradients, Request, fix, guard};
+use kc::driver::{Compilation, Compiler, Gradients, Request, fix, guard};
 use kc::source::FileSystem;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -273,7 +273,7 @@ fn check(program: String, files: &Files, gradients: bool) -> Result<(Compilation
     let gradients = Gradients { backward: gradients, store: None };
     let request = Request { gradients, ..Request::default() };
     let files = Arc::new(files.clone());
-    let mut compilation = guard(move || Compilation::check_among(Path::new("test.py"), program, files, &request))
+    let mut compilation = guard(move || Compiler::new().check_among(Path::new("test.py"), program, files, &request))
         .map_err(|fault| format!("kc failed at {}: {}", fault.place, fault.message))?;
     let findings = std::mem::take(&mut compilation.diagnostics).into_sorted();
     Ok((compilation, findings))

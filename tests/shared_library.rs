@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kc::autodiff;
 use kc::dataset::sample::{self, category::Category};
-use kc::driver::{Compilation, Request};
+use kc::driver::{Compiler, Request};
 
 /// A program, and how it is compiled.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ struct Outcome {
 }
 
 fn outcome(program: &Program) -> Outcome {
-    let mut made = Compilation::of_text(Path::new("program.py"), program.text.clone(), &program.request);
+    let mut made = Compiler::new().load_text(Path::new("program.py"), program.text.clone(), &program.request);
     let diagnostics = format!("{:?}", made.diagnostics);
     let ir = kc::ir::print::print(&made.module);
     // Known or not, it is the same: debug builds compare wherever it is used.

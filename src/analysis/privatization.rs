@@ -6,7 +6,7 @@
 //! constant c, the same u, equal for all threads, and r within a span of less than |c|.
 //!
 //! Assumptions, which the caller must be content with:
-//! * The launch has no more dimensions than the kernel's rank: others repeat threads ([`crate::codegen::abi::LaunchBounds`]).
+//! * The launch has no more dimensions than the kernel's rank: others repeat threads ([`crate::abi::LaunchBounds`]).
 //! * What [`Sharing`] says about the memory of different arrays.
 //! * An index that overflowed names no element (rule 13).
 

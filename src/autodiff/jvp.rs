@@ -15,7 +15,7 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use super::floats::{has_tangent, leaves};
+use crate::autodiff::analysis::floats::{has_tangent, leaves};
 use crate::ir::build::Builder;
 use crate::ir::*;
 use crate::source::Span;

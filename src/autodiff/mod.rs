@@ -30,48 +30,24 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use self::facts::Facts;
-use self::finite::Tame;
-use self::reverse::World;
 use crate::analysis::effects::EffectTable;
+use crate::autodiff::analysis::facts::Facts;
+use crate::autodiff::analysis::finite::Tame;
+use crate::autodiff::emit::reverse::World;
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Phase};
 use crate::passes;
 
-mod accumulate;
-mod activity;
-mod adjoints;
-mod buffers;
-mod calls;
-mod entry;
-mod facts;
-mod finish;
-mod finite;
-pub mod floats;
+mod analysis;
+mod emit;
 pub mod jvp;
-mod log;
-mod loops;
-mod lossy;
 mod memo;
-mod memory;
-mod needed;
 mod normal;
-mod plan;
-mod refuse;
-mod repeated;
-mod replay;
-mod report;
-mod reverse;
-mod rules;
-mod sharing;
-mod snapshots;
-mod stores;
+mod storage;
 #[cfg(test)]
 mod tests;
-mod unrolled;
-mod written;
 
 /// What is wanted of [`differentiate`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +68,7 @@ impl Default for Options {
 /// Simplifies the gradient rules of a simplified module further than its other functions, as [`differentiate`] does
 /// otherwise: an adjoint has no use for a sum that begins with zero.
 pub fn simplify_rules(module: &mut Module) {
-    finish::rules(module);
+    emit::finish::rules(module);
 }
 
 /// Appends to a simplified module the backward entry of each forward kernel that has none yet, and its augmented entry
@@ -141,7 +117,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
             work.kernel(id);
         }
     }
-    finish::run(work.module, &work.effects, &work.made, &work.polished);
+    emit::finish::run(work.module, &work.effects, &work.made, &work.polished);
     work.drop_kernels_without_adjoints();
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
@@ -188,7 +164,7 @@ impl Work<'_> {
         if native && let Some(text) = self.module.native_below(id, blind) {
             let what = format!("the CUDA text of `{}`, which has no `adj_snippet`", functions[text].source_name);
             let span = functions[text].span;
-            self.found.push(refuse::limit(span, what));
+            self.found.push(analysis::refuse::limit(span, what));
             return;
         }
         let Some(normal) = self.normal_form(id) else { return };
@@ -196,9 +172,9 @@ impl Work<'_> {
         let mut forward = None;
         let backward = self.reverse(id, &normal, |world, function, facts| {
             if !facts.log.at.is_empty() {
-                forward = Some(log::augmented(world, function, &facts.log));
+                forward = Some(storage::log::augmented(world, function, &facts.log));
             }
-            entry::backward(world, function, facts)
+            emit::entry::backward(world, function, facts)
         });
         let Some((backward, _)) = backward else { return };
         if forward.is_none_or(|forward| self.push(forward).is_some()) {
@@ -230,7 +206,7 @@ impl Work<'_> {
             return Some(id);
         }
         let Err(faults) = verify_function(self.module, id) else { return Some(id) };
-        self.found.push(refuse::fault(span, &faults.join("; ")));
+        self.found.push(analysis::refuse::fault(span, &faults.join("; ")));
         self.module.functions = self.module.functions.values().take(before).cloned().collect();
         None
     }
@@ -256,10 +232,10 @@ impl Work<'_> {
         let mut logged = IdSet::default();
         let (normal, facts) = loop {
             let mut function = Cow::Borrowed(normal);
-            let log = match log::thread(&mut function, &self.module.structs, &logged) {
+            let log = match storage::log::thread(&mut function, &self.module.structs, &logged) {
                 Ok(log) => log,
                 Err(no) => {
-                    self.found.push(refuse::limit(no.span, no.why));
+                    self.found.push(analysis::refuse::limit(no.span, no.why));
                     return None;
                 }
             };
@@ -271,15 +247,15 @@ impl Work<'_> {
             if let Some(replay) = self.replay_function(id) {
                 let what =
                     format!("`{replay}` has a replay function, and the kernel overwrites what its gradient needs");
-                self.found.push(refuse::limit(normal.span, what));
+                self.found.push(analysis::refuse::limit(normal.span, what));
                 return None;
             }
             logged.extend(facts.to_log(&function, &self.module.structs));
         };
         let normal = &*normal;
-        let findings = refuse::findings(&world, normal, &facts);
-        let (shared, scattered) = sharing::findings(&world, normal, &facts);
-        let callees = entry::active_callees(self.module, normal, &facts);
+        let findings = analysis::refuse::findings(&world, normal, &facts);
+        let (shared, scattered) = analysis::sharing::findings(&world, normal, &facts);
+        let callees = emit::entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty() || shared.iter().any(|finding| finding.level == Level::Error);
         self.found.extend(findings.into_iter().chain(shared));
         if refused {
@@ -289,9 +265,9 @@ impl Work<'_> {
         for &callee in &callees {
             adjoints.insert(callee, self.adjoint_of(callee)?);
         }
-        let checkpoints = |plan: &plan::Plan| plan.store == Store::Checkpoint && plan.keeps();
+        let checkpoints = |plan: &storage::plan::Plan| plan.store == Store::Checkpoint && plan.keeps();
         if self.next_snapshot.is_none() && facts.plans.values().any(checkpoints) {
-            let function = snapshots::next_snapshot(&self.world(&adjoints), normal.span);
+            let function = storage::snapshots::next_snapshot(&self.world(&adjoints), normal.span);
             self.next_snapshot = self.push(function);
         }
         let world = self.world(&adjoints);
@@ -299,12 +275,12 @@ impl Work<'_> {
             Ok(mut function) => {
                 function.scattered = scattered;
                 if !normal.library {
-                    self.found.extend(report::remarks(&world, normal, &facts));
+                    self.found.extend(storage::report::remarks(&world, normal, &facts));
                 }
                 Some((function, callees))
             }
             Err(faults) => {
-                self.found.extend(faults.iter().map(|fault| refuse::fault(normal.span, fault)));
+                self.found.extend(faults.iter().map(|fault| analysis::refuse::fault(normal.span, fault)));
                 None
             }
         }
@@ -340,7 +316,7 @@ impl Work<'_> {
         if function.library {
             return;
         }
-        self.found.extend(lossy::warnings(self.module, &self.effects, function));
+        self.found.extend(analysis::lossy::warnings(self.module, &self.effects, function));
         for callee in function.callees() {
             if self.module.functions[callee].derivative == Derivative::Body {
                 self.warn_of_losses(callee);
@@ -363,7 +339,7 @@ impl Work<'_> {
             Derivative::Rule { adjoint, .. } => Some(*adjoint),
             Derivative::Zero(_) => return,
             Derivative::None(reason) => {
-                self.found.push(refuse::no_gradient(&name, reason, span));
+                self.found.push(analysis::refuse::no_gradient(&name, reason, span));
                 None
             }
             _ => self.adjoint_of(of),
@@ -371,12 +347,12 @@ impl Work<'_> {
         match adjoint {
             Some(adjoint) => {
                 let stub = &self.module.functions[id];
-                self.module.functions[id] = entry::forward_to(stub, adjoint);
+                self.module.functions[id] = emit::entry::forward_to(stub, adjoint);
                 self.tame.get_mut().clear();
             }
             None => {
                 let reason = "kc cannot make it, and forward code asks for it with `wp.grad`";
-                self.found.push(refuse::no_gradient(&name, reason, span));
+                self.found.push(analysis::refuse::no_gradient(&name, reason, span));
                 self.missing.insert(id);
             }
         }
@@ -437,10 +413,10 @@ impl Work<'_> {
     fn make_adjoint(&mut self, id: FuncId, reached: Option<memo::Reached>) -> Option<FuncId> {
         let before = (self.found.len(), self.next_snapshot);
         let normal = self.normal_form(id)?;
-        let (function, asked) = self.reverse(id, &normal, entry::adjoint)?;
+        let (function, asked) = self.reverse(id, &normal, emit::entry::adjoint)?;
         let Some(reached) = reached else { return self.push(function) };
         let made = self.add(function)?;
-        finish::polish(self.module, made, &self.effects);
+        emit::finish::polish(self.module, made, &self.effects);
         self.polished.insert(made);
         self.note_made(made);
         let unasked = before == (self.found.len(), self.next_snapshot);

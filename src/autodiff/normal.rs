@@ -1,8 +1,8 @@
 //! The form that can be reversed: one exit per region, local arrays as values, and calls only of functions that keep an
 //! adjoint of their own.
 
-use super::written::Written;
 use crate::analysis::effects::EffectTable;
+use crate::autodiff::analysis::written::Written;
 use crate::diag::Diagnostic;
 use crate::ids::IdSet;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
@@ -31,7 +31,10 @@ pub(super) fn normal_form(
             Ok(false) => break,
             Err(large) => {
                 let name = &module.functions[large.callee].source_name;
-                return Err(super::refuse::limit(large.span, format!("with `{name}` the code grows too large")));
+                return Err(crate::autodiff::analysis::refuse::limit(
+                    large.span,
+                    format!("with `{name}` the code grows too large"),
+                ));
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::check::value::{FunctionName, Number, Operand, TypeWord};
+use crate::check::types::value::{FunctionName, Number, Operand, TypeWord};
 use crate::source::{FileId, Span};
 use crate::types::{StructTable, Type};
 

@@ -1,60 +1,39 @@
 //! Meaning: names, types, overloads, constants. [`Parsed`] in, [`Checked`] out.
 //!
-//! - [`scope`]: what the names of a file mean. [`annotation`]: type expressions. [`pattern`]: generic signatures.
-//! - [`modules`]: names of other files; [`member`]: names of modules.
-//! - [`nest`]: kernels inside host code, and what they capture there.
-//! - [`body`]: one function instance; [`stmt`], [`loops`], [`expr`], [`place`], [`operator`] walk its code.
-//! - [`slice`]: parts of vectors and matrices; [`indexed`]: `wp.indexedarray`; [`local_array`]: views of per-thread arrays; [`known`]: variables that hold literals.
-//! - [`gradient`]: how functions are differentiated; [`grad_call`]: `wp.grad(f)`.
-//! - [`double`]: the file in double precision.
-//! - [`shared`]: functions of the library that a thread keeps from program to program.
-//! - [`native`]: functions that are CUDA text.
-//! - [`call`]: overload resolution; [`construct`]: type constructors; [`builtin`]: the built-ins the compiler itself knows.
+//! | folder | question it answers |
+//! |---|---|
+//! | `names` | what do the names of a file mean? |
+//! | `types` | which types are written, and what can an expression denote? |
+//! | `body` | what does the code of one function mean? |
+//! | `calls` | what does a call call, and how is that differentiated? |
+//! | `host` | what does the host code around kernels say about them? |
+//! | [`lints`] | what compiles and is probably not meant? |
+//!
+//! [`tree`] is the result, [`visit`] walks it, and [`facts`] is what an editor asks for.
 //!
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
 
-mod advice;
-mod annotation;
 mod body;
-mod builtin;
-mod call;
-mod cascade;
-mod construct;
-mod double;
-mod expr;
+mod calls;
 pub mod facts;
-mod grad_call;
-mod gradient;
-mod habits;
-mod indexed;
-mod known;
-mod launches;
+mod host;
 pub mod lints;
-mod local_array;
-mod loops;
-mod member;
-mod modules;
-mod native;
-mod nest;
-mod operator;
-mod overload;
-mod pattern;
-mod place;
-mod scope;
-pub mod shared;
-mod slice;
-mod stmt;
-mod suggest;
+mod names;
 pub mod tree;
-pub mod value;
+mod types;
 pub mod visit;
-pub(crate) mod words;
+
+pub use calls::shared;
+pub use types::value;
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::check::names::scope::{Global, Scope, ScopeId};
+use crate::check::types::pattern::{Bindings, Pattern};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ids::{IdMap, IdVec};
 use crate::library::Library;
@@ -62,10 +41,7 @@ use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
 use crate::types::{StructTable, Type};
 use body::Body;
-use pattern::{Bindings, Pattern};
-use scope::{Global, Scope, ScopeId};
 pub use tree::Checked;
-use value::{FunctionName, Operand, Reported, Res};
 
 /// What is wanted of [`check()`].
 #[derive(Clone, Debug)]
@@ -94,7 +70,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     let mut checker = Checker {
         syntax_errors,
         main: parsed.file,
-        modules: modules::Modules::default(),
+        modules: names::modules::Modules::default(),
         following: 0,
         sources,
         diagnostics,
@@ -161,7 +137,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     );
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
-    cascade::quiet(parsed, checker.sources, checker.diagnostics);
+    names::quiet(parsed, checker.sources, checker.diagnostics);
     let mut facts = checker.facts.take().unwrap_or_default();
     if options.facts {
         facts.structs.clone_from(&checker.structs);
@@ -218,7 +194,7 @@ pub(crate) struct Signature {
     pub params: Vec<ParamInfo>,
     pub returns: Option<Pattern>,
     /// What stands in the annotations without a known value; such parameters are [`Pattern::Unknown`].
-    pub unknown: Vec<nest::Unknown>,
+    pub unknown: Vec<host::nest::Unknown>,
 }
 
 #[derive(Debug)]
@@ -259,7 +235,7 @@ pub(crate) struct Checker<'a> {
     /// The checked file.
     main: FileId,
     /// Those that it imports from.
-    modules: modules::Modules,
+    modules: names::modules::Modules,
     /// The imports between the name that is looked up and the current place.
     following: usize,
     pub sources: &'a mut SourceMap,
@@ -274,7 +250,7 @@ pub(crate) struct Checker<'a> {
     /// Calls of host functions, and where they stand.
     calls: Vec<(ScopeId, ast::Expr)>,
     /// The host functions that make kernels, with the scopes made so far by their arguments.
-    makers: Vec<(Rc<nest::Maker>, Vec<(String, ScopeId)>)>,
+    makers: Vec<(Rc<host::nest::Maker>, Vec<(String, ScopeId)>)>,
     /// A host function with more variants than are looked at.
     limit: Option<Span>,
     /// The calls of host functions around the value that is computed.
@@ -284,16 +260,16 @@ pub(crate) struct Checker<'a> {
     /// The names of the kernels' entries.
     entries: HashMap<*const Definition, String>,
     /// Names without known values that the current kernel needs.
-    unknown: Vec<nest::Unknown>,
+    unknown: Vec<host::nest::Unknown>,
     /// Why instances failed without an error.
-    failures: HashMap<InstanceKey, Vec<nest::Unknown>>,
+    failures: HashMap<InstanceKey, Vec<host::nest::Unknown>>,
     /// The kernels that need unknown names.
     unresolved: Vec<tree::Unresolved>,
     /// How many quiet evaluations are around the current one.
     quiet: u32,
     /// Module constants that failed in quiet evaluations.
     quiet_failures: HashSet<(ScopeId, String)>,
-    custom_written: Vec<gradient::CustomWritten>,
+    custom_written: Vec<calls::gradient::CustomWritten>,
     pub structs: StructTable,
     /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
     indexed: Vec<(crate::types::StructId, crate::types::ArrayType)>,
@@ -302,16 +278,16 @@ pub(crate) struct Checker<'a> {
     /// Function names taken in the output.
     names: HashSet<String>,
     /// Custom gradients by their function.
-    custom: HashMap<FunctionName, gradient::Custom>,
-    underived: Vec<gradient::Underived>,
+    custom: HashMap<FunctionName, calls::gradient::Custom>,
+    underived: Vec<calls::gradient::Underived>,
     /// The functions that `wp.grad` made.
     gradients: HashMap<tree::FnId, tree::FnId>,
     /// Gradients are part of forward code: the library's rules are needed in any case.
     needs_rules: bool,
     /// What the functions under check asked for, innermost last.
-    requests: Vec<shared::Requests>,
+    requests: Vec<calls::shared::Requests>,
     /// `wp.overload(kernel, types)` in the file.
-    overloads: Vec<overload::Overload>,
+    overloads: Vec<host::overload::Overload>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     backward_off: bool,
     /// [`Options::double`]
@@ -343,8 +319,8 @@ impl Checker<'_> {
                 Pattern::Exact(ty) => args.push(InstanceArg::Type(ty)),
                 Pattern::Unknown => args.push(InstanceArg::Unknown),
                 _ => {
-                    let why = nest::Why::Generic(param.pattern.display(&self.structs));
-                    self.need_unknown(&nest::Unknown { name: param.name.clone(), place: param.span, why });
+                    let why = host::nest::Why::Generic(param.pattern.display(&self.structs));
+                    self.need_unknown(&host::nest::Unknown { name: param.name.clone(), place: param.span, why });
                     args.push(InstanceArg::Unknown);
                 }
             }
@@ -434,7 +410,7 @@ impl Checker<'_> {
         let result = self.accept(definition, errors, function);
         if let (Ok(id), false) = (result, definition.kernel) {
             let (definition, args) = (definition.clone(), key.args.clone());
-            self.underived.push(gradient::Underived { id, definition, args });
+            self.underived.push(calls::gradient::Underived { id, definition, args });
         }
         match result {
             Ok(id) => {

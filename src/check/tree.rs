@@ -1,8 +1,8 @@
 //! The typed tree: what the checker hands to lowering. Every name is resolved, every type known, every generic function
 //! instantiated, every built-in either a primitive operation or a function of this module.
 
+use crate::check::calls::shared::Shared;
 use crate::check::facts::Facts;
-use crate::check::shared::Shared;
 use crate::ids::IdVec;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
 use crate::source::Span;

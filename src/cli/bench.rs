@@ -6,7 +6,7 @@ use super::run::{DeviceArg, compile, report};
 use super::{Exit, output};
 use crate::driver;
 use crate::run::bench::{self, Row};
-use crate::run::flags;
+use crate::run::launch::flags;
 use crate::run::launch::{self, Direction};
 use crate::run::session::{Program, Wanted, kernel};
 use crate::run::{Fail, Result};
@@ -87,7 +87,7 @@ fn measure_limits(args: &Args, sources: &mut SourceMap) -> Result<Limits> {
         gradients: driver::Gradients { backward: false, ..driver::Gradients::default() },
         ..driver::Request::default()
     };
-    let compilation = driver::Compilation::of_text(path, include_str!("limits.ir").to_string(), &request);
+    let compilation = driver::Compiler::new().load_text(path, include_str!("limits.ir").to_string(), &request);
     *sources = compilation.sources;
     let program = Program {
         module: compilation.module,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
 use crate::diag::render::{count, sarif_log};
-use crate::driver::{Compilation, Request};
+use crate::driver::{Compiler, Request};
 
 /// Checks kernel files and reports what is wrong, without writing anything.
 #[derive(clap::Args, Debug)]
@@ -33,8 +33,9 @@ pub(super) fn run(args: &Args) -> Exit {
         Request { types: args.types.types.clone(), gradients: args.gradients.options(), ..Request::default() };
     let mut exit = Exit::Ok;
     let mut results = String::new();
+    let compiler = Compiler::new();
     for path in &args.files {
-        let mut compilation = Compilation::check(path, &request);
+        let mut compilation = compiler.check(path, &request);
         policy.apply(&mut compilation.diagnostics);
         let kernels = compilation.kernels.clone();
         let unresolved = compilation.unresolved.len();

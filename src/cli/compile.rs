@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Exit, GradientArgs, Report, TypesArg, output};
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Cpu, Grid, Opt, Options, Request};
+use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Request};
 use crate::source::lined::Lined;
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
@@ -129,8 +129,9 @@ pub(super) fn run(args: &Args) -> Exit {
     };
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
+    let compiler = Compiler::new();
     for path in &args.files {
-        let mut compilation = Compilation::load(path, &request);
+        let mut compilation = compiler.load(path, &request);
         if compilation.kernels.is_empty() && !compilation.diagnostics.has_errors() {
             let message = format!("`{}` has no kernels to compile", path.display());
             compilation.diagnostics.push(Diagnostic::new(Code::E0908, message));

@@ -2,7 +2,7 @@
 
 use super::{Exit, output};
 use crate::diag::render::{Format, render};
-use crate::run::gpu;
+use crate::run::devices::gpu;
 use crate::source::SourceMap;
 
 /// Lists what kernels can run on: the host, the interpreter, and each NVIDIA GPU that the driver knows.

@@ -9,10 +9,13 @@ use crate::diag::{Diagnostic, Level};
 use crate::driver;
 use crate::ir::{Derivative, FuncId, Phase};
 use crate::run::args::Arguments;
-use crate::run::gradcheck::{self, Kernels, Row};
+use crate::run::gradients::gradcheck;
+use crate::run::gradients::gradcheck::{Kernels, Row};
+use crate::run::gradients::{double, second_order};
+use crate::run::launch::make;
 use crate::run::launch::{self, Launch};
 use crate::run::session::{Program, kernel};
-use crate::run::{Fail, Result, double, make, second_order};
+use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
 /// Compares gradients with forward mode and with finite differences, on the reference interpreter and in double precision
@@ -108,7 +111,7 @@ fn of_source(args: &Args, subject: &Subject, path: &Path) -> Result<Exit> {
             output::out(text.as_bytes()).map_err(Box::new)?;
             continue;
         }
-        let end = crate::run::gradient::entries(program, forward)
+        let end = crate::run::gradients::gradient::entries(program, forward)
             .and_then(|_| make::launch(program, forward, path, args.seed))
             .and_then(|(launch, arguments)| one(args, subject, forward, &launch, arguments));
         let end = end.unwrap_or_else(|error| {
@@ -285,7 +288,7 @@ impl Compiled {
             double,
             ..driver::Request::default()
         };
-        let mut compilation = driver::Compilation::load(source, &request);
+        let mut compilation = driver::Compiler::new().load(source, &request);
         let names: Vec<String> = compilation
             .module
             .kernels()

@@ -9,9 +9,11 @@ use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
-use crate::run::device::Device;
+use crate::run::devices::Device;
+use crate::run::files::show;
+use crate::run::launch::flags;
 use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
-use crate::run::{Result, fail, flags, show};
+use crate::run::{Result, fail};
 use crate::source::SourceMap;
 
 /// Runs kernels on this machine: launch files (`.json`), or one kernel of a source file with its arguments as flags.
@@ -281,7 +283,7 @@ pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program 
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store },
         ..driver::Request::default()
     };
-    let compilation = driver::Compilation::load(&wanted.source, &request);
+    let compilation = driver::Compiler::new().load(&wanted.source, &request);
     Program {
         module: compilation.module,
         sources: compilation.sources,

@@ -1,11 +1,10 @@
-//! How does a C or C++ program call the kernels? A header with the types of [`super::abi`], the user's structs, one
+//! How does a C or C++ program call the kernels? A header with the types of [`crate::abi`], the user's structs, one
 //! argument struct per kernel, and the entries. It compiles alone as C11 and as C++17, and checks every layout.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::abi;
-use super::abi::Phase;
+use crate::abi::{self, Phase};
 use crate::ir::{FuncId, Function, Module, TapeRole};
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, Layout, Scalar, StructId, StructTable, Type};
 

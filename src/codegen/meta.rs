@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::abi;
-use super::abi::Phase;
+use crate::abi::{self, Phase};
 use crate::ir::{FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
 use crate::types::{Layout, StructTable, Type};
 

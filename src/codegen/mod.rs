@@ -1,6 +1,5 @@
 //! IR to artefacts.
 
-pub mod abi;
 pub mod cuda;
 pub mod header;
 pub mod llvm;

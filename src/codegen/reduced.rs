@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use super::abi;
 use super::shadow::{self, Shadow};
+use crate::abi;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::privatization::{Sharing, private_arrays};
 use crate::analysis::uses;

@@ -6,7 +6,7 @@ use super::Emit;
 use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
 use crate::diag::Level;
-use crate::driver::{Compilation, Gradients, Request, Timings};
+use crate::driver::{Compilation, Compiler, Gradients, Request, Timings};
 use crate::ir::{self, FuncId, Module, Phase};
 use crate::run::session::Program;
 use crate::syntax::ast::Parsed;
@@ -107,8 +107,8 @@ pub fn double(text: &str, parsed: Option<&Parsed>) -> Module {
 fn of(text: &str, parsed: Option<&Parsed>, request: &Request) -> Compilation {
     let (path, owned) = (Path::new("kernel.py"), text.to_string());
     match parsed {
-        Some(parsed) => Compilation::of_parsed(path, owned, parsed, request),
-        None => Compilation::of_text(path, owned, request),
+        Some(parsed) => Compiler::new().load_parsed(path, owned, parsed, request),
+        None => Compiler::new().load_text(path, owned, request),
     }
 }
 

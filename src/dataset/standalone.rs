@@ -7,9 +7,9 @@ use std::fmt::Write;
 
 use super::artefacts::Compiled;
 use super::launch::Size;
-use crate::codegen::abi::{self, LaunchBounds};
+use crate::abi::{self, LaunchBounds};
+use crate::run::args::elements::{Leaf, leaves};
 use crate::run::args::{Arguments, BoundArray};
-use crate::run::elements::{Leaf, leaves};
 use crate::types::{Layout, Scalar, Type};
 
 /// Threads of a block of the launch.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{Compilation, Request};
+use super::{Compilation, Compiler, Request};
 use crate::diag::{Applicability, Diagnostics, Fix};
 use crate::source::FileId;
 
@@ -25,8 +25,9 @@ pub struct Fixed {
 /// Applies the fixes of a text: those that are safe, and with `maybe` also those that a person should look at. `judge`
 /// decides which findings count (see [`crate::diag::policy`]).
 pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnostics)) -> Fixed {
+    let compiler = Compiler::new();
     let check = |text: &str| {
-        let mut compilation = Compilation::check_text(path, text.to_string(), &Request::default());
+        let mut compilation = compiler.check_text(path, text.to_string(), &Request::default());
         judge(&mut compilation.diagnostics);
         compilation
     };

@@ -52,7 +52,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-pub use crate::codegen::abi::Phase;
+pub use crate::abi::Phase;
 use crate::ids::IdVec;
 use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};

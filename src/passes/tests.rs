@@ -1,6 +1,6 @@
 use super::*;
+use crate::abi::{ArrayDescriptor, LaunchBounds};
 use crate::analysis::effects::effects;
-use crate::codegen::abi::{ArrayDescriptor, LaunchBounds};
 use crate::ir::interp::{Outcome, run_kernel};
 use crate::ir::parse::parse;
 use crate::ir::print::print;

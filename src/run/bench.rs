@@ -6,13 +6,15 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::args::Arguments;
-use super::device::{self, Device, Executable, Job, Report};
 use super::launch::{Direction, Launch};
 use super::session::Program;
-use super::{Result, fail, gradient};
-use crate::codegen::abi::LaunchBounds;
+use super::{Result, fail};
+use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
+use crate::run::devices;
+use crate::run::devices::{Device, Executable, Job, Report};
+use crate::run::gradients::gradient;
 use crate::types::Type;
 
 /// How a launch is measured.
@@ -77,7 +79,7 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
                 Some(executable) => executable.clone(),
                 None => {
                     let made =
-                        device::prepare_for(module, entry, options.device, options.checked, &bounds, options.threads)?;
+                        devices::prepare_for(module, entry, options.device, options.checked, &bounds, options.threads)?;
                     ready.entry(entry).or_insert(Rc::new(made)).clone()
                 }
             };

@@ -3,25 +3,13 @@
 //! | file | question it answers |
 //! |---|---|
 //! | [`launch`] | what does a launch ask for? |
-//! | [`npy`], [`npz`] | how are arrays read and written? |
-//! | [`literal`] | how does a number become the bytes of a scalar? |
-//! | [`memory`] | where do the arrays of a launch live? |
-//! | [`elements`] | which scalars does an array element consist of, and where is it? |
-//! | [`fill`] | what stands in an array that comes from no file? |
 //! | [`args`] | what does the kernel receive? |
-//! | [`flags`] | how do the flags of the command line describe a launch? |
-//! | [`double`] | what is a launch in double precision? |
-//! | [`device`], [`gpu`] | on what does it run? |
-//! | `copies` | how do workers add to one array? |
-//! | [`gradient`] | in what order do the entries of a gradient run, and what do they share? |
-//! | [`gradcheck`] | is the gradient right? |
-//! | [`second_order`] | are second derivatives right? |
-//! | [`make`] | how is a kernel launched that comes without a launch? |
+//! | [`devices`] | on what does it run? |
+//! | [`gradients`] | in what order do the entries of a gradient run, and are the derivatives right? |
+//! | [`files`] | how are arrays and results read, written and shown? |
+//! | [`session`] | in what order does all this happen? |
 //! | [`bench`] | how fast is it? |
 //! | [`verify`] | do devices agree? |
-//! | [`tape`] | where are values kept for the reverse sweep? |
-//! | [`session`] | in what order does all this happen? |
-//! | [`output`], [`show`] | what is left of it on disk, and on the screen? |
 //!
 //! Sources are compiled by the caller ([`session::Compile`]): nothing here knows the stages before the IR.
 
@@ -29,29 +17,11 @@ use crate::diag::{Code, Diagnostic};
 
 pub mod args;
 pub mod bench;
-mod copies;
-pub mod device;
-pub mod double;
-pub mod elements;
-pub mod fill;
-pub mod flags;
-pub mod gpu;
-pub mod gradcheck;
-pub mod gradient;
+pub mod devices;
+pub mod files;
+pub mod gradients;
 pub mod launch;
-pub mod literal;
-pub mod make;
-mod meeting;
-pub mod memory;
-pub mod npy;
-pub mod npz;
-pub mod output;
-pub mod pieces;
-pub mod random;
-pub mod second_order;
 pub mod session;
-pub mod show;
-pub mod tape;
 pub mod verify;
 
 /// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of this folder.

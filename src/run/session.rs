@@ -6,13 +6,17 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::args::Arguments;
-use super::device::{self, Device, Executable, Job, Trap, TrapKind};
 use super::launch::{self, Direction, Launch};
-use super::meeting;
-use super::{Result, fail, gradient, output, pieces};
-use crate::codegen::abi::LaunchBounds;
+use super::{Result, fail};
+use crate::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, FunctionKind, Module, Phase};
+use crate::run::devices;
+use crate::run::devices::pieces;
+use crate::run::devices::{Device, Executable, Job, Trap, TrapKind};
+use crate::run::files::output;
+use crate::run::gradients::gradient;
+use crate::run::gradients::meeting;
 use crate::source::SourceMap;
 
 /// How launches are run.
@@ -184,7 +188,7 @@ impl<'a> Session<'a> {
         let memory = arguments.memory();
         let mut seconds = 0.0;
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| {
-            let in_order = options.deterministic && device::order_shows(module, entry);
+            let in_order = options.deterministic && devices::order_shows(module, entry);
             if in_order && options.device == Device::Cuda {
                 let name = &module.functions[entry].source_name;
                 let message =
@@ -233,12 +237,12 @@ impl<'a> Session<'a> {
         threads: usize,
     ) -> Result<Rc<Executable>> {
         let smallest = pieces::smallest(module, entry);
-        let alone = pieces::workers(bounds, threads, smallest) == 1 && device::has_atomics(module, entry);
+        let alone = pieces::workers(bounds, threads, smallest) == 1 && devices::has_atomics(module, entry);
         let key = (wanted.clone(), entry, alone);
         if let Some(executable) = self.executables.get(&key) {
             return Ok(executable.clone());
         }
-        let executable = Rc::new(device::prepare(
+        let executable = Rc::new(devices::prepare(
             module,
             entry,
             self.options.device,
@@ -336,7 +340,7 @@ pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::resu
 
 /// What a trap of a launch with `dims` dimensions means.
 pub fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
-    let at: Vec<String> = device::coordinates(bounds, dims, trap.thread).iter().map(u64::to_string).collect();
+    let at: Vec<String> = devices::coordinates(bounds, dims, trap.thread).iter().map(u64::to_string).collect();
     let thread = at.join(", ");
     match &trap.kind {
         TrapKind::OutOfBounds { array, dim, index, extent } => {

@@ -3,8 +3,8 @@
 //! to the largest of its array.
 
 use super::args::Arguments;
-use super::elements::{Leaf, leaves};
 use crate::ir::eval;
+use crate::run::args::elements::{Leaf, leaves};
 use crate::types::{Scalar, StructTable};
 
 /// What came of the comparison of one array.

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::path::Path;
 use std::process::Command;
 
-use kc::codegen::abi::{ArrayDescriptor, LaunchBounds, argument_layout, device_entry};
+use kc::abi::{ArrayDescriptor, LaunchBounds, argument_layout, device_entry};
 use kc::ir::interp::{Outcome, run_kernel};
 use kc::ir::{FuncId, Function, FunctionKind, Module};
 use kc::types::{Element, Layout, Scalar, Type};

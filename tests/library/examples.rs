@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use kc::driver::{Compilation, Gradients, Request};
+use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::FuncId;
 use kc::library::Library;
 use kc::source::SourceMap;
@@ -35,7 +35,7 @@ fn run(example: &str) -> Result<(), Failed> {
         text += &format!("    {line}\n");
     }
     let request = Request { gradients: Gradients { backward: false, ..Gradients::default() }, ..Request::default() };
-    let compilation = Compilation::of_text(Path::new("example.py"), text.clone(), &request);
+    let compilation = Compiler::new().load_text(Path::new("example.py"), text.clone(), &request);
     if compilation.diagnostics.has_errors() {
         let messages: Vec<&str> = compilation.diagnostics.iter().map(|d| d.message.as_str()).collect();
         return Err(format!("{}\n{text}", messages.join("\n")).into());

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use instance::{Instance, Role, instances};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use kc::driver::{ArrayLayout, Artefact, Compilation, Gradients, Grid, Options, Request};
+use kc::driver::{ArrayLayout, Artefact, Compilation, Compiler, Gradients, Grid, Options, Request};
 use kc::ir::{FuncId, Module, Phase};
 use kc::library::Library;
 use kc::source::SourceMap;
@@ -80,7 +80,7 @@ fn compile(instances: &[Instance], backward: bool) -> Result<Compilation, Failed
     let text = instances.iter().fold(HEAD.to_string(), |text, instance| text + &instance.source + "\n\n");
     let gradients = Gradients { backward, ..Gradients::default() };
     let request = Request { gradients, ..Request::default() };
-    let compilation = Compilation::of_text(Path::new("library.py"), text.clone(), &request);
+    let compilation = Compiler::new().load_text(Path::new("library.py"), text.clone(), &request);
     // Where there is no gradient by decision, kc must say so rather than pass none.
     let errors: Vec<String> = compilation
         .diagnostics
@@ -94,8 +94,11 @@ fn compile(instances: &[Instance], backward: bool) -> Result<Compilation, Failed
 /// Whether kc makes backward entries at all: then each kernel must have one.
 fn gradients_are_made() -> bool {
     let text = "@wp.kernel\ndef square(x: wp.array(dtype=float)):\n    x[wp.tid()] = x[wp.tid()] * 2.0\n";
-    let compilation =
-        Compilation::of_text(Path::new("square.py"), format!("import warp as wp\n\n\n{text}"), &Request::default());
+    let compilation = Compiler::new().load_text(
+        Path::new("square.py"),
+        format!("import warp as wp\n\n\n{text}"),
+        &Request::default(),
+    );
     compilation.module.kernels().any(|(_, kernel)| kernel.phase == Phase::Backward)
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use kc::codegen::abi::{ArrayDescriptor, HostEntry, HostStatus, LaunchBounds};
+use kc::abi::{ArrayDescriptor, HostEntry, HostStatus, LaunchBounds};
 use kc::ir::interp::{Outcome, run_kernel};
 use kc::ir::{Const, FuncId, Module};
 use kc::types::{Scalar, Type};

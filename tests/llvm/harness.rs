@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use kc::codegen::abi::{self, ArrayDescriptor, HostStatus, LaunchBounds};
+use kc::abi;
+use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, Opt, PtxOptions, emit_ptx};
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
 use kc::ir::{FuncId, Module};

@@ -341,7 +341,7 @@ fn atomics_hold_between_workers() {
     let host = HostModule::compile(&module, &[kernel], &CHECKED).unwrap();
     let entry = host.entry(kernel).unwrap();
     let (mut a, mut b, mut m) = ([0f32; 2], [0u8; 4], [0u16; 4]);
-    let array = |data: u64, n: i32, size: i32| kc::codegen::abi::ArrayDescriptor {
+    let array = |data: u64, n: i32, size: i32| kc::abi::ArrayDescriptor {
         data,
         grad: 0,
         shape: [n, 0, 0, 0],
@@ -354,7 +354,7 @@ fn atomics_hold_between_workers() {
         array(b.as_mut_ptr().expose_provenance() as u64, 4, 1),
         array(m.as_mut_ptr().expose_provenance() as u64, 4, 2),
     ];
-    let launch = kc::codegen::abi::LaunchBounds::new(&[2048]).unwrap();
+    let launch = kc::abi::LaunchBounds::new(&[2048]).unwrap();
     std::thread::scope(|scope| {
         for worker in 0..4u64 {
             let (args, launch) = (&args, &launch);

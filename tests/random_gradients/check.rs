@@ -5,16 +5,17 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
+use kc::abi::{HostStatus, LaunchBounds};
 use kc::autodiff::{Options, Store, differentiate, jvp};
-use kc::codegen::abi::{HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use kc::diag::{Diagnostics, Level};
-use kc::driver::{Compilation, Request};
+use kc::driver::{Compiler, Request};
 use kc::ir::{FuncId, Module, Phase};
 use kc::passes;
 use kc::run::args::{Arguments, Snapshot};
-use kc::run::device::{self, Device, Executable, Job, Report};
-use kc::run::gradient;
+use kc::run::devices;
+use kc::run::devices::{Device, Executable, Job, Report};
+use kc::run::gradients::gradient;
 use kc::run::launch::{
     Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored,
 };
@@ -60,7 +61,7 @@ pub struct Extent {
 
 /// Checks the kernel `k` of a text.
 pub fn check(text: &str, seed: u64, extent: Extent) -> Outcome {
-    let compilation = Compilation::of_text(Path::new("random.py"), text.to_string(), &Request::default());
+    let compilation = Compiler::new().load_text(Path::new("random.py"), text.to_string(), &Request::default());
     let error = compilation.diagnostics.iter().find(|d| d.level == Level::Error && !is_refusal(d.code.name()));
     if let Some(error) = error {
         return Outcome::Wrong(format!("it does not compile: {} {}", error.code.name(), error.message));
@@ -359,7 +360,7 @@ impl Code {
         match self {
             Code::Interp(prepared) => {
                 if let std::collections::hash_map::Entry::Vacant(slot) = prepared.entry(entry) {
-                    slot.insert(device::prepare(module, entry, Device::Interp, true, false, true)?);
+                    slot.insert(devices::prepare(module, entry, Device::Interp, true, false, true)?);
                 }
                 let job = Job { bounds: *bounds, args, threads: 1, block_dim: 1, memory: &[] };
                 // SAFETY: `args` was made for this entry, and its arrays live in `Run::arguments`.

@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::Copy;
-use crate::autodiff::floats::{Leaf, has_tangent, leaves};
+use crate::autodiff::analysis::floats::{Leaf, has_tangent, leaves};
 use crate::ir::*;
 use crate::types::{BOOL, Scalar, Type};
 

@@ -1,5 +1,5 @@
 use super::jvp;
-use crate::codegen::abi::{ArrayDescriptor, LaunchBounds};
+use crate::abi::{ArrayDescriptor, LaunchBounds};
 use crate::ir::interp::{Outcome, run_kernel};
 use crate::ir::parse::parse;
 use crate::ir::verify::verify;

@@ -6,7 +6,7 @@ mod stores;
 
 use super::jvp::jvp;
 use super::{Options, Store, differentiate};
-use crate::codegen::abi::{ArrayDescriptor, LaunchBounds};
+use crate::abi::{ArrayDescriptor, LaunchBounds};
 use crate::diag::Diagnostics;
 use crate::ir::interp::{Outcome, run_kernel};
 use crate::ir::parse::parse;

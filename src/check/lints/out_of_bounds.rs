@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::check::tree::*;
-use crate::check::value::Number;
+use crate::check::types::value::Number;
 use crate::check::visit;
 use crate::diag::{Code, Diagnostic};
 use crate::types::Type;

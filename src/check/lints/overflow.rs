@@ -2,7 +2,7 @@
 
 use super::Subject;
 use crate::check::tree::*;
-use crate::check::value::{Number, int_range};
+use crate::check::types::value::{Number, int_range};
 use crate::check::visit;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::BinaryOp;

@@ -8,7 +8,7 @@ use super::prelude::{ArrayMember, Prelude};
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, type_name};
 use super::{Shared, names, place, print};
-use crate::codegen::abi;
+use crate::abi;
 use crate::codegen::shadow::{self, Shadow};
 use crate::ids::IdList;
 use crate::ir::{FuncId, Function, Phase, ResultRole, Step, TapeRole};

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::affine::LoopRange;
 use super::builder::{Block, Func, IntCompare, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars, Target};
-use crate::codegen::abi::HostStatus;
+use crate::abi::HostStatus;
 use crate::ir::{BlockId, Function, Inst, Op, ValueId};
 use crate::types::Scalar;
 

@@ -7,7 +7,7 @@ use super::SiteKind;
 use super::builder::{Attribute, Func, IntCompare, Place, Val};
 use super::lower::{Frame, Lower, Target};
 use super::print_format::{self, Kind, Wanted};
-use crate::codegen::abi::HostStatus;
+use crate::abi::HostStatus;
 use crate::ir::ValueId;
 use crate::source::Span;
 use crate::types::Scalar;

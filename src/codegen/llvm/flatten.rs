@@ -1,7 +1,7 @@
 //! How does a value of the IR become LLVM scalars? Composites, structs and array descriptors are flattened into a list of
 //! leaves; no aggregate ever is an LLVM value.
 
-use crate::codegen::abi::descriptor;
+use crate::abi::descriptor;
 use crate::types::{Layout, Scalar, StructTable, Type};
 
 /// One LLVM scalar of a flattened value.

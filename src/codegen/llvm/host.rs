@@ -17,7 +17,7 @@ use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Machine};
 use super::{CodegenError, HostOptions, Opt, Site};
-use crate::codegen::abi::{self, HostStatus, LaunchBounds};
+use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::codegen::shadow;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};

@@ -10,7 +10,7 @@ use llvm_sys::orc2::*;
 use super::builder::c_string;
 use super::machine::{Machine, check};
 use super::{CodegenError, Cpu, HostOptions, Opt, Site, host};
-use crate::codegen::abi::{self, HostEntry};
+use crate::abi::{self, HostEntry};
 use crate::ids::IdSet;
 use crate::ir::{FuncId, Module};
 

@@ -7,7 +7,7 @@ use super::builder::{IntCompare, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start};
 use super::lower::{Frame, Lower, Scalars, Target};
-use crate::codegen::abi::descriptor;
+use crate::abi::descriptor;
 use crate::codegen::shadow;
 use crate::ir::{FuncId, Inst, Path, Step, ValueId, ViewIndex};
 use crate::source::Span;

@@ -173,7 +173,7 @@ pub enum SiteKind {
     Assert,
 }
 
-/// A place in the source that [`HostStatus::site`](crate::codegen::abi::HostStatus::site) refers to by position.
+/// A place in the source that [`HostStatus::site`](crate::abi::HostStatus::site) refers to by position.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Site {
     pub span: Span,

@@ -18,7 +18,7 @@ use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Machine};
 use super::places::{self, Places};
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
-use crate::codegen::abi::{self, LaunchBounds};
+use crate::abi::{self, LaunchBounds};
 use crate::codegen::shadow::{self, Shadows};
 use crate::diag::Code;
 use crate::ir::{FuncId, FunctionKind, Module};

@@ -10,12 +10,13 @@ use crate::dataset::launch::{self, Scale};
 use crate::dataset::sample::tree::Program;
 use crate::dataset::verify::{self, Case, Ended};
 use crate::diag::{Diagnostic, Level};
-use crate::driver::{Compilation, Gradients, Request};
+use crate::driver::{Compilation, Compiler, Gradients, Request};
 use crate::ir::{Function, FunctionKind, interp};
 use crate::run::args::Arguments;
-use crate::run::elements::leaves;
+use crate::run::args::elements::leaves;
+use crate::run::gradients::gradcheck;
 use crate::run::launch::{Argument, ArgumentKind, Direction, Literal, Number};
-use crate::run::{device, gradcheck, session};
+use crate::run::{devices, session};
 use crate::source::SourceMap;
 use crate::types::Scalar;
 
@@ -92,7 +93,7 @@ impl Trial<'_> {
             let failure = match (class, trap, clash) {
                 (Class::Bounds, Some(trap), _) if trap.kind == interp::TrapKind::OutOfBounds => {
                     let bounds = wrong_case.bounds().ok()?;
-                    let trap = device::from_interp(&wrong.program.module, trap);
+                    let trap = devices::from_interp(&wrong.program.module, trap);
                     let rank = rank(&wrong.program.module.functions[wrong.forward]);
                     let error = session::describe_trap(&trap, &bounds, size.threads.len().max(rank));
                     let failure = said(&error);
@@ -196,7 +197,7 @@ impl Trial<'_> {
 
 fn compile(text: &str, backward: bool) -> Compilation {
     let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
-    Compilation::of_text(Path::new("kernel.py"), text.to_string(), &request)
+    Compiler::new().load_text(Path::new("kernel.py"), text.to_string(), &request)
 }
 
 /// `E0109: a header without ...`

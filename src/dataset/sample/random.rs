@@ -1,7 +1,7 @@
 //! Where do a sample's random choices come from? From a generator keyed by (seed, index) alone, so that any sample can
 //! be made again without the others.
 
-use crate::run::random::{SplitMix, mix};
+use crate::run::args::random::{SplitMix, mix};
 
 /// The choices of one sample: SplitMix64, started at a mix of the key.
 #[derive(Clone, Debug)]

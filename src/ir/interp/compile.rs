@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::code::*;
 use super::ops;
-use crate::codegen::abi::argument_layout;
+use crate::abi::argument_layout;
 use crate::ir::{BlockId, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId, ViewIndex};
 use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
 

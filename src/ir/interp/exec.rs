@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use super::code::*;
 use super::memory::{self, LocalMemory};
 use super::{Outcome, Trap, TrapKind, format};
-use crate::codegen::abi::LaunchBounds;
+use crate::abi::LaunchBounds;
 use crate::ir::{AtomicOp, BinaryOp, Const, eval};
 use crate::source::Span;
 use crate::types::{MAX_DIMS, Scalar};

@@ -15,7 +15,7 @@ mod owners;
 use std::ffi::c_void;
 
 use super::{FuncId, Module};
-use crate::codegen::abi::LaunchBounds;
+use crate::abi::LaunchBounds;
 use crate::source::Span;
 pub use code::Program;
 pub use owners::{Clash, Owners};
@@ -71,7 +71,7 @@ impl<'a> Outcome<'a> {
 /// Runs the threads `begin..end` (linear index, clipped to the launch) of a kernel. The module is verified.
 ///
 /// # Safety
-/// As for a compiled host entry ([`crate::codegen::abi::HostEntry`]): `args` points to the kernel's argument struct, the
+/// As for a compiled host entry ([`crate::abi::HostEntry`]): `args` points to the kernel's argument struct, the
 /// arrays in it are null or describe memory that is valid for reads and writes, and no other thread uses that memory
 /// at the same time.
 pub unsafe fn run_kernel(

@@ -1,5 +1,5 @@
 use super::*;
-use crate::codegen::abi::ArrayDescriptor;
+use crate::abi::ArrayDescriptor;
 use crate::ir::parse::parse;
 use crate::ir::verify::verify;
 

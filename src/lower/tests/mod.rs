@@ -1,8 +1,8 @@
 //! Small typed trees, lowered, verified, and shown as IR text.
 
 use super::lower;
+use crate::abi::{ArrayDescriptor, LaunchBounds};
 use crate::check::tree::*;
-use crate::codegen::abi::{ArrayDescriptor, LaunchBounds};
 use crate::ids::Id;
 use crate::ir::interp::{Outcome, run_kernel};
 use crate::ir::print::print;

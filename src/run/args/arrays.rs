@@ -1,15 +1,18 @@
 //! How does an array argument get its memory and its contents?
 
-use super::super::elements::{Leaf, dense_strides, for_each_element};
-use super::super::fill::FillValues;
 use super::super::launch::{ArrayArgument, DType, Direction, Fill, Literal, Number, Source, Stored};
-use super::super::memory::Buffer;
-use super::super::npy::{self, Array, Header};
-use super::super::npz::{self, Npz};
-use super::super::{Result, elements, fail};
+use super::super::{Result, fail};
+use super::elements;
+use super::elements::{Leaf, dense_strides, for_each_element};
+use super::fill::FillValues;
+use super::memory::Buffer;
 use super::{Binder, BoundArray, Grad, Place, same_type, show_dtype};
-use crate::codegen::abi::descriptor;
+use crate::abi::descriptor;
 use crate::diag::Code;
+use crate::run::files::npy;
+use crate::run::files::npy::{Array, Header};
+use crate::run::files::npz;
+use crate::run::files::npz::Npz;
 use crate::types::{ArrayType, Layout, Type};
 
 impl<'a> Binder<'a> {

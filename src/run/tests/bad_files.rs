@@ -94,11 +94,11 @@ fn single_files_cut_anywhere() {
     let whole = npy_bytes("<f4", &[2, 2], &[7; 16]);
     for n in 0..whole.len() {
         std::fs::write(&path, &whole[..n]).unwrap();
-        let error = crate::run::npz::read_npy(&path, |_| Ok(())).unwrap_err();
+        let error = crate::run::files::npz::read_npy(&path, |_| Ok(())).unwrap_err();
         assert_eq!(error.code, Code::E1007, "{n} bytes: {}", error.message);
     }
     for path in [folder.path(), Path::new("/dev/zero"), &folder.path().join("absent.npy")] {
-        assert_eq!(crate::run::npz::read_npy(path, |_| Ok(())).unwrap_err().code, Code::E1007);
-        assert_eq!(crate::run::npz::Npz::open(path).err().unwrap().code, Code::E1007);
+        assert_eq!(crate::run::files::npz::read_npy(path, |_| Ok(())).unwrap_err().code, Code::E1007);
+        assert_eq!(crate::run::files::npz::Npz::open(path).err().unwrap().code, Code::E1007);
     }
 }

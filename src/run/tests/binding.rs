@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::codegen::abi::descriptor;
+use crate::abi::descriptor;
 
 fn descriptor_at(arguments: &Arguments, at: usize) -> (u64, u64, [i32; 4], [i32; 4], i32) {
     let word = |offset: u32, k: usize| {
@@ -68,7 +68,7 @@ fn strides_aliases_nulls_and_gradients() {
     assert_eq!(descriptor_at(&arguments, 120), (0, 0, [0; 4], [0; 4], 0));
     let x = &arguments.arrays[0];
     assert_ne!(descriptor_at(&arguments, 0).1, 0);
-    let leaf = crate::run::elements::leaves(F32, &structs).unwrap().remove(0);
+    let leaf = crate::run::args::elements::leaves(F32, &structs).unwrap().remove(0);
     assert_eq!(arguments.gather_grad(x, &leaf), Some(vec![9; 16]));
 }
 
@@ -111,14 +111,14 @@ fn results_read_back_as_inputs() {
     let case = Case::new(&good_launch(), &good_arrays());
     let arguments = case.bind().unwrap();
     let (_, structs) = fixture();
-    crate::run::output::write_npz(&case.path(""), "inputs", &arguments, &structs).unwrap();
+    crate::run::files::output::write_npz(&case.path(""), "inputs", &arguments, &structs).unwrap();
     let again = case.bind().unwrap();
     for (name, _, _, data) in good_arrays() {
         let (key, suffix) = name.strip_prefix("parts").map_or((name, ""), |suffix| ("parts", suffix));
         assert_eq!(contents(&again, &structs, key, suffix), data, "{name}");
     }
-    crate::run::output::write_npy(&case.path(""), &arguments, &structs).unwrap();
-    let x = crate::run::npz::read_npy(&case.path("parts.pos.npy"), |_| Ok(())).unwrap();
+    crate::run::files::output::write_npy(&case.path(""), &arguments, &structs).unwrap();
+    let x = crate::run::files::npz::read_npy(&case.path("parts.pos.npy"), |_| Ok(())).unwrap();
     assert_eq!((x.header.shape, x.bytes), (vec![2, 3], good_arrays()[3].3.clone()));
     let left: Vec<_> = std::fs::read_dir(case.path("")).unwrap().flatten().map(|e| e.file_name()).collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with(".kc-")), "{left:?}");

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::diag::Code;
-use crate::run::flags;
+use crate::run::launch::flags;
 
 fn from_flags(dim: &str, args: &[&str]) -> Result<Arguments> {
     let (kernel, structs) = fixture();

@@ -11,11 +11,12 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::args::Arguments;
-use super::npz::NpzWriter;
-use super::{Result, launch, npy};
+use super::{Result, launch};
 use crate::ids::IdVec;
 use crate::ir::build::Builder;
 use crate::ir::{Function, FunctionKind, Op};
+use crate::run::files::npy;
+use crate::run::files::npz::NpzWriter;
 use crate::source::{FileId, Span};
 use crate::types::*;
 
@@ -149,7 +150,7 @@ pub fn bind(path: &Path, kernel: &Function, structs: &StructTable) -> Result<Arg
 /// The contents of a leaf after binding.
 pub fn contents(arguments: &Arguments, structs: &StructTable, key: &str, suffix: &str) -> Vec<u8> {
     let array = arguments.arrays.iter().find(|a| a.key == key).unwrap();
-    let leaves = super::elements::leaves(array.ty.element.into(), structs).unwrap();
+    let leaves = crate::run::args::elements::leaves(array.ty.element.into(), structs).unwrap();
     arguments.gather(array, leaves.iter().find(|l| l.suffix == suffix).unwrap())
 }
 

@@ -1,0 +1,229 @@
+//! Which values have adjoints? Those that vary with a float in an array (or a float parameter of a device function) and
+//! that a store of floats, a float atomic or a result of the function depends on.
+//!
+//! Both directions are fixed points over the structured program; what goes round a loop is one value per slot.
+
+use crate::analysis::effects::EffectTable;
+use crate::ids::{IdSet, IdVec};
+use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, UnaryOp, ValueId, Values};
+
+/// The activity of every value of one function.
+pub struct Activity {
+    active: IdVec<ValueId, bool>,
+    varied: IdVec<ValueId, bool>,
+    useful: IdVec<ValueId, bool>,
+}
+
+impl Activity {
+    /// `writing`: see [`writing_calls`].
+    pub fn of(module: &Module, writing: &IdSet<InstId>, function: &Function) -> Activity {
+        let mut flow = Flow {
+            module,
+            function,
+            writing,
+            loops: false,
+            varied: function.values.ids().map(|_| false).collect(),
+            useful: function.values.ids().map(|_| false).collect(),
+            changed: true,
+        };
+        if !function.is_kernel() {
+            for &param in function.params() {
+                flow.varied[param] = function.ty(param).holds_floats(&module.structs);
+            }
+        }
+        // Without loops, what a walk in the direction of the flow finds is all.
+        while std::mem::take(&mut flow.changed) {
+            flow.forward(function.entry);
+            flow.changed &= flow.loops;
+        }
+        flow.changed = true;
+        while std::mem::take(&mut flow.changed) {
+            flow.backward(function.entry);
+            flow.changed &= flow.loops;
+        }
+        let active = function.values.ids().map(|v| flow.varied[v] && flow.useful[v]).collect();
+        Activity { active, varied: flow.varied, useful: flow.useful }
+    }
+
+    pub fn is_active(&self, value: ValueId) -> bool {
+        self.active.get(value) == Some(&true)
+    }
+
+    /// Whether the value varies with a float that may have a gradient.
+    pub fn varies(&self, value: ValueId) -> bool {
+        self.varied.get(value) == Some(&true)
+    }
+
+    /// Whether a float that the function gives depends on the value, as far as derivatives tell.
+    pub fn is_useful(&self, value: ValueId) -> bool {
+        self.useful.get(value) == Some(&true)
+    }
+
+    /// Whether any result of the instruction has an adjoint.
+    pub fn any_result(&self, inst: &Inst) -> bool {
+        inst.results.iter().any(|&r| self.is_active(r))
+    }
+}
+
+struct Flow<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    writing: &'a IdSet<InstId>,
+    loops: bool,
+    varied: IdVec<ValueId, bool>,
+    useful: IdVec<ValueId, bool>,
+    changed: bool,
+}
+
+/// The operands through which derivatives flow into the results.
+pub fn smooth_operands(op: &Op) -> Values {
+    let mut list = Values::new();
+    match op {
+        Op::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt, a) | Op::Cast(a) | Op::Extract(a, _) => list.push(*a),
+        Op::Binary(BinaryOp::CopySign, a, _) => list.push(*a),
+        Op::Binary(_, a, b) => list.extend([*a, *b]),
+        Op::Fma(a, b, c) => list.extend([*a, *b, *c]),
+        Op::Select { then, otherwise, .. } => list.extend([*then, *otherwise]),
+        Op::Construct(args) | Op::Call(_, args) => list.extend(args.iter().copied()),
+        Op::Insert(a, _, b) => list.extend([*a, *b]),
+        _ => {}
+    }
+    list
+}
+
+/// The calls that stay calls and write to arrays that they are given.
+pub fn writing_calls(module: &Module, effects: &EffectTable, function: &Function) -> IdSet<InstId> {
+    let mut found = IdSet::default();
+    function.walk(function.entry, &mut |id, inst| {
+        if let Op::Call(callee, args) = &inst.op
+            && !matches!(module.functions[*callee].derivative, Derivative::Body | Derivative::Replay(_))
+            && args.iter().any(|&arg| function.ty(arg).bears_array(&module.structs))
+            && effects[*callee].stores_any
+        {
+            found.insert(id);
+        }
+    });
+    found
+}
+
+/// The values that the `yield` at the end of a block gives.
+pub fn yields(function: &Function, block: BlockId) -> &[ValueId] {
+    match function.terminator(block).map(|inst| &inst.op) {
+        Some(Op::Yield(values) | Op::Return(values)) => values,
+        _ => &[],
+    }
+}
+
+impl Flow<'_> {
+    fn vary(&mut self, value: ValueId, on: bool) {
+        if on && !self.varied[value] && self.function.ty(value).holds_floats(&self.module.structs) {
+            self.varied[value] = true;
+            self.changed = true;
+        }
+    }
+
+    fn use_(&mut self, value: ValueId, on: bool) {
+        if on && !self.useful[value] && self.function.ty(value).holds_floats(&self.module.structs) {
+            self.useful[value] = true;
+            self.changed = true;
+        }
+    }
+
+    fn forward(&mut self, block: BlockId) {
+        let function = self.function;
+        for &id in &function.blocks[block].insts {
+            self.forward_inst(id, &function.insts[id]);
+        }
+    }
+
+    fn forward_inst(&mut self, _: InstId, inst: &Inst) {
+        let function = self.function;
+        match &inst.op {
+            Op::Load { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } => self.vary(inst.results[0], true),
+            Op::Call(callee, args) => {
+                let zero = matches!(self.module.functions[*callee].derivative, Derivative::Zero(_));
+                let structs = &self.module.structs;
+                let varies = args.iter().any(|&a| self.varied[a] || function.ty(a).bears_array(structs));
+                for &result in &inst.results {
+                    self.vary(result, varies && !zero);
+                }
+            }
+            Op::If { then, otherwise, .. } => {
+                for block in [*then, *otherwise] {
+                    self.forward(block);
+                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                        self.vary(result, self.varied[value]);
+                    }
+                }
+            }
+            Op::For { init, body, .. } => self.forward_loop(inst, init, *body, 1),
+            Op::While { init, body, .. } => self.forward_loop(inst, init, *body, 0),
+            op => {
+                let varies = smooth_operands(op).iter().any(|&v| self.varied[v]);
+                for &result in &inst.results {
+                    self.vary(result, varies);
+                }
+            }
+        }
+    }
+
+    fn forward_loop(&mut self, inst: &Inst, init: &[ValueId], body: BlockId, first: usize) {
+        let function = self.function;
+        self.loops = true;
+        self.forward(body);
+        let next = yields(function, body);
+        for (n, &start) in init.iter().enumerate() {
+            let param = function.blocks[body].params[first + n];
+            let varies = self.varied[start] || next.get(n).is_some_and(|&v| self.varied[v]);
+            self.vary(param, varies);
+            self.vary(inst.results[n], varies);
+        }
+    }
+
+    fn backward(&mut self, block: BlockId) {
+        let function = self.function;
+        for &id in function.blocks[block].insts.iter().rev() {
+            self.backward_inst(id, &function.insts[id]);
+        }
+    }
+
+    fn backward_inst(&mut self, id: InstId, inst: &Inst) {
+        let function = self.function;
+        match &inst.op {
+            Op::Store { value, .. } | Op::Atomic { value, .. } => self.use_(*value, true),
+            Op::AtomicCas { new, .. } => self.use_(*new, true),
+            Op::Return(values) => values.iter().for_each(|&v| self.use_(v, true)),
+            Op::If { then, otherwise, .. } => {
+                for block in [*then, *otherwise] {
+                    for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
+                        self.use_(value, self.useful[result]);
+                    }
+                    self.backward(block);
+                }
+            }
+            Op::For { init, body, .. } => self.backward_loop(inst, init, *body, 1),
+            Op::While { init, body, .. } => self.backward_loop(inst, init, *body, 0),
+            Op::Call(callee, _) if matches!(self.module.functions[*callee].derivative, Derivative::Zero(_)) => {}
+            Op::Call(_, args) if self.writing.contains(&id) => args.iter().for_each(|&v| self.use_(v, true)),
+            op => {
+                if inst.results.iter().any(|&r| self.useful[r]) {
+                    smooth_operands(op).iter().for_each(|&v| self.use_(v, true));
+                }
+            }
+        }
+    }
+
+    fn backward_loop(&mut self, inst: &Inst, init: &[ValueId], body: BlockId, first: usize) {
+        let function = self.function;
+        let next = yields(function, body);
+        for (n, &start) in init.iter().enumerate() {
+            let param = function.blocks[body].params[first + n];
+            let useful = self.useful[inst.results[n]] || self.useful[param];
+            self.use_(start, useful);
+            if let Some(&value) = next.get(n) {
+                self.use_(value, useful);
+            }
+        }
+        self.backward(body);
+    }
+}

@@ -1,0 +1,12 @@
+//! What is true of the forward program: what varies, what is written, what is needed, what cannot be reversed?
+
+pub mod accumulate;
+pub mod activity;
+pub mod facts;
+pub mod finite;
+pub mod floats;
+pub mod lossy;
+pub mod needed;
+pub mod refuse;
+pub mod sharing;
+pub mod written;

@@ -1,0 +1,86 @@
+//! Which values of the forward program does reverse code read? The adjoint rules name the first ones; the rest is what
+//! it takes to compute those again.
+
+use super::activity::yields;
+use crate::ids::{IdMap, IdSet};
+use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
+
+/// The instruction that holds each block.
+pub fn holders(function: &Function) -> Vec<Option<InstId>> {
+    let mut holders = vec![None; function.blocks.len()];
+    function.walk(function.entry, &mut |id, inst| {
+        for block in inst.op.blocks() {
+            holders[block.0 as usize] = Some(id);
+        }
+    });
+    holders
+}
+
+/// All values that computing `roots` takes, themselves included, on the way not looking behind those that are `given`. The results
+/// of `leaves` are not computed again: they take only the value given there, if any.
+pub fn closure(
+    function: &Function,
+    holders: &[Option<InstId>],
+    roots: impl IntoIterator<Item = ValueId>,
+    given: &dyn Fn(ValueId) -> bool,
+    leaves: &IdMap<InstId, Option<ValueId>>,
+) -> IdSet<ValueId> {
+    let mut found = IdSet::default();
+    let mut work: Vec<ValueId> = roots.into_iter().collect();
+    while let Some(value) = work.pop() {
+        if !found.insert(value) || given(value) {
+            continue;
+        }
+        match function.values[value].def {
+            ValueDef::Result(inst, _) if leaves.contains_key(&inst) => work.extend(leaves[&inst]),
+            ValueDef::Result(inst, n) => match &function.insts[inst].op {
+                Op::If { condition, then, otherwise } => {
+                    work.push(*condition);
+                    work.extend([then, otherwise].iter().filter_map(|&&b| yields(function, b).get(n as usize)));
+                }
+                Op::For { .. } | Op::While { .. } => slot(function, inst, n as usize, &mut work),
+                op => op.for_each_operand(|v| work.push(v)),
+            },
+            ValueDef::Param(block, n) => {
+                if let Some(inst) = holders[block.0 as usize] {
+                    let first = u32::from(matches!(function.insts[inst].op, Op::For { .. }));
+                    match n.checked_sub(first) {
+                        Some(n) => slot(function, inst, n as usize, &mut work),
+                        None => bounds(function, inst, &mut work),
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// What computing slot `n` of a loop takes.
+fn slot(function: &Function, inst: InstId, n: usize, work: &mut Vec<ValueId>) {
+    bounds(function, inst, work);
+    if let Op::For { init, body, .. } | Op::While { init, body, .. } = &function.insts[inst].op {
+        work.extend(init.get(n));
+        work.extend(yields(function, *body).get(n));
+    }
+}
+
+/// What decides the number of turns.
+pub fn bounds(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
+    match &function.insts[inst].op {
+        Op::For { start, end, step, .. } => work.extend([*start, *end, *step]),
+        Op::While { condition, .. } => work.extend(yields(function, *condition)),
+        _ => {}
+    }
+}
+
+/// The values that a block and those nested in it define, without the block's parameters.
+pub fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
+    let mut found = IdSet::default();
+    function.walk(block, &mut |_, inst| {
+        found.extend(inst.results.iter().copied());
+        for nested in inst.op.blocks() {
+            found.extend(function.blocks[nested].params.iter().copied());
+        }
+    });
+    found
+}

@@ -1,0 +1,145 @@
+//! What can't be differentiated, and why: findings with a code, before any reverse code is built.
+
+use super::facts::Facts;
+use super::floats::has_tangent;
+use crate::analysis::alias::{Root, root};
+use crate::autodiff::emit::reverse::World;
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{AtomicOp, Derivative, Function, Op, ValueId};
+use crate::passes::single_exit::is_single_exit;
+use crate::source::Span;
+use crate::types::Type;
+
+/// The findings about one function in normal form.
+pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let lost = facts.lost(function);
+    let structs = &world.module.structs;
+    let name = &function.source_name;
+    if !is_single_exit(function) {
+        found.push(limit(function.span, format!("`{name}` leaves a region in the middle")));
+    }
+    function.walk(function.entry, &mut |id, inst| {
+        let active_result = facts.activity.any_result(inst);
+        match &inst.op {
+            Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
+                found.push(order(inst.span, "an atomic exchange of values with gradients"));
+            }
+            // Whether it replaces a content with an adjoint is not known afterwards, whatever the value.
+            Op::AtomicCas { new, .. } if function.ty(*new).holds_floats(structs) => {
+                found.push(order(inst.span, "an atomic compare-and-swap of floats"));
+            }
+            Op::Atomic { .. } | Op::AtomicCas { .. } if active_result => {
+                found.push(order(inst.span, "the value returned by a float atomic"));
+            }
+            Op::Call(callee, _)
+                if world.module.functions[*callee].native.is_some()
+                    && matches!(world.module.functions[*callee].derivative, Derivative::None(_)) =>
+            {
+                found.push(no_gradient(&world.module.functions[*callee].source_name, "it is CUDA text", inst.span));
+            }
+            Op::Call(..) if lost.contains(&id) => {
+                found.push(overwrite(inst.span, "the result of this call"));
+            }
+            Op::Atomic { .. } | Op::AtomicCas { .. } if lost.contains(&id) => {
+                found.push(overwrite(inst.span, "the value that this atomic returned"));
+            }
+            Op::Load { .. } | Op::Call(..) if lost.contains(&id) => {
+                found.push(overwrite(inst.span, "the value that was read here"));
+            }
+            Op::Call(callee, args)
+                if active_result
+                    && matches!(world.module.functions[*callee].derivative, Derivative::Rule { replay: None, .. })
+                    && !world.effects[*callee].writes_memory()
+                    && args.iter().any(|&arg| {
+                        function.ty(arg).bears_array(structs) && facts.written.overwrites_any(function, arg)
+                    }) =>
+            {
+                let callee = &world.module.functions[*callee].source_name;
+                found.push(overwrite(inst.span, &format!("what the custom gradient of `{callee}` reads")));
+            }
+            Op::Load { array, .. } | Op::Store { array, .. } if matches!(function.ty(*array), Type::Local(_)) => {
+                let floats = match &inst.op {
+                    Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
+                    _ => active_result,
+                };
+                if floats {
+                    found.push(limit(inst.span, "a local array with gradients".to_string()));
+                }
+            }
+            Op::Load { array, .. } if active_result => unknown_array(function, *array, inst.span, &mut found),
+            Op::Call(callee, args)
+                if world.generated.contains(callee)
+                    && args.iter().any(|&arg| function.ty(arg).bears_array(structs)) =>
+            {
+                let callee = &world.module.functions[*callee];
+                let of = match callee.derivative {
+                    Derivative::AdjointOf(of) => &world.module.functions[of].source_name,
+                    _ => &callee.source_name,
+                };
+                let name = format!("wp.grad({})", of.strip_prefix("adj_").unwrap_or(of));
+                found.push(no_gradient(&name, "it writes to gradients of arrays", inst.span));
+            }
+            Op::Call(callee, args) if active_result || facts.writing.contains(&id) => {
+                let floats = |&arg: &ValueId| match function.ty(arg) {
+                    Type::Array(_) | Type::Struct(_) => has_tangent(function.ty(arg), structs),
+                    _ => facts.activity.is_active(arg),
+                };
+                if !active_result && !args.iter().any(floats) {
+                    return;
+                }
+                let callee = &world.module.functions[*callee];
+                if let Derivative::None(reason) = &callee.derivative {
+                    found.push(no_gradient(&callee.source_name, reason, inst.span));
+                }
+            }
+            _ => {}
+        }
+    });
+    found
+}
+
+/// An array whose adjoints can't be found.
+fn unknown_array(function: &Function, array: ValueId, span: Span, found: &mut Vec<Diagnostic>) {
+    let mut at = array;
+    while let Some(Op::View(inner, _)) = function.def(at).map(|inst| &inst.op) {
+        at = *inner;
+    }
+    let chosen = root(function, at) == Root::Unknown
+        && !matches!(
+            function.def(at).map(|inst| &inst.op),
+            Some(Op::Select { .. } | Op::Load { .. } | Op::Extract(..) | Op::Zero)
+        );
+    if chosen {
+        found.push(limit(span, "an array that a branch or loop chooses".to_string()));
+    }
+}
+
+pub fn no_gradient(name: &str, reason: &str, span: Span) -> Diagnostic {
+    let message = format!("AD-DROP: `{name}` has no gradient: {reason}");
+    Diagnostic::new(Code::E0605, message).label(span, "a gradient would pass here")
+}
+
+pub fn limit(span: Span, what: String) -> Diagnostic {
+    let message = format!("AD-LIMIT: no backward entry is made, because kc cannot reverse this: {what}");
+    Diagnostic::new(Code::W0607, message).label(span, "this is what it can't reverse")
+}
+
+fn order(span: Span, what: &str) -> Diagnostic {
+    let message = format!("AD-ORDER: {what} depends on the order of the threads");
+    Diagnostic::new(Code::E0601, message)
+        .label(span, "it differs from run to run, so it has no gradient")
+        .help("compute the value without the atomic's result, or mark the kernel `enable_backward=False`")
+}
+
+fn overwrite(span: Span, what: &str) -> Diagnostic {
+    let message =
+        format!("AD-OVERWRITE: no backward entry is made, because it needs {what}, which the launch overwrites");
+    Diagnostic::new(Code::W0603, message).label(span, "needed again in the backward pass")
+}
+
+/// A fault of kc found while building: never code that could be wrong.
+pub fn fault(span: Span, message: &str) -> Diagnostic {
+    let message = format!("AD-LIMIT: no backward entry is made, because kc failed to reverse this: {message}");
+    Diagnostic::new(Code::W0607, message).label(span, "a fault of kc")
+}

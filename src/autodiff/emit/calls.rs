@@ -1,0 +1,142 @@
+//! The adjoint of a call: a call of the adjoint function, the user's or the one made from the body.
+
+use smallvec::SmallVec;
+
+use super::reverse::Reverse;
+use crate::analysis::alias::{Root, root};
+use crate::autodiff::analysis::finite::is_tame;
+use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
+use crate::types::{BOOL, Type};
+
+impl Reverse<'_> {
+    pub fn reverse_call(&mut self, id: InstId, inst: &Inst, callee: FuncId, args: &[ValueId]) {
+        let writes = self.facts.writing.contains(&id);
+        let seeds: Vec<Option<ValueId>> = inst.results.iter().map(|&r| self.take(r)).collect();
+        if seeds.iter().all(Option::is_none) && !writes && self.reads.is_none() {
+            return;
+        }
+        let adjoint = match &self.world.module.functions[callee].derivative {
+            Derivative::Rule { adjoint, .. } => Some(*adjoint),
+            Derivative::Body => self.world.adjoints.get(&callee).copied(),
+            _ => None,
+        };
+        let structs = &self.world.module.structs;
+        let mut values: Values = self.primals(args);
+        for &arg in args.iter().filter(|&&arg| self.old.ty(arg).bears_array(structs)) {
+            let shadow = self.shadow_value(arg);
+            values.push(shadow);
+        }
+        let seeds: Vec<ValueId> = inst
+            .results
+            .iter()
+            .zip(seeds)
+            .map(|(&result, seed)| seed.unwrap_or_else(|| self.b.zero(self.old.ty(result))))
+            .collect();
+        values.extend(seeds.iter().copied());
+        if self.reads.is_some() {
+            return;
+        }
+        let Some(adjoint) = adjoint else {
+            self.faults.push(format!("there is no adjoint of @{}", self.world.module.functions[callee].name));
+            return;
+        };
+        let receivers: Vec<ValueId> =
+            args.iter().copied().filter(|&arg| self.old.ty(arg).holds_floats(structs)).collect();
+        let types: Vec<Type> = receivers.iter().map(|&arg| self.old.ty(arg)).collect();
+        let additions = self.b.push(Op::Call(adjoint, values), &types);
+        let silent = if self.needs_guard(inst, callee, adjoint) { self.all_zero(&seeds) } else { None };
+        // What comes twice to one argument is added up first.
+        let mut sums: Vec<(ValueId, ValueId)> = Vec::new();
+        for (&arg, addition) in receivers.iter().zip(additions) {
+            if !self.is_active(arg) {
+                continue;
+            }
+            let addition = match silent {
+                Some(silent) => {
+                    let zero = self.b.zero(self.old.ty(arg));
+                    self.b.select(silent, zero, addition)
+                }
+                None => addition,
+            };
+            match sums.iter().position(|(known, _)| *known == arg) {
+                Some(at) => sums[at].1 = self.sum_of(sums[at].1, addition),
+                None => sums.push((arg, addition)),
+            }
+        }
+        sums.into_iter().for_each(|(arg, sum)| self.add(arg, sum));
+    }
+
+    /// Whether zero adjoints of a call's results may give more than zero. An adjoint function that kc made has its own guards
+    /// against what is infinite by its arguments.
+    fn needs_guard(&self, inst: &Inst, callee: FuncId, adjoint: FuncId) -> bool {
+        let module = self.world.module;
+        let chosen = inst.results.iter().any(|&r| self.facts.finite.is_chosen(r));
+        let own = matches!(module.functions[callee].derivative, Derivative::Rule { .. });
+        own && !is_tame(module, adjoint, &mut self.world.tame.borrow_mut())
+            || chosen && inst.results.iter().any(|&r| self.facts.finite.is_wild(r))
+    }
+
+    /// Whether all floats in the values are zero; None if there are none.
+    fn all_zero(&mut self, values: &[ValueId]) -> Option<ValueId> {
+        let mut all = None;
+        for &value in values {
+            let structs = &self.world.module.structs;
+            let ty = self.b.ty(value);
+            let zero = match ty {
+                Type::Struct(id) => {
+                    let parts: Vec<ValueId> = structs[id]
+                        .fields
+                        .iter()
+                        .enumerate()
+                        .filter(|(_, field)| field.ty.holds_floats(structs))
+                        .map(|(n, field)| self.b.extract_at(value, n as u32, field.ty))
+                        .collect();
+                    self.all_zero(&parts)
+                }
+                _ if ty.holds_floats(structs) => {
+                    let zero = self.b.zero(ty);
+                    Some(self.b.compare(CompareOp::Eq, value, zero))
+                }
+                _ => None,
+            };
+            all = match (all, zero) {
+                (Some(a), Some(b)) => Some(self.b.one(Op::Binary(BinaryOp::And, a, b), BOOL)),
+                (a, b) => a.or(b),
+            };
+        }
+        all
+    }
+
+    /// The shadow of an array, or a struct with the shadows of a struct's arrays (and zeros besides).
+    fn shadow_value(&mut self, value: ValueId) -> ValueId {
+        let ty = self.old.ty(value);
+        if matches!(ty, Type::Array(_)) {
+            return self.shadow_argument(value);
+        }
+        let mut whole = self.b.zero(ty);
+        if let Root::Param(n, fields) = root(self.old, value) {
+            whole = self.fill_shadows(whole, ty, n, fields, &mut Vec::new());
+        }
+        whole
+    }
+
+    fn fill_shadows(&mut self, mut whole: ValueId, ty: Type, n: u32, at: Vec<u32>, inside: &mut Vec<u32>) -> ValueId {
+        let Type::Struct(id) = ty else { return whole };
+        let structs = &self.world.module.structs;
+        for (k, field) in structs[id].fields.iter().enumerate() {
+            inside.push(k as u32);
+            if matches!(field.ty, Type::Array(_)) {
+                let fields: Vec<u32> = at.iter().chain(inside.iter()).copied().collect();
+                if let Some(shadow) = self.shadows.get(&Root::Param(n, fields)).copied() {
+                    let path: SmallVec<[Step; 2]> = inside.iter().map(|&k| Step::At(k)).collect();
+                    let owner = self.b.ty(whole);
+                    whole = self.b.one(Op::Insert(whole, path, shadow.array), owner);
+                }
+            } else {
+                whole = self.fill_shadows(whole, field.ty, n, at.clone(), inside);
+            }
+            inside.pop();
+        }
+        whole
+    }
+}

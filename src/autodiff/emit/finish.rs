@@ -1,0 +1,315 @@
+//! The last touches on what was made: small adjoints of built-ins take the place of their calls, sums are written as
+//! a person would, and what nobody asked for is not computed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::discriminant;
+
+use super::repeated;
+use crate::analysis::effects::EffectTable;
+use crate::analysis::uses;
+use crate::analysis::value_numbering::numbering;
+use crate::autodiff::normal::clean;
+use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ir::build::Builder;
+use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
+use crate::passes::{adjacent, forget_calls, inline, sink};
+
+/// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
+const MAX_INLINED: usize = 8;
+
+/// Finishes the gradient rules that somebody wrote, but for those that came from a table, finished.
+pub fn rules(module: &mut Module) {
+    let rule = |f: &Function| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None };
+    let rules: IdSet<FuncId> = module.functions.values().filter_map(rule).collect();
+    let mut effects = EffectTable::default();
+    for rule in rules {
+        if module.functions[rule].content.is_none() && start_without_zero(&mut module.functions[rule]) {
+            for callee in module.functions[rule].callees() {
+                effects.cover(module, callee);
+            }
+            tidy(module, rule, &effects);
+        }
+    }
+}
+
+/// Finishes the functions that differentiation has made, callees first in `made`.
+pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished: &IdSet<FuncId>) {
+    let named: IdSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
+    for &id in made.iter().filter(|id| !polished.contains(id)) {
+        polish(module, id, effects);
+    }
+    let mut changed = IdSet::default();
+    let mut calls = Calls { of: made.iter().copied().collect(), found: BTreeMap::new() };
+    for (id, function) in module.functions.iter() {
+        if !calls.of.contains(&id) {
+            calls.count(id, function);
+        }
+    }
+    for &id in made.iter().rev() {
+        let function = &module.functions[id];
+        let is_free = !named.contains(&id) && function.phase == Phase::Forward && !function.is_kernel();
+        if is_free && drop_results(module, id, calls.found.get(&id)) {
+            tidy(module, id, effects);
+            changed.insert(id);
+        }
+        calls.count(id, &module.functions[id]);
+    }
+    for &id in made {
+        let function = &mut module.functions[id];
+        let joined = adjacent::run(function, effects);
+        if sink::into_branches(function, effects) || joined {
+            changed.insert(id);
+        }
+        // The content of a function covers what it calls.
+        if function.content.is_some()
+            && (changed.contains(&id) || function.callees().iter().any(|callee| changed.contains(callee)))
+        {
+            function.content = None;
+            changed.insert(id);
+        }
+    }
+}
+
+/// The first steps, which depend on nothing but the function and what it calls: small adjoints are written where they are
+/// called, sums are simplified, and what is computed twice or not needed goes.
+pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
+    let mut small = module.functions[id].callees();
+    small.retain(|&callee| is_small(&module.functions[callee]));
+    let mut function = take(module, id);
+    let more: usize = small.iter().map(|&callee| module.functions[callee].insts.len()).sum();
+    // Within the limit, which a few instructions for each call hardly ever reach, nothing goes wrong.
+    if !small.is_empty() && function.insts.len() + more <= inline::MAX_INSTS {
+        let inlined = inline::run(&mut function, module, &|callee| small.contains(&callee));
+        debug_assert!(inlined.is_ok(), "@{} has grown too large", function.name);
+    }
+    let numbers = double(&mut function);
+    repeated::run(&mut function, numbers, &|callee| effects[callee].is_pure());
+    clean(module, &mut function, effects);
+    forget_calls(&mut function);
+    module.functions[id] = function;
+}
+
+/// Takes a function out of its module, for a change.
+fn take(module: &mut Module, id: FuncId) -> Function {
+    let old = &module.functions[id];
+    let placeholder = Builder::new("", old.kind, &[], old.span).finish();
+    std::mem::replace(&mut module.functions[id], placeholder)
+}
+
+/// Removes what a change has left unused.
+fn tidy(module: &mut Module, id: FuncId, effects: &EffectTable) {
+    let mut function = take(module, id);
+    clean(module, &mut function, effects);
+    module.functions[id] = function;
+}
+
+/// An adjoint of the library that is a few operations on values.
+fn is_small(function: &Function) -> bool {
+    let insts = &function.blocks[function.entry].insts;
+    let work = insts.iter().filter(|&&id| !matches!(function.insts[id].op, Op::Const(_) | Op::Zero));
+    // The terminator is none of them.
+    function.library
+        && function.source_name.starts_with("adj_")
+        && work.count() <= MAX_INLINED + 1
+        && insts.iter().all(|&id| function.insts[id].op.blocks().is_empty())
+}
+
+/// `0 + x` is x: a sum of adjoints starts with its first part. (The sign of a zero adjoint means nothing.)
+fn start_without_zero(function: &mut Function) -> bool {
+    let mut same: IdMap<ValueId, ValueId> = IdMap::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Binary(BinaryOp::Add, zero, x) = inst.op
+            && matches!(function.def(zero), Some(Inst { op: Op::Zero, .. }))
+            && function.ty(x).scalar_part().is_some_and(|s| s.is_float())
+            && function.ty(zero) == function.ty(x)
+        {
+            let x = same.get(&x).copied().unwrap_or(x);
+            same.insert(inst.results[0], x);
+        }
+    });
+    if same.is_empty() {
+        return false;
+    }
+    for inst in function.insts.values_mut() {
+        inst.op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
+    }
+    for (old, new) in same {
+        let name = function.values[old].name.clone();
+        let into = &mut function.values[new].name;
+        *into = into.take().or(name);
+    }
+    true
+}
+
+/// `x + x` is `x * 2`: what a square passes on comes twice. Gives the numbering of the function's values, if it was looked at
+/// and is still right.
+fn double(function: &mut Function) -> Option<IdVec<ValueId, ValueId>> {
+    let mut first = None;
+    let mut found: Vec<(BlockId, InstId, ValueId)> = Vec::new();
+    for block in function.blocks.ids() {
+        for &id in &function.blocks[block].insts {
+            if let Op::Binary(BinaryOp::Add, a, b) = function.insts[id].op
+                && function.ty(a).scalar_part().is_some_and(|s| s.is_float())
+                && may_be_equal(function, a, b, 3)
+            {
+                let first = first.get_or_insert_with(|| numbering(function));
+                if first[a] == first[b] {
+                    found.push((block, id, a));
+                }
+            }
+        }
+    }
+    if found.is_empty() {
+        return first;
+    }
+    for (block, id, value) in found {
+        let Some(scalar) = function.ty(value).scalar_part() else { continue };
+        let placeholder = Builder::new("", function.kind, &[], function.span).finish();
+        let mut b = Builder::resume(std::mem::replace(function, placeholder), block);
+        let two = b.constant(Const::float(scalar, 2.0));
+        *function = b.finish();
+        let insts = &mut function.blocks[block].insts;
+        if let (Some(made), Some(at)) = (insts.pop(), insts.iter().position(|&inst| inst == id)) {
+            insts.insert(at, made);
+            function.insts[id].op = Op::Binary(BinaryOp::Mul, value, two);
+        }
+    }
+    None
+}
+
+/// False where a look at two values, and as far as `depth` at what they are computed from, tells that they are not the same
+/// to [`numbering`].
+fn may_be_equal(function: &Function, a: ValueId, b: ValueId, depth: u32) -> bool {
+    if a == b || depth == 0 {
+        return true;
+    }
+    let (Some(one), Some(other)) = (function.def(a), function.def(b)) else { return false };
+    let same = |x: ValueId, y: ValueId| may_be_equal(function, x, y, depth - 1);
+    match (&one.op, &other.op) {
+        (Op::Load { .. } | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. }, _) => false,
+        (Op::Binary(op, a, b), Op::Binary(other, c, d)) => {
+            op == other && (same(*a, *c) && same(*b, *d) || same(*a, *d) && same(*b, *c))
+        }
+        (Op::Const(_) | Op::Zero, Op::Const(_) | Op::Zero) => true,
+        (one, other) => discriminant(one) == discriminant(other),
+    }
+}
+
+/// The calls of some functions.
+struct Calls {
+    of: IdSet<FuncId>,
+    /// For each of these that is called, which of its results the calls use, and who calls it.
+    found: BTreeMap<FuncId, (Vec<bool>, BTreeSet<FuncId>)>,
+}
+
+impl Calls {
+    fn count(&mut self, id: FuncId, caller: &Function) {
+        let mut counts = None;
+        caller.walk(caller.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op
+                && self.of.contains(&callee)
+            {
+                let counts = counts.get_or_insert_with(|| uses(caller));
+                let (wanted, callers) =
+                    self.found.entry(callee).or_insert_with(|| (vec![false; inst.results.len()], BTreeSet::new()));
+                wanted.iter_mut().zip(&inst.results).for_each(|(used, &r)| *used |= counts[r] > 0);
+                callers.insert(id);
+            }
+        });
+    }
+}
+
+/// Takes the results that nobody uses from a function and from all calls of it; says whether there were any.
+fn drop_results(module: &mut Module, id: FuncId, calls: Option<&(Vec<bool>, BTreeSet<FuncId>)>) -> bool {
+    let Some((wanted, callers)) = calls.filter(|(wanted, _)| wanted.contains(&false)) else { return false };
+    fn keep<T>(list: impl IntoIterator<Item = T>, wanted: &[bool]) -> impl Iterator<Item = T> {
+        list.into_iter().zip(wanted).filter(|(_, wanted)| **wanted).map(|(item, _)| item)
+    }
+    let function = &mut module.functions[id];
+    function.results = keep(std::mem::take(&mut function.results), wanted).collect();
+    let last = function.blocks[function.entry].insts.last().copied();
+    if let Some(Op::Return(values)) = last.map(|inst| &mut function.insts[inst].op) {
+        *values = keep(std::mem::take(values), wanted).collect();
+    }
+    for &caller in callers {
+        let caller = &mut module.functions[caller];
+        for inst in caller.insts.ids() {
+            if matches!(caller.insts[inst].op, Op::Call(callee, _) if callee == id) {
+                let results = std::mem::take(&mut caller.insts[inst].results);
+                let kept: Vec<ValueId> = keep(results, wanted).collect();
+                for (n, &value) in kept.iter().enumerate() {
+                    caller.values[value].def = crate::ir::ValueDef::Result(inst, n as u32);
+                }
+                caller.insts[inst].results = kept.into_iter().collect();
+            }
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::Diagnostics;
+    use crate::ir::parse::parse;
+    use crate::ir::verify::verify;
+
+    fn ops(function: &Function) -> Vec<&Op> {
+        let mut ops = Vec::new();
+        function.walk(function.entry, &mut |id, _| ops.push(&function.insts[id].op));
+        ops
+    }
+
+    #[test]
+    fn a_value_and_itself_are_twice_the_value() {
+        let text = "func @f(%x: float64, %y: float64) -> (float64) {
+            %p: float64 = mul %x, %y
+            %q: float64 = mul %x, %y
+            %s: float64 = add %p, %q
+            %t: float64 = add %s, %x
+            return %t
+            }";
+        let mut module = parse(text).unwrap();
+        let id = module.find("f").unwrap();
+        double(&mut module.functions[id]);
+        assert_eq!(verify(&module), Ok(()));
+        let adds = ops(&module.functions[id]).iter().filter(|op| matches!(op, Op::Binary(BinaryOp::Add, ..))).count();
+        assert_eq!(adds, 1, "{}", crate::ir::print::print(&module));
+    }
+
+    #[test]
+    fn sums_begin_with_their_first_part() {
+        let text = "func @f(%x: float64) -> (float64) {
+            %z: float64 = zero
+            %s: float64 = add %z, %x
+            %t: float64 = add %s, %x
+            return %t
+            }";
+        let mut module = parse(text).unwrap();
+        let id = module.find("f").unwrap();
+        assert!(start_without_zero(&mut module.functions[id]));
+        let x = module.functions[id].params()[0];
+        assert!(ops(&module.functions[id]).contains(&&Op::Binary(BinaryOp::Add, x, x)));
+    }
+
+    #[test]
+    fn an_adjoint_gives_only_what_its_callers_take() {
+        let text = "func @f(%x: float64, %y: float64) -> (float64) {
+            %p: float64 = mul %x, %y
+            %q: float64 = mul %p, %y
+            return %q
+            }
+            kernel @k(%a: array(dtype=float64), %b: array(dtype=float64), %c: float64) rank 1 {
+            %i: int32 = thread_index 0
+            %x: float64 = load %a[%i]
+            %r: float64 = call @f(%x, %c)
+            store %b[%i], %r
+            return
+            }";
+        let mut module = parse(text).unwrap();
+        crate::autodiff::differentiate(&mut module, &crate::autodiff::Options::default(), &mut Diagnostics::new());
+        assert_eq!(verify(&module), Ok(()));
+        let adjoint = &module.functions[module.find("adj_f").unwrap()];
+        assert_eq!(adjoint.results.len(), 1, "the second argument is no float of an array");
+    }
+}

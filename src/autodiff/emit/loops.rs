@@ -1,0 +1,462 @@
+//! Loops: the forward sweep that keeps state, and the reverse sweep from the last turn to the first.
+
+use super::reverse::Reverse;
+use crate::autodiff::Store;
+use crate::autodiff::analysis::activity::yields;
+use crate::autodiff::storage::plan::{Plan, Slot, body_of};
+use crate::autodiff::storage::snapshots::NUMBER;
+use crate::autodiff::storage::stores::Kept;
+use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueId, Values};
+use crate::types::{I32, Scalar, Type};
+
+/// What the forward sweep of a loop leaves for the reverse sweep.
+#[derive(Clone, Debug, Default)]
+pub struct Sweep {
+    /// The number of turns, where the sweep counted them (int32).
+    pub turns: Option<ValueId>,
+    pub kept: Option<Kept>,
+    /// Whether all turns were kept; None: always.
+    pub complete: Option<ValueId>,
+}
+
+/// The counter of a `for` and how it goes backwards.
+enum Backwards {
+    /// By a `for` over the counter itself.
+    Direct { start: ValueId, end: ValueId, step: ValueId },
+    /// The same over the counter plus the step, where a bound less the step may not fit.
+    Shifted { start: ValueId, end: ValueId, step: ValueId },
+    /// Forwards over the same range, where the type has no negative step; the counter is `last - (at - start)`.
+    Mirrored { start: ValueId, end: ValueId, step: ValueId, last: ValueId },
+    /// By the number of the turn.
+    Turns(ValueId),
+}
+
+impl Reverse<'_> {
+    /// Runs a loop forwards: for its results, and if `keep`, for what its reverse sweep needs.
+    pub fn forward_sweep(&mut self, id: InstId, inst: &Inst, keep: bool) {
+        let old = self.old;
+        let (body, first) = body_of(&inst.op).expect("a loop");
+        let params = &old.blocks[body].params;
+        if self.facts.plans.get(&id).is_some_and(|plan| plan.store == Store::Unroll) {
+            return self.unrolled_sweep(id, inst, keep);
+        }
+        let plan = keep.then(|| self.facts.plans[&id].clone());
+        // A checkpointed loop keeps nothing on the way; it starts again from snapshots.
+        let keeps = plan.as_ref().is_some_and(|plan| plan.keeps() && plan.store != Store::Checkpoint);
+        let counts = keep && first == 0;
+        let wanted = inst.results.iter().any(|r| self.scope.contains(r));
+        if !(wanted || keeps || counts) {
+            self.sweeps.insert(id, Sweep::default());
+            return;
+        }
+        let live = self.live_slots(inst, params, first);
+        let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
+        let numbered = counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.turn_from_counter(&inst.op)));
+        let mut types: Vec<Type> = live.iter().map(|&n| old.ty(inst.results[n])).collect();
+        types.extend(numbered.then_some(I32));
+        let starts = match &inst.op {
+            Op::For { init, .. } | Op::While { init, .. } => init,
+            _ => return,
+        };
+        let mut init: Values = live.iter().map(|&n| self.primal(starts[n])).collect();
+        if numbered {
+            init.push(self.b.int(Scalar::I32, 0));
+        }
+        let turn_at = numbered.then_some(live.len());
+        let op = match &inst.op {
+            Op::For { start, end, step, .. } => {
+                let (start, end, step) = (self.primal(*start), self.primal(*end), self.primal(*step));
+                let body = self.sweep_body(inst, body, 1, &live, &types, turn_at, kept.as_ref());
+                Op::For { start, end, step, init, body }
+            }
+            Op::While { condition, .. } => {
+                let test = self.condition_block(*condition, &live, &types);
+                let body = self.sweep_body(inst, body, 0, &live, &types, turn_at, kept.as_ref());
+                Op::While { init, condition: test, body }
+            }
+            _ => return,
+        };
+        let results = self.b.push(op, &types);
+        for (&n, &new) in live.iter().zip(&results) {
+            self.bind(inst.results[n], new);
+        }
+        let turns = turn_at.map(|n| results[n]);
+        if keep {
+            if let Some(turns) = turns {
+                self.b.name(turns, "turns");
+            }
+            let complete = match (&kept, turns) {
+                (Some(Kept::Tape(taped)), Some(turns)) => Some(self.close_tape(taped, turns)),
+                _ => None,
+            };
+            self.sweeps.insert(id, Sweep { turns, kept, complete });
+        }
+    }
+
+    /// The slots of a loop that computing it again takes.
+    pub fn live_slots(&self, inst: &Inst, params: &[ValueId], first: usize) -> Vec<usize> {
+        let tested = match inst.op {
+            Op::While { condition, .. } => self.old.blocks[condition].params.as_slice(),
+            _ => &[],
+        };
+        let in_scope = |v: Option<&ValueId>| v.is_some_and(|v| self.scope.contains(v));
+        (0..inst.results.len())
+            .filter(|&n| [inst.results.get(n), params.get(first + n), tested.get(n)].into_iter().any(in_scope))
+            .collect()
+    }
+
+    /// A copy of a `while`'s condition.
+    fn condition_block(&mut self, condition: BlockId, live: &[usize], types: &[Type]) -> BlockId {
+        let old = self.old;
+        let test = self.b.new_block(types);
+        let outside = self.b.switch_to(test);
+        for (at, &n) in live.iter().enumerate() {
+            self.bind(old.blocks[condition].params[n], self.b.params(test)[at]);
+        }
+        self.replay(condition, false);
+        let holds = self.primals(yields(old, condition));
+        self.b.yield_(&holds);
+        self.b.switch_to(outside);
+        test
+    }
+
+    /// A copy of a loop's body, with the turn's number among what it carries and the state kept at its start.
+    #[expect(clippy::too_many_arguments, reason = "one caller's locals")]
+    fn sweep_body(
+        &mut self,
+        inst: &Inst,
+        body: BlockId,
+        first: usize,
+        live: &[usize],
+        types: &[Type],
+        turn_at: Option<usize>,
+        kept: Option<&Kept>,
+    ) -> BlockId {
+        let old = self.old;
+        let params = &old.blocks[body].params;
+        let mut all: Vec<Type> = params[..first].iter().map(|&p| old.ty(p)).collect();
+        all.extend(types);
+        let copy = self.b.new_block(&all);
+        let outside = self.b.switch_to(copy);
+        for (n, &param) in params[..first].iter().enumerate() {
+            self.bind(param, self.b.params(copy)[n]);
+        }
+        for (at, &n) in live.iter().enumerate() {
+            self.bind(params[first + n], self.b.params(copy)[first + at]);
+        }
+        let turn = turn_at.map(|at| self.b.params(copy)[first + at]);
+        if let Some(turn) = turn {
+            self.b.name(turn, "turn");
+        }
+        if let Some(kept) = kept {
+            let number = match turn {
+                Some(turn) => turn,
+                None => self.turn_of_counter(&inst.op, params[0]),
+            };
+            self.save(kept, number, &params[first..]);
+        }
+        self.replay(body, false);
+        let mut next: Vec<ValueId> = live.iter().map(|&n| self.primal(yields(old, body)[n])).collect();
+        if let Some(turn) = turn {
+            let one = self.b.int(Scalar::I32, 1);
+            next.push(self.b.binary(BinaryOp::Add, turn, one));
+        }
+        self.b.yield_(&next);
+        self.b.switch_to(outside);
+        copy
+    }
+
+    /// 1 or -1 where a `for` steps by that.
+    fn unit_step(&self, op: &Op) -> Option<i128> {
+        let Op::For { step, .. } = op else { return None };
+        self.old.as_const(*step)?.as_int().filter(|step| step.abs() == 1)
+    }
+
+    /// Whether the number of a turn follows from the counter without a division.
+    fn turn_from_counter(&self, op: &Op) -> bool {
+        self.unit_step(op).is_some()
+    }
+
+    /// The number (int32, from 0) of the turn whose counter is the old value `counter`.
+    fn turn_of_counter(&mut self, op: &Op, counter: ValueId) -> ValueId {
+        let Op::For { start, .. } = op else { return self.b.int(Scalar::I32, 0) };
+        let first = self.old.as_const(*start).and_then(|c| c.as_int());
+        let step = self.unit_step(op).unwrap_or(1);
+        let mut counter = self.primal(counter);
+        // The distance may not fit in a narrow type with a sign.
+        let narrow = self.b.ty(counter).as_scalar().is_some_and(|s| s.is_signed_int() && s.bits() < 32);
+        if narrow {
+            counter = self.b.cast(counter, Scalar::I32);
+        }
+        let distance = if first == Some(0) && step == 1 {
+            counter
+        } else {
+            let mut start = self.primal(*start);
+            if narrow {
+                start = self.b.cast(start, Scalar::I32);
+            }
+            let (a, b) = if step == 1 { (counter, start) } else { (start, counter) };
+            self.b.binary(BinaryOp::Sub, a, b)
+        };
+        self.b.cast(distance, Scalar::I32)
+    }
+
+    pub fn reverse_loop(&mut self, id: InstId, inst: &Inst) {
+        let old = self.old;
+        let plan = self.facts.plans[&id].clone();
+        let seeds: Vec<Option<ValueId>> = plan.active.iter().map(|&n| self.take(inst.results[n])).collect();
+        if seeds.iter().all(Option::is_none) && !self.facts.stores_floats(old, inst) {
+            return;
+        }
+        let sweep = self.sweeps.get(&id).cloned().unwrap_or_default();
+        let mut types: Vec<Type> = plan.active.iter().map(|&n| old.ty(inst.results[n])).collect();
+        types.extend(plan.outer.iter().map(|&v| old.ty(v)));
+        let mut init: Values =
+            seeds.iter().zip(&types).map(|(seed, &ty)| seed.unwrap_or_else(|| self.b.zero(ty))).collect();
+        init.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
+        if plan.store == Store::Unroll {
+            return self.reverse_unrolled(id, inst, &plan, init);
+        }
+        let snapshots = (plan.store == Store::Checkpoint && plan.keeps()).then(|| self.make_snapshots(&plan, inst));
+        if let Some(snapshots) = &snapshots {
+            init.push(snapshots.top);
+            types.push(NUMBER);
+        }
+        let backwards = match &inst.op {
+            Op::For { start, end, step, .. } => self.backwards(&plan, &inst.op, [*start, *end, *step]),
+            _ => Backwards::Turns(sweep.turns.unwrap_or_else(|| self.b.int(Scalar::I32, 0))),
+        };
+        let (counter_ty, range) = self.range(&backwards);
+        let mut all = vec![counter_ty];
+        all.extend(&types);
+        let block = self.b.new_block(&all);
+        let outside = self.b.switch_to(block);
+        let params: Vec<ValueId> = self.b.params(block).to_vec();
+        let turn = self.bind_counter(inst, &plan, &backwards, params[0]);
+        let (body, first) = body_of(&inst.op).expect("a loop");
+        let body_params = &old.blocks[body].params[first..];
+        let top = match (&snapshots, &sweep.kept) {
+            (Some(snapshots), _) => {
+                Some(self.go_to_turn(snapshots, &plan, inst, turn, *params.last().expect("the top")))
+            }
+            (None, Some(kept)) => {
+                self.restore(kept, turn, body_params);
+                None
+            }
+            _ => None,
+        };
+        self.bind_linear(inst, &plan, body_params, turn);
+        let before = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.parts));
+        let mut next = self.reverse_turn(&plan, body, body_params, &params[1..]);
+        next.extend(top);
+        self.b.yield_(&next);
+        self.b.switch_to(outside);
+        let [mut start, end, step] = range;
+        if let Some(complete) = sweep.complete {
+            // Too small a tape: the run fails, and nothing is read that is not there.
+            start = self.b.select(complete, start, end);
+        }
+        let results = self.b.push(Op::For { start, end, step, init, body: block }, &types);
+        (self.adjoints, self.parts) = before;
+        self.pass_out_of_loop(inst, &plan, &results);
+    }
+
+    /// The reverse of one turn. `carried`: the adjoints that go round, those of the slots and then those of values from outside;
+    /// gives what they become.
+    pub fn reverse_turn(
+        &mut self,
+        plan: &Plan,
+        body: BlockId,
+        params: &[ValueId],
+        carried: &[ValueId],
+    ) -> Vec<ValueId> {
+        let old = self.old;
+        for (&v, &adjoint) in plan.outer.iter().zip(&carried[plan.active.len()..]) {
+            self.name_after(adjoint, "adj_", v);
+            self.adjoints.insert(v, adjoint);
+        }
+        let scope = std::mem::replace(&mut self.scope, plan.needs.clone());
+        self.block(body, |this| {
+            for (&n, &adjoint) in plan.active.iter().zip(carried) {
+                this.name_after(adjoint, "adj_", params[n]);
+                this.add(yields(old, body)[n], adjoint);
+            }
+        });
+        self.scope = scope;
+        let mut next: Vec<ValueId> = plan.active.iter().map(|&n| self.take_or_zero(params[n])).collect();
+        next.extend(plan.outer.iter().map(|&v| self.take_or_zero(v)));
+        next
+    }
+
+    /// What went round a reverse loop comes to the values from outside and to what the loop started with.
+    pub fn pass_out_of_loop(&mut self, inst: &Inst, plan: &Plan, results: &[ValueId]) {
+        for (&v, &result) in plan.outer.iter().zip(&results[plan.active.len()..]) {
+            self.name_after(result, "adj_", v);
+            self.adjoints.insert(v, result);
+        }
+        if let Op::For { init, .. } | Op::While { init, .. } = &inst.op {
+            for (&n, &result) in plan.active.iter().zip(results) {
+                self.add(init[n], result);
+            }
+        }
+    }
+
+    fn backwards(&mut self, plan: &Plan, op: &Op, bounds: [ValueId; 3]) -> Backwards {
+        let [start, end, _] = bounds;
+        let Some(unit) = self.unit_step(op) else {
+            let turns = match plan.turns {
+                Some(turns) => self.b.int(Scalar::I32, i128::from(turns)),
+                None => self.count_turns(bounds),
+            };
+            return Backwards::Turns(turns);
+        };
+        let scalar = self.old.ty(start).as_scalar().unwrap_or(Scalar::I32);
+        if !scalar.is_signed_int() {
+            let (start, end) = (self.primal(start), self.primal(end));
+            let step = self.b.int(scalar, 1);
+            let last = self.b.binary(BinaryOp::Sub, end, step);
+            return Backwards::Mirrored { start, end, step, last };
+        }
+        // Counting down from `end - 1` to `start` ends at `start - 1`, which must fit.
+        let fits = [start, end].iter().all(|&v| {
+            let least = self.facts.known.ranges.interval(v).map(|r| if unit > 0 { r.low } else { -r.high });
+            let limit = -(1i128 << (scalar.bits() - 1));
+            least.is_some_and(|least| unit > 0 && least > limit)
+        });
+        let (start, end) = (self.primal(start), self.primal(end));
+        let back = self.b.int(scalar, -unit);
+        if fits {
+            let one = self.b.int(scalar, unit);
+            let last = self.b.binary(BinaryOp::Sub, end, one);
+            let before = self.b.binary(BinaryOp::Sub, start, one);
+            // An empty range stays empty: last is at most before.
+            return Backwards::Direct { start: last, end: before, step: back };
+        }
+        Backwards::Shifted { start: end, end: start, step: back }
+    }
+
+    /// The number of turns of a `for` (int32), computed in 64 bits without a sign, where every distance fits.
+    fn count_turns(&mut self, bounds: [ValueId; 3]) -> ValueId {
+        let signed = self.old.ty(bounds[0]).as_scalar().is_none_or(Scalar::is_signed_int);
+        let rising = self.old.as_const(bounds[2]).and_then(|c| c.as_int()).map(|step| step > 0);
+        let [start, end, step] = bounds.map(|v| {
+            let copy = self.primal(v);
+            self.b.cast(copy, if signed { Scalar::I64 } else { Scalar::U64 })
+        });
+        let zero = self.b.zero(self.b.ty(step));
+        let up = match rising {
+            Some(false) if signed => None,
+            _ => Some(self.turns_towards(start, end, step)),
+        };
+        let down = match rising {
+            Some(true) => None,
+            _ if !signed => None,
+            _ => {
+                let size = self.b.binary(BinaryOp::Sub, zero, step);
+                Some(self.turns_towards(end, start, size))
+            }
+        };
+        let turns = match (up, down) {
+            (Some(up), Some(down)) => {
+                let rises = self.b.compare(CompareOp::Gt, step, zero);
+                self.b.select(rises, up, down)
+            }
+            (Some(turns), None) | (None, Some(turns)) => turns,
+            (None, None) => return self.b.int(Scalar::I32, 0),
+        };
+        let turns = if rising.is_none() {
+            let stands = self.b.compare(CompareOp::Eq, step, zero);
+            let none = self.b.zero(self.b.ty(turns));
+            self.b.select(stands, none, turns)
+        } else {
+            turns
+        };
+        self.b.cast(turns, Scalar::I32)
+    }
+
+    /// The turns (uint64) from `from` up to `to` by a step that is positive, or as its bits without a sign are.
+    fn turns_towards(&mut self, from: ValueId, to: ValueId, step: ValueId) -> ValueId {
+        let some = self.b.compare(CompareOp::Lt, from, to);
+        let distance = self.b.binary(BinaryOp::Sub, to, from);
+        let (distance, step) = (self.b.cast(distance, Scalar::U64), self.b.cast(step, Scalar::U64));
+        let (zero, one) = (self.b.int(Scalar::U64, 0), self.b.int(Scalar::U64, 1));
+        let less = self.b.binary(BinaryOp::Sub, distance, one);
+        let whole = self.b.binary(BinaryOp::Div, less, step);
+        let turns = self.b.binary(BinaryOp::Add, whole, one);
+        self.b.select(some, turns, zero)
+    }
+
+    /// The bounds of the reverse `for`, and the type of its counter.
+    fn range(&mut self, backwards: &Backwards) -> (Type, [ValueId; 3]) {
+        match *backwards {
+            Backwards::Direct { start, end, step }
+            | Backwards::Shifted { start, end, step }
+            | Backwards::Mirrored { start, end, step, .. } => (self.b.ty(start), [start, end, step]),
+            Backwards::Turns(turns) => {
+                let one = self.b.int(Scalar::I32, 1);
+                let last = self.b.binary(BinaryOp::Sub, turns, one);
+                let minus = self.b.int(Scalar::I32, -1);
+                (I32, [last, minus, minus])
+            }
+        }
+    }
+
+    /// Gives the old counter its value in this turn of the reverse loop; the number of the turn, where it is needed.
+    fn bind_counter(&mut self, inst: &Inst, plan: &Plan, backwards: &Backwards, at: ValueId) -> ValueId {
+        let old = self.old;
+        let numbered = plan.slots.iter().any(|slot| *slot != Slot::Dead);
+        let Op::For { start, step, body, .. } = &inst.op else {
+            self.b.name(at, "turn");
+            return at;
+        };
+        let counter = old.blocks[*body].params[0];
+        match backwards {
+            Backwards::Direct { .. } => self.bind(counter, at),
+            Backwards::Shifted { step, .. } => {
+                let value = self.b.binary(BinaryOp::Add, at, *step);
+                self.bind(counter, value);
+            }
+            Backwards::Mirrored { start, last, .. } => {
+                let distance = self.b.binary(BinaryOp::Sub, at, *start);
+                let value = self.b.binary(BinaryOp::Sub, *last, distance);
+                self.bind(counter, value);
+            }
+            Backwards::Turns(_) => {
+                self.b.name(at, "turn");
+                let scalar = old.ty(counter).as_scalar().unwrap_or(Scalar::I32);
+                let (start, step) = (self.primal(*start), self.primal(*step));
+                let turn = self.b.cast(at, scalar);
+                let distance = self.b.binary(BinaryOp::Mul, turn, step);
+                let value = self.b.binary(BinaryOp::Add, start, distance);
+                self.bind(counter, value);
+                return at;
+            }
+        }
+        if numbered { self.turn_of_counter(&inst.op, counter) } else { at }
+    }
+
+    /// Counters: where they stand at the start of a turn.
+    pub fn bind_linear(&mut self, inst: &Inst, plan: &Plan, params: &[ValueId], turn: ValueId) {
+        for (n, slot) in plan.slots.iter().enumerate() {
+            self.bind_slot(inst, n, *slot, params[n], turn);
+        }
+    }
+
+    pub fn bind_slot(&mut self, inst: &Inst, n: usize, slot: Slot, param: ValueId, turn: ValueId) {
+        let (Op::For { init, .. } | Op::While { init, .. }) = &inst.op else { return };
+        if let Slot::Linear { amount, minus } = slot {
+            let scalar = self.old.ty(param).as_scalar().unwrap_or(Scalar::I32);
+            let start = self.primal(init[n]);
+            // A constant may stand inside the loop, where its copies are out of sight.
+            let amount = match self.old.as_const(amount) {
+                Some(constant) => self.b.constant(constant),
+                None => self.primal(amount),
+            };
+            let turn = self.b.cast(turn, scalar);
+            let distance = self.b.binary(BinaryOp::Mul, turn, amount);
+            let op = if minus { BinaryOp::Sub } else { BinaryOp::Add };
+            let value = self.b.binary(op, start, distance);
+            self.bind(param, value);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The adjoints of memory: each array has a *shadow*, the array of its adjoints. A load adds to it, a store takes from it
+//! and leaves zero. A null shadow means that no gradient is wanted.
+
+use smallvec::SmallVec;
+
+use super::reverse::Reverse;
+use super::rules::scalar_path;
+use crate::analysis::alias::{Root, root};
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
+use crate::types::{BOOL, Type};
+
+/// The array of adjoints of an array, and whether it is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Shadow {
+    pub array: ValueId,
+    pub set: ValueId,
+}
+
+/// An element of a shadow: new values.
+struct Place {
+    shadow: Shadow,
+    /// The views to take of it, outermost first, with their types.
+    views: Vec<(SmallVec<[ViewIndex; 4]>, Type)>,
+    index: Values,
+}
+
+impl Reverse<'_> {
+    /// The shadow of an array, without the views between the array and its root; None: it has none.
+    fn shadow_of(&mut self, array: ValueId) -> Option<Shadow> {
+        let found = root(self.old, array);
+        if let Some(&shadow) = self.shadows.get(&found) {
+            return Some(shadow);
+        }
+        let old = self.old;
+        let ValueDef::Result(inst, _) = old.values[array].def else { return None };
+        let shadow = match &old.insts[inst].op {
+            Op::Select { condition, then, otherwise } => {
+                let (then, otherwise) = (self.shadow_of(*then)?, self.shadow_of(*otherwise)?);
+                let condition = self.primal(*condition);
+                self.b.select(condition, then.array, otherwise.array)
+            }
+            // An array inside an element of another: its own gradient.
+            Op::Load { .. } | Op::Extract(..) if found == Root::Unknown => {
+                let copy = self.primal(array);
+                self.b.one(Op::Gradient(copy), old.ty(array))
+            }
+            _ => return None,
+        };
+        let set = self.b.one(Op::IsSet(shadow), BOOL);
+        Some(Shadow { array: shadow, set })
+    }
+
+    /// Where the adjoint of an element is.
+    fn place(&mut self, array: ValueId, index: &[ValueId]) -> Option<Place> {
+        let old = self.old;
+        let mut views = Vec::new();
+        let mut at = array;
+        while let Some(Op::View(inner, dims)) = old.def(at).map(|inst| &inst.op) {
+            let mut dims = dims.clone();
+            for dim in &mut dims {
+                match dim {
+                    ViewIndex::At(v) => *v = self.primal(*v),
+                    ViewIndex::Range { start, stop, step } => {
+                        [start, stop, step].into_iter().for_each(|v| *v = self.primal(*v));
+                    }
+                }
+            }
+            views.push((dims, old.ty(at)));
+            at = *inner;
+        }
+        views.reverse();
+        let index = self.primals(index);
+        let shadow = self.shadow_of(at)?;
+        Some(Place { shadow, views, index })
+    }
+
+    /// The adjoint of an array given to a function: its shadow, cut like the array.
+    pub fn shadow_argument(&mut self, array: ValueId) -> ValueId {
+        match self.place(array, &[]) {
+            Some(place) if place.views.is_empty() => place.shadow.array,
+            Some(place) => {
+                // A view of a null array would be out of bounds.
+                let ty = self.old.ty(array);
+                let set = place.shadow.set;
+                self.guarded(set, Some(ty), |this| Some(this.cut(&place))).unwrap_or(place.shadow.array)
+            }
+            None => self.b.zero(self.old.ty(array)),
+        }
+    }
+
+    fn cut(&mut self, place: &Place) -> ValueId {
+        place.views.iter().fold(place.shadow.array, |array, (dims, ty)| self.b.one(Op::View(array, dims.clone()), *ty))
+    }
+
+    /// `if condition { body }`; the value that the body gives, else zero.
+    pub fn guarded(
+        &mut self,
+        condition: ValueId,
+        ty: Option<Type>,
+        body: impl FnOnce(&mut Self) -> Option<ValueId>,
+    ) -> Option<ValueId> {
+        let (then, otherwise) = (self.b.new_block(&[]), self.b.new_block(&[]));
+        let outside = self.b.switch_to(then);
+        let value = body(self);
+        let given: Vec<ValueId> = value.into_iter().filter(|_| ty.is_some()).collect();
+        self.b.yield_(&given);
+        self.b.switch_to(otherwise);
+        let zeros: Vec<ValueId> = given.iter().map(|&v| self.b.zero(self.b.ty(v))).collect();
+        self.b.yield_(&zeros);
+        self.b.switch_to(outside);
+        let types: Vec<Type> = given.iter().map(|&v| self.b.ty(v)).collect();
+        let results = self.b.push(Op::If { condition, then, otherwise }, &types);
+        results.first().copied()
+    }
+
+    /// v = a[i]: the shadow's element gets `d` added.
+    pub fn reverse_load(&mut self, result: ValueId, array: ValueId, index: &[ValueId], path: &[Step], d: ValueId) {
+        let path = self.primal_path(path);
+        if self.facts.accumulations.is_old(result) {
+            return;
+        }
+        let Some(place) = self.place(array, index) else { return };
+        let ty = self.old.ty(result);
+        let private = self.facts.private(self.old, array);
+        self.guarded(place.shadow.set, None, |this| {
+            let array = this.cut(&place);
+            this.add_to_memory(array, &place.index, path, ty, d, private);
+            None
+        });
+    }
+
+    /// memory += d, every float of a value of type `ty`.
+    fn add_to_memory(&mut self, array: ValueId, index: &Values, path: Path, ty: Type, d: ValueId, private: bool) {
+        if let Type::Struct(id) = ty {
+            let structs = &self.world.module.structs;
+            for (n, field) in structs[id].fields.iter().enumerate() {
+                if field.ty.holds_floats(structs) {
+                    let part = self.b.extract_at(d, n as u32, field.ty);
+                    let mut path = path.clone();
+                    path.push(Step::At(n as u32));
+                    self.add_to_memory(array, index, path, field.ty, part, private);
+                }
+            }
+            return;
+        }
+        if private {
+            let before = self.b.one(Op::Load { array, index: index.clone(), path: path.clone() }, ty);
+            let sum = self.b.binary(BinaryOp::Add, before, d);
+            self.b.effect(Op::Store { array, index: index.clone(), path, value: sum });
+        } else {
+            self.b.one(Op::Atomic { op: AtomicOp::Add, array, index: index.clone(), path, value: d }, ty);
+        }
+    }
+
+    /// a[i] = v: v gets what the shadow's element holds, which becomes zero; or stays, if v is a sum with the old a[i].
+    pub fn reverse_store(&mut self, id: InstId, array: ValueId, index: &[ValueId], path: &[Step], value: ValueId) {
+        let ty = self.old.ty(value);
+        if !ty.holds_floats(&self.world.module.structs) {
+            return;
+        }
+        let path = self.primal_path(path);
+        let Some(place) = self.place(array, index) else { return };
+        let wanted = self.is_active(value).then_some(ty);
+        let taken = self.guarded(place.shadow.set, wanted, |this| {
+            let array = this.cut(&place);
+            if this.facts.accumulations.is_one(id) {
+                let (index, path) = (place.index.clone(), path);
+                return wanted.map(|ty| this.b.one(Op::Load { array, index, path }, ty));
+            }
+            this.take_memory(array, &place.index, path, ty, wanted.is_some())
+        });
+        if let Some(taken) = taken {
+            self.add(value, taken);
+        }
+    }
+
+    /// Sets every float of an element to zero; what it was before, if wanted.
+    fn take_memory(&mut self, array: ValueId, index: &Values, path: Path, ty: Type, wanted: bool) -> Option<ValueId> {
+        if let Type::Struct(id) = ty {
+            let structs = &self.world.module.structs;
+            let mut whole = wanted.then(|| self.b.zero(ty));
+            for (n, field) in structs[id].fields.iter().enumerate() {
+                if !field.ty.holds_floats(structs) {
+                    continue;
+                }
+                let step = Step::At(n as u32);
+                let mut path = path.clone();
+                path.push(step);
+                let part = self.take_memory(array, index, path, field.ty, wanted);
+                if let (Some(before), Some(part)) = (whole, part) {
+                    whole = Some(self.b.one(Op::Insert(before, SmallVec::from_slice(&[step]), part), ty));
+                }
+            }
+            return whole;
+        }
+        let before = wanted.then(|| self.b.one(Op::Load { array, index: index.clone(), path: path.clone() }, ty));
+        let zero = self.b.zero(ty);
+        self.b.effect(Op::Store { array, index: index.clone(), path, value: zero });
+        before
+    }
+
+    /// An atomic whose old value has no adjoint.
+    pub fn reverse_atomic(
+        &mut self,
+        result: ValueId,
+        op: AtomicOp,
+        array: ValueId,
+        index: &[ValueId],
+        path: &[Step],
+        value: ValueId,
+    ) {
+        self.take(result);
+        let extreme = matches!(op, AtomicOp::Min | AtomicOp::Max);
+        if !(extreme || op == AtomicOp::Exchange || self.is_active(value)) {
+            return;
+        }
+        let ty = self.old.ty(value);
+        let path = self.primal_path(path);
+        let inputs = extreme.then(|| (self.primal(array), self.primal(value)));
+        let Some(place) = self.place(array, index) else { return };
+        let share = self.guarded(place.shadow.set, Some(ty), |this| {
+            let shadow = this.cut(&place);
+            Some(match (op, &inputs) {
+                (AtomicOp::Min | AtomicOp::Max, Some((content, v))) => {
+                    this.winners_share(shadow, *content, &place.index, &path, *v)
+                }
+                // The value has no adjoint (else there is an error), and the content before is gone.
+                (AtomicOp::Exchange, _) => {
+                    let value = this.b.zero(ty);
+                    let (array, index) = (shadow, place.index.clone());
+                    this.b.one(Op::Atomic { op, array, index, path, value }, ty)
+                }
+                _ => {
+                    let d = this.b.one(Op::Load { array: shadow, index: place.index.clone(), path }, ty);
+                    if op == AtomicOp::Sub { this.b.unary(UnaryOp::Neg, d) } else { d }
+                }
+            })
+        });
+        if let Some(share) = share {
+            self.add(value, share);
+        }
+    }
+
+    /// Atomic min and max: a value that is the element's final content takes the whole adjoint; the first of several equal
+    /// ones does. What nobody takes stays with the content before the launch.
+    fn winners_share(
+        &mut self,
+        shadow: ValueId,
+        content: ValueId,
+        index: &Values,
+        path: &Path,
+        value: ValueId,
+    ) -> ValueId {
+        let ty = self.b.ty(value);
+        let (Some(count), Some(scalar)) = (ty.scalar_count(), ty.scalar_part()) else { return self.b.zero(ty) };
+        let mut shares = Values::new();
+        for n in 0..count {
+            let steps = if ty.is_composite() { scalar_path(ty, n) } else { Path::new() };
+            let mut path = path.clone();
+            path.extend(steps.iter().copied());
+            let part = Type::Scalar(scalar);
+            let v = if steps.is_empty() { value } else { self.b.one(Op::Extract(value, steps), part) };
+            let last = self.b.one(Op::Load { array: content, index: index.clone(), path: path.clone() }, part);
+            let won = self.b.compare(CompareOp::Eq, last, v);
+            let share = self.guarded(won, Some(part), |this| {
+                let zero = this.b.zero(part);
+                let (array, index) = (shadow, index.clone());
+                Some(this.b.one(Op::Atomic { op: AtomicOp::Exchange, array, index, path, value: zero }, part))
+            });
+            shares.extend(share);
+        }
+        if ty.is_composite() { self.b.one(Op::Construct(shares), ty) } else { shares[0] }
+    }
+}

@@ -1,0 +1,112 @@
+//! Computes parts of the forward program again inside reverse code: copies of its instructions, without effects, and
+//! only those that [`crate::autodiff::analysis::facts::Facts`] found to be needed.
+
+use super::reverse::Reverse;
+use crate::autodiff::analysis::activity::yields;
+use crate::autodiff::storage::log::{Logged, is_stale, last_slot};
+use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId};
+use crate::types::Type;
+
+impl Reverse<'_> {
+    /// Copies a block without its terminator. `keep`: the loops of this very block save their state for the reverse sweep
+    /// that follows.
+    pub fn replay(&mut self, block: BlockId, keep: bool) {
+        let old = self.old;
+        for &id in &old.blocks[block].insts {
+            self.replay_inst(id, keep);
+        }
+    }
+
+    fn replay_inst(&mut self, id: InstId, keep: bool) {
+        let old = self.old;
+        let inst = &old.insts[id];
+        let span = std::mem::replace(&mut self.b.span, inst.span);
+        let needed = inst.results.iter().any(|r| self.scope.contains(r));
+        match &inst.op {
+            Op::For { .. } | Op::While { .. } => {
+                let keep = keep && self.facts.plans.contains_key(&id);
+                if needed || keep {
+                    self.forward_sweep(id, inst, keep);
+                }
+            }
+            _ if !needed => {}
+            Op::If { condition, then, otherwise } => self.replay_if(inst, *condition, [*then, *otherwise]),
+            op => self.copy(id, inst, op),
+        }
+        self.b.span = span;
+    }
+
+    /// One instruction without blocks.
+    fn copy(&mut self, id: InstId, inst: &Inst, op: &Op) {
+        if op.is_terminator() || matches!(op, Op::Store { .. } | Op::Print { .. } | Op::Assert { .. }) {
+            return;
+        }
+        if let Some(logged) = self.facts.log.at.get(&id) {
+            return self.read_log(inst, logged);
+        }
+        if is_stale(self.world.module, self.old, &self.facts.written, inst) {
+            self.faults.push(format!("a value that the launch overwrites is read again in @{}", self.old.name));
+            return;
+        }
+        let mut op = op.clone();
+        op.for_each_operand_mut(|v| *v = self.primal(*v));
+        if let Op::Call(callee, _) = &mut op
+            && let Derivative::Rule { replay: Some(replay), .. } = self.world.module.functions[*callee].derivative
+        {
+            *callee = replay;
+        }
+        let types: Vec<Type> = inst.results.iter().map(|&r| self.old.ty(r)).collect();
+        let results = self.b.push(op, &types);
+        for (&old, new) in inst.results.iter().zip(results) {
+            self.bind(old, new);
+        }
+    }
+
+    /// The results of an instruction as the forward entry logged them; zero where the log had no room for them.
+    fn read_log(&mut self, inst: &Inst, logged: &Logged) {
+        let structs = &self.world.module.structs;
+        for &result in &inst.results {
+            let ty = self.old.ty(result);
+            let base = logged.base.map(|base| self.primal(base));
+            let Some(buffers) = self.log.clone() else {
+                self.faults.push(format!("@{} has no log", self.old.name));
+                return;
+            };
+            let value = if self.facts.log.slots.is_some() {
+                buffers.get(&mut self.b, structs, ty, base, &logged.offset)
+            } else {
+                let room = buffers.has_room(&mut self.b, base, last_slot(ty, structs, &logged.offset));
+                let value = self
+                    .guarded(room, Some(ty), |this| Some(buffers.get(&mut this.b, structs, ty, base, &logged.offset)));
+                value.unwrap_or_else(|| self.b.zero(ty))
+            };
+            self.bind(result, value);
+        }
+    }
+
+    /// Makes `new` the copy of `old`.
+    pub fn bind(&mut self, old: ValueId, new: ValueId) {
+        self.primals[old] = Some(new);
+        self.name_after(new, "", old);
+    }
+
+    fn replay_if(&mut self, inst: &Inst, condition: ValueId, blocks: [BlockId; 2]) {
+        let old = self.old;
+        let kept: Vec<usize> = (0..inst.results.len()).filter(|&n| self.scope.contains(&inst.results[n])).collect();
+        let condition = self.primal(condition);
+        let copies = blocks.map(|block| {
+            let new = self.b.new_block(&[]);
+            let outside = self.b.switch_to(new);
+            self.replay(block, false);
+            let values: Vec<ValueId> = kept.iter().map(|&n| self.primal(yields(old, block)[n])).collect();
+            self.b.yield_(&values);
+            self.b.switch_to(outside);
+            new
+        });
+        let types: Vec<Type> = kept.iter().map(|&n| old.ty(inst.results[n])).collect();
+        let results = self.b.push(Op::If { condition, then: copies[0], otherwise: copies[1] }, &types);
+        for (&n, new) in kept.iter().zip(results) {
+            self.bind(inst.results[n], new);
+        }
+    }
+}

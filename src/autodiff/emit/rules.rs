@@ -1,0 +1,301 @@
+//! The adjoint of one operation without blocks: how does the adjoint of its result come to its operands?
+//!
+//! The same code serves two ends. When code is made, it reads primal values and adds to adjoints; when the needed values
+//! are looked for (`Reverse::reads`), it runs on a scratch function and only what it reads counts. So the two can't differ.
+//!
+//! Conventions: `min` and `max` give all to the left operand when both are equal; the derivative of `abs` at 0 is 0; a
+//! zero adjoint stays zero through operations whose derivative may be infinite or NaN (see [`crate::autodiff::analysis::finite`]).
+
+use smallvec::smallvec;
+
+use super::reverse::Reverse;
+use crate::ir::{BinaryOp, CompareOp, Const, Inst, Op, Path, Step, UnaryOp, ValueId, Values};
+use crate::types::{Scalar, Type};
+
+impl Reverse<'_> {
+    /// Passes the adjoint `d` of an instruction's one result on to its operands.
+    pub fn rule(&mut self, inst: &Inst, d: ValueId) {
+        let result = inst.results[0];
+        match &inst.op {
+            Op::Unary(op, a) => self.unary_rule(*op, *a, result, d),
+            Op::Binary(op, a, b) => self.binary_rule(*op, *a, *b, result, d),
+            Op::Fma(a, b, c) => {
+                if self.is_active(*a) {
+                    let to_a = self.product(result, d, *b);
+                    self.add(*a, to_a);
+                }
+                if self.is_active(*b) {
+                    let to_b = self.product(result, d, *a);
+                    self.add(*b, to_b);
+                }
+                self.add(*c, d);
+            }
+            Op::Cast(a) => {
+                if self.is_active(*a)
+                    && let Some(scalar) = self.old.ty(*a).scalar_part()
+                {
+                    let to_a = self.b.cast(d, scalar);
+                    self.add(*a, to_a);
+                }
+            }
+            Op::Select { condition, then, otherwise } => {
+                let (then, otherwise) = (*then, *otherwise);
+                if self.facts.guards && self.is_guard(*condition, then) {
+                    self.add(otherwise, d);
+                } else if self.is_active(then) || self.is_active(otherwise) {
+                    let condition = self.primal(*condition);
+                    let zero = self.b.zero(self.b.ty(d));
+                    if self.is_active(then) {
+                        let to_then = self.b.select(condition, d, zero);
+                        self.add(then, to_then);
+                    }
+                    if self.is_active(otherwise) {
+                        let to_otherwise = self.b.select(condition, zero, d);
+                        self.add(otherwise, to_otherwise);
+                    }
+                }
+            }
+            Op::Construct(args) => {
+                let ty = self.old.ty(result);
+                for (n, &arg) in args.iter().enumerate() {
+                    if self.is_active(arg) {
+                        let part = self.part_ty(arg);
+                        let to_arg = self.b.one(Op::Extract(d, scalar_path(ty, n as u32)), part);
+                        self.add(arg, to_arg);
+                    }
+                }
+            }
+            Op::Extract(whole, path) if self.is_active(*whole) => {
+                let path = self.primal_path(path);
+                self.add_part(*whole, path, d);
+            }
+            Op::Insert(whole, path, part) if (self.is_active(*whole) || self.is_active(*part)) => {
+                let path = self.primal_path(path);
+                let ty = self.old.ty(*part);
+                if self.is_active(*part) {
+                    let to_part = self.b.one(Op::Extract(d, path.clone()), ty);
+                    self.add(*part, to_part);
+                }
+                if self.is_active(*whole) {
+                    let zero = self.b.zero(ty);
+                    let to_whole = self.b.one(Op::Insert(d, path, zero), self.b.ty(d));
+                    self.add(*whole, to_whole);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a choice is the guard of reverse code: there the guarded product is zero, and its derivative is not.
+    fn is_guard(&self, condition: ValueId, then: ValueId) -> bool {
+        let zero = |v: ValueId| {
+            let constant = self.old.as_const(v).and_then(Const::as_float).is_some_and(|x| x == 0.0);
+            constant || self.old.def(v).is_some_and(|inst| inst.op == Op::Zero)
+        };
+        let tested = |v: ValueId| match self.old.def(v).map(|inst| &inst.op) {
+            Some(Op::Compare(CompareOp::Eq, x, y)) => self.is_active(*x) && zero(*y),
+            _ => false,
+        };
+        let all = match self.old.def(condition).map(|inst| &inst.op) {
+            Some(Op::Binary(BinaryOp::And, a, b)) => tested(*a) && tested(*b),
+            _ => tested(condition),
+        };
+        zero(then) && all
+    }
+
+    fn part_ty(&self, value: ValueId) -> Type {
+        self.old.ty(value)
+    }
+
+    fn unary_rule(&mut self, op: UnaryOp, a: ValueId, result: ValueId, d: ValueId) {
+        if !self.is_active(a) {
+            return;
+        }
+        let to_a = match op {
+            UnaryOp::Neg => self.b.unary(UnaryOp::Neg, d),
+            UnaryOp::Abs => {
+                let pa = self.primal(a);
+                self.by_component(&[d, pa], |this, parts| {
+                    let (d, a) = (parts[0], parts[1]);
+                    let zero = this.b.zero(this.b.ty(a));
+                    let positive = this.b.compare(CompareOp::Gt, a, zero);
+                    let negative = this.b.compare(CompareOp::Lt, a, zero);
+                    let minus = this.b.unary(UnaryOp::Neg, d);
+                    let otherwise = this.b.select(negative, minus, zero);
+                    this.b.select(positive, d, otherwise)
+                })
+            }
+            UnaryOp::Sqrt => {
+                let root = self.primal(result);
+                self.by_component(&[d, root], |this, parts| {
+                    let (d, root) = (parts[0], parts[1]);
+                    let half = this.float(this.b.ty(d), 0.5);
+                    let scaled = this.b.binary(BinaryOp::Mul, d, half);
+                    let quotient = this.b.binary(BinaryOp::Div, scaled, root);
+                    this.unless_zero(d, quotient)
+                })
+            }
+            _ => return,
+        };
+        self.add(a, to_a);
+    }
+
+    fn binary_rule(&mut self, op: BinaryOp, a: ValueId, b: ValueId, result: ValueId, d: ValueId) {
+        match op {
+            BinaryOp::Add => {
+                self.add(a, d);
+                self.add(b, d);
+            }
+            BinaryOp::Sub => {
+                self.add(a, d);
+                if self.is_active(b) {
+                    let minus = self.b.unary(UnaryOp::Neg, d);
+                    self.add(b, minus);
+                }
+            }
+            BinaryOp::Mul if a == b && self.is_active(a) => {
+                let product = self.product(result, d, a);
+                let twice = self.b.binary(BinaryOp::Add, product, product);
+                self.add(a, twice);
+            }
+            BinaryOp::Mul => {
+                for (this, other) in [(a, b), (b, a)] {
+                    if self.is_active(this) {
+                        let product = self.product(result, d, other);
+                        // A scalar factor of a composite gets the sum over the components.
+                        let product = if self.old.ty(this).is_composite() { product } else { self.sum(product) };
+                        self.add(this, product);
+                    }
+                }
+            }
+            BinaryOp::Div => self.div_rule(a, b, result, d),
+            BinaryOp::Min | BinaryOp::Max => {
+                if !(self.is_active(a) || self.is_active(b)) {
+                    return;
+                }
+                let (pa, pr) = (self.primal(a), self.primal(result));
+                for (value, left) in [(a, true), (b, false)] {
+                    if self.is_active(value) {
+                        let share = self.by_component(&[d, pa, pr], |this, parts| {
+                            let zero = this.b.zero(this.b.ty(parts[0]));
+                            let is_left = this.b.compare(CompareOp::Eq, parts[2], parts[1]);
+                            if left {
+                                this.b.select(is_left, parts[0], zero)
+                            } else {
+                                this.b.select(is_left, zero, parts[0])
+                            }
+                        });
+                        self.add(value, share);
+                    }
+                }
+            }
+            BinaryOp::CopySign if self.is_active(a) => {
+                let (pa, pr) = (self.primal(a), self.primal(result));
+                let to_a = self.by_component(&[d, pa, pr], |this, parts| {
+                    let same = this.b.compare(CompareOp::Eq, parts[2], parts[1]);
+                    let minus = this.b.unary(UnaryOp::Neg, parts[0]);
+                    this.b.select(same, parts[0], minus)
+                });
+                self.add(a, to_a);
+            }
+            _ => {}
+        }
+    }
+
+    /// r = a / b: a gets d / b, b gets -d r / b.
+    fn div_rule(&mut self, a: ValueId, b: ValueId, result: ValueId, d: ValueId) {
+        if !(self.is_active(a) || self.is_active(b)) {
+            return;
+        }
+        let pb = self.primal(b);
+        let chosen = self.facts.finite.is_chosen(result) && self.old.as_const(b).is_none();
+        let quotient = self.b.binary(BinaryOp::Div, d, pb);
+        if self.is_active(a) {
+            let to_a = if chosen { self.unless_zero(d, quotient) } else { quotient };
+            self.add(a, to_a);
+        }
+        if self.is_active(b) {
+            let pr = self.primal(result);
+            let product = self.b.binary(BinaryOp::Mul, quotient, pr);
+            let product = if chosen { self.unless_zero(d, product) } else { product };
+            let product = if self.old.ty(b).is_composite() { product } else { self.sum(product) };
+            let minus = self.b.unary(UnaryOp::Neg, product);
+            self.add(b, minus);
+        }
+    }
+
+    /// d * factor for an old factor of the old result.
+    fn product(&mut self, result: ValueId, d: ValueId, factor: ValueId) -> ValueId {
+        let copy = self.primal(factor);
+        let product = self.b.binary(BinaryOp::Mul, d, copy);
+        if self.facts.finite.is_chosen(result) && self.facts.finite.is_wild(factor) {
+            // By the adjoint that comes in: the product may have more components than it.
+            return self.unless_zero(d, product);
+        }
+        product
+    }
+
+    /// `value`, or zero where all components of the adjoint `d` are zero.
+    pub fn unless_zero(&mut self, d: ValueId, value: ValueId) -> ValueId {
+        let nothing = self.b.zero(self.b.ty(d));
+        let is_zero = self.b.compare(CompareOp::Eq, d, nothing);
+        let zero = self.b.zero(self.b.ty(value));
+        self.b.select(is_zero, zero, value)
+    }
+
+    /// A float constant of a scalar type.
+    pub fn float(&mut self, ty: Type, value: f64) -> ValueId {
+        self.b.constant(Const::float(ty.as_scalar().unwrap_or(Scalar::F32), value))
+    }
+
+    /// The sum of a composite's components; a scalar is its own.
+    fn sum(&mut self, value: ValueId) -> ValueId {
+        let ty = self.b.ty(value);
+        let (Some(count), Some(scalar), true) = (ty.scalar_count(), ty.scalar_part(), ty.is_composite()) else {
+            return value;
+        };
+        let mut sum = None;
+        for n in 0..count {
+            let part = self.b.one(Op::Extract(value, scalar_path(ty, n)), Type::Scalar(scalar));
+            sum = Some(sum.map_or(part, |sum| self.b.binary(BinaryOp::Add, sum, part)));
+        }
+        sum.unwrap_or(value)
+    }
+
+    /// Applies a function of scalars to values of one type, component by component.
+    fn by_component(&mut self, values: &[ValueId], mut apply: impl FnMut(&mut Self, &[ValueId]) -> ValueId) -> ValueId {
+        let ty = self.b.ty(values[0]);
+        let (Some(count), Some(scalar), true) = (ty.scalar_count(), ty.scalar_part(), ty.is_composite()) else {
+            return apply(self, values);
+        };
+        let mut parts = Values::new();
+        for n in 0..count {
+            let at: Values =
+                values.iter().map(|&v| self.b.one(Op::Extract(v, scalar_path(ty, n)), Type::Scalar(scalar))).collect();
+            parts.push(apply(self, &at));
+        }
+        self.b.one(Op::Construct(parts), ty)
+    }
+
+    pub fn primal_path(&mut self, path: &[Step]) -> Path {
+        path.iter()
+            .map(|step| match *step {
+                Step::At(n) => Step::At(n),
+                Step::Dynamic(v) => Step::Dynamic(self.primal(v)),
+            })
+            .collect()
+    }
+}
+
+/// The path to scalar `n` of a composite, or to field `n` of a struct: the parts of a `Construct`.
+pub fn scalar_path(ty: Type, n: u32) -> Path {
+    match ty {
+        Type::Mat(_, columns, _) => {
+            let columns = u32::from(columns);
+            smallvec![Step::At(n / columns), Step::At(n % columns)]
+        }
+        Type::Transform(_) if n < 3 => smallvec![Step::At(0), Step::At(n)],
+        Type::Transform(_) => smallvec![Step::At(1), Step::At(n - 3)],
+        _ => smallvec![Step::At(n)],
+    }
+}

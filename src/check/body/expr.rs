@@ -1,0 +1,207 @@
+//! Expressions.
+
+use crate::check::body::Body;
+use crate::check::tree::{Expr, ExprKind};
+use crate::check::types::advice::left_moves;
+use crate::check::types::value::{Constant, Number, Operand, Reported, Res, convert_help};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::syntax::ast::{self, BoolOp};
+use crate::types::{BOOL, Type};
+
+impl Body<'_, '_> {
+    pub fn expr(&mut self, expr: &ast::Expr) -> Res<Operand> {
+        let result = self.meaning(expr).map(|operand| self.in_double(operand));
+        if let (Some(facts), Ok(operand)) = (&mut self.c.facts, &result) {
+            facts.expression(expr.span, operand);
+        }
+        result
+    }
+
+    fn meaning(&mut self, expr: &ast::Expr) -> Res<Operand> {
+        let span = expr.span;
+        let untyped = |number| Ok(Operand::Const(Constant::untyped(number)));
+        match &expr.kind {
+            ast::ExprKind::Name(name) => self.name(name, span),
+            ast::ExprKind::Attribute { base, name } => self.attribute(base, name, span),
+            ast::ExprKind::Int(Some(value)) => match i128::try_from(*value) {
+                Ok(value) => untyped(Number::Int(value)),
+                Err(_) => self.error(Code::E0503, span, "this integer does not fit in 64 bits", "too large"),
+            },
+            ast::ExprKind::Int(None) => {
+                self.error(Code::E0503, span, "this integer does not fit in 64 bits", "too large")
+            }
+            ast::ExprKind::Float(value) => untyped(Number::Float(*value)),
+            ast::ExprKind::Bool(value) => untyped(Number::Bool(*value)),
+            ast::ExprKind::Str(text) => Ok(Operand::Str(text.clone())),
+            ast::ExprKind::None => self.unsupported(span, "`None`", None),
+            ast::ExprKind::Unary { op, operand } => {
+                let value = self.expr(operand)?;
+                self.unary(*op, value, span, operand.span)
+            }
+            ast::ExprKind::Binary { op, left, right } => self.binary_chain(*op, left, right, span),
+            ast::ExprKind::Logic { op, operands } => self.logic(*op, operands, expr),
+            ast::ExprKind::Compare { first, rest } => self.comparison(first, rest, span),
+            ast::ExprKind::Conditional { condition, then, otherwise } => {
+                self.conditional(condition, then, otherwise, expr)
+            }
+            ast::ExprKind::Call { callee, args } => self.call(callee, args, span),
+            ast::ExprKind::Subscript { base, indices } => self.subscript(base, indices, span),
+            ast::ExprKind::Slice { .. } => self.unsupported(span, "slices outside an index", None),
+            ast::ExprKind::Tuple(items) => {
+                let items: Res<Vec<Operand>> = items.iter().map(|item| self.expr(item)).collect();
+                Ok(Operand::Tuple(items?))
+            }
+            // Python's own lists, in constants.
+            ast::ExprKind::List(items) if self.is_host() => {
+                let items: Res<Vec<Operand>> = items.iter().map(|item| self.expr(item)).collect();
+                Ok(Operand::Tuple(items?))
+            }
+            ast::ExprKind::List(_) => self.unsupported(
+                span,
+                "lists",
+                Some("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)"),
+            ),
+            ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
+            ast::ExprKind::Dict(_) => self.unsupported(span, "a dict", None),
+            ast::ExprKind::Unsupported(what) => self.unsupported(span, what, None),
+            ast::ExprKind::Opaque => self.error(
+                Code::E0501,
+                span,
+                "this value is not a compile-time constant",
+                "computed by Python at run time",
+            ),
+            ast::ExprKind::Error => {
+                self.failed = true;
+                Err(Reported)
+            }
+        }
+    }
+
+    /// Left-nested chains such as sums of thousands of terms, without deep recursion.
+    fn binary_chain(
+        &mut self,
+        op: ast::BinaryOp,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        span: crate::source::Span,
+    ) -> Res<Operand> {
+        let mut pending = vec![(op, right, span)];
+        let mut first = left;
+        while let ast::ExprKind::Binary { op, left, right } = &first.kind {
+            pending.push((*op, right, first.span));
+            first = left;
+        }
+        let mut value = self.expr(first);
+        let mut at = first.span;
+        for (op, right, span) in pending.into_iter().rev() {
+            // Both sides are looked at, so that errors on both are seen.
+            let other = self.expr(right);
+            value = match (value, other) {
+                (Ok(l), Ok(r)) => self.binary(op, l, r, span, at, right.span),
+                _ => Err(Reported),
+            };
+            at = span;
+        }
+        value
+    }
+
+    fn logic(&mut self, op: BoolOp, operands: &[ast::Expr], expr: &ast::Expr) -> Res<Operand> {
+        let mut values = Vec::new();
+        let mut constants = Vec::new();
+        let mut failed = false;
+        for operand in operands {
+            match self.expr(operand) {
+                Ok(Operand::Const(c)) if values.is_empty() => {
+                    // A constant that decides ends the expression: what follows is not looked at.
+                    if c.number.is_true() == (op == BoolOp::Or) {
+                        return Ok(Operand::Const(Constant::untyped(Number::Bool(op == BoolOp::Or))));
+                    }
+                    constants.push(c);
+                }
+                Ok(value) => match self.truth(value, operand.span) {
+                    Ok(value) => values.push(value),
+                    Err(Reported) => failed = true,
+                },
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed {
+            return Err(Reported);
+        }
+        Ok(match values.len() {
+            0 => Operand::Const(Constant::untyped(Number::Bool(op == BoolOp::And))),
+            1 => Operand::Value(values.remove(0)),
+            _ => {
+                let kind = if op == BoolOp::And { ExprKind::And(values) } else { ExprKind::Or(values) };
+                Operand::Value(Expr::new(kind, BOOL, expr.span))
+            }
+        })
+    }
+
+    fn conditional(
+        &mut self,
+        condition: &ast::Expr,
+        then: &ast::Expr,
+        otherwise: &ast::Expr,
+        expr: &ast::Expr,
+    ) -> Res<Operand> {
+        let condition = match self.expr(condition)? {
+            Operand::Const(c) => return self.expr(if c.number.is_true() { then } else { otherwise }),
+            operand => self.truth(operand, condition.span)?,
+        };
+        let (left, right) = (self.expr(then)?, self.expr(otherwise)?);
+        let (left, right) = self.unify(left, right, then.span, otherwise.span)?;
+        if left.ty != right.ty {
+            let (a, b) = (self.show(left.ty), self.show(right.ty));
+            let mut diagnostic =
+                Diagnostic::new(Code::E0301, format!("the two sides of this conditional are `{a}` and `{b}`"))
+                    .label(then.span, format!("this is `{a}`"))
+                    .label(otherwise.span, format!("this is `{b}`"));
+            diagnostic = self.label_origin(diagnostic, &left, then.span);
+            diagnostic = self.label_origin(diagnostic, &right, otherwise.span);
+            diagnostic = match (left.ty, right.ty) {
+                (Type::Scalar(a), Type::Scalar(b)) => {
+                    let (to, at) = if left_moves(a, b) { (b, then.span) } else { (a, otherwise.span) };
+                    self.suggest_cast(diagnostic, at, to, "one side", Applicability::Maybe)
+                }
+                _ => diagnostic.help(convert_help(right.ty)),
+            };
+            return Err(self.report(diagnostic));
+        }
+        let ty = left.ty;
+        let kind =
+            ExprKind::Conditional { condition: Box::new(condition), then: Box::new(left), otherwise: Box::new(right) };
+        Ok(Operand::Value(Expr::new(kind, ty, expr.span)))
+    }
+
+    /// Two operands as values. In library code an untyped literal takes the scalar type of the other side.
+    pub fn unify(
+        &mut self,
+        left: Operand,
+        right: Operand,
+        at_left: crate::source::Span,
+        at_right: crate::source::Span,
+    ) -> Res<(Expr, Expr)> {
+        let adapted = |c: &Constant, v: &Expr| v.ty.scalar_part().filter(|&s| self.is_library() && c.adapts_to(s));
+        let (left, right) = match (left, right) {
+            (Operand::Const(c), Operand::Value(v)) if let Some(s) = adapted(&c, &v) => {
+                return Ok((c.expr_as(s, at_left), v));
+            }
+            (Operand::Value(v), Operand::Const(c)) if let Some(s) = adapted(&c, &v) => {
+                return Ok((v, c.expr_as(s, at_right)));
+            }
+            others => others,
+        };
+        Ok((self.materialize(left, at_left)?, self.materialize(right, at_right)?))
+    }
+
+    /// The operand as a value for a place of type `ty`: in library code literals take that type.
+    pub fn coerce(&mut self, operand: Operand, ty: Type, span: crate::source::Span) -> Res<Expr> {
+        if let (Operand::Const(c), Some(scalar), true) = (&operand, ty.as_scalar(), self.is_library())
+            && c.adapts_to(scalar)
+        {
+            return Ok(c.expr_as(scalar, span));
+        }
+        self.materialize(operand, span)
+    }
+}

@@ -1,0 +1,479 @@
+//! One function instance: its variables and the walk over its body.
+
+mod expr;
+mod indexed;
+pub(super) mod known;
+mod local_array;
+mod loops;
+mod operator;
+mod place;
+mod slice;
+mod stmt;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::check::body::known::Known;
+use crate::check::calls::gradient::Rule;
+use crate::check::facts::Variable;
+use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId};
+use crate::check::types::pattern::{Bindings, Pattern};
+use crate::check::types::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
+use crate::check::{Checker, Definition, InstanceArg};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ids::IdVec;
+use crate::library::Meaning;
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::types::{LocalArrayType, Scalar, Type};
+
+/// What a name means inside a function.
+#[derive(Clone, Debug)]
+pub(crate) enum Binding {
+    Local(LocalId),
+    /// Known at compile time: a function, a type, a tuple of variables.
+    Alias(Operand),
+    /// Assigned from something that had an error: uses are not reported again.
+    Broken,
+}
+
+/// Whose rules an expression follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// Kernel code of the user: literals have their own types.
+    User,
+    /// Code of the built-in library: literals take the type of the other operand, and internal names are visible.
+    Library,
+    /// A module-level constant or the argument of `wp.static`: Python's arithmetic.
+    Host { library: bool },
+}
+
+/// What one look at a body gives.
+struct Look {
+    function: Function,
+    /// The function returns this local array, and this look had no parameter for it.
+    returned: Option<LocalArrayType>,
+}
+
+pub(crate) struct Body<'c, 'a> {
+    pub c: &'c mut Checker<'a>,
+    pub mode: Mode,
+    pub bindings: Bindings,
+    pub locals: IdVec<LocalId, Local>,
+    /// How many of the locals are parameters.
+    pub parameters: usize,
+    pub scope: HashMap<String, Binding>,
+    pub kernel: bool,
+    /// The most coordinates that a `tid()` of this kernel asks for.
+    pub rank: u8,
+    /// The types of the first `return`, and its place.
+    pub results: Option<(Vec<Type>, Span)>,
+    pub loop_depth: u32,
+    pub by_ref: Vec<LocalId>,
+    pub known: Known,
+    /// How many branches and loops are around the current statement.
+    pub depth: u32,
+    /// The hidden last parameter of a function that returns a local array: where the result goes.
+    pub out: Option<LocalId>,
+    /// The local array that a first look at the body found to be returned.
+    pub returned: Option<LocalArrayType>,
+    /// An error was reported in this body.
+    pub failed: bool,
+    /// In the body of a gradient rule.
+    pub rule: Option<Rule>,
+}
+
+impl<'c, 'a> Body<'c, 'a> {
+    pub fn new(c: &'c mut Checker<'a>, mode: Mode, bindings: Bindings) -> Self {
+        Body {
+            c,
+            mode,
+            bindings,
+            locals: IdVec::new(),
+            parameters: 0,
+            scope: HashMap::new(),
+            kernel: false,
+            rank: 1,
+            results: None,
+            loop_depth: 0,
+            by_ref: Vec::new(),
+            known: Known::new(),
+            depth: 0,
+            out: None,
+            returned: None,
+            failed: false,
+            rule: None,
+        }
+    }
+
+    /// The value of an expression outside any function.
+    pub fn constant(
+        c: &'c mut Checker<'a>,
+        expr: &ast::Expr,
+        library: bool,
+        scope: HashMap<String, Binding>,
+        locals: IdVec<LocalId, Local>,
+    ) -> Res<Operand> {
+        let mut body = Body::new(c, Mode::Host { library }, Bindings::default());
+        body.scope = scope;
+        body.locals = locals;
+        body.expr(expr).map(crate::check::body::known::closed)
+    }
+
+    /// Checks the body of a definition for these arguments.
+    pub fn check(
+        c: &'c mut Checker<'a>,
+        definition: &Rc<Definition>,
+        args: &[InstanceArg],
+        bindings: Bindings,
+    ) -> Res<Function> {
+        if definition.native {
+            return c.native_function(definition, args);
+        }
+        let mut look = Body::look(c, definition, args, bindings.clone(), None)?;
+        if let Some(array) = look.returned {
+            // The caller has to bring the array: look again, with one more parameter.
+            look = Body::look(c, definition, args, bindings, Some(array))?;
+        }
+        let Look { mut function, .. } = look;
+        if !definition.kernel {
+            function.name = c.instance_name(definition, args);
+        } else if let Some(name) = c.overload_name(definition, args) {
+            function.source_name.clone_from(&name);
+            function.name = name;
+        }
+        Ok(function)
+    }
+
+    fn look(
+        c: &'c mut Checker<'a>,
+        definition: &Rc<Definition>,
+        args: &[InstanceArg],
+        bindings: Bindings,
+        out: Option<LocalArrayType>,
+    ) -> Res<Look> {
+        let signature = c.signature(definition)?;
+        let mode = if definition.library() { Mode::Library } else { Mode::User };
+        let mut body = Body::new(c, mode, bindings);
+        body.kernel = definition.kernel;
+        for (param, arg) in signature.params.iter().zip(args) {
+            let binding = match arg {
+                InstanceArg::Type(ty) => {
+                    let id = body.locals.push(Local { name: param.name.clone(), ty: *ty, span: param.span });
+                    if matches!(param.pattern, Pattern::Ref(_)) {
+                        body.by_ref.push(id);
+                    }
+                    Binding::Local(id)
+                }
+                InstanceArg::Function(name) => Binding::Alias(Operand::Function(name.clone())),
+                InstanceArg::Unknown => {
+                    // No instance comes out, only what its body says about other things.
+                    body.failed = true;
+                    Binding::Broken
+                }
+            };
+            if body.scope.insert(param.name.clone(), binding).is_some() {
+                body.report(
+                    Diagnostic::new(Code::E0402, format!("two parameters are named `{}`", param.name))
+                        .label(param.span, "the second one"),
+                );
+            }
+        }
+        body.parameters = body.locals.len();
+        body.returned = out;
+        body.out = out.map(|ty| body.new_local("", Type::Local(ty), definition.ast.name.span));
+        let out = body.out;
+        let param_count = body.locals.len() as u32;
+        let statements = body.block(&definition.ast.body);
+        if let Some(facts) = &mut body.c.facts {
+            for local in body.locals.values() {
+                let Local { name, ty, span } = local.clone();
+                facts.variable_of(Variable { function: definition.ast.span, name, ty, span });
+            }
+        }
+        if body.failed {
+            return Err(Reported);
+        }
+        let results = body.results.map(|(types, _)| types).unwrap_or_default();
+        let (locals, by_ref, rank) = (body.locals, body.by_ref, body.rank);
+        let returned = if out.is_none() { body.returned } else { None };
+        let source_name = c.entry_name(definition);
+        let name = source_name.clone();
+        let derivative = if definition.kernel { c.kernel_derivative(definition) } else { Derivative::Body };
+        let scalar = results.first().and_then(|ty| ty.scalar_part());
+        let cuda_name =
+            definition.entry.as_ref().and_then(|entry| entry.cuda.as_ref()).and_then(|names| match scalar {
+                Some(Scalar::F32) => Some(names.float32.clone()),
+                Some(Scalar::F64) => Some(names.float64.clone()),
+                _ => None,
+            });
+        let function = Function {
+            name,
+            source_name,
+            kernel_rank: definition.kernel.then_some(rank),
+            library: definition.library(),
+            cuda_name,
+            native: None,
+            locals,
+            param_count,
+            results,
+            accumulators: Vec::new(),
+            by_ref,
+            out,
+            derivative,
+            body: statements,
+            span: definition.ast.span,
+            shared: None,
+        };
+        Ok(Look { function, returned })
+    }
+
+    pub fn report(&mut self, diagnostic: Diagnostic) -> Reported {
+        self.failed = true;
+        self.c.report(diagnostic)
+    }
+
+    pub fn error<T>(&mut self, code: Code, span: Span, message: impl Into<String>, label: impl Into<String>) -> Res<T> {
+        Err(self.report(Diagnostic::new(code, message).label(span, label)))
+    }
+
+    pub fn show(&self, ty: Type) -> String {
+        self.c.show(ty)
+    }
+
+    pub fn is_host(&self) -> bool {
+        matches!(self.mode, Mode::Host { .. })
+    }
+
+    pub fn is_library(&self) -> bool {
+        matches!(self.mode, Mode::Library | Mode::Host { library: true })
+    }
+
+    pub fn new_local(&mut self, name: &str, ty: Type, span: Span) -> LocalId {
+        self.locals.push(Local { name: name.to_string(), ty, span })
+    }
+
+    /// The variable a name is assigned to: the one it has, or a new one of type `ty`.
+    pub fn assigned_local(&mut self, name: &str, ty: Type, span: Span, value: Span) -> Res<LocalId> {
+        if let Some(Binding::Local(id)) = self.scope.get(name) {
+            let id = *id;
+            self.known.remove(&id);
+            let local = &self.locals[id];
+            if local.ty == ty {
+                return Ok(id);
+            }
+            // A view of another rank: outside branches and loops every later use means the new one.
+            if let (Type::Array(old), Type::Array(new)) = (local.ty, ty)
+                && old.element == new.element
+                && self.depth == 0
+            {
+                let id = self.new_local(name, ty, span);
+                self.scope.insert(name.to_string(), Binding::Local(id));
+                return Ok(id);
+            }
+            let (old, first) = (self.show(local.ty), local.span);
+            let new = self.show(ty);
+            let mut diagnostic = Diagnostic::new(Code::E0302, format!("`{name}` is `{old}` and cannot become `{new}`"))
+                .label(value, format!("this is `{new}`"))
+                .label(first, format!("`{name}` is `{old}` since here"))
+                .note("a variable keeps one type in its whole function");
+            if let (Type::Scalar(to), Type::Scalar(from)) = (self.locals[id].ty, ty) {
+                diagnostic = match to.is_int() && from.is_float() {
+                    true => diagnostic.help(format!("make `{name}` a float from the start, as in `{name} = 0.0`")),
+                    false => self.suggest_cast(diagnostic, value, to, "it", Applicability::Maybe),
+                };
+            } else {
+                diagnostic = diagnostic.help("use another name for the new value");
+            }
+            return Err(self.report(diagnostic));
+        }
+        let id = self.new_local(name, ty, span);
+        self.scope.insert(name.to_string(), Binding::Local(id));
+        Ok(id)
+    }
+
+    /// What a name means here.
+    pub fn name(&mut self, name: &str, span: Span) -> Res<Operand> {
+        match self.scope.get(name) {
+            Some(Binding::Local(id)) => {
+                let ty = self.locals[*id].ty;
+                return Ok(Operand::Value(Expr::new(ExprKind::Local(*id), ty, span)));
+            }
+            Some(Binding::Alias(operand)) => return Ok(operand.clone()),
+            Some(Binding::Broken) => {
+                self.failed = true;
+                return Err(Reported);
+            }
+            None => {}
+        }
+        if self.is_library() {
+            if name == "adjoint" && self.rule.is_some() {
+                return Ok(Operand::Adjoint);
+            }
+            if let Some(operand) = self.library_name(name) {
+                return operand;
+            }
+        } else if let Some(result) = self.c.global(name, span) {
+            self.failed |= result.is_err();
+            return result.map(|operand| at(operand, span));
+        }
+        if let Some(operand) = self.c.ambient(name) {
+            return Ok(operand);
+        }
+        let mut diagnostic =
+            Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
+        let known = self.scope.iter().filter(|(_, binding)| !matches!(binding, Binding::Broken)).map(|(name, _)| name);
+        let names: Vec<String> = known.chain(self.c.visible_names()).cloned().collect();
+        if self.c.knows_builtin(name) || crate::check::types::value::type_of_name(name).is_some() {
+            let text = self.c.qualified(name);
+            diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
+                format!("use `{text}`"),
+                span,
+                text,
+                Applicability::Maybe,
+            );
+        } else if let Some(habit) = crate::check::names::habits::of_name(name) {
+            diagnostic = self.c.suggest(diagnostic, habit, span);
+        } else if let Some(near) = crate::check::names::suggest::nearest(name, names.iter().map(String::as_str)) {
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
+                format!("use `{near}`"),
+                span,
+                near,
+                Applicability::Maybe,
+            );
+        }
+        // Once is enough.
+        self.scope.insert(name.to_string(), Binding::Broken);
+        Err(self.report(diagnostic))
+    }
+
+    /// A name inside library code: the signature's variables, type names, constants and entries of the library.
+    fn library_name(&mut self, name: &str) -> Option<Res<Operand>> {
+        if let Some(ty) = self.bindings.ty(name) {
+            return Some(Ok(Operand::Type(TypeWord::Type(ty))));
+        }
+        if let Some(n) = self.bindings.length(name) {
+            return Some(Ok(Operand::Const(Constant::untyped(Number::Int(i128::from(n))))));
+        }
+        if let Some(class) = ScalarClass::from_name(name) {
+            return Some(Ok(Operand::Type(TypeWord::Class(class))));
+        }
+        if let Some(ty) = crate::check::types::value::type_of_name(name) {
+            return Some(Ok(Operand::Type(TypeWord::Type(ty))));
+        }
+        Some(match self.c.library.meaning(name, self.c.sources)? {
+            Meaning::Constant(value) => self.c.constant(&value, true),
+            Meaning::Function => {
+                Ok(Operand::Function(crate::check::types::value::FunctionName::Builtin(name.to_string())))
+            }
+        })
+    }
+
+    /// The run-time value of an operand; literals get their own types.
+    pub fn materialize(&mut self, operand: Operand, span: Span) -> Res<Expr> {
+        match operand {
+            Operand::Value(expr) => Ok(expr),
+            Operand::Const(constant) => {
+                let scalar = constant.scalar();
+                if let (Some(value), false) = (constant.as_int(), self.is_host())
+                    && scalar.is_int()
+                {
+                    let (low, high) = crate::check::types::value::int_range(scalar);
+                    if !(low..=high).contains(&value) && constant.scalar.is_none() {
+                        return Err(self.report(
+                            Diagnostic::new(Code::E0503, format!("{value} does not fit in `int32`"))
+                                .label(span, "an integer literal is `int32`")
+                                .help(format!("give it a wider type: `wp.int64({value})`")),
+                        ));
+                    }
+                }
+                if let (Number::Float(value), None, Mode::User) = (constant.number, constant.scalar, self.mode) {
+                    let found = crate::check::lints::literal::narrowed(value, span, self.c.sources.text(span));
+                    found.into_iter().for_each(|finding| self.c.diagnostics.push(finding));
+                }
+                Ok(constant.expr(span))
+            }
+            Operand::Tuple(_) | Operand::Shape(_) => {
+                self.error(Code::E0304, span, "a tuple is not a value of its own", "unpack it or take one of its items")
+            }
+            Operand::Results(call, types) if types.is_empty() => {
+                let message = format!("`{}` returns nothing", self.c.functions[call.callee].source_name);
+                self.error(Code::E0313, span, message, "no value comes out of this call")
+            }
+            Operand::Results(_, types) => self.error(
+                Code::E0313,
+                span,
+                format!("this function returns {} values", types.len()),
+                "assign them to as many variables",
+            ),
+            Operand::LocalResult(..) => {
+                self.error(Code::E0316, span, "this function returns a local array", "assign it to a variable first")
+            }
+            Operand::Adjoint => {
+                self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")
+            }
+            Operand::Gradient(name) => self.error(
+                Code::E0404,
+                span,
+                format!("the gradient of `{}` is used as a value", name.text()),
+                "it can only be called",
+            ),
+            Operand::Function(name) => self.error(
+                Code::E0404,
+                span,
+                format!("function `{}` is used as a value", name.text()),
+                "a function can only be called, or passed to a `wp.Function` parameter",
+            ),
+            Operand::Type(_) => self.error(Code::E0304, span, "a type is used as a value", "call it to make a value"),
+            Operand::Module(path) => {
+                self.error(Code::E0304, span, format!("module `{path}` is used as a value"), "name one of its members")
+            }
+            Operand::Str(_) => self.error(
+                Code::E0304,
+                span,
+                "kernels have no string values",
+                "strings stand only in `print`, `printf`, `assert`",
+            ),
+            Operand::Enum(class) => self.error(
+                Code::E0304,
+                span,
+                format!("enumeration `{}` is used as a value", class.name),
+                "name one of its members",
+            ),
+        }
+    }
+
+    pub fn value(&mut self, expr: &ast::Expr) -> Res<Expr> {
+        let operand = self.expr(expr)?;
+        self.materialize(operand, expr.span)
+    }
+}
+
+/// A constant's value, placed where it is used.
+fn at(operand: Operand, span: Span) -> Operand {
+    match operand {
+        Operand::Value(expr) => Operand::Value(Expr { span, ..expr }),
+        other => other,
+    }
+}
+
+impl Checker<'_> {
+    /// `dot_vec3f` for library functions, the source name for the user's; with a number where that is taken.
+    pub fn instance_name(&mut self, definition: &Definition, args: &[InstanceArg]) -> String {
+        let wanted = self.wanted_name(definition, args);
+        self.unique_name(&wanted)
+    }
+
+    /// The name of an instance where it is free.
+    pub fn wanted_name(&self, definition: &Definition, args: &[InstanceArg]) -> String {
+        let source = &definition.ast.name.text;
+        let mut name = source.clone();
+        if definition.library()
+            && let Some(InstanceArg::Type(ty)) = args.first()
+        {
+            name = format!("{source}_{}", self.show(*ty));
+        }
+        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        name.trim_end_matches('_').to_string()
+    }
+}

@@ -1,0 +1,420 @@
+//! Operators: primitive operations where the types allow, functions of the library (or the user's overloads) elsewhere.
+
+use crate::check::body::{Binding, Body};
+use crate::check::tree::{Expr, ExprKind};
+use crate::check::types::advice::left_moves;
+use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, cast_to, convert_help};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ids::Id;
+use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare, UnaryOp as IrUnary};
+use crate::source::Span;
+use crate::syntax::ast::{self, BinaryOp, CompareOp, UnaryOp};
+use crate::types::{BOOL, Scalar, Type};
+
+/// The library's name of an operator; a user's function of this name overloads it.
+fn function_name(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "add",
+        BinaryOp::Sub => "sub",
+        BinaryOp::Mul | BinaryOp::MatMul => "mul",
+        BinaryOp::Div => "div",
+        BinaryOp::FloorDiv => "floordiv",
+        BinaryOp::Mod => "mod",
+        BinaryOp::Pow => "pow",
+        BinaryOp::BitAnd => "bit_and",
+        BinaryOp::BitOr => "bit_or",
+        BinaryOp::BitXor => "bit_xor",
+        BinaryOp::Shl => "lshift",
+        BinaryOp::Shr => "rshift",
+    }
+}
+
+impl Body<'_, '_> {
+    pub fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: Operand,
+        right: Operand,
+        span: Span,
+        at_left: Span,
+        at_right: Span,
+    ) -> Res<Operand> {
+        if let (Operand::Const(a), Operand::Const(b)) = (&left, &right)
+            && let Some(folded) = self.fold(op, *a, *b)
+        {
+            return Ok(Operand::Const(folded));
+        }
+        let (l, r) = self.unify(left, right, at_left, at_right)?;
+        if let Some(result) = self.user_operator(function_name(op), &[&l, &r], span) {
+            return result;
+        }
+        if let Some(kind) = self.primitive(op, &l, &r) {
+            let ty = if r.ty.is_composite() { r.ty } else { l.ty };
+            return Ok(Operand::Value(Expr::new(kind(Box::new(l), Box::new(r)), ty, span)));
+        }
+        // Two unequal scalars never fit: say so at once, in terms of the operator.
+        let scalars = matches!((l.ty, r.ty), (Type::Scalar(_), Type::Scalar(_)));
+        if !scalars || l.ty == r.ty {
+            let args = [(&l, at_left), (&r, at_right)];
+            if let Some(result) = self.call_if_matches(&FunctionName::Builtin(function_name(op).into()), &args, span) {
+                return result;
+            }
+        }
+        self.operand_mismatch(op.symbol(), Some(op), &l, &r, at_left, at_right)
+    }
+
+    /// The primitive operation for these operand types, if there is one.
+    #[expect(clippy::type_complexity, reason = "a constructor of one node")]
+    fn primitive(&self, op: BinaryOp, l: &Expr, r: &Expr) -> Option<fn(Box<Expr>, Box<Expr>) -> ExprKind> {
+        macro_rules! node {
+            ($op:ident) => {
+                Some(|l, r| ExprKind::Binary(IrBinary::$op, l, r))
+            };
+        }
+        if let (Type::Scalar(a), Type::Scalar(b)) = (l.ty, r.ty) {
+            if a != b {
+                return None;
+            }
+            let (int, float) = (a.is_int(), a.is_float());
+            let bits = int || a == Scalar::Bool;
+            return match op {
+                BinaryOp::Add if int || float => node!(Add),
+                BinaryOp::Sub if int || float => node!(Sub),
+                BinaryOp::Mul | BinaryOp::MatMul if int || float => node!(Mul),
+                BinaryOp::Div if int || float => node!(Div),
+                BinaryOp::FloorDiv if int => node!(FloorDiv),
+                BinaryOp::Mod if int => node!(Rem),
+                BinaryOp::BitAnd if bits => node!(And),
+                BinaryOp::BitOr if bits => node!(Or),
+                BinaryOp::BitXor if bits => node!(Xor),
+                BinaryOp::Shl if int => node!(Shl),
+                BinaryOp::Shr if int => node!(Shr),
+                _ => None,
+            };
+        }
+        let plain = |ty: Type| matches!(ty, Type::Vec(..) | Type::Mat(..) | Type::Quat(_));
+        let scalar_of = |c: Type, s: Type| plain(c) && s.as_scalar().is_some() && c.scalar_part() == s.as_scalar();
+        match op {
+            BinaryOp::Add if l.ty == r.ty && plain(l.ty) => node!(Add),
+            BinaryOp::Sub if l.ty == r.ty && plain(l.ty) => node!(Sub),
+            BinaryOp::Mul if scalar_of(l.ty, r.ty) || scalar_of(r.ty, l.ty) => node!(Mul),
+            BinaryOp::Div if scalar_of(l.ty, r.ty) => node!(Div),
+            _ => None,
+        }
+    }
+
+    /// Whether the file has functions named like the operator.
+    pub fn has_user_operator(&self, op: BinaryOp) -> bool {
+        !self.is_library() && self.c.user_function(function_name(op)).is_some()
+    }
+
+    /// A `@wp.func` named like the operator, if the file has one that takes these operands.
+    fn user_operator(&mut self, name: &str, operands: &[&Expr], span: Span) -> Option<Res<Operand>> {
+        if self.is_library() {
+            return None;
+        }
+        let function = self.c.user_function(name)?;
+        let args: Vec<(&Expr, Span)> = operands.iter().map(|&e| (e, e.span)).collect();
+        self.call_if_matches(&function, &args, span)
+    }
+
+    fn operand_mismatch(
+        &mut self,
+        symbol: &str,
+        op: Option<BinaryOp>,
+        l: &Expr,
+        r: &Expr,
+        at_left: Span,
+        at_right: Span,
+    ) -> Res<Operand> {
+        let (a, b) = (self.show(l.ty), self.show(r.ty));
+        let message = if l.ty == r.ty {
+            format!("`{symbol}` is not defined for `{a}`")
+        } else {
+            format!("`{symbol}` cannot mix `{a}` and `{b}`")
+        };
+        let mut diagnostic = Diagnostic::new(Code::E0301, message)
+            .label(at_left, format!("this is `{a}`"))
+            .label(at_right, format!("this is `{b}`"));
+        if at_left == at_right {
+            diagnostic.labels.truncate(1);
+        }
+        diagnostic = self.label_origin(diagnostic, l, at_left);
+        diagnostic = self.label_origin(diagnostic, r, at_right);
+        if let Some(advice) = op.and_then(|op| self.operand_advice(op, l.ty, r.ty)) {
+            diagnostic = diagnostic.help(advice);
+        } else if let (Type::Scalar(a), Type::Scalar(b)) = (l.ty, r.ty)
+            && a != b
+        {
+            let (target, at) = if left_moves(a, b) { (b, at_left) } else { (a, at_right) };
+            diagnostic = self.suggest_cast(diagnostic, at, target, "one side", Applicability::Maybe);
+        } else if l.ty != r.ty {
+            diagnostic = diagnostic.help(convert_help(r.ty));
+        }
+        self.distrust(l, r.ty);
+        self.distrust(r, l.ty);
+        Err(self.report(diagnostic))
+    }
+
+    /// A variable that is no scalar, where the other operand is one, was assigned the wrong thing: once is enough.
+    fn distrust(&mut self, operand: &Expr, other: Type) {
+        let ExprKind::Local(id) = operand.kind else { return };
+        let is_parameter = id.index() < self.parameters;
+        if is_parameter || operand.ty.as_scalar().is_some() || other.as_scalar().is_none() {
+            return;
+        }
+        for binding in self.scope.values_mut() {
+            if matches!(binding, Binding::Local(found) if *found == id) {
+                *binding = Binding::Broken;
+            }
+        }
+    }
+
+    pub fn unary(&mut self, op: UnaryOp, operand: Operand, span: Span, at: Span) -> Res<Operand> {
+        if let Operand::Const(c) = operand {
+            let number = match (op, c.number) {
+                (UnaryOp::Neg, Number::Int(v)) => Some(Number::Int(v.wrapping_neg())),
+                (UnaryOp::Neg, Number::Float(v)) => Some(Number::Float(-v)),
+                (UnaryOp::Pos, Number::Int(_) | Number::Float(_)) => Some(c.number),
+                (UnaryOp::Not, n) => return Ok(Operand::Const(Constant::untyped(Number::Bool(!n.is_true())))),
+                (UnaryOp::Invert, Number::Int(v)) if c.scalar.is_none_or(Scalar::is_signed_int) => {
+                    Some(Number::Int(!v))
+                }
+                _ => None,
+            };
+            if let Some(number) = number {
+                return Ok(Operand::Const(Constant { number, ..c }));
+            }
+        }
+        let expr = if op == UnaryOp::Not { self.truth(operand, at)? } else { self.materialize(operand, at)? };
+        if let Some(result) = self.user_operator(
+            match op {
+                UnaryOp::Neg => "neg",
+                UnaryOp::Pos => "pos",
+                UnaryOp::Not => "unot",
+                UnaryOp::Invert => "invert",
+            },
+            &[&expr],
+            span,
+        ) {
+            return result;
+        }
+        let scalar = expr.ty.scalar_part();
+        let kind = match op {
+            UnaryOp::Neg if scalar.is_some_and(|s| s != Scalar::Bool) => IrUnary::Neg,
+            UnaryOp::Pos if scalar.is_some_and(|s| s != Scalar::Bool) => return Ok(Operand::Value(expr)),
+            UnaryOp::Not => IrUnary::Not,
+            UnaryOp::Invert if scalar.is_some_and(Scalar::is_int) => IrUnary::BitNot,
+            _ => {
+                let shown = self.show(expr.ty);
+                return self.error(
+                    Code::E0301,
+                    at,
+                    format!("`{}` is not defined for `{shown}`", op.symbol()),
+                    format!("this is `{shown}`"),
+                );
+            }
+        };
+        let ty = expr.ty;
+        Ok(Operand::Value(Expr::new(ExprKind::Unary(kind, Box::new(expr)), ty, span)))
+    }
+
+    pub fn comparison(&mut self, first: &ast::Expr, rest: &[(CompareOp, ast::Expr)], span: Span) -> Res<Operand> {
+        let mut operands = vec![self.expr(first)];
+        for (_, expr) in rest {
+            operands.push(self.expr(expr));
+        }
+        let mut operands: Vec<Operand> = operands.into_iter().collect::<Res<_>>()?;
+        // The inner operands of a chain stand in two comparisons.
+        let mut lets = Vec::new();
+        if rest.len() > 1 {
+            for operand in &mut operands {
+                if let Operand::Value(expr) = operand {
+                    *expr = self.shared(expr.clone(), &mut lets);
+                }
+            }
+        }
+        let spans: Vec<Span> = std::iter::once(first.span).chain(rest.iter().map(|(_, e)| e.span)).collect();
+        let mut results = Vec::new();
+        for (k, (op, _)) in rest.iter().enumerate() {
+            let pair = (operands[k].clone(), operands[k + 1].clone());
+            results.push(self.compare(*op, pair.0, pair.1, span, spans[k], spans[k + 1])?);
+        }
+        if results.len() == 1 {
+            return Ok(results.remove(0));
+        }
+        let mut values = Vec::new();
+        for result in results {
+            match result {
+                Operand::Const(c) if !c.number.is_true() => return Ok(Operand::Const(c)),
+                Operand::Const(_) => {}
+                other => values.push(self.materialize(other, span)?),
+            }
+        }
+        Ok(match values.len() {
+            0 => Operand::Const(Constant::untyped(Number::Bool(true))),
+            1 => Operand::Value(self.wrap(lets, values.remove(0))),
+            _ => {
+                let all = Expr::new(ExprKind::And(values), BOOL, span);
+                Operand::Value(self.wrap(lets, all))
+            }
+        })
+    }
+
+    fn compare(
+        &mut self,
+        op: CompareOp,
+        left: Operand,
+        right: Operand,
+        span: Span,
+        at_left: Span,
+        at_right: Span,
+    ) -> Res<Operand> {
+        let ir = match op {
+            CompareOp::Eq => IrCompare::Eq,
+            CompareOp::Ne => IrCompare::Ne,
+            CompareOp::Lt => IrCompare::Lt,
+            CompareOp::Le => IrCompare::Le,
+            CompareOp::Gt => IrCompare::Gt,
+            CompareOp::Ge => IrCompare::Ge,
+            CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn => {
+                return self.unsupported(span, &format!("the operator `{}`", op.symbol()), None);
+            }
+        };
+        // Types are compared at compile time: `x.dtype == wp.float64`.
+        if let (Operand::Type(a), Operand::Type(b)) = (&left, &right)
+            && let (crate::check::types::value::TypeWord::Type(a), crate::check::types::value::TypeWord::Type(b)) =
+                (a, b)
+        {
+            let equal = a == b;
+            return Ok(Operand::Const(Constant::untyped(Number::Bool(equal == (op == CompareOp::Eq)))));
+        }
+        if let (Operand::Const(a), Operand::Const(b)) = (&left, &right) {
+            let ordering = match (a.number, b.number) {
+                (Number::Float(_), _) | (_, Number::Float(_)) => a.number.as_f64().partial_cmp(&b.number.as_f64()),
+                _ => a.as_int().partial_cmp(&b.as_int()),
+            };
+            let holds = match (ir, ordering) {
+                (IrCompare::Ne, None) => true,
+                (_, None) => false,
+                (IrCompare::Eq, Some(o)) => o.is_eq(),
+                (IrCompare::Ne, Some(o)) => o.is_ne(),
+                (IrCompare::Lt, Some(o)) => o.is_lt(),
+                (IrCompare::Le, Some(o)) => o.is_le(),
+                (IrCompare::Gt, Some(o)) => o.is_gt(),
+                (IrCompare::Ge, Some(o)) => o.is_ge(),
+            };
+            return Ok(Operand::Const(Constant::untyped(Number::Bool(holds))));
+        }
+        // A literal compares as the other side's type where that changes nothing, such as `x > 0`.
+        let adapt = |c: &Constant, v: &Expr| v.ty.as_scalar().filter(|&s| c.adapts_to(s));
+        let (l, r) = match (left, right) {
+            (Operand::Const(c), Operand::Value(v)) if let Some(s) = adapt(&c, &v) => (c.expr_as(s, at_left), v),
+            (Operand::Value(v), Operand::Const(c)) if let Some(s) = adapt(&c, &v) => (v, c.expr_as(s, at_right)),
+            (left, right) => (self.materialize(left, at_left)?, self.materialize(right, at_right)?),
+        };
+        let ordered = matches!(ir, IrCompare::Lt | IrCompare::Le | IrCompare::Gt | IrCompare::Ge);
+        let (l, r) = match (l.ty, r.ty) {
+            (BOOL, BOOL) if ordered => (cast_to(l, Scalar::I32), cast_to(r, Scalar::I32)),
+            (a, b) if a == b => (l, r),
+            (Type::Scalar(a), Type::Scalar(b)) => {
+                let common = common_scalar(a, b);
+                (cast_to(l, common), cast_to(r, common))
+            }
+            _ => return self.operand_mismatch(op.symbol(), None, &l, &r, at_left, at_right),
+        };
+        let fits = match l.ty {
+            Type::Scalar(_) => true,
+            ty => ty.is_composite() && !ordered,
+        };
+        if !fits {
+            return self.operand_mismatch(op.symbol(), None, &l, &r, at_left, at_right);
+        }
+        Ok(Operand::Value(Expr::new(ExprKind::Compare(ir, Box::new(l), Box::new(r)), BOOL, span)))
+    }
+
+    /// Arithmetic on two compile-time numbers; None leaves it to run time.
+    fn fold(&self, op: BinaryOp, a: Constant, b: Constant) -> Option<Constant> {
+        if a.scalar.is_some() || b.scalar.is_some() {
+            return None;
+        }
+        let host = self.is_host();
+        let number = match (a.number, b.number) {
+            (Number::Int(x), Number::Int(y)) => match op {
+                BinaryOp::Add => Number::Int(x.checked_add(y)?),
+                BinaryOp::Sub => Number::Int(x.checked_sub(y)?),
+                BinaryOp::Mul => Number::Int(x.checked_mul(y)?),
+                BinaryOp::Div if host && y != 0 => Number::Float(x as f64 / y as f64),
+                BinaryOp::Div => Number::Int(x.checked_div(y)?),
+                BinaryOp::FloorDiv => Number::Int(x.checked_div_euclid(y).filter(|_| y > 0)?),
+                // Python's remainder has the sign of the divisor, the kernel language's that of the dividend.
+                BinaryOp::Mod if host => Number::Int(x.checked_rem_euclid(y).filter(|_| y > 0)?),
+                BinaryOp::Mod => Number::Int(x.checked_rem(y)?),
+                BinaryOp::Pow if host => Number::Int(x.checked_pow(u32::try_from(y).ok()?)?),
+                BinaryOp::BitAnd => Number::Int(x & y),
+                BinaryOp::BitOr => Number::Int(x | y),
+                BinaryOp::BitXor => Number::Int(x ^ y),
+                BinaryOp::Shl if (0..64).contains(&y) => Number::Int(x.checked_mul(1 << y)?),
+                BinaryOp::Shr if (0..64).contains(&y) => Number::Int(x >> y),
+                _ => return None,
+            },
+            (Number::Bool(x), Number::Bool(y)) => match op {
+                BinaryOp::BitAnd => Number::Bool(x & y),
+                BinaryOp::BitOr => Number::Bool(x | y),
+                _ => return None,
+            },
+            // In kernels float arithmetic is that of float32, which run time does exactly; here it is that of float64.
+            (x, y) if host || self.is_library() => {
+                let (x, y) = (x.as_f64(), y.as_f64());
+                Number::Float(match op {
+                    BinaryOp::Add => x + y,
+                    BinaryOp::Sub => x - y,
+                    BinaryOp::Mul => x * y,
+                    BinaryOp::Div if y != 0.0 => x / y,
+                    BinaryOp::FloorDiv if y != 0.0 => (x / y).floor(),
+                    BinaryOp::Pow => x.powf(y),
+                    _ => return None,
+                })
+            }
+            _ => return None,
+        };
+        // In kernel code an untyped integer is int32: a result that does not fit is left to run time, where it wraps.
+        let fits = match number {
+            Number::Int(v) if !host && !self.is_library() => i32::try_from(v).is_ok(),
+            _ => true,
+        };
+        fits.then_some(Constant::untyped(number))
+    }
+}
+
+/// The type two scalars are compared in: C++'s usual arithmetic conversions.
+fn common_scalar(a: Scalar, b: Scalar) -> Scalar {
+    let float = |s: Scalar| s.is_float();
+    match (float(a), float(b)) {
+        (true, true) if a.size() == b.size() => Scalar::F32,
+        (true, true) => {
+            if a.size() > b.size() {
+                a
+            } else {
+                b
+            }
+        }
+        (true, false) => a,
+        (false, true) => b,
+        (false, false) => {
+            let promote = |s: Scalar| if s.size() < 4 { Scalar::I32 } else { s };
+            let (a, b) = (promote(a), promote(b));
+            match a.size().cmp(&b.size()) {
+                std::cmp::Ordering::Greater => a,
+                std::cmp::Ordering::Less => b,
+                std::cmp::Ordering::Equal => {
+                    if a.is_unsigned_int() {
+                        a
+                    } else {
+                        b
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,517 @@
+//! Parts of values, array elements, and what can be assigned.
+
+use crate::check::body::Body;
+use crate::check::names::scope::{EnumClass, Global};
+use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
+use crate::check::types::value::{Constant, Number, Operand, Res, TypeWord};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::types::{I32, MAX_DIMS, Scalar, Type};
+
+impl Body<'_, '_> {
+    /// Something that can be assigned: a variable, an array element, or a part of one.
+    pub fn place(&mut self, target: &ast::Expr) -> Res<Place> {
+        let expr = match self.expr(target)? {
+            Operand::Value(expr) => expr,
+            _ => return self.not_assignable(target.span),
+        };
+        if let (ExprKind::View { array, index }, Type::Array(part)) = (&expr.kind, expr.ty)
+            && index.iter().all(|dim| matches!(dim, ViewIndex::At(_)))
+        {
+            let (whole, given) = (self.rank_of(array.ty), self.rank_of(array.ty).saturating_sub(part.ndim));
+            let shown = self.show(array.ty);
+            return Err(self.report(
+                Diagnostic::new(
+                    Code::E0314,
+                    format!(
+                        "{given} {} for an array of {}",
+                        if given == 1 { "index" } else { "indices" },
+                        dimensions(whole)
+                    ),
+                )
+                .label(target.span, format!("this is an array of {}, not an element", dimensions(part.ndim)))
+                .label(array.span, format!("this is `{shown}`"))
+                .help("give an index for each dimension"),
+            ));
+        }
+        match self.as_place(expr) {
+            Some(place) => Ok(place),
+            None => self.not_assignable(target.span),
+        }
+    }
+
+    pub fn not_assignable<T>(&mut self, span: Span) -> Res<T> {
+        Err(self.report(
+            Diagnostic::new(Code::E0314, "this cannot be assigned")
+                .label(span, "not a variable, an array element, or a part of one")
+                .note("array slices and parts of computed values are not assignable")
+                .help("assign to the elements one by one, in a loop if they are many"),
+        ))
+    }
+
+    /// The place that an expression reads from, if it is one.
+    pub fn as_place(&self, expr: Expr) -> Option<Place> {
+        let Expr { kind, ty, span } = self.unguarded(expr);
+        let (root, path) = match kind {
+            ExprKind::Local(id) => (Root::Local(id), Vec::new()),
+            ExprKind::Part { base, path } => match base.kind {
+                ExprKind::Local(id) => (Root::Local(id), path),
+                _ => return None,
+            },
+            ExprKind::Load { array, index, path } => (Root::Element { array, index }, path),
+            _ => return None,
+        };
+        Some(Place { root, path, ty, span })
+    }
+
+    pub fn local_place(&self, id: LocalId, span: Span) -> Place {
+        Place { root: Root::Local(id), path: Vec::new(), ty: self.locals[id].ty, span }
+    }
+
+    pub fn read_place(&self, place: &Place) -> Expr {
+        let path = place.path.clone();
+        let kind = match &place.root {
+            Root::Local(id) if path.is_empty() => ExprKind::Local(*id),
+            Root::Local(id) => {
+                let base = Expr::new(ExprKind::Local(*id), self.locals[*id].ty, place.span);
+                ExprKind::Part { base: Box::new(base), path }
+            }
+            Root::Element { array, index } => ExprKind::Load { array: array.clone(), index: index.clone(), path },
+        };
+        Expr::new(kind, place.ty, place.span)
+    }
+
+    /// The place with index expressions moved to variables, so that reading and writing it evaluates them once.
+    pub fn evaluate_once(&mut self, place: Place, out: &mut Vec<Stmt>) -> Place {
+        let mut once = |body: &mut Self, expr: Expr| -> Expr {
+            if matches!(expr.kind, ExprKind::Const(_) | ExprKind::Local(_)) {
+                return expr;
+            }
+            let (ty, span) = (expr.ty, expr.span);
+            let id = body.new_local("", ty, span);
+            out.push(body.assign_local(id, expr, span));
+            Expr::new(ExprKind::Local(id), ty, span)
+        };
+        let root = match place.root {
+            Root::Element { array, index } => {
+                Root::Element { array, index: index.into_iter().map(|e| once(self, e)).collect() }
+            }
+            local => local,
+        };
+        let path = place
+            .path
+            .into_iter()
+            .map(|step| match step {
+                Step::Dynamic(e) => Step::Dynamic(Box::new(once(self, *e))),
+                at => at,
+            })
+            .collect();
+        Place { root, path, ..place }
+    }
+
+    /// Makes a value that is used several times a variable; [`Body::wrap`] puts the assignment around the uses.
+    pub fn shared(&mut self, expr: Expr, lets: &mut Vec<(LocalId, Expr)>) -> Expr {
+        if matches!(expr.kind, ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Zero) {
+            return expr;
+        }
+        let (ty, span) = (expr.ty, expr.span);
+        let id = self.new_local("", ty, span);
+        lets.push((id, expr));
+        Expr::new(ExprKind::Local(id), ty, span)
+    }
+
+    /// The expression under its shared values.
+    pub fn wrap(&self, lets: Vec<(LocalId, Expr)>, expr: Expr) -> Expr {
+        lets.into_iter().rev().fold(expr, |body, (local, value)| {
+            let (ty, span) = (body.ty, body.span);
+            Expr::new(ExprKind::Let { local, value: Box::new(value), body: Box::new(body) }, ty, span)
+        })
+    }
+
+    /// One step into a value; steps of one expression are joined to one path, so that only the part is loaded.
+    pub fn part(&self, base: Expr, step: Step, span: Span) -> Expr {
+        let index = match step {
+            Step::At(k) => Some(k),
+            Step::Dynamic(_) => None,
+        };
+        let ty = base.ty.step(index, &self.c.structs).unwrap_or(base.ty);
+        let base = self.unguarded(base);
+        let base = match base.kind {
+            ExprKind::Local(id) if ty.bears_array(&self.c.structs) => {
+                Expr { kind: ExprKind::Local(self.shadow_of(id).unwrap_or(id)), ..base }
+            }
+            _ => base,
+        };
+        let kind = match base.kind {
+            ExprKind::Load { array, index, mut path } => {
+                path.push(step);
+                ExprKind::Load { array, index, path }
+            }
+            ExprKind::Part { base, mut path } => {
+                path.push(step);
+                ExprKind::Part { base, path }
+            }
+            _ => ExprKind::Part { base: Box::new(base), path: vec![step] },
+        };
+        self.guard_access(Expr::new(kind, ty, span))
+    }
+
+    pub fn rank_of(&self, ty: Type) -> u8 {
+        match ty {
+            Type::Array(a) => a.ndim,
+            Type::Local(a) => a.ndim,
+            ty => self.c.as_indexed(ty).map_or(0, |a| a.ndim),
+        }
+    }
+
+    pub fn attribute(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Res<Operand> {
+        if let Some(result) = self.class_attribute(base, name, span) {
+            self.failed |= result.is_err();
+            return result;
+        }
+        let operand = self.expr(base)?;
+        let expr = match operand {
+            Operand::Module(path) => {
+                let result = self.c.member(&path, &name.text, span);
+                self.failed |= result.is_err();
+                return result;
+            }
+            Operand::Enum(class) => return self.enum_member(&class, name, span),
+            Operand::Type(TypeWord::Type(ty)) => {
+                if let Some(operand) = self.type_attribute(ty, &name.text) {
+                    return Ok(operand);
+                }
+                let shown = self.show(ty);
+                return self.error(
+                    Code::E0202,
+                    span,
+                    format!("type `{shown}` has no attribute `{}`", name.text),
+                    "not known",
+                );
+            }
+            Operand::Const(c) if name.text == "value" => return Ok(Operand::Const(c)),
+            Operand::Const(c) => c.expr(base.span),
+            Operand::Value(expr) => expr,
+            other => {
+                self.materialize(other, base.span)?;
+                return Err(crate::check::types::value::Reported);
+            }
+        };
+        if let Some(operand) = self.value_attribute(&expr, &name.text, span) {
+            return Ok(operand);
+        }
+        Err(self.unknown_attribute(&expr, base, name))
+    }
+
+    fn value_attribute(&mut self, expr: &Expr, name: &str, span: Span) -> Option<Operand> {
+        let number = |n: i128| Operand::Const(Constant::untyped(Number::Int(n)));
+        let boxed = || Box::new(expr.clone());
+        if let Some(operand) = self.type_attribute(expr.ty, name) {
+            return Some(operand);
+        }
+        match expr.ty {
+            Type::Vec(..) | Type::Quat(_) => {
+                let k = "xyzw".find(name).filter(|_| name.len() == 1).map(|k| k as u32);
+                match k {
+                    Some(k) if k < expr.ty.step_count(&self.c.structs) => {
+                        Some(Operand::Value(self.part(expr.clone(), Step::At(k), span)))
+                    }
+                    _ => None,
+                }
+            }
+            Type::Transform(_) => match name {
+                "p" => Some(Operand::Value(self.part(expr.clone(), Step::At(0), span))),
+                "q" => Some(Operand::Value(self.part(expr.clone(), Step::At(1), span))),
+                _ => None,
+            },
+            ty if self.c.as_indexed(ty).is_some() && name == "shape" => Some(Operand::Shape(expr.clone())),
+            ty if self.c.as_indexed(ty).is_some() && name == "size" => {
+                let product =
+                    |a, b| Expr::new(ExprKind::Binary(crate::ir::BinaryOp::Mul, Box::new(a), Box::new(b)), I32, span);
+                self.indexed_extents(expr, span).into_iter().reduce(product).map(Operand::Value)
+            }
+            Type::Struct(id) => {
+                let k = self.c.structs[id].fields.iter().position(|f| f.name == name)?;
+                Some(Operand::Value(self.part(expr.clone(), Step::At(k as u32), span)))
+            }
+            Type::Array(array) => match name {
+                "shape" => Some(Operand::Shape(expr.clone())),
+                "grad" => Some(Operand::Value(Expr::new(ExprKind::Gradient(boxed()), expr.ty, span))),
+                "size" => {
+                    let extents = (0..array.ndim).map(|d| Expr::new(ExprKind::Extent(boxed(), d), I32, span));
+                    extents
+                        .reduce(|a, b| {
+                            Expr::new(ExprKind::Binary(crate::ir::BinaryOp::Mul, Box::new(a), Box::new(b)), I32, span)
+                        })
+                        .map(Operand::Value)
+                }
+                "ptr" => Some(Operand::Value(Expr::new(ExprKind::Address(boxed()), crate::types::U64, span))),
+                _ => None,
+            },
+            Type::Local(local) => match name {
+                "shape" => Some(Operand::Shape(expr.clone())),
+                "size" => Some(number(i128::from(local.len()))),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What a type alone tells: `dtype`, `ndim`, `length`.
+    fn type_attribute(&self, ty: Type, name: &str) -> Option<Operand> {
+        let number = |n: u32| Operand::Const(Constant::untyped(Number::Int(i128::from(n))));
+        let element = match ty {
+            Type::Array(a) => Some((Type::from(a.element), a.ndim)),
+            Type::Local(a) => Some((Type::from(a.element), a.ndim)),
+            ty => self.c.as_indexed(ty).map(|a| (Type::from(a.element), a.ndim)),
+        };
+        match (name, element) {
+            ("dtype", Some((element, _))) => Some(Operand::Type(TypeWord::Type(element))),
+            ("dtype", None) if ty.is_composite() => ty.scalar_part().map(|s| Operand::Type(TypeWord::Type(s.into()))),
+            ("ndim", Some((_, ndim))) => Some(number(u32::from(ndim))),
+            ("length", None) if matches!(ty, Type::Vec(..) | Type::Quat(_)) => ty.scalar_count().map(number),
+            ("shape", None) => match ty {
+                Type::Mat(r, c, _) => Some(Operand::Tuple(vec![number(u32::from(r)), number(u32::from(c))])),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// `Solver.weight`, where the class holds kernel functions; None: it is no such name.
+    fn class_attribute(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Option<Res<Operand>> {
+        let ast::ExprKind::Name(class) = &base.kind else { return None };
+        if self.is_library() || self.scope.contains_key(class) {
+            return None;
+        }
+        let &Global::Class(scope, _) = self.c.lookup(class)?.1 else { return None };
+        let known = self.c.within(scope, |c| c.names().contains_key(&name.text));
+        if known { self.c.within(scope, |c| c.global(&name.text, span)) } else { None }
+    }
+
+    fn enum_member(&mut self, class: &EnumClass, name: &ast::Name, span: Span) -> Res<Operand> {
+        match class.members.get(&name.text) {
+            Some(expr) => self.c.within(class.scope, |c| c.constant(expr, false)),
+            None => {
+                let message = format!("`{}` has no member `{}`", class.name, name.text);
+                self.error(Code::E0202, span, message, "not a member")
+            }
+        }
+    }
+
+    pub fn subscript(&mut self, base: &ast::Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        if self.is_library()
+            && let ast::ExprKind::Name(name) = &base.kind
+            && matches!(name.as_str(), "Vec" | "Mat" | "Quat" | "Transform")
+        {
+            let whole = ast::Expr {
+                kind: ast::ExprKind::Subscript { base: Box::new(base.clone()), indices: indices.to_vec() },
+                span,
+            };
+            let pattern = self.c.annotation(&whole, true)?;
+            return match pattern.resolve(&self.bindings) {
+                Some(ty) => Ok(Operand::Type(TypeWord::Type(ty))),
+                None => self.error(Code::E0310, span, "this type has open parts", "not known here"),
+            };
+        }
+        if let [index] = indices
+            && let Some(item) = self.returned_by(base, Some(index))
+        {
+            return item;
+        }
+        match self.expr(base)? {
+            Operand::Adjoint => match indices {
+                // `adjoint[x.field]` is `adjoint[x].field`.
+                [ast::Expr { kind: ast::ExprKind::Attribute { base: inner, name }, .. }] => {
+                    let (base, indices) = (Box::new(base.clone()), vec![(**inner).clone()]);
+                    let whole = ast::Expr { kind: ast::ExprKind::Subscript { base, indices }, span };
+                    let kind = ast::ExprKind::Attribute { base: Box::new(whole), name: name.clone() };
+                    self.expr(&ast::Expr { kind, span })
+                }
+                _ => self.adjoint(indices, span),
+            },
+            Operand::Tuple(items) => self.tuple_item(&items, indices, span),
+            Operand::Shape(array) => {
+                // Every shape has four extents in memory; those past the rank are 0.
+                let mut extents = self.extents(&array, span);
+                let past = Operand::Const(Constant::untyped(Number::Int(0)));
+                extents.resize(MAX_DIMS, past);
+                self.tuple_item(&extents, indices, span)
+            }
+            operand => {
+                let expr = self.materialize(operand, base.span)?;
+                match expr.ty {
+                    Type::Array(_) | Type::Local(_) => self.index_array(expr, indices, span),
+                    ty if ty.is_composite() => self.index_composite(expr, indices, span),
+                    ty if let Some(picked) = self.c.as_indexed(ty) => self.index_indexed(expr, picked, indices, span),
+                    ty => {
+                        let shown = self.show(ty);
+                        self.error(
+                            Code::E0304,
+                            span,
+                            format!("`{shown}` cannot be indexed"),
+                            format!("this is `{shown}`"),
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    fn tuple_item(&mut self, items: &[Operand], indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        let index = match indices {
+            [index] => {
+                let operand = self.expr(index)?;
+                self.known_int(&operand)
+            }
+            _ => None,
+        };
+        let Some(index) = index else {
+            return self.error(Code::E0305, span, "a tuple is indexed by a constant", "not a constant index");
+        };
+        let wrapped = if index < 0 { index + items.len() as i128 } else { index };
+        match usize::try_from(wrapped).ok().and_then(|k| items.get(k)) {
+            Some(item) => Ok(item.clone()),
+            None => self.error(
+                Code::E0306,
+                span,
+                format!("index {index} is outside a tuple of {}", items.len()),
+                "out of range",
+            ),
+        }
+    }
+
+    fn index_array(&mut self, array: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        let rank = usize::from(self.rank_of(array.ty));
+        if indices.len() > rank {
+            let shown = self.show(array.ty);
+            return self.error(
+                Code::E0305,
+                span,
+                format!(
+                    "{} indices for an array of {rank} dimension{}",
+                    indices.len(),
+                    if rank == 1 { "" } else { "s" }
+                ),
+                format!("the array is `{shown}`"),
+            );
+        }
+        let mut dims = Vec::new();
+        for index in indices {
+            dims.push(self.view_index(index)?);
+        }
+        self.array_part(array, dims, span).map(Operand::Value)
+    }
+
+    /// The element or view that some dimensions of an array name; there are not more of them than the array has.
+    pub fn array_part(&mut self, array: Expr, mut dims: Vec<ViewIndex>, span: Span) -> Res<Expr> {
+        let mut ty = match array.ty {
+            Type::Local(ty) => return self.local_part(array, ty, dims, span),
+            Type::Array(ty) => ty,
+            _ => return Err(crate::check::types::value::Reported),
+        };
+        // `a[i][j]` is `a[i, j]`: the view's fixed dimensions join the new ones.
+        let array = match array.kind {
+            ExprKind::View { array: inner, index } if index.iter().all(|i| matches!(i, ViewIndex::At(_))) => {
+                dims.splice(0..0, index);
+                *inner
+            }
+            kind => Expr { kind, ..array },
+        };
+        let fixed = dims.iter().filter(|d| matches!(d, ViewIndex::At(_))).count();
+        let whole = usize::from(self.rank_of(array.ty));
+        if fixed == whole {
+            let index =
+                dims.into_iter().filter_map(|d| if let ViewIndex::At(e) = d { Some(e) } else { None }).collect();
+            let kind = ExprKind::Load { array: Box::new(array), index, path: Vec::new() };
+            return Ok(self.guard_access(Expr::new(kind, ty.element.into(), span)));
+        }
+        ty.ndim = (whole - fixed) as u8;
+        Ok(Expr::new(ExprKind::View { array: Box::new(array), index: dims }, Type::Array(ty), span))
+    }
+
+    fn view_index(&mut self, index: &ast::Expr) -> Res<ViewIndex> {
+        if let ast::ExprKind::Slice { lower, upper, step } = &index.kind {
+            let mut bound = |e: &Option<Box<ast::Expr>>| -> Res<Option<Expr>> {
+                match e {
+                    Some(e) => self.int_value(e).map(Some),
+                    None => Ok(None),
+                }
+            };
+            let (start, stop, step) = (bound(lower)?, bound(upper)?, bound(step)?);
+            return Ok(ViewIndex::Range { start, stop, step });
+        }
+        Ok(ViewIndex::At(self.int_value(index)?))
+    }
+
+    /// An expression of an integer type.
+    pub fn int_value(&mut self, expr: &ast::Expr) -> Res<Expr> {
+        let value = self.value(expr)?;
+        if value.ty.is_int() {
+            return Ok(value);
+        }
+        let shown = self.show(value.ty);
+        let diagnostic = Diagnostic::new(Code::E0305, format!("an index is an integer, not `{shown}`"))
+            .label(expr.span, format!("this is `{shown}`"));
+        Err(self.report(self.suggest_cast(diagnostic, expr.span, Scalar::I32, "it", Applicability::Maybe)))
+    }
+
+    fn index_composite(&mut self, base: Expr, indices: &[ast::Expr], span: Span) -> Res<Operand> {
+        let mut lets = Vec::new();
+        if let Some(slice) = self.composite_slice(base.ty, indices, span, &mut lets)? {
+            return Ok(Operand::Value(self.read_slice(base, slice, lets, span)));
+        }
+        if let ([index], Type::Transform(s)) = (indices, base.ty) {
+            return self.index_transform(base, s, index, span);
+        }
+        let depth = if matches!(base.ty, Type::Mat(..)) { 2 } else { 1 };
+        if indices.len() > depth {
+            let shown = self.show(base.ty);
+            return self.error(
+                Code::E0305,
+                span,
+                format!("{} indices for `{shown}`", indices.len()),
+                format!("it takes {depth}"),
+            );
+        }
+        let (whole, mut expr) = (base.ty, base);
+        for (level, index) in indices.iter().enumerate() {
+            let count = expr.ty.step_count(&self.c.structs);
+            let step = self.component_step(index, count, whole, level)?;
+            expr = self.part(expr, step, span);
+        }
+        Ok(Operand::Value(expr))
+    }
+
+    /// `t[k]`: one of the 7 numbers of a transform.
+    fn index_transform(&mut self, base: Expr, scalar: Scalar, index: &ast::Expr, span: Span) -> Res<Operand> {
+        let value = self.int_value(index)?;
+        match self.number(&value) {
+            Some(Number::Int(k)) if (-7..7).contains(&k) => {
+                let k = k.rem_euclid(7);
+                let (half, rest) = if k < 3 { (0, k) } else { (1, k - 3) };
+                let part = self.part(base, Step::At(half), span);
+                Ok(Operand::Value(self.part(part, Step::At(rest as u32), span)))
+            }
+            Some(_) => self.error(Code::E0306, index.span, "a transform has the components 0 to 6", "out of range"),
+            None => {
+                let mut lets = Vec::new();
+                let base = self.shared(base, &mut lets);
+                let mut numbers = Vec::new();
+                for (half, count) in [(0, 3), (1, 4)] {
+                    let part = self.part(base.clone(), Step::At(half), span);
+                    numbers.extend((0..count).map(|k| self.part(part.clone(), Step::At(k), span)));
+                }
+                let vector = Expr::new(ExprKind::Construct(numbers), Type::Vec(7, scalar), span);
+                let component = self.part(vector, Step::Dynamic(Box::new(value)), span);
+                Ok(Operand::Value(self.wrap(lets, component)))
+            }
+        }
+    }
+}
+
+/// `1 dimension`, `2 dimensions`
+fn dimensions(rank: u8) -> String {
+    format!("{rank} dimension{}", if rank == 1 { "" } else { "s" })
+}

@@ -1,0 +1,662 @@
+//! Statements.
+
+use super::known::assigned;
+use crate::check::body::{Binding, Body};
+use crate::check::tree::{Call, Expr, ExprKind, LocalId, Place, Root, Stmt, StmtKind};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ir::AtomicOp;
+use crate::source::Span;
+use crate::syntax::ast::{self, BinaryOp};
+use crate::types::{BOOL, I32, Type};
+
+impl Body<'_, '_> {
+    pub fn block(&mut self, statements: &[ast::Stmt]) -> Vec<Stmt> {
+        let mut out = Vec::with_capacity(statements.len());
+        for statement in statements {
+            if self.statement(statement, &mut out).is_err() {
+                self.failed = true;
+            }
+        }
+        out
+    }
+
+    /// Looks at the branches of a condition that is not known: perhaps only one of them is ever compiled, so what they
+    /// assign and return says nothing about the code behind them.
+    fn either(&mut self, then: &[ast::Stmt], otherwise: &[ast::Stmt]) {
+        let (scope, results) = (self.scope.clone(), self.results.clone());
+        let names: Vec<String> = assigned(then).union(&assigned(otherwise)).map(|name| (*name).to_string()).collect();
+        for branch in [then, otherwise] {
+            self.block(branch);
+            self.scope.clone_from(&scope);
+            self.results.clone_from(&results);
+        }
+        for name in names {
+            self.scope.insert(name, Binding::Broken);
+        }
+    }
+
+    fn statement(&mut self, statement: &ast::Stmt, out: &mut Vec<Stmt>) -> Res<()> {
+        let span = statement.span;
+        let mut push = |kind| out.push(Stmt { kind, span });
+        match &statement.kind {
+            ast::StmtKind::Assign { targets, value } => match targets.as_slice() {
+                [target] => {
+                    let from = out.len();
+                    self.note_adjoint_write(target);
+                    self.assign(target, value, span, out)?;
+                    self.guard_statements(from, out);
+                }
+                _ => {
+                    return self.unsupported(
+                        span,
+                        "an assignment to several targets",
+                        Some("write one assignment per target"),
+                    );
+                }
+            },
+            ast::StmtKind::AugAssign { target, op, value } => {
+                let from = out.len();
+                self.note_adjoint_write(target);
+                self.aug_assign(target, *op, value, span, out)?;
+                self.guard_statements(from, out);
+            }
+            ast::StmtKind::AnnAssign { target, annotation, value } => {
+                if let ast::ExprKind::Name(name) = &target.kind {
+                    self.scope.entry(name.clone()).or_insert(Binding::Broken);
+                }
+                let mut diagnostic = Diagnostic::new(Code::E0308, "kernels have no annotated assignments")
+                    .label(span, "a variable gets the type of its value");
+                if let Some(value) = value {
+                    let text = |e: &ast::Expr| self.c.sources.text(e.span).to_string();
+                    let repaired = format!("{} = {}({})", text(target), text(annotation), text(value));
+                    diagnostic = diagnostic.help(format!("write `{repaired}`")).fix(
+                        "convert the value instead",
+                        span,
+                        repaired,
+                        Applicability::Maybe,
+                    );
+                }
+                return Err(self.report(diagnostic));
+            }
+            ast::StmtKind::If { condition, then, otherwise } => {
+                match self.expr(condition) {
+                    // Only the live branch of a compile-time condition is looked at.
+                    Ok(Operand::Const(c)) => {
+                        let live = if c.number.is_true() { then } else { otherwise };
+                        out.extend(self.block(live));
+                    }
+                    Ok(operand) => {
+                        let condition = self.truth(operand, condition.span);
+                        self.depth += 1;
+                        let before = self.known.clone();
+                        let then = self.block(then);
+                        let after_then = std::mem::replace(&mut self.known, before);
+                        let otherwise = self.block(otherwise);
+                        self.join_known(&after_then);
+                        self.depth -= 1;
+                        push(StmtKind::If { condition: condition?, then, otherwise });
+                    }
+                    Err(Reported) => {
+                        self.either(then, otherwise);
+                        return Err(Reported);
+                    }
+                }
+            }
+            ast::StmtKind::While { condition, body, otherwise } => {
+                self.forget_assigned(std::slice::from_ref(statement));
+                let checked = self.expr(condition).and_then(|operand| self.truth(operand, condition.span));
+                let body = self.loop_body(body);
+                self.no_loop_else(otherwise)?;
+                push(StmtKind::While { condition: checked?, body });
+            }
+            ast::StmtKind::For { target, iter, body, otherwise } => {
+                self.for_loop(target, iter, body, span, out)?;
+                self.no_loop_else(otherwise)?;
+            }
+            ast::StmtKind::Break | ast::StmtKind::Continue => {
+                let is_break = matches!(statement.kind, ast::StmtKind::Break);
+                if self.loop_depth == 0 {
+                    let word = if is_break { "break" } else { "continue" };
+                    return self.error(
+                        Code::E0308,
+                        span,
+                        format!("`{word}` outside a loop"),
+                        "there is no loop around this",
+                    );
+                }
+                push(if is_break { StmtKind::Break } else { StmtKind::Continue });
+            }
+            ast::StmtKind::Return(value) => self.return_(value.as_ref(), span, out)?,
+            ast::StmtKind::Expr(expr) => self.expression_statement(expr, span, out)?,
+            ast::StmtKind::Assert { condition, message } => {
+                let shown = self.c.sources.text(condition.span).to_string();
+                let operand = self.expr(condition)?;
+                let checked = self.truth(operand, condition.span)?;
+                let message = match message.as_ref().map(|m| &m.kind) {
+                    Some(ast::ExprKind::Str(text)) => text.clone(),
+                    None => shown,
+                    Some(_) => {
+                        let place = message.as_ref().map_or(span, |m| m.span);
+                        return self.error(
+                            Code::E0308,
+                            place,
+                            "the message of `assert` is a string literal",
+                            "not a string literal",
+                        );
+                    }
+                };
+                push(StmtKind::Assert { condition: checked, message });
+            }
+            ast::StmtKind::Pass => {}
+            ast::StmtKind::Unsupported(what) => return self.unsupported(span, what, None),
+            ast::StmtKind::Error => {
+                self.forgive(span);
+                return Err(Reported);
+            }
+        }
+        Ok(())
+    }
+
+    /// The names in a line that could not be read: it may have been meant to define them, so their uses are no errors.
+    fn forgive(&mut self, span: Span) {
+        let text = self.c.sources.text(span);
+        for range in crate::syntax::names(text) {
+            let Some(name) = text.get(range) else { continue };
+            if !self.c.visible_names().iter().any(|known| *known == name) {
+                self.scope.entry(name.to_string()).or_insert(Binding::Broken);
+            }
+        }
+    }
+
+    /// The body of a loop whose turns are not known one by one; what it assigns is forgotten already.
+    pub fn loop_body(&mut self, body: &[ast::Stmt]) -> Vec<Stmt> {
+        self.loop_depth += 1;
+        self.depth += 1;
+        let before = self.known.clone();
+        let body = self.block(body);
+        self.join_known(&before);
+        self.depth -= 1;
+        self.loop_depth -= 1;
+        body
+    }
+
+    pub fn unsupported<T>(&mut self, span: Span, what: &str, help: Option<&str>) -> Res<T> {
+        let mut diagnostic = Diagnostic::new(Code::E0308, format!("a kernel cannot have {what}"))
+            .label(span, "not part of the kernel language");
+        if let Some(help) = help.or(crate::check::names::habits::of_construct(what)) {
+            diagnostic = diagnostic.help(help);
+        }
+        Err(self.report(diagnostic))
+    }
+
+    fn no_loop_else(&mut self, otherwise: &[ast::Stmt]) -> Res<()> {
+        match otherwise.first() {
+            None => Ok(()),
+            Some(first) => self.unsupported(
+                first.span,
+                "`else` after a loop",
+                Some("set a flag before `break` and test it after the loop"),
+            ),
+        }
+    }
+
+    fn assign(&mut self, target: &ast::Expr, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        match &target.kind {
+            ast::ExprKind::Name(name) => {
+                let result = self.assign_name(name, target.span, value, span, out);
+                if result.is_err() {
+                    self.scope.entry(name.clone()).or_insert(Binding::Broken);
+                }
+                result
+            }
+            ast::ExprKind::Tuple(targets) => {
+                let result = self.assign_tuple(targets, value, span, out);
+                if result.is_err() {
+                    for target in targets {
+                        if let ast::ExprKind::Name(name) = &target.kind {
+                            self.scope.entry(name.clone()).or_insert(Binding::Broken);
+                        }
+                    }
+                }
+                result
+            }
+            _ => {
+                let value_operand = self.expr(value)?;
+                if self.assign_slice(target, &value_operand, value.span, span, out)? {
+                    return Ok(());
+                }
+                let place = self.place(target)?;
+                let expr = self.coerce(value_operand, place.ty, value.span)?;
+                if expr.ty != place.ty {
+                    return self.store_mismatch(&place, &expr);
+                }
+                out.push(Stmt { kind: StmtKind::Assign(place, expr), span });
+                Ok(())
+            }
+        }
+    }
+
+    fn assign_name(&mut self, name: &str, at: Span, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let operand = self.expr(value)?;
+        let operand = match operand {
+            Operand::Value(view) if self.is_local_view(&view) => {
+                let frozen = self.freeze_view(view, out);
+                self.scope.insert(name.to_string(), Binding::Alias(Operand::Value(frozen)));
+                return Ok(());
+            }
+            Operand::Value(_) | Operand::Const(_) => operand,
+            Operand::LocalResult(call, ty) => {
+                let id = self.assigned_local(name, ty, at, value.span)?;
+                self.call_with_local(call, id, span, out);
+                return Ok(());
+            }
+            Operand::Results(call, types) if types.len() > 1 => {
+                let items = self.unpack_call(name, call, &types, span, out);
+                self.scope.insert(name.to_string(), Binding::Alias(Operand::Tuple(items)));
+                return Ok(());
+            }
+            Operand::Tuple(items) => {
+                let mut variables = Vec::new();
+                for (k, item) in items.into_iter().enumerate() {
+                    let expr = self.materialize(item, value.span)?;
+                    let id = self.new_local(&format!("{name}_{k}"), expr.ty, at);
+                    variables.push(self.local_operand(id, at));
+                    out.push(self.assign_local(id, expr, span));
+                }
+                self.scope.insert(name.to_string(), Binding::Alias(Operand::Tuple(variables)));
+                return Ok(());
+            }
+            Operand::Function(_)
+            | Operand::Gradient(_)
+            | Operand::Type(_)
+            | Operand::Shape(_)
+            | Operand::Module(_)
+            | Operand::Enum(_) => {
+                self.scope.insert(name.to_string(), Binding::Alias(operand));
+                return Ok(());
+            }
+            other => {
+                self.materialize(other, value.span)?;
+                return Err(Reported);
+            }
+        };
+        let literal = match &operand {
+            Operand::Const(c) if c.scalar.is_none() => Some(*c),
+            _ => None,
+        };
+        // A literal of library code takes the type of the variable it goes to.
+        let expr = match self.scope.get(name) {
+            Some(Binding::Local(id)) => {
+                let ty = self.locals[*id].ty;
+                self.coerce(operand, ty, value.span)?
+            }
+            _ => self.materialize(operand, value.span)?,
+        };
+        let id = self.assigned_local(name, expr.ty, at, value.span)?;
+        if let Some(constant) = literal {
+            self.known.insert(id, constant);
+        }
+        out.push(self.assign_local(id, expr, span));
+        Ok(())
+    }
+
+    /// A call of a function that returns a local array: the caller makes the array, the callee fills it.
+    fn call_with_local(&mut self, mut call: Call, id: LocalId, span: Span, out: &mut Vec<Stmt>) {
+        let ty = self.locals[id].ty;
+        out.push(self.assign_local(id, Expr::new(ExprKind::LocalArray, ty, span), span));
+        call.args.push(Expr::new(ExprKind::Local(id), ty, span));
+        out.push(Stmt { kind: StmtKind::Call(call), span });
+    }
+
+    pub fn assign_local(&self, id: LocalId, value: Expr, span: Span) -> Stmt {
+        let place = self.local_place(id, span);
+        Stmt { kind: StmtKind::Assign(place, value), span }
+    }
+
+    fn local_operand(&self, id: LocalId, span: Span) -> Operand {
+        Operand::Value(Expr::new(ExprKind::Local(id), self.locals[id].ty, span))
+    }
+
+    /// Assigns the results of a call to new variables.
+    fn unpack_call(&mut self, name: &str, call: Call, types: &[Type], span: Span, out: &mut Vec<Stmt>) -> Vec<Operand> {
+        let ids: Vec<LocalId> =
+            types.iter().enumerate().map(|(k, &ty)| self.new_local(&format!("{name}_{k}"), ty, span)).collect();
+        let targets = ids.iter().copied().map(Some).collect();
+        out.push(Stmt { kind: StmtKind::AssignCall { targets, call }, span });
+        ids.into_iter().map(|id| self.local_operand(id, span)).collect()
+    }
+
+    fn assign_tuple(&mut self, targets: &[ast::Expr], value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let mut names = Vec::new();
+        for target in targets {
+            match &target.kind {
+                ast::ExprKind::Name(name) => names.push((name.as_str(), target.span)),
+                _ => {
+                    return self.unsupported(
+                        target.span,
+                        "nested or indexed targets in a tuple assignment",
+                        Some("unpack into plain names first"),
+                    );
+                }
+            }
+        }
+        let count = names.len();
+        if self.is_tid_call(value) {
+            return self.assign_tid(&names, span, out);
+        }
+        let items = match self.expr(value)? {
+            Operand::Results(call, types) if !types.is_empty() => {
+                if types.len() != count {
+                    return self.count_mismatch(value.span, types.len(), &names);
+                }
+                let mut ids = Vec::new();
+                for ((name, at), &ty) in names.iter().zip(&types) {
+                    ids.push(Some(self.assigned_local(name, ty, *at, value.span)?));
+                }
+                out.push(Stmt { kind: StmtKind::AssignCall { targets: ids, call }, span });
+                return Ok(());
+            }
+            Operand::Tuple(items) => items,
+            Operand::Shape(array) => self.extents(&array, value.span),
+            Operand::Value(expr)
+                if expr.ty.step_count(&self.c.structs) > 0 && matches!(expr.ty, Type::Vec(..) | Type::Quat(_)) =>
+            {
+                let steps = expr.ty.step_count(&self.c.structs);
+                let id = self.new_local("", expr.ty, value.span);
+                let whole = Expr::new(ExprKind::Local(id), expr.ty, value.span);
+                out.push(self.assign_local(id, expr, span));
+                let expr = whole;
+                (0..steps)
+                    .map(|k| Operand::Value(self.part(expr.clone(), crate::check::tree::Step::At(k), value.span)))
+                    .collect()
+            }
+            other => {
+                let expr = self.materialize(other, value.span)?;
+                let shown = self.show(expr.ty);
+                return self.error(
+                    Code::E0313,
+                    value.span,
+                    format!("`{shown}` cannot be unpacked"),
+                    "this is one value",
+                );
+            }
+        };
+        if items.len() != count {
+            return self.count_mismatch(value.span, items.len(), &names);
+        }
+        let mut assignments = Vec::new();
+        for ((name, at), item) in names.iter().zip(items) {
+            let expr = self.materialize(item, value.span)?;
+            let id = self.assigned_local(name, expr.ty, *at, value.span)?;
+            assignments.push((id, expr));
+        }
+        out.push(Stmt { kind: StmtKind::AssignMany(assignments), span });
+        Ok(())
+    }
+
+    fn count_mismatch<T>(&mut self, span: Span, found: usize, names: &[(&str, Span)]) -> Res<T> {
+        let wanted = names.len();
+        let mut diagnostic = Diagnostic::new(Code::E0313, format!("{found} values for {wanted} variables"))
+            .label(span, format!("{found} values come from here"));
+        if let [(_, first), .., (_, last)] = names {
+            let targets = Span { end: last.end, ..*first };
+            diagnostic = diagnostic.label(targets, format!("{wanted} variables"));
+        }
+        Err(self.report(diagnostic))
+    }
+
+    fn is_tid_call(&mut self, expr: &ast::Expr) -> bool {
+        let ast::ExprKind::Call { callee, .. } = &expr.kind else { return false };
+        let last = match &callee.kind {
+            ast::ExprKind::Name(name) => name,
+            ast::ExprKind::Attribute { name, .. } => &name.text,
+            _ => return false,
+        };
+        // Only resolved when it can be `tid`, so that nothing is reported twice.
+        last == "tid"
+            && matches!(self.expr(callee), Ok(Operand::Function(FunctionName::Builtin(name))) if name == "tid")
+    }
+
+    fn assign_tid(&mut self, names: &[(&str, Span)], span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        self.tid_allowed(span)?;
+        if names.len() > 4 {
+            return self.error(
+                Code::E0313,
+                span,
+                "a launch has at most 4 dimensions",
+                format!("{} variables", names.len()),
+            );
+        }
+        self.rank = self.rank.max(names.len() as u8);
+        for (k, (name, at)) in names.iter().enumerate() {
+            let id = self.assigned_local(name, I32, *at, span)?;
+            out.push(self.assign_local(id, Expr::new(ExprKind::ThreadIndex(k as u8), I32, span), span));
+        }
+        Ok(())
+    }
+
+    pub fn tid_allowed(&mut self, span: Span) -> Res<()> {
+        if self.kernel {
+            return Ok(());
+        }
+        self.error(
+            Code::E0406,
+            span,
+            "`wp.tid()` is only known in kernels",
+            "not inside a `@wp.func`: pass the index as an argument",
+        )
+    }
+
+    fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
+        let (wanted, found) = (self.show(place.ty), self.show(value.ty));
+        let what = match (&place.root, place.path.is_empty()) {
+            (Root::Element { .. }, true) => "the array's elements are",
+            (Root::Element { .. }, false) => "this part of the array's elements is",
+            (Root::Local(_), _) => "this part is",
+        };
+        let mut diagnostic = Diagnostic::new(Code::E0303, format!("cannot store `{found}` where {what} `{wanted}`"))
+            .label(value.span, format!("this is `{found}`"))
+            .label(place.span, format!("this is `{wanted}`"));
+        diagnostic = self.label_origin(diagnostic, value, value.span);
+        if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
+            diagnostic = self.suggest_cast(diagnostic, value.span, to, "it", Applicability::Machine);
+        }
+        Err(self.report(diagnostic))
+    }
+
+    fn aug_assign(
+        &mut self,
+        target: &ast::Expr,
+        op: BinaryOp,
+        value: &ast::Expr,
+        span: Span,
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
+        let right = self.expr(value)?;
+        if self.update_slice(target, op, &right, value.span, span, out)? {
+            return Ok(());
+        }
+        let place = self.place(target)?;
+        self.update(place, op, right, (target.span, value.span, span), out)
+    }
+
+    /// `place op= right`. The spans are those of the place, the value and the statement.
+    pub fn update(
+        &mut self,
+        place: Place,
+        op: BinaryOp,
+        right: Operand,
+        (at_place, at_value, span): (Span, Span, Span),
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
+        let atomic = match op {
+            BinaryOp::Add => Some(AtomicOp::Add),
+            BinaryOp::Sub => Some(AtomicOp::Sub),
+            BinaryOp::BitAnd => Some(AtomicOp::And),
+            BinaryOp::BitOr => Some(AtomicOp::Or),
+            BinaryOp::BitXor => Some(AtomicOp::Xor),
+            _ => None,
+        };
+        // Small integers have no atomics; local arrays belong to one thread.
+        let wide = place.ty.scalar_part().is_some_and(|s| s.is_float() || s.size() >= 4);
+        let shared = matches!(&place.root, Root::Element { array, .. } if matches!(array.ty, Type::Array(_)));
+        if let Some(op) = atomic.filter(|_| !self.has_user_operator(op))
+            && shared
+            && wide
+        {
+            let expr = self.coerce(right, place.ty, at_value)?;
+            if expr.ty != place.ty {
+                return self.store_mismatch(&place, &expr);
+            }
+            out.push(Stmt { kind: StmtKind::AtomicUpdate { op, place, value: expr }, span });
+            return Ok(());
+        }
+        if let (Root::Local(id), true) = (&place.root, place.path.is_empty()) {
+            self.known.remove(id);
+        }
+        let place = self.evaluate_once(place, out);
+        let old = self.read_place(&place);
+        let result = self.binary(op, Operand::Value(old), right, span, at_place, at_value)?;
+        let expr = self.materialize(result, span)?;
+        if expr.ty != place.ty {
+            return self.store_mismatch(&place, &expr);
+        }
+        out.push(Stmt { kind: StmtKind::Assign(place, expr), span });
+        Ok(())
+    }
+
+    fn return_(&mut self, value: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let (types, kind) = match value {
+            None => (Vec::new(), StmtKind::Return(Vec::new())),
+            Some(value) if matches!(value.kind, ast::ExprKind::None) => (Vec::new(), StmtKind::Return(Vec::new())),
+            // `return f(x)` where `f` returns nothing.
+            Some(value) if self.is_print(value) => {
+                self.expression_statement(value, span, out)?;
+                (Vec::new(), StmtKind::Return(Vec::new()))
+            }
+            Some(value) => match self.expr(value)? {
+                Operand::Results(call, types) if types.is_empty() => {
+                    out.push(Stmt { kind: StmtKind::Call(call), span });
+                    (types, StmtKind::Return(Vec::new()))
+                }
+                Operand::Tuple(items) => {
+                    let mut exprs = Vec::new();
+                    for item in items {
+                        exprs.push(self.materialize(item, value.span)?);
+                    }
+                    (exprs.iter().map(|e| e.ty).collect(), StmtKind::Return(exprs))
+                }
+                Operand::Results(call, types) if types.len() > 1 => (types, StmtKind::ReturnCall(call)),
+                operand => {
+                    let known = self.results.as_ref().and_then(|(types, _)| types.first().copied());
+                    let expr = match known {
+                        Some(ty) => self.coerce(operand, ty, value.span)?,
+                        None => self.materialize(operand, value.span)?,
+                    };
+                    (vec![expr.ty], StmtKind::Return(vec![expr]))
+                }
+            },
+        };
+        if self.kernel && !types.is_empty() {
+            return Err(self.report(
+                Diagnostic::new(Code::E0312, "kernels do not return values")
+                    .label(span, "returned here")
+                    .help("write the result to an array parameter"),
+            ));
+        }
+        if let (StmtKind::Return(values), [Type::Local(ty)]) = (&kind, types.as_slice())
+            && let [array] = values.as_slice()
+        {
+            return self.return_local(array.clone(), *ty, span, out);
+        }
+        if types.iter().any(|ty| matches!(ty, Type::Local(_))) {
+            return Err(self.report(
+                Diagnostic::new(Code::E0316, "a local array is returned alone or not at all")
+                    .label(span, "returned here among other values")
+                    .help("pass the array in as an argument: the function can fill it"),
+            ));
+        }
+        match &self.results {
+            None => self.results = Some((types, span)),
+            Some((first, place)) if *first != types => {
+                let show = |types: &[Type]| match types {
+                    [] => "nothing".to_string(),
+                    all => all.iter().map(|&t| format!("`{}`", self.show(t))).collect::<Vec<_>>().join(", "),
+                };
+                let (old, new, place) = (show(first), show(&types), *place);
+                return Err(self.report(
+                    Diagnostic::new(Code::E0311, format!("this function returns {old} and {new}"))
+                        .label(span, format!("here {new}"))
+                        .label(place, format!("here {old}"))
+                        .note("a function returns the same types everywhere"),
+                ));
+            }
+            Some(_) => {}
+        }
+        out.push(Stmt { kind, span });
+        Ok(())
+    }
+
+    /// Whether an expression is a call of `print` or `printf`, under whatever name.
+    fn is_print(&mut self, expr: &ast::Expr) -> bool {
+        let ast::ExprKind::Call { callee, .. } = &expr.kind else { return false };
+        let is_name = match &callee.kind {
+            ast::ExprKind::Name(name) => match self.scope.get(name) {
+                Some(Binding::Alias(Operand::Function(_))) => true,
+                Some(_) => false,
+                None => matches!(name.as_str(), "print" | "printf"),
+            },
+            ast::ExprKind::Attribute { name, .. } => matches!(name.text.as_str(), "print" | "printf"),
+            _ => false,
+        };
+        let is_builtin = |operand| matches!(operand, Ok(Operand::Function(FunctionName::Builtin(name))) if matches!(name.as_str(), "print" | "printf"));
+        is_name && is_builtin(self.expr(callee))
+    }
+
+    fn expression_statement(&mut self, expr: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        if matches!(expr.kind, ast::ExprKind::Str(_)) {
+            return Ok(());
+        }
+        if self.is_print(expr)
+            && let ast::ExprKind::Call { callee, args } = &expr.kind
+            && let Operand::Function(FunctionName::Builtin(name)) = self.expr(callee)?
+        {
+            let kind = self.print(&name, args, span)?;
+            out.push(Stmt { kind, span });
+            return Ok(());
+        }
+        let kind = match self.expr(expr)? {
+            Operand::Results(call, _) => StmtKind::Call(call),
+            Operand::LocalResult(call, ty) => {
+                let id = self.new_local("", ty, span);
+                self.call_with_local(call, id, span, out);
+                return Ok(());
+            }
+            Operand::Value(Expr { kind: ExprKind::Call(call), .. }) => StmtKind::Call(call),
+            Operand::Value(value) => StmtKind::Expr(value),
+            _ => return Ok(()),
+        };
+        out.push(Stmt { kind, span });
+        Ok(())
+    }
+
+    /// An operand as a condition: bool as it is, numbers by `!= 0`, arrays by being set.
+    pub fn truth(&mut self, operand: Operand, span: Span) -> Res<Expr> {
+        let expr = self.materialize(operand, span)?;
+        match expr.ty {
+            BOOL => Ok(expr),
+            Type::Scalar(_) => Ok(Expr::new(ExprKind::Cast(Box::new(expr)), BOOL, span)),
+            Type::Array(_) => Ok(Expr::new(ExprKind::IsSet(Box::new(expr)), BOOL, span)),
+            ty => {
+                let shown = self.show(ty);
+                self.error(
+                    Code::E0307,
+                    span,
+                    format!("`{shown}` is neither true nor false"),
+                    "a condition is a `bool` or a number",
+                )
+            }
+        }
+    }
+}

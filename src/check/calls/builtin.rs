@@ -1,0 +1,532 @@
+//! The built-ins that the compiler itself knows: they need more than a signature says, such as the kernel's thread
+//! index, the place behind an array index, or a type as an argument.
+
+use super::call::Given;
+use crate::check::body::Body;
+use crate::check::tree::{Expr, ExprKind, LocalId, StmtKind, ViewIndex};
+use crate::check::types::value::cast_to;
+use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ir::{AtomicOp, UnaryOp};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::types::{BOOL, I32, LocalArrayType, MAX_DIMS, Scalar, Type};
+
+impl Body<'_, '_> {
+    /// A call of an `@intrinsic` of the library; None for every other name.
+    pub fn builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
+        Some(match name {
+            "tid" => self.tid(given, span),
+            "len" => self.len(given, span),
+            "zeros" => self.zeros(given, span),
+            "type" => self.type_of(given, span),
+            "block_dim" => Ok(Operand::Value(Expr::new(ExprKind::BlockDim, I32, span))),
+            "vector" => self.construct(TypeWord::Family(Family::Vector), given, span),
+            "matrix" => self.construct(TypeWord::Family(Family::Matrix), given, span),
+            "quaternion" => self.construct(TypeWord::Family(Family::Quaternion), given, span),
+            "transformation" => self.construct(TypeWord::Family(Family::Transformation), given, span),
+            "identity" | "quat_identity" | "transform_identity" => self.identity(name, given, span),
+            "cast" => self.cast(given, span),
+            "constant" => match given {
+                [one] => Ok(one.operand.clone()),
+                _ => self.arguments(name, "one value", given, span),
+            },
+            "select" => match given {
+                [condition, otherwise, then] => {
+                    let swapped = vec![condition.clone(), then.clone(), otherwise.clone()];
+                    self.call_function(
+                        &crate::check::types::value::FunctionName::Builtin("where".into()),
+                        swapped,
+                        span,
+                    )
+                }
+                _ => self.arguments(name, "a condition and two values", given, span),
+            },
+            "view" => self.view(given, span),
+            "unot" => match given {
+                [Given { operand: Operand::Value(array), .. }] if matches!(array.ty, Type::Array(_)) => {
+                    let is_set = Expr::new(ExprKind::IsSet(Box::new(array.clone())), BOOL, span);
+                    Ok(Operand::Value(Expr::new(ExprKind::Unary(UnaryOp::Not, Box::new(is_set)), BOOL, span)))
+                }
+                _ => return None,
+            },
+            "atomic_add" => self.atomic(AtomicOp::Add, name, given, span),
+            "atomic_sub" => self.atomic(AtomicOp::Sub, name, given, span),
+            "atomic_min" => self.atomic(AtomicOp::Min, name, given, span),
+            "atomic_max" => self.atomic(AtomicOp::Max, name, given, span),
+            "atomic_and" => self.atomic(AtomicOp::And, name, given, span),
+            "atomic_or" => self.atomic(AtomicOp::Or, name, given, span),
+            "atomic_xor" => self.atomic(AtomicOp::Xor, name, given, span),
+            "atomic_exch" => self.atomic(AtomicOp::Exchange, name, given, span),
+            "atomic_cas" => self.atomic_cas(given, span),
+            "grad" => match given {
+                [Given { operand: Operand::Function(name), .. }] => Ok(Operand::Gradient(name.clone())),
+                _ => self.arguments(name, "one function", given, span),
+            },
+            "range" | "reversed" => {
+                self.error(Code::E0313, span, "`range` stands only in `for ... in range(...)`", "not a value")
+            }
+            "print" | "printf" => {
+                self.error(Code::E0313, span, format!("`{name}` gives no value"), "use it as a statement")
+            }
+            _ => return None,
+        })
+    }
+
+    fn arguments<T>(&mut self, name: &str, wanted: &str, given: &[Given], span: Span) -> Res<T> {
+        self.error(Code::E0402, span, format!("`{name}` takes {wanted}"), format!("{} given", given.len()))
+    }
+
+    fn tid(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        if !given.is_empty() {
+            return self.arguments("tid", "no arguments", given, span);
+        }
+        self.tid_allowed(span)?;
+        Ok(Operand::Value(Expr::new(ExprKind::ThreadIndex(0), I32, span)))
+    }
+
+    fn len(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let [one] = given else { return self.arguments("len", "one argument", given, span) };
+        let number = |n: u32| Ok(Operand::Const(Constant::untyped(Number::Int(i128::from(n)))));
+        match &one.operand {
+            Operand::Tuple(items) => number(items.len() as u32),
+            Operand::Shape(array) => number(u32::from(self.rank_of(array.ty))),
+            operand => {
+                let expr = self.materialize(operand.clone(), one.span)?;
+                match expr.ty {
+                    Type::Array(_) => Ok(Operand::Value(Expr::new(ExprKind::Extent(Box::new(expr), 0), I32, span))),
+                    Type::Local(local) => number(local.shape[0]),
+                    ty if self.c.as_indexed(ty).is_some() => {
+                        self.indexed_extents(&expr, span).into_iter().next().map(Operand::Value).ok_or(Reported)
+                    }
+                    Type::Transform(_) => number(7),
+                    ty if ty.is_composite() => number(ty.step_count(&self.c.structs)),
+                    ty => {
+                        let shown = self.show(ty);
+                        self.error(
+                            Code::E0401,
+                            one.span,
+                            format!("`{shown}` has no length"),
+                            format!("this is `{shown}`"),
+                        )
+                    }
+                }
+            }
+        }
+    }
+
+    /// A type given as an argument.
+    fn type_argument(&mut self, given: &Given) -> Res<Type> {
+        match &given.operand {
+            Operand::Type(TypeWord::Type(ty)) => Ok(*ty),
+            _ => self.error(Code::E0310, given.span, "a type is needed here", "not a type"),
+        }
+    }
+
+    fn argument<'g>(&self, given: &'g [Given], name: &str, position: usize) -> Option<&'g Given> {
+        given
+            .iter()
+            .find(|g| g.name.as_deref() == Some(name))
+            .or_else(|| given.get(position).filter(|g| g.name.is_none()))
+    }
+
+    fn zeros(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let Some(shape) = self.argument(given, "shape", 0) else {
+            return self.arguments("zeros", "`shape` and `dtype`", given, span);
+        };
+        let element = match self.argument(given, "dtype", 1) {
+            Some(dtype) => self.type_argument(dtype)?,
+            None => self.default_float().into(),
+        };
+        let Some(element) = element.element() else {
+            return self.error(
+                Code::E0310,
+                span,
+                "a local array holds scalars, vectors or structs",
+                "not an element type",
+            );
+        };
+        let items = match &shape.operand {
+            Operand::Tuple(items) => items.clone(),
+            Operand::Shape(array) => self.extents(array, shape.span),
+            one => vec![one.clone()],
+        };
+        let mut extents = [1u32; MAX_DIMS];
+        if items.is_empty() || items.len() > MAX_DIMS {
+            return self.error(
+                Code::E0305,
+                shape.span,
+                "a local array has 1 to 4 dimensions",
+                format!("{} given", items.len()),
+            );
+        }
+        for (extent, item) in extents.iter_mut().zip(&items) {
+            match self.known_int(item).and_then(|n| u32::try_from(n).ok()).filter(|&n| (1..=1 << 20).contains(&n)) {
+                Some(n) => *extent = n,
+                None => {
+                    return self.error(
+                        Code::E0305,
+                        shape.span,
+                        "the shape of a local array is a positive constant",
+                        "not a constant",
+                    );
+                }
+            }
+        }
+        let ty = LocalArrayType { element, shape: extents, ndim: items.len() as u8 };
+        if ty.len() > 1 << 20 {
+            return self.error(
+                Code::E0305,
+                shape.span,
+                "this local array is too large",
+                format!("{} elements in each thread", ty.len()),
+            );
+        }
+        Ok(Operand::Value(Expr::new(ExprKind::LocalArray, Type::Local(ty), span)))
+    }
+
+    fn type_of(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let [one] = given else { return self.arguments("type", "one argument", given, span) };
+        let expr = self.materialize(one.operand.clone(), one.span)?;
+        Ok(Operand::Type(TypeWord::Type(expr.ty)))
+    }
+
+    fn identity(&mut self, name: &str, given: &[Given], span: Span) -> Res<Operand> {
+        let dtype = self.argument(given, "dtype", usize::from(name == "identity"));
+        let scalar = match dtype {
+            None => self.default_float(),
+            Some(dtype) => match self.type_argument(dtype)? {
+                Type::Scalar(s) => s,
+                _ => return self.error(Code::E0310, dtype.span, "`dtype` is a scalar type", "not a scalar type"),
+            },
+        };
+        let (ty, ones): (Type, Box<dyn Fn(u32) -> bool>) = match name {
+            "quat_identity" => (Type::Quat(scalar), Box::new(|k| k == 3)),
+            "transform_identity" => (Type::Transform(scalar), Box::new(|k| k == 6)),
+            _ => {
+                let n = self.argument(given, "n", 0).and_then(|g| self.known_int(&g.operand));
+                let n = n.and_then(|n| u16::try_from(n).ok()).filter(|&n| (1..=32).contains(&n));
+                let Some(n) = n else {
+                    return self.error(
+                        Code::E0305,
+                        span,
+                        "`identity` takes a constant size",
+                        "the size is not a constant",
+                    );
+                };
+                (Type::Mat(n, n, scalar), Box::new(move |k| k % (u32::from(n) + 1) == 0))
+            }
+        };
+        let parts = (0..ty.scalar_count().unwrap_or(0))
+            .map(|k| Constant::untyped(Number::Int(i128::from(ones(k)))).expr_as(scalar, span))
+            .collect();
+        Ok(Operand::Value(Expr::new(ExprKind::Construct(parts), ty, span)))
+    }
+
+    /// `wp.cast(value, dtype)`: the bits of the value as another type of the same size.
+    fn cast(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let [value, dtype] = given else { return self.arguments("cast", "a value and a type", given, span) };
+        let ty = self.type_argument(dtype)?;
+        let value = self.materialize(value.operand.clone(), value.span)?;
+        match (value.ty, ty) {
+            (Type::Scalar(a), Type::Scalar(b)) if a.size() == b.size() => {
+                Ok(Operand::Value(Expr::new(ExprKind::Bitcast(Box::new(value)), ty, span)))
+            }
+            (a, b) => {
+                let (a, b) = (self.show(a), self.show(b));
+                self.error(
+                    Code::E0401,
+                    span,
+                    format!("`cast` cannot read `{a}` as `{b}`"),
+                    "scalars of one size are needed",
+                )
+            }
+        }
+    }
+
+    fn view(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let Some((array, indices)) = given.split_first() else {
+            return self.arguments("view", "an array and indices", given, span);
+        };
+        let array = self.materialize(array.operand.clone(), array.span)?;
+        let rank = usize::from(self.rank_of(array.ty));
+        if rank == 0 {
+            return self.error(
+                Code::E0401,
+                span,
+                "`view` takes an array",
+                format!("this is `{}`", self.show(array.ty)),
+            );
+        }
+        if indices.is_empty() || indices.len() >= rank {
+            return self.error(
+                Code::E0305,
+                span,
+                "`view` fixes some dimensions of an array, not all",
+                format!("{} indices", indices.len()),
+            );
+        }
+        let mut dims = Vec::new();
+        for index in indices {
+            dims.push(ViewIndex::At(self.index_argument(index)?));
+        }
+        let mut ty = match array.ty {
+            Type::Array(ty) => ty,
+            Type::Local(local) => return self.local_part(array, local, dims, span).map(Operand::Value),
+            _ => return Err(Reported),
+        };
+        ty.ndim -= indices.len() as u8;
+        Ok(Operand::Value(Expr::new(ExprKind::View { array: Box::new(array), index: dims }, Type::Array(ty), span)))
+    }
+
+    fn index_argument(&mut self, given: &Given) -> Res<Expr> {
+        let value = self.materialize(given.operand.clone(), given.span)?;
+        if value.ty.is_int() {
+            return Ok(value);
+        }
+        let shown = self.show(value.ty);
+        let diagnostic = Diagnostic::new(Code::E0305, format!("an index is an integer, not `{shown}`"))
+            .label(given.span, format!("this is `{shown}`"));
+        Err(self.report(self.suggest_cast(diagnostic, given.span, Scalar::I32, "it", Applicability::Maybe)))
+    }
+
+    /// The element that `atomic_*(array, i, ..., values)` works on, and the `values` arguments after the indices.
+    fn atomic_place(
+        &mut self,
+        name: &str,
+        given: &[Given],
+        values: usize,
+        span: Span,
+    ) -> Res<(crate::check::tree::Place, Vec<Expr>)> {
+        let Some((first, rest)) = given.split_first() else {
+            return self.arguments(name, "an array, its indices and a value", given, span);
+        };
+        let array = self.materialize(first.operand.clone(), first.span)?;
+        let (rank, element) = match array.ty {
+            Type::Array(a) => (usize::from(a.ndim), Type::from(a.element)),
+            Type::Local(a) => (usize::from(a.ndim), Type::from(a.element)),
+            ty if let Some(a) = self.c.as_indexed(ty) => (usize::from(a.ndim), Type::from(a.element)),
+            ty => {
+                let shown = self.show(ty);
+                return self.error(
+                    Code::E0401,
+                    first.span,
+                    format!("`{name}` works on arrays"),
+                    format!("this is `{shown}`"),
+                );
+            }
+        };
+        if rest.len() != rank + values {
+            return self.error(
+                Code::E0402,
+                span,
+                format!(
+                    "`{name}` takes the array, {rank} ind{} and {values} value{}",
+                    if rank == 1 { "ex" } else { "ices" },
+                    if values == 1 { "" } else { "s" }
+                ),
+                format!("{} arguments after the array", rest.len()),
+            );
+        }
+        if element.scalar_part().is_none_or(|s| s == Scalar::Bool) {
+            let shown = self.show(element);
+            return self.error(
+                Code::E0401,
+                first.span,
+                format!("`{name}` is not defined for `{shown}`"),
+                "the elements have no atomics",
+            );
+        }
+        let mut index = Vec::new();
+        for given in &rest[..rank] {
+            index.push(self.index_argument(given)?);
+        }
+        let mut exprs = Vec::new();
+        for given in &rest[rank..] {
+            let value = self.coerce(given.operand.clone(), element, given.span)?;
+            if value.ty != element {
+                let (wanted, found) = (self.show(element), self.show(value.ty));
+                let mut diagnostic = Diagnostic::new(
+                    Code::E0303,
+                    format!("`{name}` on an array of `{wanted}` takes `{wanted}`, not `{found}`"),
+                )
+                .label(given.span, format!("this is `{found}`"));
+                if let (Type::Scalar(to), Type::Scalar(_)) = (element, value.ty) {
+                    diagnostic = self.suggest_cast(diagnostic, given.span, to, "it", Applicability::Machine);
+                }
+                return Err(self.report(diagnostic));
+            }
+            exprs.push(value);
+        }
+        // An element of a view of a local array is one of the array.
+        let (array, index) = match array.ty {
+            Type::Local(local) => {
+                let dims = index.into_iter().map(ViewIndex::At).collect();
+                match self.local_part(array, local, dims, span)?.kind {
+                    ExprKind::Load { array, index, .. } => (*array, index),
+                    _ => return Err(Reported),
+                }
+            }
+            ty if self.c.as_indexed(ty).is_some() => match self.indexed_element(&array, index, span) {
+                Some(element) => element,
+                None => return Err(Reported),
+            },
+            _ => (array, index),
+        };
+        let root = crate::check::tree::Root::Element { array: Box::new(array), index };
+        Ok((crate::check::tree::Place { root, path: Vec::new(), ty: element, span }, exprs))
+    }
+
+    fn atomic(&mut self, op: AtomicOp, name: &str, given: &[Given], span: Span) -> Res<Operand> {
+        let (place, mut values) = self.atomic_place(name, given, 1, span)?;
+        let ty = place.ty;
+        if matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) && ty.scalar_part().is_some_and(Scalar::is_float)
+        {
+            let shown = self.show(ty);
+            return self.error(
+                Code::E0401,
+                span,
+                format!("`{name}` is not defined for `{shown}`"),
+                "bit operations work on integers",
+            );
+        }
+        let value = Box::new(values.pop().ok_or(Reported)?);
+        Ok(Operand::Value(self.guard_access(Expr::new(ExprKind::Atomic { op, place, value }, ty, span))))
+    }
+
+    fn atomic_cas(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let (place, mut values) = self.atomic_place("atomic_cas", given, 2, span)?;
+        let ty = place.ty;
+        if ty.as_scalar().is_none() {
+            let shown = self.show(ty);
+            return self.error(
+                Code::E0401,
+                span,
+                format!("`atomic_cas` is not defined for `{shown}`"),
+                "it works on scalars",
+            );
+        }
+        let (new, expected) = (values.pop().ok_or(Reported)?, values.pop().ok_or(Reported)?);
+        Ok(Operand::Value(Expr::new(
+            ExprKind::AtomicCas { place, expected: Box::new(expected), new: Box::new(new) },
+            ty,
+            span,
+        )))
+    }
+
+    /// `print(x)` writes one value and a line end; `printf(format, ...)` follows C.
+    pub fn print(&mut self, name: &str, args: &[ast::Arg], span: Span) -> Res<StmtKind> {
+        let mut operands = Vec::new();
+        for arg in args {
+            operands.push((self.expr(&arg.value)?, arg.value.span));
+        }
+        if name == "printf" {
+            let Some((Operand::Str(format), _)) = operands.first() else {
+                return self.error(Code::E0402, span, "`printf` takes a format string first", "no string literal");
+            };
+            let format = format.clone();
+            let mut values = Vec::new();
+            for (operand, at) in operands.into_iter().skip(1) {
+                let value = self.materialize(operand, at)?;
+                if value.ty.as_scalar().is_none() {
+                    let shown = self.show(value.ty);
+                    return self.error(
+                        Code::E0401,
+                        at,
+                        format!("`printf` writes scalars, not `{shown}`"),
+                        format!("this is `{shown}`"),
+                    );
+                }
+                values.push(value);
+            }
+            return match conversions(&format) {
+                Ok(n) if n == values.len() => Ok(StmtKind::Print { format, args: values }),
+                Ok(n) => self.error(
+                    Code::E0402,
+                    span,
+                    format!("the format has {n} conversions, {} values are given", values.len()),
+                    "they do not match",
+                ),
+                Err(letter) => self.error(
+                    Code::E0402,
+                    span,
+                    format!("`%{letter}` is not a conversion for numbers"),
+                    "in this format",
+                ),
+            };
+        }
+        let mut lets: Vec<(LocalId, Expr)> = Vec::new();
+        let mut values = Vec::new();
+        let mut pieces = Vec::new();
+        for (operand, at) in operands {
+            if let Operand::Str(text) = operand {
+                pieces.push(text.replace('%', "%%"));
+                continue;
+            }
+            let value = self.materialize(operand, at)?;
+            if value.ty.scalar_part().is_none() {
+                let shown = self.show(value.ty);
+                return self.error(
+                    Code::E0401,
+                    at,
+                    format!("`print` does not write `{shown}`"),
+                    format!("this is `{shown}`"),
+                );
+            }
+            let ty = value.ty;
+            let value = if ty.is_composite() { self.shared(value, &mut lets) } else { value };
+            let mut parts = Vec::new();
+            self.all_scalars(value, at, &mut parts);
+            pieces.push(parts.iter().map(|p| conversion(p.ty.as_scalar())).collect::<Vec<_>>().join(" "));
+            values.extend(parts);
+        }
+        // The shared values are evaluated with the first scalar.
+        if let Some(first) = values.first_mut() {
+            *first = self.wrap(lets, first.clone());
+        }
+        Ok(StmtKind::Print { format: pieces.join(" ") + "\n", args: values })
+    }
+
+    fn all_scalars(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {
+        let steps = value.ty.step_count(&self.c.structs);
+        if steps == 0 {
+            let scalar = if value.ty == Type::Scalar(Scalar::Bool) { cast_to(value, Scalar::I32) } else { value };
+            out.push(scalar);
+            return;
+        }
+        for k in 0..steps {
+            self.all_scalars(self.part(value.clone(), crate::check::tree::Step::At(k), at), at, out);
+        }
+    }
+}
+
+/// The C conversion that `print` uses for a scalar.
+fn conversion(scalar: Option<Scalar>) -> &'static str {
+    match scalar {
+        Some(s) if s.is_float() => "%g",
+        Some(Scalar::U64) => "%llu",
+        Some(s) if s.is_unsigned_int() => "%u",
+        Some(Scalar::I64) => "%lld",
+        _ => "%d",
+    }
+}
+
+/// The number of values that a C format takes, or the letter of a conversion that numbers do not have.
+fn conversions(format: &str) -> Result<usize, char> {
+    let mut count = 0;
+    let mut letters = format.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            continue;
+        }
+        match letters.find(|c| c.is_ascii_alphabetic() && !"hlLqjzt".contains(*c) || *c == '%') {
+            Some('%') => {}
+            Some('d' | 'i' | 'u' | 'x' | 'X' | 'o' | 'c' | 'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' | 'p') => {
+                count += 1
+            }
+            Some(other) => return Err(other),
+            None => return Err(' '),
+        }
+    }
+    Ok(count)
+}

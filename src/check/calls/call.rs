@@ -1,0 +1,597 @@
+//! Calls: which overload, with which arguments.
+
+use std::rc::Rc;
+
+use crate::check::body::Body;
+use crate::check::facts::Callee;
+use crate::check::host::nest::{Unknown, Why};
+use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
+use crate::check::types::advice::left_moves;
+use crate::check::types::pattern::{Bindings, Pattern};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
+use crate::check::{BUILTINS, Checker, Definition, InstanceArg, Signature};
+use crate::diag::explain::distance;
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ids::Id;
+use crate::ir::{BinaryOp, CompareOp, UnaryOp};
+use crate::source::Span;
+use crate::syntax::ast;
+use crate::types::{Scalar, Type};
+
+/// An argument as given at the call.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub name: Option<String>,
+    pub operand: Operand,
+    pub span: Span,
+}
+
+/// An overload that fits: for each parameter the argument that fills it (None: its default).
+struct Fit {
+    definition: Rc<Definition>,
+    signature: Rc<Signature>,
+    slots: Vec<Option<usize>>,
+    bindings: Bindings,
+    /// Fewer open parts and conversions are better.
+    cost: u32,
+}
+
+/// A call whose arguments are evaluated.
+struct Bound {
+    definition: Rc<Definition>,
+    signature: Rc<Signature>,
+    bindings: Bindings,
+    values: Vec<Expr>,
+    /// What chooses the instance.
+    key: Vec<InstanceArg>,
+    by_ref: Vec<Place>,
+}
+
+impl Bound {
+    /// Whether it is a library entry that is an IR operation, and no function.
+    fn is_operation(&self) -> bool {
+        self.definition.entry.as_ref().is_some_and(|entry| entry.op.is_some())
+    }
+}
+
+impl Checker<'_> {
+    /// The definitions of a library name: `sin`; `sin.grad` for the rules of its gradient.
+    pub fn builtin_definitions(&mut self, name: &str) -> Rc<[Rc<Definition>]> {
+        if let Some(known) = BUILTINS.with_borrow(|known| known.get(name).cloned()) {
+            self.library.open(self.sources);
+            return known;
+        }
+        let entries = self.library.entries(name, self.sources);
+        // What the compiler does itself is not called like a function.
+        let called = entries.iter().filter(|entry| !entry.intrinsic);
+        let definitions: Rc<[Rc<Definition>]> = called.map(|entry| Rc::new(Definition::of_entry(entry))).collect();
+        BUILTINS.with_borrow_mut(|known| known.insert(name.to_string(), definitions.clone()));
+        definitions
+    }
+}
+
+impl Body<'_, '_> {
+    pub fn call(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Res<Operand> {
+        if let Some(result) = self.call_host_function(callee, args, span) {
+            return result;
+        }
+        let callee_operand = self.expr(callee);
+        // `wp.static(...)` holds host Python: its argument follows other rules.
+        if let Ok(Operand::Function(FunctionName::Builtin(name))) = &callee_operand
+            && name == "static"
+        {
+            return match args {
+                [arg] => {
+                    let result = self.static_value(&arg.value);
+                    self.failed |= result.is_err();
+                    result
+                }
+                _ => self.error(Code::E0402, span, "`wp.static` takes one expression", format!("{} given", args.len())),
+            };
+        }
+        let mut given = Vec::new();
+        let mut failed = callee_operand.is_err();
+        for arg in args {
+            if let ast::ExprKind::Starred(inner) = &arg.value.kind {
+                match self.star_items(inner) {
+                    Ok(items) => {
+                        given.extend(items.into_iter().map(|operand| Given { name: None, operand, span: inner.span }))
+                    }
+                    Err(Reported) => failed = true,
+                }
+                continue;
+            }
+            self.note_adjoint_write(&arg.value);
+            match self.expr(&arg.value) {
+                Ok(operand) => {
+                    given.push(Given {
+                        name: arg.name.as_ref().map(|n| n.text.clone()),
+                        operand,
+                        span: arg.value.span,
+                    });
+                }
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed {
+            return Err(Reported);
+        }
+        match callee_operand? {
+            Operand::Function(name) => {
+                if let FunctionName::Builtin(word) = &name
+                    && let Some(result) = self.builtin(word, &given, span)
+                {
+                    return result;
+                }
+                self.call_function(&name, given, span)
+            }
+            Operand::Gradient(name) => self.call_gradient(&name, given, span),
+            Operand::Type(word) => self.construct(word, &given, span),
+            Operand::Const(_) | Operand::Value(_) => {
+                let text = self.c.sources.text(callee.span);
+                let what =
+                    if text.len() < 40 && !text.contains('\n') { format!("`{text}`") } else { "this".to_string() };
+                self.error(Code::E0404, callee.span, format!("{what} is not a function"), "a value cannot be called")
+            }
+            other => {
+                self.materialize(other, callee.span)?;
+                Err(Reported)
+            }
+        }
+    }
+
+    /// Calls a function by name with values, if some overload takes them; None when none does.
+    pub fn call_if_matches(&mut self, name: &FunctionName, args: &[(&Expr, Span)], span: Span) -> Option<Res<Operand>> {
+        let given: Vec<Given> = args
+            .iter()
+            .map(|(expr, span)| Given { name: None, operand: Operand::Value((*expr).clone()), span: *span })
+            .collect();
+        let fit = self.best_fit(name, &given).ok()??;
+        Some(self.apply(fit, given, span))
+    }
+
+    pub fn call_function(&mut self, name: &FunctionName, given: Vec<Given>, span: Span) -> Res<Operand> {
+        match self.best_fit(name, &given)? {
+            Some(fit) => self.apply(fit, given, span),
+            None => self.no_match(name, &given, span),
+        }
+    }
+
+    fn best_fit(&mut self, name: &FunctionName, given: &[Given]) -> Res<Option<Fit>> {
+        let mut best: Option<Fit> = None;
+        let mut broken = false;
+        for definition in self.c.candidates(name).iter() {
+            let Ok(signature) = self.c.signature(definition) else {
+                broken = true;
+                continue;
+            };
+            if !signature.unknown.is_empty() {
+                signature.unknown.iter().for_each(|unknown| {
+                    self.c.need_unknown(unknown);
+                });
+                broken = true;
+                continue;
+            }
+            let fit = self.fit(definition, &signature, given);
+            if let Some(fit) = fit
+                && best.as_ref().is_none_or(|b| fit.cost < b.cost)
+            {
+                best = Some(fit);
+            }
+        }
+        if best.is_none() && broken {
+            self.failed = true;
+            return Err(Reported);
+        }
+        Ok(best)
+    }
+
+    /// How the arguments fill the parameters of one overload, if they do.
+    fn fit(&self, definition: &Rc<Definition>, signature: &Rc<Signature>, given: &[Given]) -> Option<Fit> {
+        let mut slots: Vec<Option<usize>> = vec![None; signature.params.len()];
+        for (k, arg) in given.iter().enumerate() {
+            let slot = match &arg.name {
+                Some(name) => signature.params.iter().position(|p| p.name == *name)?,
+                None => k,
+            };
+            let place = slots.get_mut(slot)?;
+            if place.replace(k).is_some() {
+                return None;
+            }
+        }
+        let mut bindings = Bindings::default();
+        let mut cost = 0;
+        // Values with types first: they decide what literals become.
+        let mut literals = Vec::new();
+        for (param, slot) in signature.params.iter().zip(&slots) {
+            let Some(k) = *slot else {
+                param.default.as_ref()?;
+                continue;
+            };
+            if !param.pattern.is_exact() {
+                cost += if matches!(param.pattern, Pattern::Any) { 100 } else { 10 };
+            }
+            match (&given[k].operand, &param.pattern) {
+                (Operand::Function(_), Pattern::Function) => {}
+                (_, Pattern::Function) => return None,
+                (Operand::Value(expr), pattern) => {
+                    if !pattern.matches(expr.ty, &mut bindings) {
+                        return None;
+                    }
+                }
+                (Operand::Const(c), pattern) => literals.push((*c, pattern)),
+                _ => return None,
+            }
+        }
+        for (constant, pattern) in literals {
+            match pattern.resolve(&bindings).and_then(Type::as_scalar) {
+                Some(scalar) if scalar == constant.scalar() => {}
+                // Tests compare with plain numbers.
+                Some(scalar) if (self.is_library() || is_test(definition)) && constant.adapts_to(scalar) => cost += 1,
+                Some(_) => return None,
+                None => {
+                    if !pattern.matches(constant.scalar().into(), &mut bindings) {
+                        return None;
+                    }
+                }
+            }
+        }
+        Some(Fit { definition: definition.clone(), signature: signature.clone(), slots, bindings, cost })
+    }
+
+    fn apply(&mut self, fit: Fit, given: Vec<Given>, span: Span) -> Res<Operand> {
+        if let Some(facts) = &mut self.c.facts {
+            facts.call(span, || Callee {
+                name: fit.definition.ast.name.span,
+                params: fit.signature.params.iter().map(|param| param.name.clone()).collect(),
+                slots: (0..given.len()).filter_map(|k| fit.slots.iter().position(|slot| *slot == Some(k))).collect(),
+            });
+        }
+        let mut bound = self.bind(fit, given)?;
+        if bound.is_operation() {
+            let values = std::mem::take(&mut bound.values);
+            return self.operation(&bound, values, span).map(Operand::Value);
+        }
+        let Bound { definition, bindings, values, key, by_ref, .. } = bound;
+        let callee = match self.c.instance(&definition, key, bindings, span) {
+            Ok(callee) => callee,
+            Err(Reported) if definition.native => return self.native_result(&definition, span),
+            Err(Reported) => {
+                self.failed = true;
+                return Err(Reported);
+            }
+        };
+        for place in &by_ref {
+            if let crate::check::tree::Root::Local(id) = place.root {
+                self.known.remove(&id);
+            }
+        }
+        let function = &self.c.functions[callee];
+        let (results, out) = (function.results.clone(), function.out.map(|id| function.locals[id].ty));
+        let call = Call { callee, args: values, by_ref, span };
+        if let Some(array) = out {
+            return Ok(Operand::LocalResult(call, array));
+        }
+        Ok(match results.as_slice() {
+            [ty] => Operand::Value(Expr::new(ExprKind::Call(call), self.c.bounded(*ty, span)?, span)),
+            _ => Operand::Results(call, results),
+        })
+    }
+
+    /// What a call of CUDA text gives: the type is known, so that the caller can be checked; the caller has no instance.
+    fn native_result(&mut self, definition: &Definition, span: Span) -> Res<Operand> {
+        let name = &definition.ast.name;
+        let unknown = Unknown { name: name.text.clone(), place: name.span, why: Why::Native };
+        self.failed = true;
+        let needed = self.c.need_unknown(&unknown);
+        match &definition.ast.returns {
+            None | Some(ast::Expr { kind: ast::ExprKind::None, .. }) => Err(needed),
+            Some(returns) => {
+                let ty = self.c.within(definition.scope, |c| c.concrete_type(returns, false))?;
+                Ok(Operand::Value(Expr::new(ExprKind::Zero, ty, span)))
+            }
+        }
+    }
+
+    /// The expression of a library entry that is an IR operation.
+    fn operation(&mut self, bound: &Bound, mut values: Vec<Expr>, span: Span) -> Res<Expr> {
+        let op = bound.definition.entry.as_ref().and_then(|entry| entry.op.as_deref()).unwrap_or_default();
+        if op == "select"
+            && let Some(condition) = values.first_mut()
+        {
+            *condition = self.truth(Operand::Value(condition.clone()), condition.span)?;
+        }
+        let ty = match &bound.signature.returns {
+            Some(pattern) => pattern.resolve(&bound.bindings),
+            None => values.first().map(|v| v.ty),
+        };
+        match ty.and_then(|ty| primitive(op, values, ty, span)) {
+            Some(expr) => Ok(expr),
+            None => self.error(
+                Code::E0999,
+                span,
+                format!("the library's `{}` is not a primitive", bound.definition.ast.name.text),
+                "called here",
+            ),
+        }
+    }
+
+    /// `wp.grad(f)(...)`: the gradients of the sum of what `f` returns, one per argument.
+    pub fn call_gradient(&mut self, name: &FunctionName, given: Vec<Given>, span: Span) -> Res<Operand> {
+        let Some(fit) = self.best_fit(name, &given)? else {
+            self.no_match(name, &given, span)?;
+            return Err(Reported);
+        };
+        let bound = self.bind(fit, given)?;
+        let primal = if bound.is_operation() {
+            // An operation has no function: one that does nothing else stands for it.
+            self.operation_function(&bound, span)?
+        } else {
+            let (definition, key, bindings) = (bound.definition.clone(), bound.key.clone(), bound.bindings.clone());
+            match self.c.instance(&definition, key, bindings, span) {
+                Ok(primal) => primal,
+                Err(Reported) => {
+                    self.failed = true;
+                    return Err(Reported);
+                }
+            }
+        };
+        self.gradient_of(primal, bound.values, span)
+    }
+
+    fn operation_function(&mut self, bound: &Bound, span: Span) -> Res<FnId> {
+        let param = |(n, expr): (usize, &Expr)| {
+            let name = bound.signature.params.get(n).map_or_else(String::new, |param| param.name.clone());
+            Local { name, ty: expr.ty, span }
+        };
+        let params: Vec<Local> = bound.values.iter().enumerate().map(param).collect();
+        let local = |(n, param): (usize, &Local)| Expr::new(ExprKind::Local(LocalId::new(n)), param.ty, span);
+        let args: Vec<Expr> = params.iter().enumerate().map(local).collect();
+        let result = self.operation(bound, args, span)?;
+        Ok(self.c.wrapper(&bound.definition, &bound.key, params, result))
+    }
+
+    /// Evaluates the arguments of a call.
+    fn bind(&mut self, fit: Fit, given: Vec<Given>) -> Res<Bound> {
+        // Each fills one parameter.
+        let mut given: Vec<Option<Given>> = given.into_iter().map(Some).collect();
+        let Fit { definition, signature, slots, mut bindings, .. } = fit;
+        let mut values = Vec::new();
+        let mut key = Vec::new();
+        let mut by_ref: Vec<Place> = Vec::new();
+        for (param, slot) in signature.params.iter().zip(&slots) {
+            let wanted = param.pattern.resolve(&bindings);
+            let (operand, at) = match slot.and_then(|k| given[k].take()) {
+                Some(given) => (given.operand, given.span),
+                None => {
+                    let Some(default) = &param.default else { return Err(Reported) };
+                    let library = definition.entry.is_some();
+                    let operand = self.c.within(definition.scope, |c| c.constant(default, library))?;
+                    (operand, default.span)
+                }
+            };
+            if let (Operand::Function(name), Pattern::Function) = (&operand, &param.pattern) {
+                key.push(InstanceArg::Function(name.clone()));
+                continue;
+            }
+            let expr = match (operand, wanted.and_then(Type::as_scalar)) {
+                // A default such as `1` for a float parameter, or a literal of library code.
+                (Operand::Const(c), Some(scalar)) if slot.is_none() || c.adapts_to(scalar) => c.expr_as(scalar, at),
+                (operand, _) => self.materialize(operand, at)?,
+            };
+            if slot.is_none() && !param.pattern.matches(expr.ty, &mut bindings) {
+                return self.error(
+                    Code::E0401,
+                    at,
+                    "the default value does not fit the parameter",
+                    format!("this is `{}`", self.show(expr.ty)),
+                );
+            }
+            if let Pattern::Ref(_) = param.pattern {
+                match self.as_place(expr.clone()) {
+                    Some(place) => by_ref.push(place),
+                    None => {
+                        return self.error(
+                            Code::E0407,
+                            at,
+                            format!("`{}` changes its argument `{}`", definition.ast.name.text, param.name),
+                            "not a variable: nothing could keep the change",
+                        );
+                    }
+                }
+            }
+            if self.is_local_view(&expr) {
+                return self.error(
+                    Code::E0305,
+                    at,
+                    "a part of a local array cannot be passed",
+                    "pass the whole array and the indices",
+                );
+            }
+            key.push(InstanceArg::Type(expr.ty));
+            values.push(expr);
+        }
+        Ok(Bound { definition, signature, bindings, values, key, by_ref })
+    }
+
+    fn no_match(&mut self, name: &FunctionName, given: &[Given], span: Span) -> Res<Operand> {
+        let text = name.text().to_string();
+        let candidates = self.c.candidates(name);
+        // Of a damaged definition the parameters are not known.
+        if candidates.iter().any(|candidate| self.c.is_repaired(candidate.ast.span)) {
+            self.failed = true;
+            return Err(Reported);
+        }
+        // An argument that is no value at all has an explanation of its own.
+        for arg in given {
+            if !matches!(arg.operand, Operand::Value(_) | Operand::Const(_) | Operand::Function(_)) {
+                self.materialize(arg.operand.clone(), arg.span)?;
+            }
+        }
+        let types: Vec<String> = given.iter().map(|arg| self.show_operand(&arg.operand)).collect();
+        if let [only] = &*candidates {
+            let signature = self.c.signature(only)?;
+            return self.explain(only, &signature, given, &text, span);
+        }
+        let mut diagnostic = Diagnostic::new(Code::E0401, format!("no `{text}` takes ({})", types.join(", ")))
+            .label(span, "no overload fits these arguments");
+        let scalars: Vec<(Scalar, Span)> = given
+            .iter()
+            .filter_map(|arg| match &arg.operand {
+                Operand::Value(expr) => Some((expr.ty.as_scalar()?, arg.span)),
+                Operand::Const(c) => Some((c.scalar(), arg.span)),
+                _ => None,
+            })
+            .collect();
+        for arg in given {
+            if let Operand::Value(expr) = &arg.operand {
+                diagnostic = self.label_origin(diagnostic, expr, arg.span);
+            }
+        }
+        // Two numbers of different types: one moves, as in arithmetic.
+        if let [(a, at_a), (b, at_b)] = scalars.as_slice()
+            && a != b
+            && given.len() == 2
+        {
+            let (to, at) = if left_moves(*a, *b) { (*b, *at_a) } else { (*a, *at_b) };
+            diagnostic = self.suggest_cast(diagnostic, at, to, "one of them", Applicability::Maybe);
+        }
+        let shown: Vec<String> = candidates.iter().take(8).filter_map(|c| self.show_signature(c)).collect();
+        if !shown.is_empty() {
+            diagnostic = diagnostic.note(format!("the candidates are {}", shown.join(", ")));
+        }
+        if candidates.len() > 8 {
+            diagnostic = diagnostic.note(format!("and {} more", candidates.len() - 8));
+        }
+        Err(self.report(diagnostic))
+    }
+
+    /// Why the only function of a name does not take the arguments.
+    fn explain(
+        &mut self,
+        definition: &Rc<Definition>,
+        signature: &Rc<Signature>,
+        given: &[Given],
+        name: &str,
+        span: Span,
+    ) -> Res<Operand> {
+        let place = definition.ast.name.span;
+        for arg in given {
+            if let Some(keyword) = &arg.name
+                && !signature.params.iter().any(|p| p.name == *keyword)
+            {
+                let diagnostic = Diagnostic::new(Code::E0403, format!("`{name}` has no parameter `{keyword}`"))
+                    .label(arg.span, "given here");
+                let diagnostic = match self.show_signature(definition) {
+                    Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
+                    _ => diagnostic.label(place, "defined here"),
+                };
+                let near = signature.params.iter().map(|p| (distance(&p.name, keyword), &p.name)).min();
+                let diagnostic = match near.filter(|(steps, _)| *steps <= keyword.chars().count() / 3) {
+                    Some((_, param)) => diagnostic.help(format!("did you mean `{param}`?")),
+                    None => diagnostic,
+                };
+                return Err(self.report(diagnostic));
+            }
+        }
+        let required = signature.params.iter().filter(|p| p.default.is_none()).count();
+        if given.len() < required || given.len() > signature.params.len() {
+            let wanted = signature.params.len();
+            let message = format!(
+                "`{name}` takes {wanted} argument{}, {} given",
+                if wanted == 1 { "" } else { "s" },
+                given.len()
+            );
+            let mut diagnostic = Diagnostic::new(Code::E0402, message).label(span, "this call");
+            diagnostic = match self.show_signature(definition) {
+                Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
+                _ => diagnostic.label(place, "defined here"),
+            };
+            return Err(self.report(diagnostic));
+        }
+        let mut bindings = Bindings::default();
+        for (k, arg) in given.iter().enumerate() {
+            let param = match &arg.name {
+                Some(keyword) => signature.params.iter().find(|p| p.name == *keyword),
+                None => signature.params.get(k),
+            };
+            let Some(param) = param else { continue };
+            let ty = match &arg.operand {
+                Operand::Value(expr) => expr.ty,
+                Operand::Const(c) => c.scalar().into(),
+                _ => continue,
+            };
+            if param.pattern.matches(ty, &mut bindings) {
+                continue;
+            }
+            let wanted = match param.pattern.resolve(&bindings) {
+                Some(ty) => self.show(ty),
+                None => param.pattern.display(&self.c.structs),
+            };
+            let found = self.show(ty);
+            let mut diagnostic =
+                Diagnostic::new(Code::E0401, format!("`{name}` needs `{wanted}` for `{}`, not `{found}`", param.name))
+                    .label(arg.span, format!("this is `{found}`"));
+            if let Operand::Value(expr) = &arg.operand {
+                diagnostic = self.label_origin(diagnostic, expr, arg.span);
+            }
+            match self.show_signature(definition) {
+                Some(shown) if definition.entry.is_some() => {
+                    diagnostic = diagnostic.note(format!("the signature is {shown}"));
+                }
+                _ => diagnostic = diagnostic.label(param.span, format!("`{}` is declared here", param.name)),
+            }
+            if let (Some(Type::Scalar(to)), Type::Scalar(_)) = (param.pattern.resolve(&bindings), ty) {
+                diagnostic = self.suggest_cast(diagnostic, arg.span, to, "it", Applicability::Machine);
+            }
+            return Err(self.report(diagnostic));
+        }
+        let types: Vec<String> = given.iter().map(|arg| self.show_operand(&arg.operand)).collect();
+        self.error(Code::E0401, span, format!("`{name}` does not take ({})", types.join(", ")), "this call")
+    }
+
+    fn show_operand(&self, operand: &Operand) -> String {
+        match operand {
+            Operand::Value(expr) => self.show(expr.ty),
+            Operand::Const(c) => c.scalar().name().to_string(),
+            Operand::Function(name) => format!("function {}", name.text()),
+            Operand::Type(TypeWord::Type(ty)) => format!("type {}", self.show(*ty)),
+            _ => "?".into(),
+        }
+    }
+
+    fn show_signature(&mut self, definition: &Rc<Definition>) -> Option<String> {
+        let signature = self.c.signature(definition).ok()?;
+        let params: Vec<String> =
+            signature.params.iter().map(|p| format!("{}: {}", p.name, p.pattern.display(&self.c.structs))).collect();
+        Some(format!("`{}({})`", definition.ast.name.text, params.join(", ")))
+    }
+}
+
+/// The expression of a library entry that is an IR operation.
+fn primitive(op: &str, args: Vec<Expr>, ty: Type, span: Span) -> Option<Expr> {
+    let mut args = args.into_iter().map(Box::new);
+    let kind = match (args.next(), args.next(), args.next()) {
+        (Some(a), None, None) => match op {
+            "cast" => ExprKind::Cast(a),
+            "bitcast" => ExprKind::Bitcast(a),
+            _ => ExprKind::Unary(UnaryOp::from_name(op)?, a),
+        },
+        (Some(a), Some(b), None) => match CompareOp::from_name(op) {
+            Some(compare) => ExprKind::Compare(compare, a, b),
+            None => ExprKind::Binary(BinaryOp::from_name(op)?, a, b),
+        },
+        (Some(a), Some(b), Some(c)) => match op {
+            "fma" => ExprKind::Fma(a, b, c),
+            "select" => ExprKind::Select { condition: a, then: b, otherwise: c },
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(Expr::new(kind, ty, span))
+}
+
+/// `expect_eq`, `expect_near` and the like.
+fn is_test(definition: &Definition) -> bool {
+    definition.library() && definition.ast.name.text.starts_with("expect_")
+}

@@ -1,0 +1,201 @@
+//! What does `wp.grad(f)(...)` call? Two functions of the checker's own making: one that takes the arguments of `f` and
+//! gives their gradients, and below it the adjoint of `f`, whose body differentiation writes.
+
+use std::rc::Rc;
+
+use crate::check::body::Body;
+use crate::check::tree::{Call, Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Step, Stmt, StmtKind};
+use crate::check::types::value::{Constant, Number, Operand, Res};
+use crate::check::{Checker, Definition, Instance, InstanceArg, InstanceKey};
+use crate::diag::Code;
+use crate::ids::{Id, IdVec};
+use crate::source::Span;
+use crate::types::{Scalar, Type};
+
+impl Body<'_, '_> {
+    /// The gradients of the sum of what an instance returns: one value per argument, as [`Checker::gradient_function`] says.
+    pub fn gradient_of(&mut self, primal: FnId, args: Vec<Expr>, span: Span) -> Res<Operand> {
+        let function = &self.c.functions[primal];
+        let (name, results) = (function.source_name.clone(), function.results.clone());
+        if results.is_empty() {
+            let what = if function.out.is_some() { "an array" } else { "nothing" };
+            return self.error(
+                Code::E0625,
+                span,
+                format!("`{name}` returns {what}"),
+                "there is no value whose gradient could be meant",
+            );
+        }
+        if let Some(&ty) = results.iter().find(|ty| ty.scalar_part().is_none_or(|scalar| !scalar.is_float())) {
+            let shown = self.show(ty);
+            return self.error(
+                Code::E0625,
+                span,
+                format!("`{name}` returns `{shown}`, which has no gradient"),
+                "`wp.grad` takes functions that return floats or composites of them",
+            );
+        }
+        let callee = self.c.gradient_function(primal);
+        let results = self.c.functions[callee].results.clone();
+        let call = Call { callee, args, by_ref: Vec::new(), span };
+        Ok(match results.as_slice() {
+            [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
+            _ => Operand::Results(call, results),
+        })
+    }
+}
+
+impl Checker<'_> {
+    /// A function that is only the operation of a library entry.
+    pub fn wrapper(
+        &mut self,
+        definition: &Rc<Definition>,
+        key: &[InstanceArg],
+        params: Vec<Local>,
+        result: Expr,
+    ) -> FnId {
+        let key = InstanceKey { definition: Rc::as_ptr(definition), args: key.to_vec() };
+        if let Some(Instance::Done(id)) = self.instances.get(&key) {
+            return *id;
+        }
+        let name = self.instance_name(definition, &key.args);
+        let source_name = definition.ast.name.text.clone();
+        let results = vec![result.ty];
+        let id = self.made(name, source_name, params, Vec::new(), results, true, definition.ast.span);
+        let span = result.span;
+        self.functions[id].body = vec![Stmt { kind: StmtKind::Return(vec![result]), span }];
+        self.instances.insert(key, Instance::Done(id));
+        id
+    }
+
+    /// The function that `wp.grad(f)` is for one instance of `f`: it takes the arguments of `f` and gives for each the
+    /// gradient of the sum of all that `f` returns. That of a value without floats is zero; for an array it is the array
+    /// behind its own gradient pointer, to which the gradient is added.
+    fn gradient_function(&mut self, primal: FnId) -> FnId {
+        if let Some(&known) = self.gradients.get(&primal) {
+            return known;
+        }
+        let adjoint = self.adjoint_function(primal);
+        let of = &self.functions[primal];
+        let (span, library) = (of.span, of.library);
+        let (name, source_name) = (format!("grad_{}", of.name), format!("grad_{}", of.source_name));
+        let params: Vec<Local> = of.locals.values().take(of.param_count as usize).cloned().collect();
+        let (results, by_ref) = (of.results.clone(), of.by_ref.clone());
+        let by_ref: Vec<Type> = by_ref.iter().map(|&param| of.locals[param].ty).collect();
+        let mut made: IdVec<LocalId, Local> = params.iter().cloned().collect();
+        let ids: Vec<LocalId> = made.ids().collect();
+        let local = |id: LocalId| Expr::new(ExprKind::Local(id), params[id.index()].ty, span);
+        let mut args: Vec<Expr> = ids.iter().map(|&id| local(id)).collect();
+        let arrays = ids.iter().filter(|id| params[id.index()].ty.bears_array(&self.structs));
+        args.extend(arrays.map(|&id| self.gradients_in(local(id))));
+        args.extend(results.iter().map(|&ty| ones(ty, span)));
+        args.extend(by_ref.iter().map(|&ty| Expr::new(ExprKind::Zero, ty, span)));
+        let mut targets = Vec::new();
+        let mut values = Vec::new();
+        for (&id, param) in ids.iter().zip(&params) {
+            values.push(if param.ty.holds_floats(&self.structs) {
+                let adj = made.push(Local { name: format!("adj_{}", param.name), ty: param.ty, span });
+                targets.push(Some(adj));
+                Expr::new(ExprKind::Local(adj), param.ty, span)
+            } else if param.ty.bears_array(&self.structs) {
+                self.gradients_in(local(id))
+            } else {
+                Expr::new(ExprKind::Zero, param.ty, span)
+            });
+        }
+        let call = Call { callee: adjoint, args, by_ref: Vec::new(), span };
+        let body = [StmtKind::AssignCall { targets, call }, StmtKind::Return(values)];
+        let results = params.iter().map(|param| param.ty).collect();
+        let name = self.unique_name(&name);
+        let id = self.made(name, source_name, params, made.values().cloned().collect(), results, library, span);
+        self.functions[id].body = body.into_iter().map(|kind| Stmt { kind, span }).collect();
+        self.gradients.insert(primal, id);
+        id
+    }
+
+    /// The adjoint of an instance, with the signature of a rule. Differentiation writes its body.
+    fn adjoint_function(&mut self, primal: FnId) -> FnId {
+        self.needs_rules = true;
+        let of = &self.functions[primal];
+        let (span, library) = (of.span, of.library);
+        let (name, source_name) = (format!("adj_{}", of.name), format!("adj_{}", of.source_name));
+        let mut params: Vec<Local> = of.locals.values().take(of.param_count as usize).cloned().collect();
+        let own = params.iter().map(|param| param.ty).filter(|ty| ty.holds_floats(&self.structs));
+        let results: Vec<Type> = own.collect();
+        let adjoint = |param: &Local| Local { name: format!("adj_{}", param.name), ..param.clone() };
+        let shadows: Vec<Local> =
+            params.iter().filter(|param| param.ty.bears_array(&self.structs)).map(adjoint).collect();
+        params.extend(shadows);
+        params.extend(of.results.iter().map(|&ty| Local { name: "adj_ret".into(), ty, span }));
+        params.extend(of.by_ref.iter().map(|&param| adjoint(&of.locals[param])));
+        let zeros = results.iter().map(|&ty| Expr::new(ExprKind::Zero, ty, span)).collect();
+        let name = self.unique_name(&name);
+        let id = self.made(name, source_name, params, Vec::new(), results, library, span);
+        self.functions[id].body = vec![Stmt { kind: StmtKind::Return(zeros), span }];
+        self.functions[id].derivative = Derivative::AdjointOf(primal);
+        id
+    }
+
+    /// A function of the checker's own making, without a body yet. `locals` are all its variables, if there are others
+    /// than the parameters.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a function")]
+    fn made(
+        &mut self,
+        name: String,
+        source_name: String,
+        params: Vec<Local>,
+        locals: Vec<Local>,
+        results: Vec<Type>,
+        library: bool,
+        span: Span,
+    ) -> FnId {
+        let param_count = params.len() as u32;
+        let locals = if locals.is_empty() { params } else { locals };
+        self.functions.push(Function {
+            name,
+            source_name,
+            kernel_rank: None,
+            library,
+            cuda_name: None,
+            native: None,
+            locals: locals.into_iter().collect(),
+            param_count,
+            results,
+            accumulators: Vec::new(),
+            by_ref: Vec::new(),
+            out: None,
+            derivative: Derivative::Body,
+            body: Vec::new(),
+            span,
+            shared: None,
+        })
+    }
+
+    /// The arrays of adjoints of an array or of the arrays of a struct, whose other fields are zero.
+    fn gradients_in(&self, value: Expr) -> Expr {
+        let (ty, span) = (value.ty, value.span);
+        let kind = match ty {
+            Type::Array(_) => ExprKind::Gradient(Box::new(value)),
+            Type::Struct(id) => {
+                let fields = self.structs[id].fields.iter().zip(0..).map(|(field, k)| {
+                    let path = vec![Step::At(k)];
+                    let kind = ExprKind::Part { base: Box::new(value.clone()), path };
+                    self.gradients_in(Expr::new(kind, field.ty, span))
+                });
+                ExprKind::Construct(fields.collect())
+            }
+            _ => ExprKind::Zero,
+        };
+        Expr::new(kind, ty, span)
+    }
+}
+
+/// A float or composite of floats with all components 1.
+fn ones(ty: Type, span: Span) -> Expr {
+    let scalar = ty.scalar_part().unwrap_or(Scalar::F32);
+    let one = Constant::untyped(Number::Float(1.0)).expr_as(scalar, span);
+    match (ty, ty.scalar_count()) {
+        (Type::Scalar(_), _) | (_, None) => one,
+        (_, Some(count)) => Expr::new(ExprKind::Construct(vec![one; count as usize]), ty, span),
+    }
+}

@@ -1,0 +1,156 @@
+//! Which types does a `wp.launch` give to the parameters of a generic kernel? Those of its arguments, where reading the
+//! file tells: arrays made by `wp.zeros(..., dtype=...)` and the like, numbers, and values of kernel types. A launch with an
+//! argument of unknown type says nothing.
+
+use crate::check::Checker;
+use crate::check::names::member::is_warp;
+use crate::check::names::scope::Global;
+use crate::check::types::pattern::Pattern;
+use crate::check::types::value::Operand;
+use crate::check::{ParamInfo, Signature};
+use crate::syntax::ast::{Arg, Expr, ExprKind};
+use crate::types::{ArrayType, F32, MAX_DIMS, Type};
+
+/// The most names between an argument and the call that makes its value.
+const MAX_STEPS: u32 = 16;
+
+/// The kernel of a launch and what it is given.
+pub(crate) fn parts_of(args: &[Arg]) -> Option<(&str, Vec<Expr>)> {
+    let find = |name: &str, position: usize| {
+        let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|n| n.text == name));
+        named.or_else(|| args.get(position).filter(|arg| arg.name.is_none())).map(|arg| &arg.value)
+    };
+    let ExprKind::Name(kernel) = &find("kernel", 0)?.kind else { return None };
+    let given = [find("inputs", 2), find("outputs", 3)].into_iter().flatten().cloned().collect();
+    Some((kernel, given))
+}
+
+impl Checker<'_> {
+    /// The types of a kernel's parameters in a launch with these `inputs` and `outputs`.
+    pub fn launch_types(&mut self, signature: &Signature, lists: &[Expr]) -> Option<Vec<Type>> {
+        let mut given = Vec::new();
+        for list in lists {
+            given.extend(self.items_of(list, MAX_STEPS)?);
+        }
+        let typed = |(n, param): (usize, &ParamInfo)| match &param.pattern {
+            Pattern::Exact(ty) => Some(*ty),
+            pattern => self.argument_type(given.get(n)?, pattern, MAX_STEPS),
+        };
+        signature.params.iter().enumerate().map(typed).collect()
+    }
+
+    /// The items of a list that is written out, here or where its name is bound.
+    fn items_of(&mut self, list: &Expr, steps: u32) -> Option<Vec<Expr>> {
+        match &list.kind {
+            ExprKind::List(items) | ExprKind::Tuple(items) => {
+                let plain = items.iter().all(|item| !matches!(item.kind, ExprKind::Starred(_)));
+                plain.then(|| items.clone())
+            }
+            ExprKind::Name(name) if steps > 0 => match self.follow(name)? {
+                // Its items are names of the scope that binds it; only the current one is looked at.
+                (scope, Global::Constant(value)) if scope == self.scope => self.items_of(&value, steps - 1),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The type of a value of host code; `pattern` is what the kernel wants, and knows the rank of arrays.
+    fn argument_type(&mut self, expr: &Expr, pattern: &Pattern, steps: u32) -> Option<Type> {
+        match &expr.kind {
+            ExprKind::Name(name) if steps > 0 => match self.follow(name)? {
+                (scope, Global::Constant(value)) => {
+                    return self.within(scope, |c| c.argument_type(&value, pattern, steps - 1));
+                }
+                (_, Global::Value(operand)) => return type_of(&operand),
+                _ => return None,
+            },
+            ExprKind::Call { callee, args } if steps > 0 => {
+                if let Some(word) = self.warp_word(callee)
+                    && let Some(made) = self.made_array(&word, args, pattern, steps)
+                {
+                    return made;
+                }
+            }
+            _ => {}
+        }
+        self.host_value(expr).and_then(|operand| type_of(&operand))
+    }
+
+    /// `zeros` of `wp.zeros`, under any name that Warp has here.
+    fn warp_word(&mut self, callee: &Expr) -> Option<String> {
+        match &callee.kind {
+            ExprKind::Attribute { base, name } => match &base.kind {
+                ExprKind::Name(module) => match self.follow(module)? {
+                    (_, Global::Module(path)) if is_warp(&path) => Some(name.text.clone()),
+                    _ => None,
+                },
+                _ => None,
+            },
+            ExprKind::Name(name) => match self.follow(name)? {
+                (_, Global::Member { module, name }) if is_warp(&module) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The type of an array that a function of Warp makes. None: it is none of these functions. Some(None): the type is
+    /// not known.
+    fn made_array(&mut self, word: &str, args: &[Arg], pattern: &Pattern, steps: u32) -> Option<Option<Type>> {
+        let (dtype_at, ndim) = match word {
+            "zeros" | "empty" | "ones" => (1, None),
+            "full" => (2, None),
+            "array" | "from_numpy" => (1, None),
+            "array1d" => (1, Some(1)),
+            "array2d" => (1, Some(2)),
+            "array3d" => (1, Some(3)),
+            "array4d" => (1, Some(4)),
+            "zeros_like" | "empty_like" | "ones_like" | "full_like" | "clone" => {
+                let like = args.first().filter(|arg| arg.name.is_none())?;
+                return Some(self.argument_type(&like.value, pattern, steps - 1));
+            }
+            _ => return None,
+        };
+        let find = |name: &str, position: usize| {
+            let named = args.iter().find(|arg| arg.name.as_ref().is_some_and(|n| n.text == name));
+            named.or_else(|| args.get(position).filter(|arg| arg.name.is_none())).map(|arg| arg.value.clone())
+        };
+        let element = match find("dtype", dtype_at) {
+            Some(dtype) => self.quietly(|c| c.concrete_type(&dtype, false)).0.ok(),
+            None => matches!(word, "zeros" | "empty" | "ones").then_some(F32),
+        };
+        let shape = if dtype_at == 1 && word.starts_with(['a', 'f']) { find("shape", 2) } else { find("shape", 0) };
+        let rank = match (ndim, pattern) {
+            (Some(ndim), _) => Some(ndim),
+            (None, Pattern::Array(_, Some(ndim))) => Some(*ndim),
+            _ => self.rank_of(shape.as_ref(), word),
+        };
+        let element = element.and_then(Type::element);
+        Some(element.zip(rank).map(|(element, ndim)| Type::Array(ArrayType { element, ndim })))
+    }
+
+    /// The number of dimensions that a shape has.
+    fn rank_of(&mut self, shape: Option<&Expr>, word: &str) -> Option<u8> {
+        // Without a shape, a list of numbers would have to be counted.
+        let shape = shape?;
+        let rank = match &shape.kind {
+            ExprKind::Tuple(items) | ExprKind::List(items) => items.len(),
+            _ if word == "from_numpy" => return None,
+            _ => match self.host_value(shape) {
+                Some(Operand::Tuple(items)) => items.len(),
+                Some(Operand::Const(_)) => 1,
+                _ => return None,
+            },
+        };
+        (1..=MAX_DIMS).contains(&rank).then_some(rank as u8)
+    }
+}
+
+fn type_of(operand: &Operand) -> Option<Type> {
+    match operand {
+        Operand::Const(constant) => Some(constant.scalar().into()),
+        Operand::Value(expr) => Some(expr.ty),
+        _ => None,
+    }
+}

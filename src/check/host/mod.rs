@@ -1,0 +1,5 @@
+//! What does the host code around kernels say about them: what they capture, and for which types they are launched?
+
+pub(super) mod launches;
+pub(super) mod nest;
+pub(super) mod overload;

@@ -1,0 +1,528 @@
+//! Kernels inside host code: in which scopes do they stand, and what do the names they capture mean there?
+//!
+//! A host function that makes kernels is a template. Each call of it in the file gives one scope, in which its parameters
+//! are the arguments as far as these are known; without a call there is one scope with unknown parameters. A loop over
+//! known values gives one scope per value. A kernel that needs an unknown name is checked as far as possible and reported
+//! as unresolved.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::check::body::Body;
+use crate::check::names::scope::{Global, MODULE, ScopeId};
+use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
+use crate::check::{Checker, Definition};
+use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::source::Span;
+use crate::syntax::ast::{self, ExprKind, Item, RegionKind};
+
+/// The most scopes that host functions and loops of one file are expanded to.
+pub(crate) const MAX_SCOPES: usize = 2048;
+/// The most turns of a host loop that are looked at one by one.
+const MAX_TURNS: usize = 256;
+/// The deepest nesting of calls of host functions while a value is computed.
+const MAX_CALLS: u32 = 32;
+
+/// A host function that holds kernels or calls such a function.
+#[derive(Debug)]
+pub(crate) struct Maker {
+    pub name: ast::Name,
+    params: Vec<ast::Param>,
+    items: Vec<Item>,
+    /// Where it is defined.
+    scope: ScopeId,
+}
+
+/// A name whose value kc cannot know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Unknown {
+    pub name: String,
+    /// Where it is bound.
+    pub place: Span,
+    pub why: Why,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Why {
+    /// A parameter of this host function, which no call in the file gives a known value.
+    Parameter(String),
+    /// Bound more than once.
+    Rebound,
+    /// Bound in a loop whose values are not known, or used behind it.
+    Loop,
+    /// The value is none of our constants; the text says why, if there is more to say.
+    Computed(Option<String>),
+    /// The type of a parameter of a generic kernel.
+    Generic(String),
+    /// A `@wp.func_native`, whose body is CUDA text.
+    Native,
+}
+
+impl Checker<'_> {
+    /// Runs `f` with names looked up in another scope.
+    pub fn within<T>(&mut self, scope: ScopeId, f: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.scope, scope);
+        let result = f(self);
+        self.scope = outer;
+        result
+    }
+
+    /// Runs `f` without reporting what it finds. Failures are not remembered, so that they are found again.
+    pub fn quietly<T>(&mut self, f: impl FnOnce(&mut Self) -> T) -> (T, Quiet) {
+        let kept = std::mem::take(self.diagnostics);
+        let unknown = std::mem::take(&mut self.unknown);
+        self.quiet += 1;
+        let result = f(self);
+        self.quiet -= 1;
+        let unknown = std::mem::replace(&mut self.unknown, unknown);
+        (result, Quiet { found: std::mem::replace(self.diagnostics, kept), unknown })
+    }
+
+    /// The value of a host expression in the current scope, if kc can know it.
+    pub fn host_value(&mut self, expr: &ast::Expr) -> Option<Operand> {
+        let (result, _) = self.quietly(|c| c.constant(expr, false));
+        result.ok()
+    }
+
+    /// Notes that the current function needs a name without a known value.
+    pub fn need_unknown(&mut self, unknown: &Unknown) -> Reported {
+        if !self.unknown.contains(unknown) {
+            self.unknown.push(unknown.clone());
+        }
+        Reported
+    }
+
+    /// Enters a region of host code.
+    pub fn collect_region(&mut self, region: &ast::Region) {
+        match &region.kind {
+            RegionKind::Block { conditional } => {
+                let outer = self.conditional;
+                self.conditional |= conditional;
+                self.collect_items(&region.items);
+                self.conditional = outer;
+            }
+            RegionKind::Class(name) => {
+                let scope = self.new_scope(self.scope, Some(&name.text), true);
+                self.within(scope, |c| c.collect_scope(&region.items));
+                self.bind(&name.text, Global::Class(scope, name.span));
+            }
+            RegionKind::Loop { target, iter } => self.collect_loop(region, target, iter),
+            RegionKind::Function { name, params } => {
+                let maker = Rc::new(Maker {
+                    name: name.clone(),
+                    params: params.clone(),
+                    items: region.items.clone(),
+                    scope: self.scope,
+                });
+                self.bind(&name.text, Global::Maker(maker.clone()));
+                self.makers.push((maker, Vec::new()));
+            }
+        }
+    }
+
+    /// One scope for each turn of a loop over known values, else one with an unknown target.
+    fn collect_loop(&mut self, region: &ast::Region, target: &ast::Expr, iter: &ast::Expr) {
+        let turns = match self.host_value(iter) {
+            // Numbers do not tell launches apart.
+            Some(Operand::Tuple(items)) if items.iter().all(is_number) && !holds_definitions(&region.items) => {
+                vec![None]
+            }
+            Some(Operand::Tuple(items)) if items.len() <= MAX_TURNS => items.into_iter().map(Some).collect(),
+            _ => vec![None],
+        };
+        for turn in turns {
+            if self.scopes.len() >= MAX_SCOPES {
+                break;
+            }
+            let scope = self.new_scope(self.scope, None, false);
+            if let Some(tag) = turn.as_ref().and_then(|value| self.tag(value)) {
+                self.scopes[scope].tag = format!("_{tag}");
+            }
+            self.within(scope, |c| {
+                c.bind_target(target, turn);
+                c.collect_scope(&region.items);
+            });
+        }
+        // Behind the loop its names have the values of the last turn, if there was one.
+        let mut bound = Vec::new();
+        bound_names(&region.items, &mut bound);
+        target_names(target, &mut bound);
+        for (name, place) in bound {
+            let unknown = Unknown { name: name.clone(), place, why: Why::Loop };
+            if !self.names().contains_key(&name) {
+                self.bind(&name, Global::Unknown(unknown));
+            }
+        }
+    }
+
+    fn bind_target(&mut self, target: &ast::Expr, value: Option<Operand>) {
+        match (&target.kind, value) {
+            (ExprKind::Name(name), Some(value)) => self.bind(name, Global::Value(value)),
+            (ExprKind::Tuple(targets), Some(Operand::Tuple(items))) if targets.len() == items.len() => {
+                for (target, item) in targets.iter().zip(items) {
+                    self.bind_target(target, Some(item));
+                }
+            }
+            _ => {
+                let mut names = Vec::new();
+                target_names(target, &mut names);
+                for (name, place) in names {
+                    self.bind(&name.clone(), Global::Unknown(Unknown { name, place, why: Why::Loop }));
+                }
+            }
+        }
+    }
+
+    /// Enters the scopes of all host functions: one for each call with other arguments.
+    pub fn expand_makers(&mut self) {
+        let mut next = 0;
+        loop {
+            while let Some((scope, call)) = self.calls.get(next).cloned() {
+                next += 1;
+                self.within(scope, |c| c.call_scope(&call));
+            }
+            // What nobody in the file calls.
+            let own = |maker: &Maker| self.module_of(maker.scope) == MODULE;
+            let uncalled = self.makers.iter().find(|(maker, instances)| instances.is_empty() && own(maker));
+            let Some(maker) = uncalled.map(|(maker, _)| maker.clone()) else { break };
+            self.maker_scope(&maker, vec![None; maker.params.len()]);
+        }
+    }
+
+    /// The scope that a call of a host function gives.
+    pub fn call_scope(&mut self, call: &ast::Expr) -> Option<ScopeId> {
+        let ExprKind::Call { callee, args } = &call.kind else { return None };
+        let ExprKind::Name(name) = &callee.kind else { return None };
+        let Some((_, Global::Maker(maker))) = self.follow(name) else { return None };
+        let mut values: Vec<Option<Operand>> = vec![None; maker.params.len()];
+        let plain: Vec<usize> = (0..maker.params.len()).filter(|&n| maker.params[n].star == ast::Star::None).collect();
+        let mut given = vec![false; maker.params.len()];
+        for (n, arg) in args.iter().enumerate() {
+            if matches!(arg.value.kind, ExprKind::Starred(_) | ExprKind::Unsupported(_)) {
+                // `*args`, `**options`: what they hold is not known, nor where it goes.
+                given = vec![true; maker.params.len()];
+                break;
+            }
+            let slot = match &arg.name {
+                Some(name) => maker.params.iter().position(|param| param.name.text == name.text),
+                None => plain.get(n).copied(),
+            };
+            if let Some(slot) = slot {
+                given[slot] = true;
+                values[slot] = self.host_value(&arg.value);
+            }
+        }
+        for (slot, param) in maker.params.iter().enumerate() {
+            if let (false, Some(default)) = (given[slot], &param.default) {
+                values[slot] = self.within(maker.scope, |c| c.host_value(default));
+            }
+        }
+        self.maker_scope(&maker, values)
+    }
+
+    /// The scope of a host function for these arguments.
+    fn maker_scope(&mut self, maker: &Rc<Maker>, values: Vec<Option<Operand>>) -> Option<ScopeId> {
+        let at = self.makers.iter().position(|(known, _)| Rc::ptr_eq(known, maker))?;
+        let key = format!("{values:?}");
+        if let Some((_, scope)) = self.makers[at].1.iter().find(|(known, _)| *known == key) {
+            return Some(*scope);
+        }
+        if self.scopes.len() >= MAX_SCOPES {
+            if self.makers[at].1.is_empty() {
+                // Marks it as looked at.
+                self.makers[at].1.push((key, maker.scope));
+            }
+            self.limit.get_or_insert(maker.name.span);
+            return None;
+        }
+        let scope = self.new_scope(maker.scope, Some(&maker.name.text), false);
+        self.makers[at].1.push((key, scope));
+        let mut tag = String::new();
+        for (param, value) in maker.params.iter().zip(values) {
+            let name = &param.name.text;
+            let global = match value {
+                Some(value) => {
+                    if let Some(text) = self.tag(&value) {
+                        tag.push('_');
+                        tag.push_str(&text);
+                    }
+                    Global::Value(value)
+                }
+                None => {
+                    let why = Why::Parameter(maker.name.text.clone());
+                    Global::Unknown(Unknown { name: name.clone(), place: param.name.span, why })
+                }
+            };
+            self.scopes[scope].names.insert(name.clone(), global);
+        }
+        self.scopes[scope].tag = tag;
+        let outer = std::mem::replace(&mut self.conditional, false);
+        self.within(scope, |c| c.collect_scope(&maker.items));
+        self.conditional = outer;
+        Some(scope)
+    }
+
+    /// What a call of a host function returns, or only one item of that, if it has one `return` and kc can know its value.
+    pub fn returned(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Res<Operand> {
+        if self.call_depth >= MAX_CALLS {
+            return Err(Reported);
+        }
+        self.call_depth += 1;
+        let scope = self.call_scope(call);
+        let result = match scope.and_then(|scope| Some((scope, self.scopes[scope].returned.clone()?))) {
+            Some((scope, Some(value))) => {
+                let part = item.and_then(|index| match (&value.kind, &index.kind) {
+                    (ExprKind::Tuple(items), ExprKind::Int(Some(n))) => items.get(usize::try_from(*n).ok()?).cloned(),
+                    _ => None,
+                });
+                let whole = item.filter(|_| part.is_none()).cloned().map(|index| {
+                    let kind = ExprKind::Subscript { base: Box::new(value.clone()), indices: vec![index] };
+                    ast::Expr { kind, span: value.span }
+                });
+                let wanted = part.or(whole).unwrap_or(value);
+                self.within(scope, |c| c.constant(&wanted, false))
+            }
+            _ => Err(Reported),
+        };
+        self.call_depth -= 1;
+        result
+    }
+
+    /// A short form of a value for names: `float32`, `8`.
+    fn tag(&self, value: &Operand) -> Option<String> {
+        let text = match value {
+            Operand::Const(Constant { number: Number::Int(n), .. }) => n.to_string().replace('-', "m"),
+            Operand::Const(Constant { number: Number::Float(x), .. }) => x.to_string().replace('-', "m"),
+            Operand::Const(Constant { number: Number::Bool(b), .. }) => b.to_string(),
+            Operand::Type(TypeWord::Type(ty)) => self.show(*ty),
+            Operand::Function(FunctionName::User { name, .. } | FunctionName::Builtin(name)) => name.clone(),
+            Operand::Str(text) if text.len() <= 16 => text.clone(),
+            Operand::Tuple(items) if items.len() <= 4 => {
+                let items: Vec<String> = items.iter().filter_map(|item| self.tag(item)).collect();
+                items.join("_")
+            }
+            _ => return None,
+        };
+        Some(text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect())
+    }
+
+    /// Gives each kernel the name of its entry: its own; where several have that, one with what makes them differ.
+    pub fn name_kernels(&mut self) {
+        let mut groups: HashMap<String, Vec<Rc<Definition>>> = HashMap::new();
+        let kernels: Vec<Rc<Definition>> = self.definitions.iter().filter(|d| d.kernel).cloned().collect();
+        for kernel in &kernels {
+            groups.entry(kernel.ast.name.text.clone()).or_default().push(kernel.clone());
+        }
+        let module = MODULE;
+        // The name at module level is the one that other files know.
+        for (name, group) in &groups {
+            let owner = match group.as_slice() {
+                [only] => Some(only),
+                _ => group.iter().rev().find(|kernel| kernel.scope == module),
+            };
+            if let Some(owner) = owner
+                && self.names.insert(name.clone())
+            {
+                self.entries.insert(Rc::as_ptr(owner), name.clone());
+            }
+        }
+        for kernel in &kernels {
+            if self.entries.contains_key(&Rc::as_ptr(kernel)) {
+                continue;
+            }
+            let name = &kernel.ast.name.text;
+            let same = groups.get(name).map_or(&[][..], Vec::as_slice);
+            let (path, tag) = self.path_of(kernel.scope);
+            let tagged = format!("{name}{tag}");
+            let full = if path.is_empty() { tagged.clone() } else { format!("{path}_{tagged}") };
+            // One function's variants differ in their arguments; equal names of several functions in the function.
+            let one_place = same.iter().all(|other| other.ast.span == kernel.ast.span);
+            let wanted = if one_place { tagged } else { full };
+            let entry = self.unique_name(&wanted);
+            self.entries.insert(Rc::as_ptr(kernel), entry);
+        }
+    }
+
+    /// The host functions and classes around a scope, joined, and the values that it was made for.
+    fn path_of(&self, scope: ScopeId) -> (String, String) {
+        let (mut path, mut tag) = (Vec::new(), String::new());
+        let mut at = Some(scope);
+        while let Some(id) = at {
+            let scope = &self.scopes[id];
+            path.extend(scope.name.clone());
+            tag = format!("{}{tag}", scope.tag);
+            at = scope.parent;
+        }
+        path.reverse();
+        (path.join("_"), tag)
+    }
+
+    /// Reports a kernel that was checked and cannot be compiled because of names without known values.
+    pub fn report_unresolved(&mut self, definition: &Rc<Definition>, unknown: &[Unknown]) {
+        let Some(first) = unknown.first() else { return };
+        let kernel = &definition.ast.name;
+        let mut names: Vec<String> = unknown.iter().map(|u| format!("`{}`", u.name)).collect();
+        names.sort();
+        names.dedup();
+        let generic = unknown.iter().all(|u| matches!(u.why, Why::Generic(_)));
+        let native = unknown.iter().all(|u| u.why == Why::Native);
+        let diagnostic = if native {
+            let mut diagnostic = Diagnostic::new(
+                Code::W0506,
+                format!("kernel `{}` calls CUDA text that kc cannot pass on: {}", kernel.text, names.join(", ")),
+            )
+            .label(kernel.span, "checked; not compiled");
+            for unknown in unknown.iter().take(4) {
+                diagnostic = diagnostic.label(unknown.place, unknown.label());
+            }
+            diagnostic.help("write the function in the kernel language, with `@wp.func`")
+        } else if generic {
+            let types: Vec<String> = unknown
+                .iter()
+                .map(|u| match &u.why {
+                    Why::Generic(ty) => format!("`{}: {ty}`", u.name),
+                    _ => String::new(),
+                })
+                .collect();
+            Diagnostic::new(
+                Code::W0505,
+                format!("kernel `{}` is generic, and the file names no types for it", kernel.text),
+            )
+            .label(kernel.span, format!("not compiled: {}", types.join(", ")))
+            .help(format!(
+                "say which types are wanted: `wp.overload({0}, [...])` with a type for each parameter, or \
+                 `--types '{0}({1})'`",
+                kernel.text,
+                unknown.iter().map(|u| format!("{}=...", u.name)).collect::<Vec<_>>().join(", ")
+            ))
+        } else {
+            let one = if names.len() == 1 { "a value" } else { "values" };
+            let mut diagnostic = Diagnostic::new(
+                Code::W0504,
+                format!("kernel `{}` needs {one} that only Python knows: {}", kernel.text, names.join(", ")),
+            )
+            .label(kernel.span, "checked as far as possible; not compiled");
+            for unknown in unknown.iter().take(4) {
+                diagnostic = diagnostic.label(unknown.place, unknown.label());
+            }
+            match &first.why {
+                Why::Parameter(function) => diagnostic.help(format!(
+                    "call `{function}(...)` in this file with constant arguments, or give the parameter a constant default"
+                )),
+                Why::Rebound => diagnostic.help("bind the name once, above the kernel"),
+                _ => diagnostic.help("write the value as a constant, or pass it to the kernel as an argument"),
+            }
+        };
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+impl Body<'_, '_> {
+    /// A call of a host function in a constant: the value it returns, where kc can know it. None: it is no such call.
+    pub fn call_host_function(&mut self, callee: &ast::Expr, args: &[ast::Arg], span: Span) -> Option<Res<Operand>> {
+        self.host_callee(callee)?;
+        let call = ExprKind::Call { callee: Box::new(callee.clone()), args: args.to_vec() };
+        self.returned_by(&ast::Expr { kind: call, span }, None)
+    }
+
+    /// The same for a call, or one item of the tuple that it returns: `f(...)[1]`.
+    pub fn returned_by(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Option<Res<Operand>> {
+        let ExprKind::Call { callee, .. } = &call.kind else { return None };
+        let (name, known) = self.host_callee(callee)?;
+        let needed = self.c.unknown.len();
+        let result = if known { self.c.returned(call, item) } else { Err(Reported) };
+        if result.is_err() && self.c.unknown.len() == needed {
+            self.c.need_unknown(&Unknown { name: name.clone(), place: callee.span, why: Why::Computed(None) });
+        }
+        Some(result)
+    }
+
+    /// The host function that a call names, and whether what it returns can be known.
+    fn host_callee<'e>(&mut self, callee: &'e ast::Expr) -> Option<(&'e String, bool)> {
+        let ExprKind::Name(name) = &callee.kind else { return None };
+        if !self.is_host() || self.scope.contains_key(name) {
+            return None;
+        }
+        match self.c.follow(name)?.1 {
+            Global::Maker(_) => Some((name, true)),
+            Global::Host(_) => Some((name, false)),
+            _ => None,
+        }
+    }
+}
+
+impl Unknown {
+    fn label(&self) -> String {
+        let name = &self.name;
+        match &self.why {
+            Why::Parameter(function) => format!("`{name}` is an argument of `{function}`"),
+            Why::Rebound => format!("`{name}` is bound more than once"),
+            Why::Loop => format!("`{name}` changes in a Python loop"),
+            Why::Computed(None) => format!("`{name}` is computed by Python"),
+            Why::Computed(Some(reason)) => format!("`{name}` is computed by Python: {reason}"),
+            Why::Generic(ty) => format!("`{name}` is `{ty}`"),
+            Why::Native => format!("`{name}` is CUDA text"),
+        }
+    }
+}
+
+/// What [`Checker::quietly`] kept from the report.
+pub(crate) struct Quiet {
+    found: Diagnostics,
+    unknown: Vec<Unknown>,
+}
+
+impl Quiet {
+    /// Why the value of `name` could not be known.
+    pub fn cause(self, name: &str, place: Span) -> Unknown {
+        if let Some(unknown) = self.unknown.into_iter().next() {
+            return unknown;
+        }
+        let first = self.found.into_sorted().into_iter().find(|d| d.level == Level::Error);
+        Unknown { name: name.to_string(), place, why: Why::Computed(first.map(|d| d.message)) }
+    }
+}
+
+fn is_number(value: &Operand) -> bool {
+    matches!(value, Operand::Const(_))
+}
+
+fn holds_definitions(items: &[Item]) -> bool {
+    items.iter().any(|item| !matches!(item, Item::Constant(_) | Item::Import(_)) && !is_launch(item))
+}
+
+fn is_launch(item: &Item) -> bool {
+    let Item::Call(ast::Expr { kind: ExprKind::Call { callee, .. }, .. }) = item else { return false };
+    matches!(&callee.kind, ExprKind::Attribute { name, .. } if name.text.starts_with("launch"))
+}
+
+/// The names that host code binds in its own scope.
+fn bound_names(items: &[Item], out: &mut Vec<(String, Span)>) {
+    for item in items {
+        match item {
+            Item::Constant(constant) => out.push((constant.name.text.clone(), constant.name.span)),
+            Item::Function(function) => out.push((function.name.text.clone(), function.name.span)),
+            Item::Class(class) => out.push((class.name.text.clone(), class.name.span)),
+            Item::Region(region) => match &region.kind {
+                RegionKind::Function { name, .. } | RegionKind::Class(name) => {
+                    out.push((name.text.clone(), name.span));
+                }
+                RegionKind::Loop { target, .. } => {
+                    target_names(target, out);
+                    bound_names(&region.items, out);
+                }
+                RegionKind::Block { .. } => bound_names(&region.items, out),
+            },
+            Item::Import(_) | Item::Call(_) | Item::Return(_) => {}
+        }
+    }
+}
+
+fn target_names(target: &ast::Expr, out: &mut Vec<(String, Span)>) {
+    match &target.kind {
+        ExprKind::Name(name) => out.push((name.clone(), target.span)),
+        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| target_names(item, out)),
+        ExprKind::Starred(inner) => target_names(inner, out),
+        _ => {}
+    }
+}

@@ -1,0 +1,292 @@
+//! For which types is a generic kernel compiled? For those that the file names (`wp.overload(kernel, [types])`), those of
+//! its launches as far as reading the file tells them, and those of `--types` on the command line.
+
+use std::rc::Rc;
+
+use super::launches;
+use crate::check::names::scope::{Global, ScopeId};
+use crate::check::tree::{FnId, Unresolved};
+use crate::check::types::pattern::{Bindings, Pattern};
+use crate::check::types::value::{Operand, Reported, Res};
+use crate::check::{Checker, Definition, InstanceArg, Signature};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::source::{SourceFile, Span};
+use crate::syntax::ast::{self, ExprKind};
+use crate::types::Type;
+
+/// Types for a generic kernel.
+#[derive(Clone, Debug)]
+pub(crate) struct Overload {
+    kernel: String,
+    /// Where the kernel's name is looked up. None: it is that of an entry, on the command line.
+    scope: Option<ScopeId>,
+    span: Span,
+    given: Given,
+}
+
+#[derive(Clone, Debug)]
+enum Given {
+    /// A type for each parameter, by position or by name.
+    Types(Vec<(Option<String>, ast::Expr)>),
+    /// The argument lists of a `wp.launch`.
+    Launch(Vec<ast::Expr>),
+}
+
+impl Checker<'_> {
+    /// Takes note of a call at module level, if it is one that concerns kernels.
+    pub fn collect_call(&mut self, call: &ast::Expr) {
+        let ExprKind::Call { callee, args } = &call.kind else { return };
+        let word = match &callee.kind {
+            ExprKind::Attribute { name, .. } => name.text.as_str(),
+            ExprKind::Name(name) => name.as_str(),
+            _ => return,
+        };
+        let (scope, span) = (Some(self.scope), call.span);
+        match (word, args.as_slice()) {
+            ("overload", [ast::Arg { value: ast::Expr { kind: ExprKind::Name(kernel), .. }, .. }, types]) => {
+                let given = Given::Types(listed(&types.value));
+                self.overloads.push(Overload { kernel: kernel.clone(), scope, span: types.value.span, given });
+            }
+            ("launch" | "launch_tiled", args) => {
+                if let Some((kernel, lists)) = launches::parts_of(args) {
+                    let given = Given::Launch(lists);
+                    self.overloads.push(Overload { kernel: kernel.to_string(), scope, span, given });
+                }
+            }
+            ("set_module_options", [ast::Arg { value: ast::Expr { kind: ExprKind::Dict(pairs), .. }, .. }, ..]) => {
+                for (key, value) in pairs {
+                    if let (ExprKind::Str(key), ExprKind::Bool(on)) = (&key.kind, &value.kind)
+                        && key == "enable_backward"
+                    {
+                        self.backward_off = !on;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the types for generic kernels that the command line gives: `kernel(name=type, ...)`.
+    pub fn take_types(&mut self, texts: &[String]) {
+        for text in texts {
+            let line = format!("_ = {text}\n");
+            let file = self.sources.add(SourceFile::new("--types", line.clone()));
+            let mut faults = Diagnostics::new();
+            let parsed = crate::syntax::parse(file, &line, &mut faults);
+            let call = match parsed.items.as_slice() {
+                [ast::Item::Constant(ast::Constant { value, .. })] if faults.is_empty() => value,
+                _ => &ast::Expr { kind: ExprKind::Opaque, span: Span::new(file, 4, line.len() as u32 - 1) },
+            };
+            match &call.kind {
+                ExprKind::Call { callee, args } if let ExprKind::Name(kernel) = &callee.kind => {
+                    let types = args.iter().map(|arg| (arg.name.as_ref().map(|n| n.text.clone()), arg.value.clone()));
+                    let given = Given::Types(types.collect());
+                    let known = self.definitions.iter().any(|d| d.kernel && self.entry_name(d) == *kernel);
+                    if known {
+                        self.overloads.push(Overload { kernel: kernel.clone(), scope: None, span: call.span, given });
+                    } else {
+                        let message = format!("there is no kernel `{kernel}`");
+                        self.report(Diagnostic::new(Code::E0905, message).label(callee.span, "types are given for it"));
+                    }
+                }
+                _ => {
+                    self.report(
+                        Diagnostic::new(Code::E1012, format!("`--types {text}` names no kernel and types"))
+                            .help("write the kernel with a type for each generic parameter: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// The kernels that a definition is: one, or for a generic one those that the file and the command line ask for. What
+    /// has errors is reported and left out.
+    pub fn kernels(&mut self, definition: &Rc<Definition>) -> Vec<FnId> {
+        let signature = self.signature(definition);
+        self.unknown.clear();
+        let Ok(signature) = signature else { return Vec::new() };
+        let generic = signature.params.iter().any(|param| param.pattern.is_open());
+        let wanted = self.overloads_of(definition);
+        let mut found: Vec<FnId> = Vec::new();
+        let mut asked = false;
+        for overload in wanted {
+            let types = match &overload.given {
+                Given::Types(_) if !generic => {
+                    if overload.scope.is_none() {
+                        let name = self.entry_name(definition);
+                        self.report(
+                            Diagnostic::new(Code::E0315, format!("kernel `{name}` is not generic"))
+                                .label(overload.span, "types are given for it")
+                                .label(definition.ast.name.span, "its parameters have types"),
+                        );
+                    }
+                    continue;
+                }
+                Given::Launch(_) if !generic => continue,
+                Given::Launch(lists) => {
+                    let scope = overload.scope.unwrap_or(definition.scope);
+                    let (types, _) = self.quietly(|c| c.within(scope, |c| c.launch_types(&signature, lists)));
+                    let Some(types) = types.filter(|types| fits(&signature, types)) else { continue };
+                    Ok(types)
+                }
+                Given::Types(types) => self.overload_types(&signature, &overload, types, definition),
+            };
+            asked = true;
+            if let Some(id) = self.resolved(definition, |c| c.kernel_for(definition, types?, overload.span))
+                && !found.contains(&id)
+            {
+                found.push(id);
+            }
+        }
+        if !asked {
+            return self.resolved(definition, |c| c.kernel(definition)).into_iter().collect();
+        }
+        found
+    }
+
+    /// What `check` makes of a kernel. One that needs unknown names is reported as unresolved.
+    fn resolved(&mut self, definition: &Rc<Definition>, check: impl FnOnce(&mut Self) -> Res<FnId>) -> Option<FnId> {
+        self.unknown.clear();
+        let result = check(self);
+        let unknown = std::mem::take(&mut self.unknown);
+        if result.is_err() && !unknown.is_empty() {
+            self.report_unresolved(definition, &unknown);
+            let unresolved = Unresolved { name: self.entry_name(definition), span: definition.ast.name.span };
+            if !self.unresolved.contains(&unresolved) {
+                self.unresolved.push(unresolved);
+            }
+        }
+        result.ok()
+    }
+
+    fn overloads_of(&mut self, definition: &Rc<Definition>) -> Vec<Overload> {
+        let all = self.overloads.clone();
+        let of = |overload: &Overload| match overload.scope {
+            None => self.entry_name(definition) == overload.kernel,
+            Some(scope) => self.within(scope, |c| match c.lookup(&overload.kernel) {
+                Some((_, Global::Kernel(kernel))) => Rc::ptr_eq(kernel, definition),
+                _ => false,
+            }),
+        };
+        let mut of = of;
+        all.into_iter().filter(|overload| of(overload)).collect()
+    }
+
+    /// The type of each parameter in an overload that names types.
+    fn overload_types(
+        &mut self,
+        signature: &Signature,
+        overload: &Overload,
+        named: &[(Option<String>, ast::Expr)],
+        definition: &Definition,
+    ) -> Res<Vec<Type>> {
+        let scope = overload.scope.unwrap_or(definition.scope);
+        let mut bindings = Bindings::default();
+        let mut types = Vec::new();
+        for (name, expr) in named {
+            if let Some(name) = name
+                && signature.params.iter().all(|param| param.name != *name)
+            {
+                let message = format!("kernel `{}` has no parameter `{name}`", overload.kernel);
+                return self.error(Code::E0315, expr.span, message, "in this overload");
+            }
+        }
+        for (n, param) in signature.params.iter().enumerate() {
+            let given = named.iter().enumerate().find(|(at, (name, _))| match name {
+                Some(name) => *name == param.name,
+                None => *at == n,
+            });
+            let ty = match (given, &param.pattern) {
+                (Some((_, (_, expr))), _) => self.within(scope, |c| c.overload_type(expr))?,
+                (None, Pattern::Exact(ty)) => *ty,
+                (None, _) => {
+                    return self.error(
+                        Code::E0315,
+                        overload.span,
+                        format!("this overload of `{}` gives no type for `{}`", overload.kernel, param.name),
+                        "a type for each generic parameter is needed",
+                    );
+                }
+            };
+            if !param.pattern.matches(ty, &mut bindings) {
+                let (wanted, found) = (param.pattern.display(&self.structs), self.show(ty));
+                return Err(self.report(
+                    Diagnostic::new(
+                        Code::E0315,
+                        format!("`{}` of kernel `{}` is `{wanted}`, not `{found}`", param.name, overload.kernel),
+                    )
+                    .label(overload.span, "in this overload")
+                    .label(param.span, "declared here"),
+                ));
+            }
+            types.push(ty);
+        }
+        Ok(types)
+    }
+
+    fn kernel_for(&mut self, definition: &Rc<Definition>, types: Vec<Type>, span: Span) -> Res<FnId> {
+        let signature = self.signature(definition)?;
+        let mut bindings = Bindings::default();
+        for (param, ty) in signature.params.iter().zip(&types) {
+            param.pattern.matches(*ty, &mut bindings);
+        }
+        let args = types.into_iter().map(InstanceArg::Type).collect();
+        self.instance(definition, args, bindings, span)
+    }
+
+    /// A type, or an example value of it.
+    fn overload_type(&mut self, expr: &ast::Expr) -> Res<Type> {
+        if let Ok(Operand::Const(constant)) = match &expr.kind {
+            ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) => self.constant(expr, false),
+            _ => Err(Reported),
+        } {
+            return Ok(constant.scalar().into());
+        }
+        self.concrete_type(expr, false)
+    }
+
+    /// `scale_float32`: a name for one overload of a generic kernel, from the types of its generic parameters.
+    pub fn overload_name(&mut self, definition: &Rc<Definition>, args: &[InstanceArg]) -> Option<String> {
+        let signature = self.signature(definition).ok()?;
+        let mut name = self.entry_name(definition);
+        let mut seen: Vec<Type> = Vec::new();
+        for (param, arg) in signature.params.iter().zip(args) {
+            let InstanceArg::Type(ty) = arg else { continue };
+            let ty = match ty {
+                Type::Array(array) => array.element.into(),
+                ty => *ty,
+            };
+            if !param.pattern.is_exact() && !seen.contains(&ty) {
+                seen.push(ty);
+                let shown = self.show(ty);
+                name.push('_');
+                name.extend(shown.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }));
+            }
+        }
+        if seen.is_empty() {
+            return None;
+        }
+        Some(self.unique_name(name.trim_end_matches('_')))
+    }
+}
+
+/// The types of `wp.overload`: a list with one per parameter, or a dict from parameter names.
+fn listed(types: &ast::Expr) -> Vec<(Option<String>, ast::Expr)> {
+    match &types.kind {
+        ExprKind::List(types) | ExprKind::Tuple(types) => types.iter().map(|ty| (None, ty.clone())).collect(),
+        ExprKind::Dict(pairs) => {
+            let named = pairs.iter().map(|(key, ty)| match &key.kind {
+                ExprKind::Str(name) => (Some(name.clone()), ty.clone()),
+                _ => (Some(String::new()), ty.clone()),
+            });
+            named.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a launch with arguments of these types can be.
+fn fits(signature: &Signature, types: &[Type]) -> bool {
+    let mut bindings = Bindings::default();
+    signature.params.iter().zip(types).all(|(param, ty)| param.pattern.matches(*ty, &mut bindings))
+}

@@ -1,0 +1,166 @@
+//! What is `module.name`: a built-in, a number of `math`, or something in another file?
+
+use super::habits;
+use super::suggest::nearest;
+use crate::check::Checker;
+use crate::check::types::value::{
+    Constant, Family, FunctionName, Number, Operand, Res, ScalarClass, TypeWord, type_of_name,
+};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::library::Library;
+use crate::source::Span;
+
+impl Checker<'_> {
+    /// `module.name`
+    pub fn member(&mut self, module: &str, name: &str, span: Span) -> Res<Operand> {
+        self.member_of(module, name, false, span)
+    }
+
+    /// `module.name`, or `name` alone after `from module import name` (`imported`).
+    pub fn member_of(&mut self, module: &str, name: &str, imported: bool, span: Span) -> Res<Operand> {
+        if !is_core(module)
+            && let Some(found) = self.member_of_file(module, name, span)
+        {
+            return found;
+        }
+        let ours = is_warp(module) || is_builtin_alias(module) || module.starts_with("numpy.");
+        if !ours {
+            // Not even a number: what `config.e` is only its file knows.
+            if imported {
+                return Err(self.missing_import(module, name, span));
+            }
+            if self.module(module).is_some() {
+                return Err(self.missing_import(module, name, span));
+            }
+            return self.error(
+                Code::E0502,
+                span,
+                format!("`{module}.{name}` has no meaning inside a kernel"),
+                format!("a value of the Python module `{module}`"),
+            );
+        }
+        // Submodules of warp hold the same words: `warp.types.vector`, `wp.math.sin`.
+        if ours {
+            if module == "warp" && matches!(name, "types" | "math" | "utils") {
+                return Ok(Operand::Module(format!("{module}.{name}")));
+            }
+            if module == "numpy" && matches!(name, "linalg" | "random") {
+                return Ok(Operand::Module(format!("{module}.{name}")));
+            }
+            if let Some(operand) = builtin_word(module, name) {
+                return Ok(operand);
+            }
+        }
+        if let Some(number) = math_constant(name) {
+            return Ok(Operand::Const(Constant::untyped(Number::Float(number))));
+        }
+        if self.knows_builtin(name) {
+            return Ok(Operand::Function(FunctionName::Builtin(name.to_string())));
+        }
+        if name == "adjoint" && is_warp(module) {
+            return Ok(Operand::Adjoint);
+        }
+        if let Some(reason) = super::words::unsupported(name) {
+            return self.error(Code::E0408, span, format!("`{name}` is not supported"), reason);
+        }
+        if let Some(form) = self.library.statement(name, self.sources) {
+            let diagnostic = Diagnostic::new(Code::E0408, format!("`{name}` cannot be called"))
+                .label(span, "Warp's name for a statement")
+                .help(format!("write the statement itself: `{form}`"));
+            return Err(self.report(diagnostic));
+        }
+        if let Some(habit) = habits::of_name(name) {
+            let diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
+                .label(span, "not a name of the kernel language");
+            return Err(self.report(self.suggest(diagnostic, habit, span)));
+        }
+        let own = matches!(
+            module,
+            "warp" | "warp.types" | "warp.math" | "warp.utils" | "warp.constants" | "warp.optim" | "warp.render"
+        );
+        if imported && !own && !is_builtin_alias(module) {
+            return Err(self.missing_import(module, name, span));
+        }
+        if is_core(module)
+            && let Some(found) = self.member_of_file(module, name, span)
+        {
+            return found;
+        }
+        let mut diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
+            .label(span, "not a name of the kernel language");
+        if let Some(near) = nearest(name, Library::public_names()) {
+            let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
+            diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
+                format!("use `{near}`"),
+                fixed,
+                near,
+                Applicability::Maybe,
+            );
+        }
+        Err(self.report(diagnostic))
+    }
+}
+
+/// Modules whose names are the kernel language's own, whatever their files say.
+pub fn is_core(module: &str) -> bool {
+    is_builtin_alias(module)
+        || matches!(
+            module,
+            "warp" | "warp.types" | "warp.math" | "warp.constants" | "warp._src.types" | "warp._src.builtins"
+        )
+}
+
+pub fn is_warp(module: &str) -> bool {
+    module == "warp" || module.starts_with("warp.")
+}
+
+/// Modules whose functions are looked up among the built-ins: `math.sin(x)`, `np.float32`.
+pub fn is_builtin_alias(module: &str) -> bool {
+    matches!(module, "math" | "numpy" | "builtins" | "typing")
+}
+
+/// The numbers that `math`, `numpy` and `warp` name.
+fn math_constant(name: &str) -> Option<f64> {
+    use std::f64::consts;
+    Some(match name {
+        "pi" | "PI" => consts::PI,
+        "e" | "E" => consts::E,
+        "tau" | "TAU" => consts::TAU,
+        "half_pi" | "HALF_PI" => consts::FRAC_PI_2,
+        "inf" | "INF" | "infinity" => f64::INFINITY,
+        "nan" | "NAN" => f64::NAN,
+        "ln2" | "LN2" => consts::LN_2,
+        "ln10" | "LN10" => consts::LN_10,
+        "log2e" | "LOG2E" => consts::LOG2_E,
+        "log10e" | "LOG10E" => consts::LOG10_E,
+        "phi" | "PHI" => 1.618_033_988_749_895,
+        _ => return None,
+    })
+}
+
+/// The types and type words among Warp's names.
+pub fn builtin_word(module: &str, name: &str) -> Option<Operand> {
+    let word = match name {
+        "array" | "array1d" => TypeWord::Array(if name == "array" { 0 } else { 1 }),
+        "array2d" => TypeWord::Array(2),
+        "array3d" => TypeWord::Array(3),
+        "array4d" => TypeWord::Array(4),
+        "indexedarray" => TypeWord::IndexedArray(0),
+        "indexedarray1d" => TypeWord::IndexedArray(1),
+        "indexedarray2d" => TypeWord::IndexedArray(2),
+        "indexedarray3d" => TypeWord::IndexedArray(3),
+        "indexedarray4d" => TypeWord::IndexedArray(4),
+        "ref" => TypeWord::Ref,
+        "Any" => TypeWord::Any,
+        "Function" | "Callable" => TypeWord::Function,
+        "Float" | "Int" | "Scalar" => TypeWord::Class(ScalarClass::from_name(name)?),
+        "vector" if module.ends_with("types") => TypeWord::Family(Family::Vector),
+        "matrix" if module.ends_with("types") => TypeWord::Family(Family::Matrix),
+        "quaternion" if module.ends_with("types") => TypeWord::Family(Family::Quaternion),
+        "transformation" if module.ends_with("types") => TypeWord::Family(Family::Transformation),
+        "vec" => TypeWord::Family(Family::Vector),
+        "mat" => TypeWord::Family(Family::Matrix),
+        _ => TypeWord::Type(type_of_name(name)?),
+    };
+    Some(Operand::Type(word))
+}

@@ -1,0 +1,11 @@
+//! What do the names of a file mean, and what did someone mean who wrote a name that is not there?
+
+mod cascade;
+pub(super) mod habits;
+pub(super) mod member;
+pub(super) mod modules;
+pub(super) mod scope;
+pub(super) mod suggest;
+mod words;
+
+pub(super) use cascade::quiet;

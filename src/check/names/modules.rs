@@ -1,0 +1,320 @@
+//! Where does an imported name come from? Other files are found by Python's rules (beside the file, and from the folder
+//! above the outermost package that holds it), read when a name of theirs is first needed, and never executed.
+//!
+//! The names of a file stand in a scope of their own. Only what the checked file uses of them is looked at: its functions
+//! are checked where they are called, its structs and constants where they are named; its kernels are not compiled.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::member::{is_builtin_alias, is_core, is_warp};
+use super::scope::{Global, MODULE, Scope, ScopeId};
+use super::suggest::nearest;
+use crate::check::Checker;
+use crate::check::types::value::{Operand, Reported, Res};
+use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::source::{FileId, SourceFile, Span};
+use crate::syntax;
+use crate::syntax::ast::Parsed;
+
+/// The most files that one file is checked with.
+const MAX_FILES: usize = 1024;
+/// The most imports between a name and its definition: a longer chain is a circle.
+const MAX_IMPORTS: usize = 64;
+
+/// The files that the checked one imports from.
+#[derive(Debug, Default)]
+pub(crate) struct Modules {
+    /// The folders in which absolute imports are looked for.
+    roots: Vec<PathBuf>,
+    /// What is taken off paths in messages: the file to check was given relative to it.
+    base: PathBuf,
+    /// The files that were looked for, by their path.
+    known: HashMap<PathBuf, Found>,
+    /// The files that were found, by the scopes of their names.
+    files: HashMap<ScopeId, Module>,
+    /// How many files were read.
+    count: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Found {
+    Missing,
+    Unreadable(String),
+    Here(ScopeId),
+}
+
+#[derive(Debug)]
+struct Module {
+    /// With dots, from one of the roots.
+    name: String,
+    /// `__init__.py`
+    package: bool,
+    file: FileId,
+    /// What the parser found, until something at its place is used.
+    faults: Vec<Diagnostic>,
+}
+
+impl Checker<'_> {
+    /// Notes where the checked file stands.
+    pub fn open_main(&mut self, parsed: &Parsed) {
+        let Some(system) = self.sources.system() else { return };
+        let given = self.sources.path(parsed.file).to_path_buf();
+        let path = system.absolute(&given);
+        let mut folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let package = stem == "__init__";
+        let mut names = if package { Vec::new() } else { vec![stem] };
+        let mut roots = vec![folder.clone()];
+        while system.read(&folder.join("__init__.py")).is_some()
+            && let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
+        {
+            names.insert(0, name.to_string_lossy().into_owned());
+            folder = parent.to_path_buf();
+        }
+        if folder != roots[0] {
+            roots.insert(0, folder);
+        }
+        let mut base = path.clone();
+        for _ in given.components() {
+            base.pop();
+        }
+        let base = if given.is_relative() && base.join(&given) == path { base } else { PathBuf::new() };
+        let module = Module { name: names.join("."), package, file: parsed.file, faults: Vec::new() };
+        self.modules = Modules { roots, base, ..Modules::default() };
+        self.modules.known.insert(path, Found::Here(MODULE));
+        self.modules.files.insert(MODULE, module);
+    }
+
+    /// The scope of the file that a scope is in.
+    pub fn module_of(&self, scope: ScopeId) -> ScopeId {
+        let mut at = scope;
+        while let Some(parent) = self.scopes[at].parent {
+            at = parent;
+        }
+        at
+    }
+
+    /// Whether names are looked up in the checked file, not in one that it imports from.
+    pub fn in_main(&self) -> bool {
+        self.module_of(self.scope) == MODULE
+    }
+
+    /// The module that an import of the current file means, from a root: `.x` in `a.b` is `a.x`. What leads out of the
+    /// outermost package stays as it is.
+    pub fn absolute_module(&self, written: &str) -> String {
+        let path = written.trim_start_matches('.');
+        let level = written.len() - path.len();
+        let Some(module) = self.modules.files.get(&self.module_of(self.scope)).filter(|_| level > 0) else {
+            return written.to_string();
+        };
+        let mut parts: Vec<&str> = module.name.split('.').filter(|part| !part.is_empty()).collect();
+        let up = if module.package { level - 1 } else { level };
+        if up > parts.len() {
+            return written.to_string();
+        }
+        parts.truncate(parts.len() - up);
+        parts.extend(path.split('.').filter(|part| !part.is_empty()));
+        parts.join(".")
+    }
+
+    /// The scope of a module's names, if there is a file of it.
+    pub fn module(&mut self, name: &str) -> Option<ScopeId> {
+        if is_builtin_alias(name) || name.is_empty() || name.starts_with('.') {
+            return None;
+        }
+        self.candidates_of(name).iter().find_map(|path| match self.file_at(path, name) {
+            Found::Here(scope) => Some(scope),
+            Found::Missing | Found::Unreadable(_) => None,
+        })
+    }
+
+    /// The files that a module can be in, the first that is there counts.
+    fn candidates_of(&self, name: &str) -> Vec<PathBuf> {
+        let relative: PathBuf = name.split('.').collect();
+        let in_root = |root: &PathBuf| {
+            let stem = root.join(&relative);
+            let mut file = stem.clone().into_os_string();
+            file.push(".py");
+            [stem.join("__init__.py"), PathBuf::from(file)]
+        };
+        self.modules.roots.iter().flat_map(in_root).collect()
+    }
+
+    fn file_at(&mut self, path: &Path, name: &str) -> Found {
+        if let Some(known) = self.modules.known.get(path) {
+            return known.clone();
+        }
+        let text = match self.sources.system().and_then(|system| system.read(path)) {
+            Some(Ok(text)) if self.modules.count < MAX_FILES => text,
+            None => return self.remember(path, Found::Missing),
+            Some(Ok(_)) => {
+                return self.remember(path, Found::Unreadable(format!("more than {MAX_FILES} files are imported")));
+            }
+            Some(Err(reason)) => return self.remember(path, Found::Unreadable(reason)),
+        };
+        self.modules.count += 1;
+        let file = self.sources.add(SourceFile::new(self.shown(path), text.clone()));
+        let mut faults = Diagnostics::new();
+        let parsed = syntax::parse(file, &text, &mut faults);
+        let faults: Vec<Diagnostic> = faults.into_sorted();
+        self.syntax_errors.extend(faults.iter().filter(|d| d.level == Level::Error).filter_map(Diagnostic::span));
+        let scope = self.scopes.push(Scope::new(None, None, false));
+        let package = path.file_name().is_some_and(|name| name == "__init__.py");
+        self.modules.files.insert(scope, Module { name: name.to_string(), package, file, faults });
+        let found = self.remember(path, Found::Here(scope));
+        self.collect_file(scope, &parsed);
+        found
+    }
+
+    fn remember(&mut self, path: &Path, found: Found) -> Found {
+        self.modules.known.insert(path.to_path_buf(), found.clone());
+        found
+    }
+
+    /// A path as messages name it.
+    fn shown(&self, path: &Path) -> PathBuf {
+        match path.strip_prefix(&self.modules.base) {
+            Ok(rest) if !self.modules.base.as_os_str().is_empty() => rest.to_path_buf(),
+            _ => path.to_path_buf(),
+        }
+    }
+
+    /// Enters the names of an imported file. What is wrong in it is said when it is used, or when it is checked itself.
+    fn collect_file(&mut self, scope: ScopeId, parsed: &Parsed) {
+        let conditional = std::mem::replace(&mut self.conditional, false);
+        let written = std::mem::take(&mut self.custom_written);
+        self.quietly(|c| {
+            c.within(scope, |c| c.collect_scope(&parsed.items));
+            c.check_gradient_targets();
+        });
+        self.custom_written = written;
+        self.conditional = conditional;
+    }
+
+    /// What a name means in the current scope, through the imports of other files.
+    pub fn follow(&mut self, name: &str) -> Option<(ScopeId, Global)> {
+        let (mut scope, mut global) = self.lookup(name).map(|(scope, global)| (scope, global.clone()))?;
+        for _ in 0..MAX_IMPORTS {
+            let Global::Member { module, name } = &global else { break };
+            if is_core(module) {
+                break;
+            }
+            let Some(next) = self.module(module) else { break };
+            let Some(found) = self.scopes[next].names.get(name) else { break };
+            (scope, global) = (next, found.clone());
+        }
+        Some((scope, global))
+    }
+
+    /// What `name` means in another file; None: there is no file of the module, or it does not have the name.
+    pub fn member_of_file(&mut self, module: &str, name: &str, span: Span) -> Option<Res<Operand>> {
+        if let Some(scope) = self.module(module)
+            && self.scopes[scope].names.contains_key(name)
+        {
+            if self.following >= MAX_IMPORTS {
+                let message = format!("the import of `{name}` from `{module}` leads back to itself");
+                return Some(self.error(Code::E0507, span, message, "used here"));
+            }
+            self.following += 1;
+            let result = self.within(scope, |c| c.global(name, span));
+            self.following -= 1;
+            return result;
+        }
+        let inner = format!("{module}.{name}");
+        self.module(&inner).map(|_| Ok(Operand::Module(inner)))
+    }
+
+    /// Enters the names of `from module import *`. False: there is no file of it.
+    pub fn import_all(&mut self, module: &str) -> bool {
+        let Some(scope) = self.module(module) else { return false };
+        let from = &self.scopes[scope];
+        let star = from.star_import;
+        let mut names: Vec<(String, Global)> = Vec::new();
+        for (name, global) in &from.names {
+            let global = match global {
+                Global::Module(_) | Global::Member { .. } => global.clone(),
+                _ => Global::Member { module: module.to_string(), name: name.clone() },
+            };
+            if !name.starts_with('_') {
+                names.push((name.clone(), global));
+            }
+        }
+        names.sort_by(|a, b| a.0.cmp(&b.0));
+        for (name, global) in names {
+            self.bind(&name, global);
+        }
+        let here = self.module_of(self.scope);
+        self.scopes[here].star_import |= star;
+        true
+    }
+
+    /// Reports a name that is in no file that kc can read.
+    pub fn missing_import(&mut self, module: &str, name: &str, span: Span) -> Reported {
+        let diagnostic = match self.module(module) {
+            Some(scope) => {
+                let file = self.modules.files.get(&scope).map(|module| module.file);
+                let path = file.map(|file| self.sources.path(file).display().to_string()).unwrap_or_default();
+                let names = self.scopes[scope].names.keys().map(String::as_str).collect::<Vec<_>>();
+                let near = nearest(name, names.into_iter());
+                let diagnostic = Diagnostic::new(Code::E0507, format!("`{path}` does not have `{name}`"))
+                    .label(span, format!("imported from `{module}`"));
+                match near {
+                    Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                    None => diagnostic,
+                }
+            }
+            None => self.missing_file(module, name, span),
+        };
+        self.report(diagnostic)
+    }
+
+    fn missing_file(&self, module: &str, name: &str, span: Span) -> Diagnostic {
+        let help = "define it in this file, or pass the value to the kernel as an argument";
+        if module.starts_with('.') {
+            return Diagnostic::new(
+                Code::E0507,
+                format!("`{name}` is imported from `{module}`, which leads out of the package"),
+            )
+            .label(span, "kc reads the files of one package")
+            .help(help);
+        }
+        let paths = self.candidates_of(module);
+        for path in &paths {
+            if let Some(Found::Unreadable(reason)) = self.modules.known.get(path) {
+                let path = self.shown(path);
+                let message = format!("`{name}` is imported from `{}`, which cannot be read", path.display());
+                return Diagnostic::new(Code::E0507, message)
+                    .label(span, "its meaning is in that file")
+                    .note(reason.clone())
+                    .help(help);
+            }
+        }
+        let diagnostic =
+            Diagnostic::new(Code::E0507, format!("`{name}` is imported from `{module}`, which kc does not find"))
+                .label(span, "its meaning is in another file")
+                .help(help);
+        let looked: Vec<String> = paths.iter().map(|path| format!("`{}`", self.shown(path).display())).collect();
+        match looked.is_empty() || is_warp(module) && self.module_root_is_foreign() {
+            true => diagnostic,
+            false => diagnostic.note(format!("looked for {}", looked.join(", "))),
+        }
+    }
+
+    /// Whether no file of Warp itself was found: then nobody expects one beside the user's file.
+    fn module_root_is_foreign(&self) -> bool {
+        !self.modules.files.values().any(|module| is_warp(&module.name))
+    }
+
+    /// Reports what the parser found in an imported function that is used.
+    pub fn report_faults(&mut self, whole: Span) {
+        let Some(module) = self.modules.files.values_mut().find(|module| module.file == whole.file) else { return };
+        let inside = |d: &Diagnostic| d.span().is_some_and(|span| whole.start <= span.start && span.end <= whole.end);
+        let (found, rest) = std::mem::take(&mut module.faults).into_iter().partition(inside);
+        module.faults = rest;
+        let found: Vec<Diagnostic> = found;
+        for fault in found {
+            self.report(fault);
+        }
+    }
+}

@@ -1,0 +1,562 @@
+//! What the names of a file mean, at module level and in host code around kernels.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::habits::Habit;
+use super::member::{builtin_word, is_core, is_warp};
+use crate::check::host::nest::{MAX_SCOPES, Maker, Unknown, Why};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord, type_of_name};
+use crate::check::{Checker, Definition};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::library::Library;
+use crate::source::Span;
+use crate::syntax::ast::{self, ExprKind, Item, Parsed};
+use crate::types::{Field, StructDef, StructId, Type};
+
+crate::define_id!(
+    /// A Python scope: the module (always the first), a class, or the variables of a host function or loop for one set
+    /// of values.
+    ScopeId, "scope"
+);
+
+/// The names of one scope.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub parent: Option<ScopeId>,
+    /// The host function or class.
+    pub name: Option<String>,
+    /// Of a class: functions inside do not see its names.
+    is_class: bool,
+    pub names: HashMap<String, Global>,
+    /// For which values it was made, as the end of a name: `_float32`.
+    pub tag: String,
+    /// What the host function returns: nothing, one expression, or one of several (None).
+    pub returned: Option<Option<ast::Expr>>,
+    /// The file has a `from warp import *`: built-ins go without prefix.
+    pub star_import: bool,
+}
+
+/// An enumeration.
+#[derive(Debug)]
+pub struct EnumClass {
+    pub name: String,
+    pub members: HashMap<String, ast::Expr>,
+    pub(crate) scope: ScopeId,
+}
+
+/// A name outside kernels.
+#[derive(Clone, Debug)]
+pub(crate) enum Global {
+    /// `import warp as wp`, `import numpy as np`.
+    Module(String),
+    /// `from warp import vec3`: a name of a module.
+    Member {
+        module: String,
+        name: String,
+    },
+    /// Functions of one name: overloads.
+    Functions(Vec<Rc<Definition>>),
+    Kernel(Rc<Definition>),
+    Struct(StructId),
+    /// A `@wp.struct` of another file, not looked at until it is used.
+    ForeignStruct(Rc<ast::Class>),
+    /// A `@wp.struct` with errors.
+    Broken,
+    /// Not evaluated until it is used.
+    Constant(ast::Expr),
+    /// Under evaluation: using it is a circle.
+    Evaluating,
+    Value(Operand),
+    Enum(Rc<EnumClass>),
+    /// A plain Python function or class.
+    Host(Span),
+    /// A plain Python class that holds kernels or functions.
+    Class(ScopeId, Span),
+    /// A plain Python function that makes kernels.
+    Maker(Rc<Maker>),
+    /// Bound to what kc cannot know.
+    Unknown(Unknown),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    Kernel,
+    Function,
+    Struct,
+    /// `func_grad`, `func_replay`: belongs to gradients.
+    Gradient,
+    /// `func_native`
+    Native,
+}
+
+/// The scope of the checked file.
+pub(crate) const MODULE: ScopeId = ScopeId(0);
+
+impl Scope {
+    pub fn new(parent: Option<ScopeId>, name: Option<&str>, is_class: bool) -> Scope {
+        let name = name.map(str::to_string);
+        Scope { parent, name, is_class, names: HashMap::new(), tag: String::new(), returned: None, star_import: false }
+    }
+}
+
+impl Checker<'_> {
+    /// Enters every name of the file.
+    pub fn collect(&mut self, parsed: &Parsed) {
+        let module = self.scopes.push(Scope::new(None, None, false));
+        self.open_main(parsed);
+        self.within(module, |c| c.collect_scope(&parsed.items));
+        self.expand_makers();
+        if let Some(place) = self.limit {
+            let message =
+                format!("this file makes more than {MAX_SCOPES} variants of its kernels; the rest is not looked at");
+            self.report(Diagnostic::new(Code::W0504, message).label(place, "of this function, for one"));
+        }
+        self.definitions.sort_by_key(|definition| definition.ast.span);
+        self.name_kernels();
+    }
+
+    /// A scope without names.
+    pub fn new_scope(&mut self, parent: ScopeId, name: Option<&str>, is_class: bool) -> ScopeId {
+        self.scopes.push(Scope::new(Some(parent), name, is_class))
+    }
+
+    /// Enters what stands in the current scope.
+    pub fn collect_scope(&mut self, items: &[Item]) {
+        // Imports first: decorators are known by the names that modules have here.
+        self.collect_imports(items);
+        self.collect_items(items);
+    }
+
+    fn collect_imports(&mut self, items: &[Item]) {
+        for item in items {
+            match item {
+                Item::Import(import) => self.collect_import(import),
+                Item::Region(ast::Region { kind: ast::RegionKind::Block { .. }, items, .. }) => {
+                    self.collect_imports(items);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub fn collect_items(&mut self, items: &[Item]) {
+        for item in items {
+            match item {
+                Item::Import(_) => {}
+                // What another file does with its kernels is its own business.
+                Item::Call(_) if !self.in_main() => {}
+                Item::Call(call) => {
+                    self.collect_call(call);
+                    self.calls.push((self.scope, call.clone()));
+                }
+                Item::Constant(constant) => {
+                    // `k_float = wp.overload(k, [...])`
+                    if self.in_main() {
+                        self.collect_call(&constant.value);
+                    }
+                    self.bind(&constant.name.text, Global::Constant(constant.value.clone()));
+                }
+                Item::Class(class) => self.collect_class(class),
+                Item::Function(function) => self.collect_function(function),
+                Item::Region(region) => self.collect_region(region),
+                Item::Return(value) => {
+                    let returned = &mut self.scopes[self.scope].returned;
+                    *returned = Some(if returned.is_none() { Some(value.clone()) } else { None });
+                }
+            }
+        }
+    }
+
+    /// The names of the current scope.
+    pub fn names(&self) -> &HashMap<String, Global> {
+        &self.scopes[self.scope].names
+    }
+
+    /// Binds a name in the current scope. At module level the last binding holds. In host functions and blocks, where
+    /// the order of events is not known, a name with several values has none that is known.
+    pub fn bind(&mut self, name: &str, global: Global) {
+        use Global::{Constant, Host, Member, Module, Value};
+        let certain = self.scopes[self.scope].parent.is_none() && !self.conditional;
+        let global = match (self.names().get(name), global) {
+            // `except ImportError: np = None`
+            (Some(old @ (Module(_) | Member { .. })), Constant(_)) if self.conditional => old.clone(),
+            (Some(Constant(old)), Constant(new)) if self.sources.text(old.span) == self.sources.text(new.span) => {
+                Constant(new)
+            }
+            (Some(Constant(_) | Value(_) | Global::Unknown(_)), Constant(value)) if !certain => {
+                Global::Unknown(Unknown { name: name.to_string(), place: value.span, why: Why::Rebound })
+            }
+            (Some(Global::Functions(_) | Global::Struct(_)), Host(place)) if self.conditional => {
+                Global::Unknown(Unknown { name: name.to_string(), place, why: Why::Rebound })
+            }
+            // `A = S`: what the name means now, whatever it is bound to later.
+            (_, Constant(value)) => match &value.kind {
+                ExprKind::Name(other) => match self.names().get(other) {
+                    Some(made @ Global::Struct(_)) => made.clone(),
+                    _ => Constant(value),
+                },
+                _ => Constant(value),
+            },
+            (_, new) => new,
+        };
+        self.scopes[self.scope].names.insert(name.to_string(), global);
+    }
+
+    /// What a name means in the current scope, and which scope binds it.
+    pub fn lookup(&self, name: &str) -> Option<(ScopeId, &Global)> {
+        let mut at = Some(self.scope);
+        while let Some(id) = at {
+            let scope = &self.scopes[id];
+            if let Some(global) = scope.names.get(name)
+                && (!scope.is_class || id == self.scope)
+            {
+                return Some((id, global));
+            }
+            at = scope.parent;
+        }
+        None
+    }
+
+    /// The `@wp.func` functions of a name.
+    pub fn user_function(&self, name: &str) -> Option<FunctionName> {
+        match self.lookup(name)? {
+            (scope, Global::Functions(_)) => Some(FunctionName::User { scope, name: name.to_string() }),
+            _ => None,
+        }
+    }
+
+    /// Where the names in the body of a definition are looked up.
+    pub fn body_scope(&self, definition: &Definition) -> ScopeId {
+        let mut scope = definition.scope;
+        while let Scope { is_class: true, parent: Some(parent), .. } = &self.scopes[scope] {
+            scope = *parent;
+        }
+        scope
+    }
+
+    /// The names that can be used in the current scope.
+    pub fn visible_names(&self) -> Vec<&String> {
+        let mut found = Vec::new();
+        let mut at = Some(self.scope);
+        while let Some(id) = at {
+            found.extend(self.scopes[id].names.keys());
+            at = self.scopes[id].parent;
+        }
+        found
+    }
+
+    /// The names of all functions and kernels of the file.
+    pub fn declared(&self) -> Vec<String> {
+        self.definitions.iter().map(|definition| self.entry_name(definition)).collect()
+    }
+
+    /// What a kernel is called in the output; the source name of a function.
+    pub fn entry_name(&self, definition: &Definition) -> String {
+        let entry = self.entries.get(&std::ptr::from_ref(definition));
+        entry.unwrap_or(&definition.ast.name.text).clone()
+    }
+
+    fn collect_import(&mut self, import: &ast::Import) {
+        if import.names.is_empty() {
+            let (name, path) = match &import.alias {
+                Some(alias) => (alias.text.clone(), import.module.clone()),
+                None => {
+                    let first = import.module.split('.').next().unwrap_or_default().to_string();
+                    (first.clone(), first)
+                }
+            };
+            self.bind(&name, Global::Module(path));
+            return;
+        }
+        let module = self.absolute_module(&import.module);
+        for imported in &import.names {
+            if imported.name == "*" {
+                if is_core(&module) {
+                    let here = self.module_of(self.scope);
+                    self.scopes[here].star_import |= is_warp(&module);
+                    continue;
+                }
+                if self.import_all(&module) {
+                    continue;
+                }
+                // Another file's names come with it, most often those of its own imports.
+                for (name, module) in [("wp", "warp"), ("np", "numpy")] {
+                    if self.lookup(name).is_none() {
+                        self.bind(name, Global::Module(module.into()));
+                    }
+                }
+                continue;
+            }
+            let name = imported.alias.clone().unwrap_or_else(|| imported.name.clone());
+            let global = Global::Member { module: module.clone(), name: imported.name.clone() };
+            self.bind(&name, global);
+        }
+    }
+
+    fn collect_function(&mut self, function: &Arc<ast::Function>) {
+        let name = function.name.text.clone();
+        let role = self.role(function);
+        let kernel = role == Some(Role::Kernel);
+        let native = role == Some(Role::Native);
+        let definition = || Rc::new(Definition::new(function.clone(), kernel, native, self.scope));
+        match role {
+            Some(Role::Kernel) => {
+                let definition = definition();
+                if self.in_main() {
+                    self.definitions.push(definition.clone());
+                }
+                self.bind(&name, Global::Kernel(definition));
+            }
+            Some(Role::Function | Role::Native) => {
+                let definition = definition();
+                // There is no body to look at.
+                if !native && self.in_main() {
+                    self.definitions.push(definition.clone());
+                }
+                match self.scopes[self.scope].names.get_mut(&name) {
+                    Some(Global::Functions(overloads)) => overloads.push(definition),
+                    _ => self.bind(&name, Global::Functions(vec![definition])),
+                }
+            }
+            Some(Role::Gradient) => self.collect_gradient(function),
+            Some(Role::Struct) => {}
+            None => self.bind(&name, Global::Host(function.name.span)),
+        }
+    }
+
+    fn collect_class(&mut self, class: &ast::Class) {
+        let name = class.name.text.clone();
+        if class.decorators.iter().any(|d| self.decorator_role(d) == Some(Role::Struct)) {
+            let global = match self.in_main() {
+                true => self.struct_of(class),
+                false => Global::ForeignStruct(Rc::new(class.clone())),
+            };
+            self.bind(&name, global);
+        } else if !class.bases.is_empty() {
+            let members = class.members.iter().filter_map(|m| Some((m.name.text.clone(), m.value.clone()?))).collect();
+            let class = EnumClass { name: name.clone(), members, scope: self.scope };
+            self.bind(&name, Global::Enum(Rc::new(class)));
+        } else {
+            self.bind(&name, Global::Host(class.name.span));
+        }
+    }
+
+    fn struct_of(&mut self, class: &ast::Class) -> Global {
+        match self.struct_fields(class) {
+            Ok(fields) => {
+                let name = self.unique_name(&class.name.text);
+                let id = self.structs.push(StructDef { name, fields });
+                match self.bounded(Type::Struct(id), class.name.span) {
+                    Ok(_) => Global::Struct(id),
+                    Err(Reported) => Global::Broken,
+                }
+            }
+            Err(Reported) => Global::Broken,
+        }
+    }
+
+    /// A struct of another file, on its first use.
+    fn foreign_struct(&mut self, scope: ScopeId, class: &ast::Class, used: Span) -> Res<Operand> {
+        let name = &class.name.text;
+        self.scopes[scope].names.insert(name.clone(), Global::Evaluating);
+        let known = self.diagnostics.len();
+        let made = self.within(scope, |c| c.struct_of(class));
+        self.diagnostics.blame(known, used, "needed here");
+        let result = match made {
+            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(Type::Struct(id)))),
+            _ => Err(Reported),
+        };
+        // What was not said must be found again.
+        let again = result.is_err() && self.quiet > 0;
+        let after = if again { Global::ForeignStruct(Rc::new(class.clone())) } else { made };
+        self.scopes[scope].names.insert(name.clone(), after);
+        result
+    }
+
+    fn struct_fields(&mut self, class: &ast::Class) -> Res<Vec<Field>> {
+        let mut fields: Vec<Field> = Vec::new();
+        let mut failed = false;
+        for member in &class.members {
+            let Some(annotation) = &member.annotation else { continue };
+            match self.concrete_type(annotation, false) {
+                Ok(ty) => fields.push(Field { name: member.name.text.clone(), ty }),
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed { Err(Reported) } else { Ok(fields) }
+    }
+
+    pub fn role(&mut self, function: &ast::Function) -> Option<Role> {
+        function.decorators.iter().find_map(|d| self.decorator_role(d))
+    }
+
+    /// `@wp.kernel`, `@wp.kernel(...)`, or `@kernel` after `from warp import kernel`.
+    fn decorator_role(&mut self, decorator: &ast::Decorator) -> Option<Role> {
+        let path = match &decorator.expr.kind {
+            ExprKind::Call { callee, .. } => callee,
+            _ => &decorator.expr,
+        };
+        let word = match &path.kind {
+            ExprKind::Attribute { base, name } => match &base.kind {
+                ExprKind::Name(module) => match self.follow(module) {
+                    Some((_, Global::Module(path))) if is_warp(&path) => name.text.clone(),
+                    _ => return None,
+                },
+                _ => return None,
+            },
+            ExprKind::Name(name) => match self.follow(name) {
+                Some((_, Global::Member { module, name })) if is_warp(&module) => name,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(match word.as_str() {
+            "kernel" => Role::Kernel,
+            "func" => Role::Function,
+            "struct" => Role::Struct,
+            "func_grad" | "func_replay" => Role::Gradient,
+            "func_native" => Role::Native,
+            _ => return None,
+        })
+    }
+
+    /// What a name outside the function means; None when there is no such name.
+    pub fn global(&mut self, name: &str, span: Span) -> Option<Res<Operand>> {
+        let (scope, global) = self.lookup(name)?;
+        let global = global.clone();
+        Some(match global {
+            Global::Module(path) => Ok(Operand::Module(path)),
+            Global::Member { module, name } => self.member_of(&module, &name, true, span),
+            Global::Functions(_) => Ok(Operand::Function(FunctionName::User { scope, name: name.to_string() })),
+            Global::Kernel(definition) => {
+                let place = definition.ast.name.span;
+                Err(self.report(
+                    Diagnostic::new(Code::E0404, format!("kernel `{name}` cannot be used inside a kernel"))
+                        .label(span, "a kernel is launched, not called")
+                        .label(place, "defined here")
+                        .help("move the shared code to a function with `@wp.func`"),
+                ))
+            }
+            Global::Struct(id) => Ok(Operand::Type(TypeWord::Type(Type::Struct(id)))),
+            Global::ForeignStruct(class) => self.foreign_struct(scope, &class, span),
+            Global::Broken => Err(Reported),
+            Global::Value(operand) => Ok(operand),
+            Global::Enum(class) => Ok(Operand::Enum(class)),
+            Global::Unknown(unknown) => Err(self.need_unknown(&unknown)),
+            Global::Evaluating => {
+                self.error(Code::E0501, span, format!("constant `{name}` depends on itself"), "used here")
+            }
+            Global::Constant(value) => self.global_constant(scope, name, value, span),
+            Global::Host(place) | Global::Class(_, place) => Err(self.host_function(name, span, place)),
+            Global::Maker(maker) => Err(self.host_function(name, span, maker.name.span)),
+        })
+    }
+
+    fn host_function(&mut self, name: &str, span: Span, place: Span) -> Reported {
+        self.report(
+            Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel function"))
+                .label(span, "used inside a kernel")
+                .label(place, "this is plain Python")
+                .help("decorate it with `@wp.func` to call it from kernels"),
+        )
+    }
+
+    /// The value of a constant, computed on its first use.
+    fn global_constant(&mut self, scope: ScopeId, name: &str, value: ast::Expr, used: Span) -> Res<Operand> {
+        let module = self.scopes[scope].parent.is_none();
+        if self.quiet > 0 && module && self.quiet_failures.contains(&(scope, name.to_string())) {
+            return Err(Reported);
+        }
+        self.scopes[scope].names.insert(name.to_string(), Global::Evaluating);
+        let needed = std::mem::take(&mut self.unknown);
+        let (result, after) = if module {
+            let known = self.diagnostics.len();
+            let result = self.within(scope, |c| c.constant(&value, false));
+            self.diagnostics.blame(known, used, "needed here");
+            let failed = match self.unknown.first() {
+                Some(unknown) => Global::Unknown(unknown.clone()),
+                None if self.quiet > 0 => {
+                    if result.is_err() {
+                        self.quiet_failures.insert((scope, name.to_string()));
+                    }
+                    Global::Constant(value)
+                }
+                None => Global::Broken,
+            };
+            (result, failed)
+        } else {
+            // Host code computes what it likes: a value that is none of ours is no mistake.
+            let (result, quiet) = self.quietly(|c| c.within(scope, |c| c.constant(&value, false)));
+            (result, Global::Unknown(quiet.cause(name, value.span)))
+        };
+        self.unknown = needed;
+        let after = match &result {
+            Ok(operand) => Global::Value(operand.clone()),
+            Err(Reported) => after,
+        };
+        if let Global::Unknown(unknown) = &after {
+            self.need_unknown(unknown);
+        }
+        self.scopes[scope].names.insert(name.to_string(), after);
+        result
+    }
+
+    /// Adds what the kernel language says instead of the text at `span`.
+    pub fn suggest(&self, diagnostic: Diagnostic, habit: Habit, span: Span) -> Diagnostic {
+        match habit {
+            Habit::Name(near) => {
+                let text = self.qualified(near);
+                diagnostic.help(format!("it is called `{text}` here")).fix(
+                    format!("use `{text}`"),
+                    span,
+                    text,
+                    Applicability::Maybe,
+                )
+            }
+            Habit::Say(help) => diagnostic.help(help),
+        }
+    }
+
+    /// The names this file has for modules.
+    pub fn module_names(&self) -> Vec<String> {
+        let modules = self.scopes[MODULE].names.iter().filter(|(_, global)| matches!(global, Global::Module(_)));
+        modules.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// A built-in by the name this file has for it: `wp.sin`.
+    pub fn qualified(&self, name: &str) -> String {
+        if self.scopes[MODULE].star_import {
+            return name.to_string();
+        }
+        let mut aliases: Vec<&String> = self.scopes[MODULE]
+            .names
+            .iter()
+            .filter(|(_, global)| matches!(global, Global::Module(path) if path == "warp"))
+            .map(|(alias, _)| alias)
+            .collect();
+        aliases.sort();
+        format!("{}.{name}", aliases.first().map_or("wp", |alias| alias.as_str()))
+    }
+
+    /// A name that is neither local nor in the file: Python's and Warp's own words.
+    pub fn ambient(&mut self, name: &str) -> Option<Operand> {
+        let own = match name {
+            "float" | "int" | "bool" => type_of_name(name).map(|ty| Operand::Type(TypeWord::Type(ty))),
+            "Any" => Some(Operand::Type(TypeWord::Any)),
+            "abs" | "min" | "max" | "round" | "pow" | "len" | "range" | "reversed" | "print" | "type" => {
+                Some(Operand::Function(FunctionName::Builtin(name.to_string())))
+            }
+            _ => None,
+        };
+        // Warp takes its own words without prefix, too.
+        let builtin = || Some(Operand::Function(FunctionName::Builtin(name.to_string())));
+        own.or_else(|| builtin_word("warp", name)).or_else(|| if self.knows_builtin(name) { builtin() } else { None })
+    }
+
+    /// Whether the library has a built-in of this name that users may call.
+    pub fn knows_builtin(&self, name: &str) -> bool {
+        !name.starts_with('_') && Library::has(name)
+    }
+}

@@ -1,0 +1,182 @@
+//! Where do the types in a mismatch come from, and what should be written instead?
+
+use super::value::{Reported, cast_name};
+use crate::check::body::Body;
+use crate::check::names::habits;
+use crate::check::names::suggest::nearest;
+use crate::check::tree::{Expr, ExprKind};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast::{self, BinaryOp};
+use crate::types::{Scalar, Type};
+
+impl Body<'_, '_> {
+    /// Labels the place that gave the type to the value at `at`: the variable's, the array's.
+    pub fn label_origin(&self, diagnostic: Diagnostic, expr: &Expr, at: Span) -> Diagnostic {
+        let (id, verb, ty) = match &expr.kind {
+            ExprKind::Local(id) => (*id, "is", expr.ty),
+            ExprKind::Load { array, path, .. } if path.is_empty() => match array.kind {
+                ExprKind::Local(id) => (id, "holds", expr.ty),
+                _ => return diagnostic,
+            },
+            _ => return diagnostic,
+        };
+        let local = &self.locals[id];
+        let place = local.span;
+        // What a line says about itself needs no second label.
+        if place == at || diagnostic.labels.iter().any(|label| label.span == place) {
+            return diagnostic;
+        }
+        let text = format!("`{}` {verb} `{}` because of this", local.name, self.show(ty));
+        diagnostic.label(place, text)
+    }
+
+    /// The help and the fix that make the scalar at `at` one of type `to`; `what` names it: "it".
+    pub fn suggest_cast(
+        &self,
+        diagnostic: Diagnostic,
+        at: Span,
+        to: Scalar,
+        what: &str,
+        sure: Applicability,
+    ) -> Diagnostic {
+        let text = self.c.sources.text(at);
+        let literal = text.parse::<i64>().is_ok() && to == Scalar::F32;
+        let repaired = if literal { format!("{text}.0") } else { format!("{}({text})", cast_name(to)) };
+        diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)
+    }
+
+    /// What to write instead of an operator that its operands do not have.
+    pub fn operand_advice(&self, op: BinaryOp, l: Type, r: Type) -> Option<String> {
+        let int = |ty: Type| ty.as_scalar().is_some_and(Scalar::is_int);
+        Some(match (op, l, r) {
+            (BinaryOp::Pow, l, _) if int(l) => "integers have no power: multiply, or write `float(x) ** 2.0`".into(),
+            (BinaryOp::Mul | BinaryOp::MatMul, Type::Mat(rows, columns, _), Type::Vec(n, _)) => {
+                format!("a {rows}x{columns} matrix multiplies vectors of {columns} components, and this one has {n}")
+            }
+            (BinaryOp::Mul | BinaryOp::MatMul, Type::Mat(a, b, _), Type::Mat(c, d, _)) if b != c => {
+                format!("a {a}x{b} matrix multiplies matrices of {b} rows, and this is {c}x{d}")
+            }
+            (BinaryOp::Mul, Type::Vec(a, s), Type::Vec(b, t)) if (a, s) == (b, t) => {
+                "write `wp.cw_mul(a, b)` for the products of the components, `wp.dot(a, b)` for their sum".into()
+            }
+            (BinaryOp::Div, Type::Vec(a, s), Type::Vec(b, t)) if (a, s) == (b, t) => {
+                "write `wp.cw_div(a, b)` for the quotients of the components".into()
+            }
+            (BinaryOp::Mul, Type::Quat(_), Type::Vec(3, _)) => "write `wp.quat_rotate(q, v)`".into(),
+            (BinaryOp::Mul, Type::Transform(_), Type::Vec(3, _)) => {
+                "write `wp.transform_point(t, p)` for a point, `wp.transform_vector(t, v)` for a direction".into()
+            }
+            (BinaryOp::Add | BinaryOp::Sub, Type::Vec(n, s), Type::Scalar(t))
+            | (BinaryOp::Add | BinaryOp::Sub, Type::Scalar(t), Type::Vec(n, s))
+                if s == t =>
+            {
+                let name = self.show(Type::Vec(n, s));
+                format!("give every component the number: `wp.{name}(...)`")
+            }
+            (BinaryOp::Shl | BinaryOp::Shr | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor, l, r)
+                if [l, r].iter().any(|ty| ty.scalar_part().is_some_and(Scalar::is_float)) =>
+            {
+                "bit operations are for integers: `int(x)` takes the number, `wp.cast(x, wp.uint32)` the bits".into()
+            }
+            (_, Type::Scalar(Scalar::Bool), Type::Scalar(Scalar::Bool)) => {
+                "convert them: `int(a)`; or write `and`, `or`".into()
+            }
+            _ => return None,
+        })
+    }
+
+    /// Reports `value.name`, which does not exist.
+    pub fn unknown_attribute(&mut self, expr: &Expr, base: &ast::Expr, name: &ast::Name) -> Reported {
+        let shown = self.show(expr.ty);
+        let components = |n: u32| -> Vec<String> { "xyzw".chars().take(n as usize).map(String::from).collect() };
+        let known: Vec<String> = match expr.ty {
+            Type::Struct(id) => self.c.structs[id].fields.iter().map(|f| f.name.clone()).collect(),
+            Type::Array(_) => ["shape", "size", "ndim", "dtype", "ptr", "grad"].map(String::from).to_vec(),
+            Type::Vec(..) | Type::Quat(_) => components(expr.ty.step_count(&self.c.structs)),
+            Type::Transform(_) => ["p", "q"].map(String::from).to_vec(),
+            _ => Vec::new(),
+        };
+        let diagnostic = Diagnostic::new(Code::E0202, format!("`{shown}` has no attribute `{}`", name.text))
+            .label(name.span, "not known")
+            .label(base.span, format!("this is `{shown}`"));
+        let diagnostic = self.label_origin(diagnostic, expr, base.span);
+        let listed = known.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ");
+        let instead = |diagnostic: Diagnostic, at: Span, text: String| {
+            let fixed = format!("use `{text}`");
+            diagnostic.fix(fixed, at, text, Applicability::Maybe)
+        };
+        let text = self.c.sources.text(base.span).to_string();
+        let diagnostic = match expr.ty {
+            Type::Vec(..) | Type::Quat(_) => match swizzle(&name.text, &known) {
+                Some(letters) if letters.len() == 1 => {
+                    instead(diagnostic.help(format!("components are {listed}")), name.span, letters.concat())
+                }
+                Some(letters) => {
+                    let scalar = expr.ty.scalar_part().unwrap_or(Scalar::F32);
+                    let ty = self.show(Type::Vec(letters.len() as u16, scalar));
+                    let parts: Vec<String> = letters.iter().map(|k| format!("{text}.{k}")).collect();
+                    let whole = format!("wp.{ty}({})", parts.join(", "));
+                    let at = Span { end: name.span.end, ..base.span };
+                    instead(diagnostic.help(format!("one component at a time: `{whole}`")), at, whole)
+                }
+                None => match habits::of_attribute(&name.text) {
+                    Some(help) => diagnostic.help(help),
+                    None => diagnostic.note(format!("it has {listed}")),
+                },
+            },
+            Type::Transform(_) => match name.text.as_str() {
+                "x" | "y" | "z" => {
+                    let whole = format!("p.{}", name.text);
+                    instead(diagnostic.help("it has `p`, the translation, and `q`, the rotation"), name.span, whole)
+                }
+                _ => diagnostic.help("it has `p`, the translation, and `q`, the rotation"),
+            },
+            Type::Array(_) if matches!(name.text.as_str(), "len" | "length" | "count") => {
+                let whole = format!("len({text})");
+                let at = Span { end: name.span.end, ..base.span };
+                instead(diagnostic.help(format!("write `{whole}`, or `shape` for all dimensions")), at, whole)
+            }
+            _ => match nearest(&name.text, known.iter().map(String::as_str)) {
+                Some(near) => instead(diagnostic.help(format!("did you mean `{near}`?")), name.span, near),
+                None => match habits::of_attribute(&name.text) {
+                    Some(help) => diagnostic.help(help),
+                    None if !known.is_empty() => diagnostic.note(format!("it has {listed}")),
+                    None => diagnostic,
+                },
+            },
+        };
+        self.report(diagnostic)
+    }
+}
+
+/// Which of two scalars of different types is converted: toward the float, or the wider of the two.
+pub(crate) fn left_moves(left: Scalar, right: Scalar) -> bool {
+    (right.is_float() && !left.is_float()) || (right.is_float() == left.is_float() && right.size() > left.size())
+}
+
+/// The components that `xy`, `rgb` or `st` mean elsewhere, if all of them are here.
+fn swizzle(name: &str, known: &[String]) -> Option<Vec<String>> {
+    let letters = |set: &str| -> Option<Vec<String>> {
+        name.chars().map(|c| set.find(c).and_then(|k| known.get(k)).cloned()).collect()
+    };
+    if name.is_empty() || name.len() > 4 {
+        return None;
+    }
+    ["xyzw", "rgba", "stpq", "uv"].iter().find_map(|set| letters(set))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swizzles_name_components_that_exist() {
+        let known: Vec<String> = ["x", "y", "z"].map(String::from).to_vec();
+        assert_eq!(swizzle("zx", &known), Some(vec!["z".into(), "x".into()]));
+        assert_eq!(swizzle("rgb", &known), Some(vec!["x".into(), "y".into(), "z".into()]));
+        assert_eq!(swizzle("xw", &known), None);
+        assert_eq!(swizzle("xg", &known), None);
+        assert_eq!(swizzle("norm", &known), None);
+    }
+}

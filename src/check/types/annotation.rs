@@ -1,0 +1,275 @@
+//! Type expressions: `wp.array(dtype=wp.vec3)`, `wp.array2d[float]`, `Any`, `Vec[N, Float]`.
+
+use super::pattern::{Length, Part, Pattern};
+use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord};
+use crate::check::Checker;
+use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast::{Arg, Expr, ExprKind};
+use crate::types::{ArrayType, MAX_DIMS, Type};
+
+/// The most components of a value: a thread's registers are far fewer, and the code for each is written out.
+const MAX_PARTS: u64 = 4096;
+
+impl Checker<'_> {
+    /// What a parameter annotation accepts. `library` turns on the words of the library's signatures.
+    pub fn annotation(&mut self, expr: &Expr, library: bool) -> Res<Pattern> {
+        match &expr.kind {
+            ExprKind::Name(name) if library && Self::is_variable(name) => Ok(Pattern::Var(name.clone())),
+            ExprKind::Name(name) if library && ScalarClass::from_name(name).is_some() => {
+                ScalarClass::from_name(name).map(Pattern::Class).ok_or(Reported)
+            }
+            ExprKind::Name(name) if library && name == "Array" => Ok(Pattern::Array(Box::new(Pattern::Any), None)),
+            ExprKind::Subscript { base, indices } => self.subscripted(base, indices, expr.span, library),
+            ExprKind::Call { callee, args } => self.called(callee, args, expr.span, library),
+            ExprKind::Str(_) => self.not_a_type(expr.span, "a string annotation"),
+            _ => {
+                let word = self.type_word(expr, library)?;
+                self.word_pattern(word, expr.span)
+            }
+        }
+    }
+
+    /// A type without open parts.
+    pub fn concrete_type(&mut self, expr: &Expr, library: bool) -> Res<Type> {
+        match self.annotation(expr, library)? {
+            Pattern::Exact(ty) => self.bounded(ty, expr.span),
+            other => {
+                let shown = other.display(&self.structs);
+                self.error(
+                    Code::E0310,
+                    expr.span,
+                    format!("`{shown}` is not one type"),
+                    "a concrete type is needed here",
+                )
+            }
+        }
+    }
+
+    /// Refuses a matrix or a struct of more parts than a thread can work with.
+    pub fn bounded(&mut self, ty: Type, span: Span) -> Res<Type> {
+        let parts = ty.parts(&self.structs);
+        if parts <= MAX_PARTS {
+            return Ok(ty);
+        }
+        let shown = self.show(ty);
+        Err(self.report(
+            Diagnostic::new(Code::E0317, format!("`{shown}` has {parts} components; a value can have {MAX_PARTS}"))
+                .label(span, "too large for a thread")
+                .help("keep data of this size in an array"),
+        ))
+    }
+
+    fn type_word(&mut self, expr: &Expr, library: bool) -> Res<TypeWord> {
+        if let ExprKind::Name(name) = &expr.kind
+            && library
+            && let Some(ty) = super::value::type_of_name(name)
+        {
+            return Ok(TypeWord::Type(ty));
+        }
+        match self.constant(expr, library)? {
+            Operand::Type(word) => Ok(word),
+            _ => self.not_a_type(expr.span, "this is a value"),
+        }
+    }
+
+    fn word_pattern(&mut self, word: TypeWord, span: Span) -> Res<Pattern> {
+        Ok(match word {
+            TypeWord::Type(ty) => Pattern::Exact(ty),
+            TypeWord::Any => Pattern::Any,
+            TypeWord::Class(class) => Pattern::Class(class),
+            TypeWord::Function => Pattern::Function,
+            TypeWord::Array(n) => Pattern::Array(Box::new(Pattern::Any), Some(n.max(1))),
+            TypeWord::IndexedArray(_) => return self.not_a_type(span, "its `dtype` is missing"),
+            TypeWord::Family(_) => return self.not_a_type(span, "its length and `dtype` are missing"),
+            TypeWord::Ref => return self.not_a_type(span, "write `wp.ref[T]`"),
+            TypeWord::None => return self.not_a_type(span, "no value"),
+        })
+    }
+
+    fn subscripted(&mut self, base: &Expr, indices: &[Expr], span: Span, library: bool) -> Res<Pattern> {
+        if library && let ExprKind::Name(name) = &base.kind {
+            match (name.as_str(), indices) {
+                ("Vec", [n, s]) => {
+                    return Ok(Self::close(Pattern::Vec(self.length(n, library)?, self.part(s, library)?)));
+                }
+                ("Mat", [r, c, s]) => {
+                    let (rows, columns) = (self.length(r, library)?, self.length(c, library)?);
+                    return Ok(Self::close(Pattern::Mat(rows, columns, self.part(s, library)?)));
+                }
+                ("Quat", [s]) => return Ok(Self::close(Pattern::Quat(self.part(s, library)?))),
+                ("Transform", [s]) => return Ok(Self::close(Pattern::Transform(self.part(s, library)?))),
+                ("Array", [element]) => {
+                    return Ok(Pattern::Array(Box::new(self.annotation(element, library)?), None));
+                }
+                ("Array", [element, ndim]) => {
+                    let ndim = self.rank(ndim)?;
+                    return Ok(Pattern::Array(Box::new(self.annotation(element, library)?), Some(ndim)));
+                }
+                ("ref", [inner]) => return Ok(Pattern::Ref(Box::new(self.annotation(inner, library)?))),
+                _ => {}
+            }
+        }
+        match (self.type_word(base, library)?, indices) {
+            (TypeWord::Array(n), [element]) => {
+                let element = self.annotation(element, library)?;
+                self.array_pattern(element, n.max(1), span)
+            }
+            (TypeWord::Array(0), [element, ndim]) => {
+                let ndim = self.rank(ndim)?;
+                let element = self.annotation(element, library)?;
+                self.array_pattern(element, ndim, span)
+            }
+            (TypeWord::IndexedArray(n), [element]) => {
+                let element = self.annotation(element, library)?;
+                self.indexed_pattern(element, n.max(1), span)
+            }
+            (TypeWord::IndexedArray(0), [element, ndim]) => {
+                let ndim = self.rank(ndim)?;
+                let element = self.annotation(element, library)?;
+                self.indexed_pattern(element, ndim, span)
+            }
+            (TypeWord::Ref, [inner]) => Ok(Pattern::Ref(Box::new(self.annotation(inner, library)?))),
+            (TypeWord::Family(Family::Vector), [n, s]) => {
+                Ok(Self::close(Pattern::Vec(self.length(n, library)?, self.part(s, library)?)))
+            }
+            _ => self.not_a_type(span, "this cannot be subscripted as a type"),
+        }
+    }
+
+    fn called(&mut self, callee: &Expr, args: &[Arg], span: Span, library: bool) -> Res<Pattern> {
+        let word = self.type_word(callee, library)?;
+        let find = |name: &str, position: usize| {
+            args.iter()
+                .find(|arg| arg.name.as_ref().is_some_and(|n| n.text == name))
+                .or_else(|| args.get(position).filter(|arg| arg.name.is_none()))
+                .map(|arg| &arg.value)
+        };
+        match word {
+            TypeWord::Array(n) | TypeWord::IndexedArray(n) => {
+                let ndim = match find("ndim", 1) {
+                    Some(expr) => self.rank(expr)?,
+                    None => n.max(1),
+                };
+                if matches!(word, TypeWord::IndexedArray(_)) {
+                    let Some(element) = find("dtype", 0) else {
+                        return self.not_a_type(span, "its `dtype` is missing");
+                    };
+                    let element = self.annotation(element, library)?;
+                    return self.indexed_pattern(element, ndim, span);
+                }
+                match find("dtype", 0) {
+                    Some(element) => {
+                        let element = self.annotation(element, library)?;
+                        self.array_pattern(element, ndim, span)
+                    }
+                    None => Ok(Pattern::Array(Box::new(Pattern::Any), Some(ndim))),
+                }
+            }
+            TypeWord::Family(family) => {
+                let Some(scalar) = find("dtype", usize::from(matches!(family, Family::Vector | Family::Matrix))) else {
+                    return self.not_a_type(span, "`dtype` is missing");
+                };
+                let part = self.part(scalar, library)?;
+                Ok(Self::close(match family {
+                    Family::Vector => match find("length", 0) {
+                        Some(n) => Pattern::Vec(self.length(n, library)?, part),
+                        None => return self.not_a_type(span, "`length` is missing"),
+                    },
+                    Family::Matrix => match find("shape", 0).map(|e| &e.kind) {
+                        Some(ExprKind::Tuple(shape)) if shape.len() == 2 => {
+                            Pattern::Mat(self.length(&shape[0], library)?, self.length(&shape[1], library)?, part)
+                        }
+                        _ => return self.not_a_type(span, "`shape` is missing"),
+                    },
+                    Family::Quaternion => Pattern::Quat(part),
+                    Family::Transformation => Pattern::Transform(part),
+                }))
+            }
+            _ => self.not_a_type(span, "this call is not a type"),
+        }
+    }
+
+    /// A composite whose parts are all known is one type.
+    fn close(pattern: Pattern) -> Pattern {
+        pattern.resolve(&Default::default()).map_or(pattern, Pattern::Exact)
+    }
+
+    fn array_pattern(&mut self, element: Pattern, ndim: u8, span: Span) -> Res<Pattern> {
+        Ok(match element {
+            Pattern::Exact(ty) => match ty.element() {
+                Some(element) => Pattern::Exact(Type::Array(ArrayType { element, ndim })),
+                None => return self.not_a_type(span, "an array cannot hold arrays"),
+            },
+            open => Pattern::Array(Box::new(open), Some(ndim)),
+        })
+    }
+
+    fn indexed_pattern(&mut self, element: Pattern, ndim: u8, span: Span) -> Res<Pattern> {
+        match element {
+            Pattern::Exact(ty) => match ty.element() {
+                Some(element) => Ok(Pattern::Exact(self.indexed_array(element, ndim))),
+                None => self.not_a_type(span, "an array cannot hold arrays"),
+            },
+            _ => self.error(Code::E0408, span, "generic `indexedarray` is not supported", "its element type is open"),
+        }
+    }
+
+    fn rank(&mut self, expr: &Expr) -> Res<u8> {
+        // `Literal[2]`, as type checkers want it.
+        if let ExprKind::Subscript { base, indices } = &expr.kind
+            && let (
+                ExprKind::Name(word) | ExprKind::Attribute { name: crate::syntax::ast::Name { text: word, .. }, .. },
+                [inner],
+            ) = (&base.kind, indices.as_slice())
+            && word == "Literal"
+        {
+            return self.rank(inner);
+        }
+        match self.constant(expr, false)? {
+            Operand::Const(c) if c.as_int().is_some_and(|n| (1..=MAX_DIMS as i128).contains(&n)) => {
+                Ok(c.as_int().unwrap_or(1) as u8)
+            }
+            _ => self.not_a_type(expr.span, "an array has 1 to 4 dimensions"),
+        }
+    }
+
+    fn length(&mut self, expr: &Expr, library: bool) -> Res<Length> {
+        if let ExprKind::Name(name) = &expr.kind
+            && library
+            && Self::is_variable(name)
+        {
+            return Ok(Length::Var(name.clone()));
+        }
+        match self.constant(expr, library)? {
+            Operand::Type(TypeWord::Any) => Ok(Length::Any),
+            Operand::Const(c) if c.as_int().is_some_and(|n| (1..=1024).contains(&n)) => {
+                Ok(Length::Exact(c.as_int().unwrap_or(1) as u16))
+            }
+            _ => self.not_a_type(expr.span, "a length from 1 to 1024 is needed"),
+        }
+    }
+
+    fn part(&mut self, expr: &Expr, library: bool) -> Res<Part> {
+        match self.annotation(expr, library)? {
+            Pattern::Exact(Type::Scalar(scalar)) => Ok(Part::Exact(scalar)),
+            Pattern::Class(class) => Ok(Part::Class(class)),
+            Pattern::Var(name) => Ok(Part::Var(name)),
+            Pattern::Any => Ok(Part::Any),
+            _ => self.not_a_type(expr.span, "a scalar type is needed"),
+        }
+    }
+
+    /// Single capital letters are variables of library signatures: `T`, `N`.
+    fn is_variable(name: &str) -> bool {
+        name.len() == 1 && name.as_bytes()[0].is_ascii_uppercase()
+    }
+
+    fn not_a_type<T>(&mut self, span: Span, label: &str) -> Res<T> {
+        Err(self.report(
+            Diagnostic::new(Code::E0310, "this is not a type of the kernel language").label(span, label).help(
+                "types are scalars (`float`, `wp.int32`), `wp.vec3`, `wp.mat33`, `wp.quat`, structs and arrays of them",
+            ),
+        ))
+    }
+}

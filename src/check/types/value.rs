@@ -1,0 +1,323 @@
+//! What an expression can denote while it is checked: a run-time value, or something known at compile time.
+
+use std::rc::Rc;
+
+use crate::check::names::scope::{EnumClass, ScopeId};
+use crate::check::tree::{Call, Expr, ExprKind};
+use crate::ir::Const;
+use crate::source::Span;
+use crate::types::{Scalar, Type};
+
+/// The checker already reported why there is no result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reported;
+
+pub type Res<T> = Result<T, Reported>;
+
+#[derive(Clone, Debug)]
+pub enum Operand {
+    Value(Expr),
+    Const(Constant),
+    Str(String),
+    Type(TypeWord),
+    Function(FunctionName),
+    /// A Python module, by its dotted path: `warp`, `math`, `warp.types`.
+    Module(String),
+    Tuple(Vec<Operand>),
+    /// A call with no result or with several.
+    Results(Call, Vec<Type>),
+    /// A call that returns a local array of this type: the array it fills is still to be added to its arguments.
+    LocalResult(Call, Type),
+    /// `a.shape`
+    Shape(Expr),
+    /// `a.grad` and the like: named so that the use can be explained.
+    Enum(Rc<EnumClass>),
+    /// `wp.adjoint`
+    Adjoint,
+    /// `wp.grad(f)`
+    Gradient(FunctionName),
+}
+
+/// A number known at compile time. Literals have no type of their own until one is needed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Constant {
+    pub number: Number,
+    /// `wp.float64(0.5)` has one; `0.5` does not.
+    pub scalar: Option<Scalar>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Number {
+    Int(i128),
+    Float(f64),
+    Bool(bool),
+}
+
+#[derive(Clone, Debug)]
+pub enum TypeWord {
+    Type(Type),
+    /// `wp.array`, `wp.array2d`, ... (0: the rank is given by `ndim`).
+    Array(u8),
+    /// `wp.indexedarray`, `wp.indexedarray2d`, ... (0: the rank is given by `ndim`).
+    IndexedArray(u8),
+    /// `wp.types.vector`, `wp.types.matrix`, `wp.types.quaternion`, `wp.types.transformation`
+    Family(Family),
+    Ref,
+    Any,
+    /// `wp.Function`, `Callable`
+    Function,
+    /// A class of scalars that stands for one type in a signature.
+    Class(ScalarClass),
+    None,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    Vector,
+    Matrix,
+    Quaternion,
+    Transformation,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScalarClass {
+    Float,
+    Int,
+    Scalar,
+}
+
+impl ScalarClass {
+    pub fn contains(self, scalar: Scalar) -> bool {
+        match self {
+            ScalarClass::Float => scalar.is_float(),
+            ScalarClass::Int => scalar.is_int(),
+            ScalarClass::Scalar => scalar != Scalar::Bool,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            ScalarClass::Float => "Float",
+            ScalarClass::Int => "Int",
+            ScalarClass::Scalar => "Scalar",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<ScalarClass> {
+        [ScalarClass::Float, ScalarClass::Int, ScalarClass::Scalar].into_iter().find(|c| c.name() == name)
+    }
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum FunctionName {
+    /// Functions of the user's file under this name, in the scope that binds it.
+    User { scope: ScopeId, name: String },
+    /// Entries of the library under this name.
+    Builtin(String),
+}
+
+impl FunctionName {
+    pub fn text(&self) -> &str {
+        match self {
+            FunctionName::User { name, .. } | FunctionName::Builtin(name) => name,
+        }
+    }
+}
+
+impl Number {
+    pub fn default_scalar(self) -> Scalar {
+        match self {
+            Number::Int(_) => Scalar::I32,
+            Number::Float(_) => Scalar::F32,
+            Number::Bool(_) => Scalar::Bool,
+        }
+    }
+
+    pub fn to_const(self, scalar: Scalar) -> Const {
+        match self {
+            Number::Int(value) => Const::int(scalar, value),
+            Number::Bool(value) => Const::int(scalar, i128::from(value)),
+            Number::Float(value) if scalar.is_float() => Const::float(scalar, value),
+            // Toward zero, saturating, NaN to 0: the IR's rule for casts.
+            Number::Float(value) if scalar == Scalar::Bool => Const::bool(value != 0.0),
+            Number::Float(value) => {
+                let (low, high) = int_range(scalar);
+                Const::int(scalar, if value.is_nan() { 0 } else { (value as i128).clamp(low, high) })
+            }
+        }
+    }
+
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Number::Int(value) => value as f64,
+            Number::Float(value) => value,
+            Number::Bool(value) => f64::from(u8::from(value)),
+        }
+    }
+
+    pub fn is_true(self) -> bool {
+        match self {
+            Number::Int(value) => value != 0,
+            Number::Float(value) => value != 0.0,
+            Number::Bool(value) => value,
+        }
+    }
+}
+
+/// The least and greatest value of an integer type.
+pub fn int_range(scalar: Scalar) -> (i128, i128) {
+    let bits = scalar.bits();
+    if scalar.is_signed_int() { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+}
+
+impl Constant {
+    pub fn untyped(number: Number) -> Constant {
+        Constant { number, scalar: None }
+    }
+
+    /// The type it has when nothing else decides.
+    pub fn scalar(self) -> Scalar {
+        self.scalar.unwrap_or(self.number.default_scalar())
+    }
+
+    pub fn as_int(self) -> Option<i128> {
+        match self.number {
+            Number::Int(value) => Some(value),
+            Number::Bool(value) => Some(i128::from(value)),
+            Number::Float(_) => None,
+        }
+    }
+
+    /// As a value of type `scalar`.
+    pub fn expr_as(self, scalar: Scalar, span: Span) -> Expr {
+        Expr { kind: ExprKind::Const(self.number.to_const(scalar)), ty: Type::Scalar(scalar), span }
+    }
+
+    pub fn expr(self, span: Span) -> Expr {
+        self.expr_as(self.scalar(), span)
+    }
+
+    /// A literal without a type can take this one without changing its meaning.
+    pub fn adapts_to(self, scalar: Scalar) -> bool {
+        self.scalar.is_none()
+            && match self.number {
+                Number::Int(_) => scalar != Scalar::Bool,
+                Number::Float(_) => scalar.is_float(),
+                Number::Bool(_) => scalar == Scalar::Bool,
+            }
+    }
+}
+
+impl Expr {
+    pub fn new(kind: ExprKind, ty: Type, span: Span) -> Expr {
+        Expr { kind, ty, span }
+    }
+
+    /// The number of a constant expression.
+    pub fn as_number(&self) -> Option<Number> {
+        match self.kind {
+            ExprKind::Const(c) if c.scalar == Scalar::Bool => Some(Number::Bool(c.bits != 0)),
+            ExprKind::Const(c) => c.as_int().map(Number::Int).or(c.as_float().map(Number::Float)),
+            _ => None,
+        }
+    }
+}
+
+/// The type a name of the kernel language stands for: `float`, `vec3`, `mat44d`, `quatf`, `spatial_vector`.
+pub fn type_of_name(name: &str) -> Option<Type> {
+    match name {
+        "float" => return Some(Type::Scalar(Scalar::F32)),
+        "int" => return Some(Type::Scalar(Scalar::I32)),
+        "half" => return Some(Type::Scalar(Scalar::F16)),
+        "handle" => return Some(Type::Scalar(Scalar::U64)),
+        "bool_" => return Some(Type::Scalar(Scalar::Bool)),
+        _ => {}
+    }
+    if let Some(scalar) = Scalar::from_name(name) {
+        return Some(Type::Scalar(scalar));
+    }
+    let suffix = |rest: &str, floats_only: bool| -> Option<Scalar> {
+        if rest.is_empty() {
+            return Some(Scalar::F32);
+        }
+        Scalar::ALL.into_iter().find(|s| s.suffix() == Some(rest) && (!floats_only || s.is_float()))
+    };
+    let digits = |rest: &str, n: usize| -> Option<Vec<u16>> {
+        let head = rest.get(..n)?;
+        head.bytes().map(|b| (b'2'..=b'4').contains(&b).then(|| u16::from(b - b'0'))).collect()
+    };
+    if let Some(rest) = name.strip_prefix("vec") {
+        let n = digits(rest, 1)?[0];
+        return Some(Type::Vec(n, suffix(&rest[1..], false)?));
+    }
+    if let Some(rest) = name.strip_prefix("mat") {
+        let d = digits(rest, 2)?;
+        return (d[0] == d[1]).then_some(Type::Mat(d[0], d[1], suffix(&rest[2..], true)?));
+    }
+    if let Some(rest) = name.strip_prefix("quat") {
+        return Some(Type::Quat(suffix(rest, true)?));
+    }
+    if let Some(rest) = name.strip_prefix("transform") {
+        return Some(Type::Transform(suffix(rest, true)?));
+    }
+    if let Some(rest) = name.strip_prefix("spatial_vector") {
+        return Some(Type::Vec(6, suffix(rest, true)?));
+    }
+    if let Some(rest) = name.strip_prefix("spatial_matrix") {
+        return Some(Type::Mat(6, 6, suffix(rest, true)?));
+    }
+    None
+}
+
+/// How a user writes the conversion to a scalar type.
+pub(crate) fn cast_name(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::F32 => "float".into(),
+        Scalar::I32 => "int".into(),
+        Scalar::Bool => "bool".into(),
+        other => format!("wp.{}", other.name()),
+    }
+}
+
+/// The expression as another scalar type.
+pub(crate) fn cast_to(expr: Expr, scalar: Scalar) -> Expr {
+    if expr.ty == Type::Scalar(scalar) {
+        return expr;
+    }
+    let span = expr.span;
+    Expr::new(ExprKind::Cast(Box::new(expr)), Type::Scalar(scalar), span)
+}
+
+/// "convert it: `float(...)`"
+pub(crate) fn convert_help(ty: Type) -> String {
+    match ty.as_scalar() {
+        Some(scalar) => format!("convert one side, for example with `{}(...)`", cast_name(scalar)),
+        None => "both sides need the same type".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_names() {
+        assert_eq!(type_of_name("vec3"), Some(Type::Vec(3, Scalar::F32)));
+        assert_eq!(type_of_name("vec2ub"), Some(Type::Vec(2, Scalar::U8)));
+        assert_eq!(type_of_name("mat44d"), Some(Type::Mat(4, 4, Scalar::F64)));
+        assert_eq!(type_of_name("mat23"), None);
+        assert_eq!(type_of_name("quath"), Some(Type::Quat(Scalar::F16)));
+        assert_eq!(type_of_name("transform_point"), None);
+        assert_eq!(type_of_name("vec5"), None);
+        assert_eq!(type_of_name("handle"), Some(Type::Scalar(Scalar::U64)));
+        assert_eq!(type_of_name("bfloat16"), Some(Type::Scalar(Scalar::BF16)));
+    }
+
+    #[test]
+    fn numbers_saturate_when_they_become_integers() {
+        assert_eq!(Number::Float(3e10).to_const(Scalar::I32).as_int(), Some(i128::from(i32::MAX)));
+        assert_eq!(Number::Float(f64::NAN).to_const(Scalar::I32).as_int(), Some(0));
+        assert_eq!(Number::Float(-1.5).to_const(Scalar::U8).as_int(), Some(0));
+        assert_eq!(int_range(Scalar::I8), (-128, 127));
+    }
+}

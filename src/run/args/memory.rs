@@ -1,0 +1,182 @@
+//! Where do the arrays of a launch live? In zeroed, aligned buffers, within the memory that this machine has.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ptr::NonNull;
+use std::sync::{Mutex, PoisonError};
+
+use crate::diag::Code;
+use crate::run::{Result, fail};
+
+/// Wide enough for every vector load of the host and a cache line.
+const ALIGN: usize = 64;
+
+/// What the system can map as one page. Larger buffers start at a multiple of it, and such pages are asked for: an array
+/// that is read at random places then needs far fewer entries of the processor's address tables.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// A zeroed block of memory that does not move.
+pub struct Buffer {
+    start: NonNull<u8>,
+    len: usize,
+    memory: Memory,
+}
+
+/// Where a buffer comes from.
+enum Memory {
+    Allocator(Layout),
+    /// None only while it is dropped.
+    Pages(Option<Pages>),
+}
+
+/// Pages from the system.
+struct Pages {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: pages are memory, which has no ties to a thread.
+unsafe impl Send for Pages {}
+
+/// Pages of buffers that are gone. A launch on several cores takes copies of arrays each time, and new pages cost more than
+/// the zeros that old ones are filled with.
+static IDLE: Mutex<Vec<Pages>> = Mutex::new(Vec::new());
+
+/// No more bytes than this are kept.
+const MAX_IDLE: usize = 128 << 20;
+
+impl Pages {
+    /// Where a buffer starts in them.
+    fn start(&self) -> NonNull<u8> {
+        // SAFETY: the shift is less than the bytes that every buffer asks for beyond its own.
+        unsafe { self.base.add(self.base.as_ptr().align_offset(LARGE_PAGE)) }
+    }
+
+    /// New pages, which are zero.
+    fn new(bytes: usize) -> Option<Pages> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: a new mapping at a place of the system's choice.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
+        if base == libc::MAP_FAILED {
+            return None;
+        }
+        let pages = Pages { base: NonNull::new(base.cast())?, bytes };
+        // SAFETY: inside the mapping. That the advice is not taken is no failure.
+        unsafe { libc::madvise(pages.start().as_ptr().cast(), bytes - LARGE_PAGE, libc::MADV_HUGEPAGE) };
+        Some(pages)
+    }
+
+    /// Kept pages of just so many bytes, which are not zero.
+    fn again(bytes: usize) -> Option<Pages> {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = idle.iter().position(|pages| pages.bytes == bytes)?;
+        Some(idle.swap_remove(at))
+    }
+
+    /// Keeps them for the next buffer, if there is room.
+    fn keep(self) {
+        let mut idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.iter().map(|pages| pages.bytes).sum::<usize>().saturating_add(self.bytes) <= MAX_IDLE {
+            idle.push(self);
+        }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: the whole of the mapping, which nobody else knows.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+// SAFETY: a buffer owns its memory as a `Vec<u8>` does.
+unsafe impl Send for Buffer {}
+// SAFETY: shared references only read; kernels that write get the address from an exclusive one (`address`).
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// `what` names the owner in messages. Large buffers are not touched, so an unused part costs nothing.
+    pub fn zeroed(len: u64, what: &str) -> Result<Buffer> {
+        let too_large = || fail(Code::E1006, format!("{what} needs {len} bytes, more than this machine has free"));
+        let len = usize::try_from(len).map_err(|_| too_large())?;
+        if len >= LARGE_PAGE {
+            return Buffer::pages(len).ok_or_else(too_large);
+        }
+        let layout = Layout::from_size_align(len.max(1), ALIGN).map_err(|_| too_large())?;
+        // SAFETY: the layout's size is at least 1.
+        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(too_large)?;
+        Ok(Buffer { start, len, memory: Memory::Allocator(layout) })
+    }
+
+    /// A buffer of pages of its own.
+    fn pages(len: usize) -> Option<Buffer> {
+        let bytes = len.checked_add(LARGE_PAGE)?;
+        let pages = match Pages::again(bytes) {
+            Some(pages) => {
+                // SAFETY: so many bytes are behind the start.
+                unsafe { pages.start().write_bytes(0, len) };
+                pages
+            }
+            None => Pages::new(bytes)?,
+        };
+        Some(Buffer { start: pages.start(), len, memory: Memory::Pages(Some(pages)) })
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` initialised bytes are owned, and no kernel runs while a reference to them is held.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+
+    /// The address for kernels, which may write through it while no reference to the bytes is held.
+    pub fn address(&self) -> u64 {
+        self.start.as_ptr().expose_provenance() as u64
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        match &mut self.memory {
+            // SAFETY: the layout is the one of the allocation.
+            Memory::Allocator(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
+            Memory::Pages(pages) => {
+                if let Some(pages) = pages.take() {
+                    pages.keep();
+                }
+            }
+        }
+    }
+}
+
+/// Bytes that arrays may take: what the system says is free, or 64 GiB where it does not say. Allocation itself does
+/// not fail on Linux until the memory is written, when it is too late for a message.
+pub fn available() -> u64 {
+    let free = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()
+    });
+    free.map_or(64 << 30, |kib| kib.saturating_mul(1024))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_buffers_are_aligned_and_zero_again_and_again() {
+        for _ in 0..3 {
+            for len in [0, 1, 4097, LARGE_PAGE as u64 - 1, LARGE_PAGE as u64, 3 * LARGE_PAGE as u64 + 17] {
+                let mut buffer = Buffer::zeroed(len, "a test").expect("little memory");
+                let align = if len >= LARGE_PAGE as u64 { LARGE_PAGE } else { ALIGN };
+                assert_eq!(buffer.address() % align as u64, 0);
+                assert_eq!(buffer.bytes().len() as u64, len);
+                assert!(buffer.bytes().iter().all(|&b| b == 0));
+                buffer.bytes_mut().fill(7);
+            }
+        }
+        assert!(Buffer::zeroed(1 << 60, "too large a test").is_err());
+    }
+}

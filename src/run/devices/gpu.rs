@@ -1,0 +1,446 @@
+//! How does a kernel run on an NVIDIA GPU? PTX through the CUDA driver, which is loaded when first asked for: kc needs
+//! neither a driver nor a toolkit to build or to start.
+//!
+//! Nothing of a launch stays on the device: module, memory and events are released on every way out.
+
+use std::ffi::{CStr, CString, c_void};
+use std::ptr::null_mut;
+
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys;
+
+use super::{Job, Printed, Report};
+use crate::abi::{self, argument_layout, descriptor};
+use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions, emit_ptx};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{FuncId, FunctionKind, Module};
+use crate::run::{Fail, Result, fail};
+use crate::types::{Layout, StructTable, Type};
+
+/// One GPU of this machine.
+#[derive(Clone, Debug)]
+pub struct Description {
+    pub ordinal: i32,
+    pub name: String,
+    /// Compute capability: (9, 0).
+    pub capability: (i32, i32),
+    /// Bytes.
+    pub memory: usize,
+    pub multiprocessors: i32,
+    /// What kc compiles for to run here; None if the GPU is older than all that kc knows.
+    pub arch: Option<Arch>,
+}
+
+/// All GPUs, and the CUDA version that the driver supports (major * 1000 + minor * 10).
+pub fn devices() -> Result<(i32, Vec<Description>)> {
+    start()?;
+    let mut version = 0;
+    // SAFETY: the driver is loaded (`start`), and writes one integer.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(|e| refused("its version", e))?;
+    let count = result::device::get_count().map_err(|e| refused("the number of devices", e))?;
+    let list: Result<Vec<Description>> = (0..count).map(|n| describe(n).map_err(|e| refused("a device", e))).collect();
+    Ok((version, list?))
+}
+
+/// Loads the driver. The crate that binds it panics where there is none, so that is looked at first.
+fn start() -> Result<()> {
+    // SAFETY: loading the driver's library runs its initialisation, as every CUDA program does.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(fail(Code::E1104, "the device `cuda` is not available: no NVIDIA driver (libcuda) was found"));
+    }
+    result::init().map_err(|e| refused("to start", e))
+}
+
+/// The driver said no where it answers on any working machine.
+fn refused(what: &str, error: DriverError) -> Fail {
+    fail(Code::E1104, format!("the device `cuda` is not available: the driver refuses {what} ({})", words(error)))
+}
+
+/// `CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected`
+fn words(error: DriverError) -> String {
+    let text = |found: std::result::Result<&CStr, DriverError>| {
+        found.map_or_else(|_| "unknown".to_string(), |text| text.to_string_lossy().into_owned())
+    };
+    format!("{}: {}", text(error.error_name()), text(error.error_string()))
+}
+
+fn describe(ordinal: i32) -> std::result::Result<Description, DriverError> {
+    use sys::CUdevice_attribute as Attribute;
+    let device = result::device::get(ordinal)?;
+    // SAFETY: `device` came from the driver.
+    let attribute = |which| unsafe { result::device::get_attribute(device, which) };
+    let capability = (
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+    );
+    Ok(Description {
+        ordinal,
+        name: result::device::get_name(device)?,
+        capability,
+        // SAFETY: as above.
+        memory: unsafe { result::device::total_mem(device) }?,
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        arch: arch_for(capability),
+    })
+}
+
+/// The newest architecture whose PTX a GPU of this capability runs: PTX runs on its own and all later ones (PTX ISA
+/// manual, `.target`).
+fn arch_for((major, minor): (i32, i32)) -> Option<Arch> {
+    let number = u32::try_from(major * 10 + minor).ok()?;
+    Arch::ALL.iter().copied().filter(|arch| arch.number <= number).max_by_key(|arch| arch.number)
+}
+
+/// The primary context of a device, current on this thread while this lives.
+struct Context {
+    device: sys::CUdevice,
+    arch: Arch,
+}
+
+impl Context {
+    fn open(ordinal: i32) -> Result<Context> {
+        let (_, list) = devices()?;
+        let Some(found) = list.into_iter().find(|d| d.ordinal == ordinal) else {
+            return Err(fail(Code::E1104, "the device `cuda` is not available: the driver knows no GPU"));
+        };
+        let Some(arch) = found.arch else {
+            let (major, minor) = found.capability;
+            let message = format!(
+                "the GPU `{}` has compute capability {major}.{minor}; kc compiles for 7.5 and later",
+                found.name
+            );
+            return Err(fail(Code::E1104, message));
+        };
+        let device = result::device::get(ordinal).map_err(|e| refused("the device", e))?;
+        // SAFETY: `device` came from the driver; `drop` releases what is retained here.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(|e| refused("a context", e))?;
+        let this = Context { device, arch };
+        // SAFETY: the context was just retained.
+        unsafe { result::ctx::set_current(context) }.map_err(|e| refused("a context", e))?;
+        Ok(this)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: retained in `open`. A failure leaves nothing to do.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}
+
+/// A kernel loaded on a device.
+pub struct Kernel {
+    module: sys::CUmodule,
+    function: sys::CUfunction,
+    name: String,
+    params: Vec<Type>,
+    structs: StructTable,
+    /// The number of coordinates of a thread.
+    rank: usize,
+    /// Last: the module goes before its context.
+    _context: Context,
+}
+
+impl Kernel {
+    /// Compiles a kernel for the first GPU and loads it.
+    pub fn load(module: &Module, kernel: FuncId, fmad: bool) -> Result<Kernel> {
+        let context = Context::open(0)?;
+        let (arch, layout) = (context.arch, ArrayLayout::Strided);
+        let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering };
+        let text = emit_ptx(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let function = &module.functions[kernel];
+        let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
+        let loaded = load_ptx(&text)?;
+        let mut made = Kernel {
+            module: loaded,
+            function: null_mut(),
+            name: function.source_name.clone(),
+            params: function.params().iter().map(|&p| function.ty(p)).collect(),
+            structs: module.structs.clone(),
+            rank: match function.kind {
+                FunctionKind::Kernel { rank } => rank.into(),
+                FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
+            },
+            _context: context,
+        };
+        let entry = abi::device_entry(&function.source_name, function.phase);
+        let entry = CString::new(entry).map_err(|_| fail(Code::E0999, "a kernel's name has a zero byte"))?;
+        // SAFETY: `loaded` lives in `made`.
+        made.function = unsafe { result::module::get_function(loaded, entry) }
+            .map_err(|e| fail(Code::E0999, format!("the loaded PTX has no kernel `{}` ({})", made.name, words(e))))?;
+        Ok(made)
+    }
+
+    /// Runs a launch: copies the job's memory over, runs, and copies it back.
+    ///
+    /// # Safety
+    /// As for [`super::Executable::run`]; besides, every array of the arguments lies in `job.memory`.
+    pub unsafe fn run(&self, job: &Job) -> Result<Report> {
+        let (offsets, layout) = argument_layout(&self.params, &self.structs);
+        // SAFETY: the caller vouches for the argument struct.
+        let source = unsafe { std::slice::from_raw_parts(job.args.cast::<u8>(), layout.size as usize) };
+        // Words keep the struct aligned.
+        let mut words = vec![0u64; source.len().div_ceil(8)];
+        let block: &mut [u8] = bytemuck_bytes(&mut words);
+        block[..source.len()].copy_from_slice(source);
+
+        let mut copies = Vec::new();
+        for &(address, len) in job.memory {
+            copies.push(Copy::upload(address, len)?);
+        }
+        for (&ty, &offset) in self.params.iter().zip(&offsets) {
+            self.translate(ty, offset, block, &copies)?;
+        }
+        let (mut bounds, repeats) = within_rank(&job.bounds, self.rank);
+        let mut args: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
+        // A parameter without bytes (an empty struct) still has a place.
+        args.extend(offsets.iter().map(|&at| block.as_mut_ptr().wrapping_add(at as usize).cast::<c_void>()));
+
+        let seconds = if bounds.size == 0 { 0.0 } else { self.launch(&mut args, bounds.size, repeats, job.block_dim)? };
+        for copy in &copies {
+            // SAFETY: the caller gives the memory to this launch.
+            unsafe { copy.download() }?;
+        }
+        Ok(Report { printed: Printed::default(), trap: None, seconds: Some(seconds) })
+    }
+
+    /// A launch done `repeats` times and waited for; its time on the device in seconds.
+    fn launch(&self, args: &mut [*mut c_void], threads: u64, repeats: u64, block_dim: u32) -> Result<f64> {
+        // The code is for grids that cover the launch ([`Grid::Covering`]).
+        if threads > i32::MAX as u64 {
+            let (name, most) = (&self.name, i32::MAX);
+            let message = format!("the launch of `{name}` has {threads} threads; one on a GPU can have {most}");
+            return Err(fail(Code::E1107, message));
+        }
+        let blocks = threads.div_ceil(block_dim.into()) as u32;
+        let (start, end) = (Event::new()?, Event::new()?);
+        let stream = null_mut();
+        let mut run = || {
+            // SAFETY: `args` has one pointer per parameter of the entry, to values of its types; events and function are
+            // alive.
+            unsafe {
+                result::event::record(start.0, stream)?;
+                for _ in 0..repeats {
+                    result::launch_kernel(self.function, (blocks, 1, 1), (block_dim, 1, 1), 0, stream, args)?;
+                }
+                result::event::record(end.0, stream)?;
+            }
+            result::ctx::synchronize()?;
+            // SAFETY: both events have been reached.
+            unsafe { result::event::elapsed(start.0, end.0) }
+        };
+        let milliseconds = run().map_err(|e| self.fault(e, threads, block_dim))?;
+        Ok(f64::from(milliseconds) / 1e3)
+    }
+
+    /// What an error of a launch means.
+    fn fault(&self, error: DriverError, threads: u64, block_dim: u32) -> Fail {
+        use sys::CUresult as E;
+        let name = &self.name;
+        let launch = format!("kernel `{name}`, {threads} threads in blocks of {block_dim}");
+        let message = match error.0 {
+            E::CUDA_ERROR_ILLEGAL_ADDRESS | E::CUDA_ERROR_MISALIGNED_ADDRESS | E::CUDA_ERROR_INVALID_ADDRESS_SPACE => {
+                format!("a thread on the GPU touched memory that is not an array's ({launch})")
+            }
+            E::CUDA_ERROR_ASSERT | E::CUDA_ERROR_LAUNCH_FAILED | E::CUDA_ERROR_ILLEGAL_INSTRUCTION => {
+                format!("an assertion failed or a thread stopped on the GPU ({launch})")
+            }
+            E::CUDA_ERROR_LAUNCH_TIMEOUT => format!("the GPU stopped the kernel because it ran too long ({launch})"),
+            _ => format!("the GPU did not run the launch ({launch})"),
+        };
+        let mut fault = Diagnostic::new(Code::E1107, message).note(words(error));
+        if matches!(error.0, E::CUDA_ERROR_ILLEGAL_ADDRESS) {
+            fault = fault.help("`kc run --device host` tests every index and names the one that is out of bounds");
+        }
+        Box::new(fault)
+    }
+
+    /// Makes the array descriptors in a parameter point to the device's copies.
+    fn translate(&self, ty: Type, offset: u32, block: &mut [u8], copies: &[Copy]) -> Result<()> {
+        match ty {
+            Type::Array(_) => {
+                for at in [offset + descriptor::DATA, offset + descriptor::GRAD] {
+                    let place = &mut block[at as usize..at as usize + 8];
+                    let mut bytes = [0; 8];
+                    bytes.copy_from_slice(place);
+                    let host = u64::from_ne_bytes(bytes);
+                    if host == 0 {
+                        continue;
+                    }
+                    let found = device_address(copies.iter().map(|copy| (copy.host, copy.len, copy.device)), host);
+                    let device = found.ok_or_else(|| fail(Code::E0999, "an array lies outside the launch's memory"))?;
+                    place.copy_from_slice(&device.to_ne_bytes());
+                }
+            }
+            Type::Struct(id) => {
+                for (n, field) in self.structs[id].fields.iter().enumerate() {
+                    let at = offset + Layout::step_offset(ty, n as u32, &self.structs);
+                    self.translate(field.ty, at, block, copies)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // SAFETY: loaded in `load`, unloaded once. A failure (after a fault of the kernel) leaves nothing to do.
+        let _ = unsafe { result::module::unload(self.module) };
+    }
+}
+
+/// The launch without the dimensions that a thread has no coordinate for, and how often it is repeated in their place: device
+/// code knows its own dimensions only ([`abi::LaunchBounds`]).
+fn within_rank(bounds: &abi::LaunchBounds, rank: usize) -> (abi::LaunchBounds, u64) {
+    let mut own = *bounds;
+    let beyond = own.shape.iter_mut().skip(rank);
+    let repeats = beyond.map(|extent| u64::from(std::mem::replace(extent, 1))).product::<u64>();
+    // Without threads there is nothing to repeat.
+    own.size = bounds.size.checked_div(repeats).unwrap_or(0);
+    (own, repeats)
+}
+
+/// The bytes of words.
+fn bytemuck_bytes(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: every byte of an initialised word is initialised, and bytes need no alignment.
+    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+}
+
+/// Gives PTX to the driver's compiler; its own words are part of the message when it refuses.
+fn load_ptx(text: &CStr) -> Result<sys::CUmodule> {
+    use sys::CUjit_option as Option;
+    const LOG: usize = 8192;
+    let mut log = vec![0u8; LOG];
+    let mut options = [Option::CU_JIT_ERROR_LOG_BUFFER, Option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    // The driver takes sizes in the pointer itself.
+    let mut values = [log.as_mut_ptr().cast::<c_void>(), std::ptr::without_provenance_mut(LOG)];
+    let mut module = null_mut();
+    // SAFETY: two options with a value each; the buffer outlives the call and ends in a zero (it is never filled).
+    let loaded = unsafe {
+        sys::cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
+    };
+    loaded.result().map(|()| module).map_err(|error| {
+        use sys::CUresult as E;
+        let said =
+            CStr::from_bytes_until_nul(&log).map_or_else(|_| String::new(), |l| l.to_string_lossy().into_owned());
+        let message = match error.0 {
+            E::CUDA_ERROR_UNSUPPORTED_PTX_VERSION => {
+                "the driver is too old for the PTX of this GPU; update it".to_string()
+            }
+            _ => "the driver's compiler does not take the PTX".to_string(),
+        };
+        let said = if said.trim().is_empty() { words(error) } else { format!("{}: {}", words(error), said.trim()) };
+        Box::new(Diagnostic::new(Code::E1107, message).note(said))
+    })
+}
+
+struct Event(sys::CUevent);
+
+impl Event {
+    fn new() -> Result<Event> {
+        result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map(Event).map_err(|e| refused("an event", e))
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: made in `new`, destroyed once.
+        let _ = unsafe { result::event::destroy(self.0) };
+    }
+}
+
+/// A piece of the host's memory and its copy on the device.
+struct Copy {
+    host: u64,
+    len: u64,
+    device: sys::CUdeviceptr,
+}
+
+impl Copy {
+    fn upload(host: u64, len: u64) -> Result<Copy> {
+        let size = usize::try_from(len).map_err(|_| out_of_memory(len))?;
+        // SAFETY: plain allocation; `drop` frees it. A size of 0 is an error of the driver.
+        let device = unsafe { result::malloc_sync(size.max(1)) }.map_err(|e| match e.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => out_of_memory(len),
+            _ => refused("memory", e),
+        })?;
+        let copy = Copy { host, len, device };
+        let at = std::ptr::with_exposed_provenance::<u8>(host as usize);
+        // SAFETY: the caller of `Kernel::run` gives this memory to the launch; the device's piece is as long.
+        let bytes = unsafe { std::slice::from_raw_parts(at, size) };
+        if !bytes.is_empty() {
+            // SAFETY: as above.
+            unsafe { result::memcpy_htod_sync(device, bytes) }.map_err(|e| refused("a copy to the device", e))?;
+        }
+        Ok(copy)
+    }
+
+    /// # Safety
+    /// Nothing else uses the host's memory.
+    unsafe fn download(&self) -> Result<()> {
+        let at = std::ptr::with_exposed_provenance_mut::<u8>(self.host as usize);
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(at, self.len as usize) };
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: as long as the device's piece.
+        unsafe { result::memcpy_dtoh_sync(bytes, self.device) }.map_err(|e| refused("a copy from the device", e))
+    }
+}
+
+/// Where a place of the host's memory lies on the device, of pieces (address, length, address on the device).
+fn device_address(pieces: impl Iterator<Item = (u64, u64, u64)> + Clone, place: u64) -> Option<u64> {
+    let inside = |&(host, len, _): &(u64, u64, u64)| place.checked_sub(host).is_some_and(|at| at < len);
+    // The end of a piece counts, for an empty array may lie there; but if another one begins there, that has the place.
+    let ends = |&(host, len, _): &(u64, u64, u64)| place.checked_sub(host) == Some(len);
+    let found = pieces.clone().find(inside).or_else(|| pieces.clone().find(ends));
+    found.map(|(host, _, device)| device + (place - host))
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `upload`, freed once.
+        let _ = unsafe { result::free_sync(self.device) };
+    }
+}
+
+fn out_of_memory(len: u64) -> Fail {
+    fail(Code::E1107, format!("the GPU has no {len} bytes free for an array of the launch"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::LaunchBounds;
+
+    #[test]
+    fn a_place_between_two_pieces_is_in_the_second() {
+        let pieces = [(1000, 64, 50_000), (1064, 32, 90_000), (2000, 0, 70_000)];
+        let at = |place| device_address(pieces.iter().copied(), place);
+        assert_eq!([at(1000), at(1063), at(1064), at(1095)], [50_000, 50_063, 90_000, 90_031].map(Some));
+        assert_eq!([at(1096), at(2000)], [90_032, 70_000].map(Some));
+        assert_eq!([at(999), at(1097), at(2001)], [None; 3]);
+    }
+
+    #[test]
+    fn dimensions_beyond_the_rank_repeat_the_launch() {
+        let (own, repeats) = within_rank(&LaunchBounds::new(&[3, 4, 5]).unwrap(), 1);
+        assert_eq!((own, repeats), (LaunchBounds::new(&[3]).unwrap(), 20));
+        let (own, repeats) = within_rank(&LaunchBounds::new(&[3, 0]).unwrap(), 1);
+        assert_eq!((own.size, repeats), (0, 0));
+        let whole = LaunchBounds::new(&[2, 3, 4, 5]).unwrap();
+        assert_eq!(within_rank(&whole, 4), (whole, 1));
+    }
+
+    #[test]
+    fn a_gpu_runs_the_newest_code_that_is_not_newer_than_itself() {
+        let name = |capability| arch_for(capability).map(|arch| arch.name);
+        assert_eq!(name((9, 0)), Some("sm_90"));
+        assert_eq!(name((8, 8)), Some("sm_87"));
+        assert_eq!(name((7, 5)), Some("sm_75"));
+        assert_eq!(name((7, 0)), None);
+    }
+}

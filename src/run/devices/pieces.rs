@@ -1,0 +1,120 @@
+//! How is a launch cut into pieces for the workers of the host?
+
+use std::collections::HashMap;
+
+use crate::abi::LaunchBounds;
+use crate::ir::{BlockId, FuncId, Function, Module, Op, ValueId};
+
+/// Instructions that cost more than handing a piece out: some ten microseconds.
+const SMALLEST_WORK: u64 = 32 << 10;
+
+/// Threads per piece are between these: few enough for the cheapest kernels, and several vectors of lanes.
+const SMALLEST_THREADS: (u64, u64) = (64, 2048);
+
+/// Turns of a loop where nothing tells.
+const TURNS: u64 = 16;
+
+/// The least number of threads in a piece, so that handing it out costs less than running it.
+pub fn smallest(module: &Module, kernel: FuncId) -> u64 {
+    let work = work(module, kernel, &mut HashMap::new()).max(1);
+    let (least, most) = SMALLEST_THREADS;
+    (SMALLEST_WORK / work).next_multiple_of(least).clamp(least, most)
+}
+
+/// An estimate of the instructions that one call of a function runs.
+fn work(module: &Module, id: FuncId, known: &mut HashMap<FuncId, u64>) -> u64 {
+    if let Some(&work) = known.get(&id) {
+        return work;
+    }
+    let function = &module.functions[id];
+    let found = block_work(module, function, function.entry, known);
+    known.insert(id, found);
+    found
+}
+
+fn block_work(module: &Module, function: &Function, block: BlockId, known: &mut HashMap<FuncId, u64>) -> u64 {
+    let mut sum = 0u64;
+    for &id in &function.blocks[block].insts {
+        let inst = &function.insts[id];
+        let nested = inst.op.blocks().into_iter().map(|b| block_work(module, function, b, known));
+        let nested = nested.fold(1, u64::saturating_add);
+        let own = match &inst.op {
+            Op::For { start, end, .. } => {
+                let constant = |value: ValueId| function.as_const(value)?.as_int();
+                let turns = constant(*start).zip(constant(*end)).map(|(start, end)| start.abs_diff(end));
+                nested.saturating_mul(turns.and_then(|n| u64::try_from(n).ok()).unwrap_or(TURNS))
+            }
+            Op::While { .. } => nested.saturating_mul(TURNS),
+            Op::Call(callee, _) => work(module, *callee, known),
+            _ => nested,
+        };
+        sum = sum.saturating_add(own);
+    }
+    sum
+}
+
+/// Threads per piece of a launch: enough pieces to keep `workers` busy, whole rows where that is possible, and never fewer
+/// than `smallest`.
+pub fn chunk(bounds: &LaunchBounds, workers: usize, smallest: u64) -> u64 {
+    let piece = (bounds.size / (workers.max(1) as u64 * 8)).max(smallest);
+    whole_rows(bounds, piece, |piece, row| piece / row * row)
+}
+
+/// Threads per worker where each has its own part of a launch, in whole rows where that is possible.
+pub fn part(bounds: &LaunchBounds, workers: usize) -> u64 {
+    let piece = bounds.size.div_ceil(workers.max(1) as u64).max(1);
+    whole_rows(bounds, piece, |piece, row| piece.div_ceil(row) * row)
+}
+
+fn whole_rows(bounds: &LaunchBounds, piece: u64, rounded: impl Fn(u64, u64) -> u64) -> u64 {
+    let row = bounds.shape.iter().rev().map(|&n| u64::from(n)).find(|&n| n > 1).unwrap_or(1);
+    if row <= piece { rounded(piece, row) } else { piece }
+}
+
+/// The workers that a launch on the host is worth.
+pub fn workers(bounds: &LaunchBounds, threads: usize, smallest: u64) -> usize {
+    let workers = if threads == 0 { rayon::current_num_threads() } else { threads };
+    if bounds.size <= chunk(bounds, workers, smallest) { 1 } else { workers }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse;
+
+    /// Of a kernel that does `body` for each thread.
+    fn smallest_of(body: &str) -> u64 {
+        let text = format!(
+            "kernel @k(%n: int32, %x: array(dtype=int32)) rank 1 {{\n  %i: int32 = thread_index 0\n  \
+             %zero: int32 = const 0\n  %one: int32 = const 1\n{body}  return\n}}\n"
+        );
+        let module = parse::parse(&text).unwrap_or_else(|e| panic!("{e:?}"));
+        let kernel = module.find("k").expect("the kernel");
+        smallest(&module, kernel)
+    }
+
+    #[test]
+    fn the_longer_threads_run_the_fewer_make_a_piece() {
+        let turns = |end: &str| {
+            format!(
+                "  for %k: int32 = %zero to {end} step %one {{\n    %v: int32 = load %x[%k]\n    store %x[%i], %v\n    yield\n  }}\n"
+            )
+        };
+        assert_eq!(smallest_of("  store %x[%i], %i\n"), 2048);
+        let open = smallest_of(&turns("%n"));
+        assert!((64..2048).contains(&open), "{open}");
+        let long = smallest_of(&format!("  %many: int32 = const 1000000\n{}", turns("%many")));
+        assert_eq!(long, 64);
+    }
+
+    #[test]
+    fn pieces_are_whole_rows_where_rows_are_short() {
+        let bounds = |shape: &[u32]| LaunchBounds::new(shape).expect("a small launch");
+        assert_eq!(chunk(&bounds(&[1000, 100]), 2, 2048) % 100, 0);
+        assert_eq!(chunk(&bounds(&[4096]), 2, 64), 256);
+        assert_eq!(workers(&bounds(&[4096]), 2, 2048), 2);
+        assert_eq!(workers(&bounds(&[1024]), 2, 2048), 1);
+        assert_eq!(workers(&bounds(&[1024]), 2, 128), 2);
+        assert_eq!(part(&bounds(&[3, 10]), 2), 20);
+    }
+}

@@ -1,0 +1,6 @@
+//! How are arrays and results read, written and shown?
+
+pub mod npy;
+pub mod npz;
+pub mod output;
+pub mod show;

@@ -1,0 +1,109 @@
+//! What is left of a launch on disk? `ID.npz` with every array, `ID.json` with the status, `NAME.npy` on demand.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use super::npy;
+use super::npz::{NpzWriter, write_whole};
+use crate::diag::Code;
+use crate::run::args::Arguments;
+use crate::run::args::elements::leaves;
+use crate::run::{Fail, Result, fail};
+use crate::types::StructTable;
+
+/// One stored array: its name, its type and shape as NumPy sees them, its bytes.
+struct Entry {
+    name: String,
+    descr: &'static str,
+    shape: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+/// Calls `f` for every array of the launch, one entry per leaf field, gradients after their array. Arrays that share
+/// memory under one name come once.
+fn entries(
+    arguments: &Arguments,
+    structs: &StructTable,
+    mut f: impl FnMut(Entry) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut seen = std::collections::HashSet::new();
+    for array in &arguments.arrays {
+        for leaf in leaves(array.ty.element.into(), structs).unwrap_or_default() {
+            let shape: Vec<u64> = array.shape.iter().map(|&n| n.into()).chain(leaf.shape.iter().copied()).collect();
+            let mut put = |key: &str, bytes: Option<Vec<u8>>| {
+                let name = format!("{key}{}", leaf.suffix);
+                match bytes {
+                    Some(bytes) if seen.insert(name.clone()) => {
+                        f(Entry { name, descr: npy::descr(leaf.scalar), shape: shape.clone(), bytes })
+                    }
+                    _ => Ok(()),
+                }
+            };
+            put(&array.key, Some(arguments.gather(array, &leaf)))?;
+            if let Some(grad) = &array.grad {
+                put(&grad.key, arguments.gather_grad(array, &leaf))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Makes the folder of the results.
+pub fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)
+        .map_err(|e| fail(Code::E0904, format!("cannot make the folder {}: {e}", folder.display())))
+}
+
+/// Writes `ID.npz`.
+pub fn write_npz(folder: &Path, id: &str, arguments: &Arguments, structs: &StructTable) -> Result<()> {
+    write_whole(&folder.join(format!("{id}.npz")), |file| {
+        let mut npz = NpzWriter::new(BufWriter::new(file));
+        entries(arguments, structs, |e| npz.add(&e.name, e.descr, &e.shape, &e.bytes))?;
+        npz.finish()?.flush()
+    })
+}
+
+/// Writes one `NAME.npy` per array.
+pub fn write_npy(folder: &Path, arguments: &Arguments, structs: &StructTable) -> Result<()> {
+    let mut failed: Option<Fail> = None;
+    let written = entries(arguments, structs, |e| {
+        if failed.is_none() {
+            let path = folder.join(format!("{}.npy", e.name));
+            let result = write_whole(&path, |file| {
+                let mut output = BufWriter::new(file);
+                npy::write(&mut output, e.descr, &e.shape, &e.bytes)?;
+                output.flush()
+            });
+            failed = result.err();
+        }
+        Ok(())
+    });
+    match (failed, written) {
+        (Some(failed), _) => Err(failed),
+        (None, Err(e)) => Err(fail(Code::E0904, e.to_string())),
+        (None, Ok(())) => Ok(()),
+    }
+}
+
+/// What `ID.json` says.
+#[derive(serde::Serialize)]
+pub struct Status<'a> {
+    pub id: &'a str,
+    /// `ok` or `error`.
+    pub status: &'a str,
+    pub code: Option<&'a str>,
+    pub message: Option<&'a str>,
+    /// What the kernel printed.
+    pub printed: &'a str,
+    /// Of the launch alone: reading, compiling and writing are not counted.
+    pub seconds: f64,
+}
+
+/// Writes `ID.json`.
+pub fn write_status(folder: &Path, status: &Status) -> Result<()> {
+    write_whole(&folder.join(format!("{}.json", status.id)), |file| {
+        let mut text = serde_json::to_vec_pretty(status)?;
+        text.push(b'\n');
+        file.write_all(&text)
+    })
+}

@@ -1,0 +1,8 @@
+//! How are the entries of a gradient run, and are the derivatives right?
+
+pub mod double;
+pub mod gradcheck;
+pub mod gradient;
+pub(super) mod meeting;
+pub mod second_order;
+pub mod tape;

@@ -1,0 +1,167 @@
+//! Where do a kernel's entries keep values for the reverse sweep? Matrices `[slot][thread]` in host memory, and the
+//! counter of slots that threads wanted.
+
+use crate::abi::descriptor;
+use crate::diag::Code;
+use crate::ir::{Function, TapeBuffer, TapeRole};
+use crate::run::args::Arguments;
+use crate::run::args::memory;
+use crate::run::args::memory::Buffer;
+use crate::run::{Result, fail};
+use crate::types::{Scalar, Type};
+
+/// The most bytes that the buffers of one launch take; less where less memory is free.
+pub const LIMIT: u64 = 2 << 30;
+
+/// One buffer: `slots` x `threads` scalars, or the counter (1 x 1).
+pub struct Tape {
+    buffer: Buffer,
+    slots: u32,
+    threads: u32,
+    size: u32,
+    counter: bool,
+}
+
+impl Tape {
+    /// The buffer for `tape` of `entry`.
+    pub fn new(entry: &Function, tape: &TapeBuffer, slots: u32, threads: u64) -> Result<Tape> {
+        let scalar = match entry.params().get(tape.param as usize).map(|&p| entry.ty(p)) {
+            Some(Type::Array(a)) => Type::from(a.element).as_scalar(),
+            _ => None,
+        };
+        let Some(scalar) = scalar else { return Err(fail(Code::E0999, "a tape buffer is no array of scalars")) };
+        let counter = tape.role == TapeRole::Needed;
+        let (slots, threads) = if counter { (1, 1) } else { (slots, threads) };
+        let too_large = || too_large(entry, slots, None, threads, u64::from(scalar.size()));
+        let row = threads * u64::from(scalar.size());
+        if row > i32::MAX as u64 {
+            return Err(too_large());
+        }
+        let buffer = Buffer::zeroed(row * u64::from(slots), "the tape").map_err(|_| too_large())?;
+        Ok(Tape { buffer, slots, threads: threads as u32, size: scalar.size(), counter })
+    }
+
+    /// Writes the descriptor into an argument struct.
+    pub(in crate::run) fn describe(&self, block: &mut [u8], offset: u32) {
+        let mut put = |at: u32, bytes: &[u8]| crate::run::args::put(block, offset + at, bytes);
+        let address = if self.buffer.bytes().is_empty() { 0 } else { self.buffer.address() };
+        put(descriptor::DATA, &address.to_le_bytes());
+        let dims: &[(u32, u32)] = match self.counter {
+            true => &[(1, self.size)],
+            false => &[(self.slots, self.threads * self.size), (self.threads, self.size)],
+        };
+        for (k, (extent, stride)) in dims.iter().enumerate() {
+            put(descriptor::SHAPE + 4 * k as u32, &extent.to_le_bytes());
+            put(descriptor::STRIDES + 4 * k as u32, &stride.to_le_bytes());
+        }
+        put(descriptor::NDIM, &(dims.len() as u32).to_le_bytes());
+    }
+
+    /// Address and bytes.
+    fn memory(&self) -> (u64, u64) {
+        (self.buffer.address(), self.buffer.bytes().len() as u64)
+    }
+
+    pub fn is_counter(&self) -> bool {
+        self.counter
+    }
+
+    /// What a counter holds: the most slots that a thread wanted, and that thread.
+    pub fn count(&self) -> Option<Needed> {
+        let bytes = self.buffer.bytes().get(..8).filter(|_| self.counter)?;
+        let word = u64::from_le_bytes(bytes.try_into().ok()?);
+        Some(Needed { slots: (word >> 32) as u32, thread: word as u32 })
+    }
+}
+
+/// What the neediest thread of a launch wanted, if there was too little.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Needed {
+    pub slots: u32,
+    /// Its row-major number.
+    pub thread: u32,
+}
+
+/// The bytes that one slot of every buffer of a role takes for each thread.
+pub fn bytes_per_slot(entry: &Function, role: TapeRole) -> u64 {
+    let size = |tape: &TapeBuffer| match entry.params().get(tape.param as usize).map(|&p| entry.ty(p)) {
+        Some(Type::Array(a)) => Type::from(a.element).as_scalar().map_or(0, Scalar::size),
+        _ => 0,
+    };
+    entry.tape.iter().filter(|t| t.role == role).map(|t| u64::from(size(t))).sum()
+}
+
+/// The slots that surely fit in memory.
+pub fn most_slots(entry: &Function, role: TapeRole, threads: u64) -> u32 {
+    let each = bytes_per_slot(entry, role).saturating_mul(threads).max(1);
+    u32::try_from(LIMIT.min(memory::available() / 2) / each).unwrap_or(u32::MAX).min(i32::MAX as u32)
+}
+
+/// The error for a tape that does not fit; `thread`: the one that needs so many slots, where that was measured.
+pub fn too_large(entry: &Function, slots: u32, thread: Option<u32>, threads: u64, bytes: u64) -> crate::run::Fail {
+    let total = u64::from(slots).saturating_mul(threads).saturating_mul(bytes);
+    let name = &entry.source_name;
+    let message = format!(
+        "the gradient of kernel `{name}` keeps {slots} slots of {bytes} bytes for each of {threads} threads, {total} bytes, and {} are the limit",
+        LIMIT.min(memory::available() / 2)
+    );
+    let mut error = fail(Code::E1106, message);
+    if let Some(thread) = thread {
+        let own = u64::from(slots).saturating_mul(bytes);
+        error
+            .notes
+            .push(format!("thread {thread} needs the most: {slots} slots, {own} bytes; no gradient was written"));
+    }
+    for tape in entry.tape.iter().filter(|t| t.role != TapeRole::Needed && !t.reason.is_empty()) {
+        error.notes.push(format!("kept: {}", tape.reason));
+    }
+    error
+}
+
+/// Arguments that grew a tape: the block of an entry and what it points to.
+pub struct Taped {
+    pub block: Buffer,
+    pub tapes: Vec<Tape>,
+    /// Address and bytes of every buffer that the entry takes, of others' logs too.
+    pub memory: Vec<(u64, u64)>,
+}
+
+impl Taped {
+    /// The argument struct, for the entry.
+    pub fn address(&self) -> *const std::ffi::c_void {
+        std::ptr::with_exposed_provenance(self.block.address() as usize)
+    }
+
+    /// What the counter says; 0 without one.
+    pub fn needed(&self) -> Needed {
+        self.tapes.iter().filter_map(Tape::count).max().unwrap_or_default()
+    }
+
+    /// The argument struct of `entry` with buffers of its own; `logs` are those that another entry has filled.
+    pub fn new(
+        arguments: &Arguments,
+        entry: &Function,
+        structs: &crate::types::StructTable,
+        slots: impl Fn(&TapeBuffer) -> u32,
+        threads: u64,
+        logs: &[Tape],
+    ) -> Result<Taped> {
+        let mut tapes = Vec::new();
+        for tape in &entry.tape {
+            if tape.role == TapeRole::Log && !logs.is_empty() {
+                continue;
+            }
+            tapes.push(Tape::new(entry, tape, slots(tape), threads)?);
+        }
+        let (mut own, mut filled) = (tapes.iter(), logs.iter());
+        let mut all = Vec::new();
+        for tape in &entry.tape {
+            let next = if tape.role == TapeRole::Log && !logs.is_empty() { filled.next() } else { own.next() };
+            let next = next.ok_or_else(|| fail(Code::E0999, "the entries of a kernel differ in their logs"))?;
+            all.push((tape.param, next));
+        }
+        let block = arguments.block_for(entry, structs, &all)?;
+        let memory = all.iter().map(|(_, tape)| tape.memory()).collect();
+        Ok(Taped { block, tapes, memory })
+    }
+}

@@ -1,0 +1,218 @@
+//! How do the flags of `kc run FILE -k KERNEL --dim ... --arg ...` describe a launch?
+//!
+//! The kernel's parameter types say how a text is to be read, so flags are parsed when the kernel is known.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::{
+    Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored, shorten,
+};
+use crate::diag::Code;
+use crate::ir::Function;
+use crate::run::{Result, fail};
+use crate::types::{Element, MAX_DIMS, Scalar, StructTable, Type};
+
+/// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe.
+pub fn launch(source: &Path, kernel: &Function, structs: &StructTable, dim: &[u32], args: &[String]) -> Result<Launch> {
+    let mut given: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
+    for text in args {
+        let (name, value) = split_assignment("--arg", text)?;
+        if given.insert(name, (value, false)).is_some() {
+            return Err(fail(Code::E1004, format!("argument `{name}` is given twice")));
+        }
+    }
+    let mut list = Vec::new();
+    for &param in kernel.params() {
+        let name = kernel.values[param].name.clone().unwrap_or_else(|| param.to_string());
+        list.extend(argument(&name, &name, kernel.ty(param), structs, &mut given)?);
+    }
+    if let Some((name, _)) = given.iter().find(|(_, (_, used))| !used) {
+        let names: Vec<String> = kernel
+            .params()
+            .iter()
+            .filter_map(|&p| Some(format!("{}: {}", kernel.values[p].name.as_ref()?, kernel.ty(p).display(structs))))
+            .collect();
+        let has = if names.is_empty() { "no parameters".to_string() } else { crate::run::list(&names) };
+        let message =
+            format!("argument `{name}` is not a parameter of kernel `{}`, which has {has}", kernel.source_name);
+        return Err(fail(Code::E1004, message));
+    }
+    Ok(Launch {
+        id: kernel.source_name.clone(),
+        source: source.to_path_buf(),
+        kernel: Some(kernel.source_name.clone()),
+        direction: Direction::Forward,
+        dim: dim.to_vec(),
+        block_dim: 256,
+        args: list,
+        structs: BTreeMap::new(),
+        inputs: PathBuf::new(),
+    })
+}
+
+/// `256x256` as extents.
+pub fn parse_dim(option: &str, text: &str) -> Result<Vec<u32>> {
+    let bad = || {
+        let text = shorten(text);
+        fail(
+            Code::E1012,
+            format!("{option} {text}: expected 1 to {MAX_DIMS} extents of 0 to {}, such as 256x256", i32::MAX),
+        )
+    };
+    let extents: Option<Vec<u32>> =
+        text.split(['x', ',']).map(|n| n.trim().parse().ok().filter(|&n: &u32| n <= i32::MAX as u32)).collect();
+    extents.filter(|e| e.len() <= MAX_DIMS).ok_or_else(bad)
+}
+
+/// `NAME=VALUE`, both not empty.
+pub fn split_assignment<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str)> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.is_empty() => Ok((name.trim(), value)),
+        _ => Err(fail(Code::E1012, format!("{option} {}: expected NAME=VALUE", shorten(text)))),
+    }
+}
+
+type Given<'a> = BTreeMap<&'a str, (&'a str, bool)>;
+
+/// The argument for one parameter or field; None if it is not given (binding reports that).
+fn argument(path: &str, name: &str, ty: Type, structs: &StructTable, given: &mut Given) -> Result<Option<Argument>> {
+    let name = name.to_string();
+    if let Type::Struct(id) = ty {
+        let mut fields = Vec::new();
+        for field in &structs[id].fields {
+            fields.extend(argument(&format!("{path}.{}", field.name), &field.name, field.ty, structs, given)?);
+        }
+        return Ok(Some(Argument { name, kind: ArgumentKind::Struct { name: None, fields } }));
+    }
+    let Some((value, used)) = given.get_mut(path) else { return Ok(None) };
+    *used = true;
+    let kind = match ty {
+        Type::Array(array) => ArgumentKind::Array(parse_array(path, value, array.element, structs)?),
+        _ => {
+            let Some(literal) = parse_literal(value) else {
+                let (ty, value) = (ty.display(structs), shorten(value));
+                let message = format!("--arg {path}={value}: expected a value of type `{ty}`, such as 2.5 or 1,2,3");
+                return Err(fail(Code::E1012, message));
+            };
+            // A vector of one component is a list as well.
+            let literal = match literal {
+                Literal::One(n) if ty.is_composite() && ty.scalar_count() == Some(1) => Literal::Many(vec![n]),
+                other => other,
+            };
+            ArgumentKind::Value { dtype: None, literal }
+        }
+    };
+    Ok(Some(Argument { name, kind }))
+}
+
+/// `2`, `-1e3`, `true`, `nan`, `1,2,3`.
+fn parse_literal(text: &str) -> Option<Literal> {
+    if text.contains(',') {
+        return text.split(',').map(parse_number).collect::<Option<_>>().map(Literal::Many);
+    }
+    parse_number(text).map(Literal::One)
+}
+
+fn parse_number(text: &str) -> Option<Number> {
+    let text = text.trim();
+    Some(match text {
+        "true" | "True" => Number::Bool(true),
+        "false" | "False" => Number::Bool(false),
+        _ => match text.parse() {
+            Ok(int) => Number::Int(int),
+            Err(_) => Number::Float(text.parse().ok()?),
+        },
+    })
+}
+
+/// The right side of `--arg x=...` for an array.
+fn parse_array(path: &str, text: &str, element: Element, structs: &StructTable) -> Result<ArrayArgument> {
+    let bad = |why: &str| Err(fail(Code::E1012, format!("--arg {path}={}: {why}", shorten(text))));
+    if text == "null" {
+        return Ok(ArrayArgument::default());
+    }
+    let stored = |source| Some(Stored { key: path.to_string(), source });
+    if let Some(file) = text.strip_prefix('@') {
+        let (file, entry) = match file.rsplit_once(".npz:") {
+            Some((stem, entry)) if !entry.is_empty() => (format!("{stem}.npz"), Some(entry.to_string())),
+            Some(_) => return bad("the name of the entry after `.npz:` is missing"),
+            None if file.ends_with(".npz") => (file.to_string(), Some(path.to_string())),
+            None => (file.to_string(), None),
+        };
+        let data = stored(Source::File { path: PathBuf::from(file), entry });
+        return Ok(ArrayArgument { data, ..ArrayArgument::default() });
+    }
+    let parts: Vec<&str> = text.split(':').collect();
+    let forms = "expected @FILE.npy, @FILE.npz:ENTRY, null, zeros:DTYPE:SHAPE, ones:DTYPE:SHAPE, \
+                 full:VALUE:DTYPE:SHAPE, range:DTYPE:SHAPE or random:SEED:DTYPE:SHAPE";
+    let (fill, rest) = match parts.as_slice() {
+        ["zeros", rest @ ..] => (Fill::Value(Literal::One(Number::Int(0))), rest),
+        ["ones", rest @ ..] => (Fill::Value(Literal::One(Number::Int(1))), rest),
+        ["range", rest @ ..] => (Fill::Range, rest),
+        ["full", value, rest @ ..] => match parse_literal(value) {
+            Some(literal) => (Fill::Value(literal), rest),
+            None => return bad("the value after `full:` is not a number or a list of them"),
+        },
+        ["random", seed, rest @ ..] => match seed.parse() {
+            Ok(seed) => (Fill::Random(seed), rest),
+            Err(_) => return bad("the seed after `random:` is not a whole number"),
+        },
+        _ => return bad(forms),
+    };
+    let (dtype, shape) = match rest {
+        [shape] => (None, shape),
+        [dtype, shape] => match dtype_by_name(dtype, structs) {
+            Some(dtype) => (Some(dtype), shape),
+            None => return bad(&format!("`{dtype}` is not a type, such as f32, vec3f or mat33")),
+        },
+        _ => return bad(forms),
+    };
+    // A struct by name stands for exactly the kernel's struct of that name.
+    if let Some(DType::Struct(name)) = &dtype
+        && !matches!(element, Element::Struct(id) if structs[id].name == *name)
+    {
+        let message = format!("argument `{path}`: expected `{}`, found `{name}`", Type::from(element).display(structs));
+        return Err(fail(Code::E1005, message));
+    }
+    let shape = parse_dim(&format!("--arg {path}: shape"), shape)?;
+    Ok(ArrayArgument { dtype, shape: Some(shape), data: stored(Source::Fill(fill)), ..ArrayArgument::default() })
+}
+
+/// `f32`, `float32`, `float`, `vec3`, `vec3f`, `mat33d`, `quat`, `transform`, or a struct's name.
+fn dtype_by_name(name: &str, structs: &StructTable) -> Option<DType> {
+    let scalar = match name {
+        "float" => Some(Scalar::F32),
+        "int" => Some(Scalar::I32),
+        "bf16" => Some(Scalar::BF16),
+        _ => Scalar::ALL.into_iter().find(|s| s.name() == name || short_name(*s) == name),
+    };
+    if let Some(scalar) = scalar {
+        return Some(DType::Plain(Element::Scalar(scalar)));
+    }
+    let suffixed = |stem: &str, element: &dyn Fn(Scalar) -> Element| {
+        let suffix = name.strip_prefix(stem)?;
+        if suffix.is_empty() {
+            return Some(element(Scalar::F32));
+        }
+        Scalar::ALL.into_iter().find(|s| s.suffix() == Some(suffix)).map(element)
+    };
+    let mut found = suffixed("quat", &Element::Quat)
+        .or_else(|| suffixed("transform", &Element::Transform))
+        .or_else(|| suffixed("spatial_vector", &|s| Element::Vec(6, s)))
+        .or_else(|| suffixed("spatial_matrix", &|s| Element::Mat(6, 6, s)));
+    for n in 2..=4 {
+        found = found
+            .or_else(|| suffixed(&format!("vec{n}"), &|s| Element::Vec(n, s)))
+            .or_else(|| suffixed(&format!("mat{n}{n}"), &|s| Element::Mat(n, n, s)));
+    }
+    found
+        .map(DType::Plain)
+        .or_else(|| structs.values().any(|def| def.name == name).then(|| DType::Struct(name.to_string())))
+}
+
+/// `f32`, `i8`, `u64`, `bool`.
+fn short_name(scalar: Scalar) -> String {
+    let name = scalar.name();
+    name.replace("bfloat", "bf").replace("float", "f").replace("uint", "u").replace("int", "i")
+}
