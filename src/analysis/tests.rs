@@ -1,10 +1,11 @@
+mod guards;
 mod random;
 
 use super::alias::Root;
 use super::effects::effects;
 use super::interval::Interval;
 use super::privatization::*;
-use super::ranges::Ranges;
+use super::ranges::{Bounds, Ranges};
 use super::uses;
 use crate::ir::parse::parse;
 use crate::ir::*;
