@@ -132,35 +132,39 @@ fn code_of(text: &str) -> String {
     code
 }
 
-/// The first path elements after `crate::`, also inside `crate::{a, b::c}`.
-fn imports(code: &str) -> BTreeSet<String> {
-    let word = |text: &str| -> String { text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect() };
-    let mut found = BTreeSet::new();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
-        let Some(group) = rest.strip_prefix('{') else {
-            found.insert(word(rest));
-            continue;
-        };
-        let mut depth = 0;
-        let mut item = String::new();
-        for c in group.chars() {
-            match c {
-                '}' if depth == 0 => break,
-                ',' if depth == 0 => {
-                    found.insert(word(item.trim()));
-                    item.clear();
-                    continue;
-                }
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ => {}
-            }
-            item.push(c);
+/// The paths after `crate::`, one for each leaf of `crate::{a, b::{c, d}}`.
+fn paths(code: &str) -> BTreeSet<String> {
+    /// The leaves of the tree of paths at the start of the text, and what follows it.
+    fn leaves<'a>(prefix: &str, text: &'a str, found: &mut BTreeSet<String>) -> &'a str {
+        let length = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').unwrap_or(text.len());
+        let path = format!("{prefix}{}", &text[..length]);
+        let mut rest = &text[length..];
+        if !((path.is_empty() || path.ends_with("::")) && rest.starts_with('{')) {
+            found.insert(path.trim_end_matches(':').to_string());
+            return rest;
         }
-        found.insert(word(item.trim()));
+        loop {
+            rest = rest[1..].trim_start();
+            if !rest.starts_with('}') {
+                rest = leaves(&path, rest, found);
+                // What a leaf is renamed to.
+                rest = rest.find([',', '}']).map_or("", |end| &rest[end..]);
+            }
+            if !rest.starts_with(',') {
+                return rest.strip_prefix('}').unwrap_or(rest);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    for (at, word) in code.match_indices("crate::") {
+        leaves("", &code[at + word.len()..], &mut found);
     }
     found
+}
+
+/// The first elements of the paths after `crate::`.
+fn imports(code: &str) -> BTreeSet<String> {
+    paths(code).iter().map(|path| path.split(':').next().unwrap_or_default().to_string()).collect()
 }
 
 fn report(faults: Vec<String>) {
@@ -184,6 +188,23 @@ fn modules_import_along_the_arrows() {
         }
         if file.path.starts_with("src/codegen/cuda/") && file.code.contains("codegen::llvm") {
             faults.push(format!("{}: the CUDA text does not depend on LLVM", file.path));
+        }
+    }
+    report(faults);
+}
+
+/// The order in which passes run is decided in one place.
+#[test]
+fn orders_of_passes_are_pipelines() {
+    const STEPS: &[&str] = &["adjacent", "dce", "forward_loads", "local_arrays", "rewrite", "sink"];
+    let mut faults = Vec::new();
+    for file in sources().iter().filter(|file| file.module() != "passes") {
+        let named = paths(&file.code);
+        for step in STEPS {
+            let prefix = format!("passes::{step}");
+            if named.iter().any(|path| *path == prefix || path.starts_with(&format!("{prefix}::"))) {
+                faults.push(format!("{}: `{step}` runs in an order of `passes::pipelines`", file.path));
+            }
         }
     }
     report(faults);
@@ -285,4 +306,7 @@ fn imports_are_read_as_rust_reads_them() {
     let code =
         code_of("use crate::{a::{b, c}, d};\n// crate::no\nlet s = \"crate::no\";\ncrate::e::f();\nuse crate::g;");
     assert_eq!(imports(&code), ["a", "d", "e", "g"].map(String::from).into());
+    assert_eq!(paths(&code), ["a::b", "a::c", "d", "e::f", "g"].map(String::from).into());
+    let nested = "use crate::{a::{self, b as x, c::{d, e::*}}, f};";
+    assert_eq!(paths(nested), ["a::self", "a::b", "a::c::d", "a::c::e", "f"].map(String::from).into());
 }

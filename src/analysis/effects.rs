@@ -127,9 +127,10 @@ impl EffectTable {
         function.walk(function.entry, &mut |_, inst| {
             found.stores_any |= matches!(inst.op, Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. });
             match &inst.op {
-                Op::Load { array, .. } => add(&mut found.loads, root(function, *array)),
-                Op::Store { array, .. } => add(&mut found.stores, root(function, *array)),
-                Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
+                Op::Load(Access { array, .. }) => add(&mut found.loads, root(function, *array)),
+                Op::Store { access: Access { array, .. }, .. } => add(&mut found.stores, root(function, *array)),
+                Op::Atomic { access: Access { array, .. }, .. }
+                | Op::AtomicCas { access: Access { array, .. }, .. } => {
                     add(&mut found.atomics, root(function, *array));
                 }
                 Op::Print { .. } | Op::Assert { .. } => found.reports = true,

@@ -41,8 +41,8 @@ impl PrivateArrays {
     }
 }
 
-/// An access to an array.
-struct Access {
+/// An access to an array that was found.
+struct Found {
     element: Element,
     root: Root,
     writes: bool,
@@ -79,23 +79,23 @@ pub fn private_arrays_among(
 ) -> PrivateArrays {
     let FunctionKind::Kernel { rank } = function.kind else { return PrivateArrays::default() };
     let mut forms = Forms { function, known, uniform: IdMap::default() };
-    let mut accesses: Vec<Access> = Vec::new();
+    let mut accesses: Vec<Found> = Vec::new();
     // Element types of arrays that something unknown is done to.
     let mut unknown = IdSet::default();
     function.walk(function.entry, &mut |id, inst| match &inst.op {
         op if !counts(op) => {}
-        Op::Load { array, index, .. }
-        | Op::Store { array, index, .. }
-        | Op::Atomic { array, index, .. }
-        | Op::AtomicCas { array, index, .. } => {
+        Op::Load(Access { array, indices, .. })
+        | Op::Store { access: Access { array, indices, .. }, .. }
+        | Op::Atomic { access: Access { array, indices, .. }, .. }
+        | Op::AtomicCas { access: Access { array, indices, .. }, .. } => {
             if let Type::Array(ArrayType { element, .. }) = function.ty(*array) {
-                let place = location(function, *array, index);
+                let place = location(function, *array, indices);
                 if place.root == Root::Unknown {
                     unknown.insert(element);
                 }
                 let forms = place.index.iter().map(|i| forms.index(id, (*i)?)).collect();
-                let writes = !matches!(inst.op, Op::Load { .. });
-                accesses.push(Access { element, root: place.root, writes, forms });
+                let writes = !matches!(inst.op, Op::Load(_));
+                accesses.push(Found { element, root: place.root, writes, forms });
             }
         }
         // What the callee does with it is not known here.
@@ -109,13 +109,13 @@ pub fn private_arrays_among(
         _ => {}
     });
     let written: BTreeSet<&Root> = accesses.iter().filter(|a| a.writes).map(|a| &a.root).collect();
-    let is_private = |access: &&Access| {
-        let same = |other: &&Access| match sharing {
+    let is_private = |access: &&Found| {
+        let same = |other: &&Found| match sharing {
             Sharing::Never => other.root == access.root,
             Sharing::SameType => other.element == access.element,
         };
-        let group: Vec<&Access> = accesses.iter().filter(same).collect();
-        let only_read = |other: &Access| !written.contains(&other.root);
+        let group: Vec<&Found> = accesses.iter().filter(same).collect();
+        let only_read = |other: &Found| !written.contains(&other.root);
         let shifted = only_read(access) && group.iter().any(|other| only_read(other) && other.root != access.root);
         !unknown.contains(&access.element) && !shifted && tells_thread(&group, rank)
     };
@@ -134,7 +134,7 @@ fn elements(ty: Type, structs: &StructTable, f: &mut impl FnMut(Element)) {
 }
 
 /// Whether every coordinate can be read off a dimension, in the same way in all accesses.
-fn tells_thread(accesses: &[&Access], rank: u8) -> bool {
+fn tells_thread(accesses: &[&Found], rank: u8) -> bool {
     let Some((first, others)) = accesses.split_first() else { return false };
     (0..rank).all(|coordinate| {
         first.forms.iter().enumerate().any(|(dim, head)| {

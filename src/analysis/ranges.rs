@@ -127,7 +127,7 @@ impl Ranges {
 fn asks(op: &Op) -> bool {
     matches!(
         op,
-        Op::Load { .. }
+        Op::Load(_)
             | Op::Store { .. }
             | Op::Atomic { .. }
             | Op::AtomicCas { .. }

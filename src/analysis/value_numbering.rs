@@ -41,7 +41,7 @@ fn is_value_op(op: &Op) -> bool {
             op,
             Op::Call(..)
                 | Op::LocalArray
-                | Op::Load { .. }
+                | Op::Load(_)
                 | Op::Store { .. }
                 | Op::Atomic { .. }
                 | Op::AtomicCas { .. }

@@ -6,10 +6,8 @@ use crate::autodiff::analysis::written::Written;
 use crate::diag::Diagnostic;
 use crate::ids::IdSet;
 use crate::ir::{Derivative, FuncId, Function, Module, Op};
-use crate::passes::{forward_loads, inline, local_arrays, round, single_exit, sink};
-
-/// A local array with more scalars than this stays in memory.
-const MAX_LOCAL_SCALARS: u64 = 256;
+use crate::passes::inline;
+use crate::passes::pipelines::reversible;
 
 /// Calls nest no deeper than this (each round inlines one level of those that only then turn out to need it).
 const MAX_ROUNDS: usize = 64;
@@ -38,30 +36,9 @@ pub(super) fn normal_form(
             }
         }
     }
-    single_exit::run(&mut copy);
-    clean(module, &mut copy, effects);
-    if copy.has(|inst| matches!(inst.op, Op::LocalArray)) {
-        local_arrays::run(&mut copy, &module.structs, MAX_LOCAL_SCALARS);
-        clean(module, &mut copy, effects);
-    }
-    if copy.has(|inst| matches!(inst.op, Op::Load { .. })) && forward_loads::run(&mut copy, effects) {
-        clean(module, &mut copy, effects);
-    }
     // The choices in reverse code are guards, which have rules of their own.
-    if !generated.contains(&id) {
-        sink::run(&mut copy, effects);
-    }
+    reversible(&mut copy, &module.structs, effects, !generated.contains(&id));
     Ok(copy)
-}
-
-/// Removes what a transformation left unused.
-pub(super) fn clean(module: &Module, function: &mut Function, effects: &EffectTable) {
-    const MAX_ROUNDS: usize = 6;
-    for _ in 0..MAX_ROUNDS {
-        if !round(function, &module.structs, effects) {
-            break;
-        }
-    }
 }
 
 /// Functions that have a stand-in for reverse code.

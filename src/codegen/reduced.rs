@@ -9,7 +9,7 @@ use crate::abi;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::privatization::{Sharing, private_arrays};
 use crate::analysis::uses;
-use crate::ir::{AtomicOp, FuncId, Function, Module, Op, Step};
+use crate::ir::{Access, AtomicOp, FuncId, Function, Module, Op, Step};
 use crate::passes::inline;
 use crate::types::{Layout, Scalar, StructTable, Type};
 
@@ -52,7 +52,11 @@ pub fn reduced(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
     let mut roles: BTreeMap<Root, Role> = BTreeMap::new();
     let mut possible = true;
     function.walk(function.entry, &mut |_, inst| {
-        let (Op::Atomic { array, .. } | Op::AtomicCas { array, .. }) = &inst.op else { return };
+        let (Op::Atomic { access: Access { array, .. }, .. } | Op::AtomicCas { access: Access { array, .. }, .. }) =
+            &inst.op
+        else {
+            return;
+        };
         if matches!(function.ty(*array), Type::Local(_)) {
             return;
         }
@@ -89,7 +93,9 @@ fn used_otherwise(function: &Function, array: &Root) -> bool {
     let mut used = false;
     function.walk(function.entry, &mut |_, inst| {
         used |= match &inst.op {
-            Op::Load { array: a, .. } | Op::Store { array: a, .. } => root(function, *a) == *array,
+            Op::Load(Access { array: a, .. }) | Op::Store { access: Access { array: a, .. }, .. } => {
+                root(function, *a) == *array
+            }
             // Another array, through it.
             Op::Gradient(a) | Op::Address(a) => root(function, *a) == *array,
             _ => false,

@@ -242,7 +242,7 @@ fn counts(module: &Module) -> Counts {
         function.walk(function.entry, &mut |_, inst| {
             counts.all += 1;
             match inst.op {
-                Op::Load { .. } | Op::Store { .. } => counts.memory += 1,
+                Op::Load(_) | Op::Store { .. } => counts.memory += 1,
                 Op::Atomic { .. } | Op::AtomicCas { .. } => {
                     counts.memory += 1;
                     counts.atomics += 1;

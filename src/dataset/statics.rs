@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::{Add, Mul};
 
 use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, ValueId, ViewIndex};
+use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, ValueId, ViewIndex};
 use crate::types::{Layout, Type};
 
 /// Counts of one thread.
@@ -201,19 +201,20 @@ impl Walk<'_> {
                 along = if same { Along::Same } else { Along::Other };
             }
             Op::LocalArray => along = Along::Same,
-            Op::Load { array, index, .. } if is_shared(function, *array) => {
-                sum.access(of_index(values, *array, index), bytes(ty), true, false);
+            Op::Load(Access { array, indices, .. }) if is_shared(function, *array) => {
+                sum.access(of_index(values, *array, indices), bytes(ty), true, false);
             }
-            Op::Store { array, index, value, .. } if is_shared(function, *array) => {
-                sum.access(of_index(values, *array, index), bytes(Some(function.ty(*value))), false, true);
+            Op::Store { access: Access { array, indices, .. }, value } if is_shared(function, *array) => {
+                sum.access(of_index(values, *array, indices), bytes(Some(function.ty(*value))), false, true);
             }
-            Op::Atomic { array, index, .. } | Op::AtomicCas { array, index, .. } => {
+            Op::Atomic { access: Access { array, indices, .. }, .. }
+            | Op::AtomicCas { access: Access { array, indices, .. }, .. } => {
                 add(&mut sum.atomics, 1);
-                sum.access(of_index(values, *array, index), bytes(ty), true, true);
+                sum.access(of_index(values, *array, indices), bytes(ty), true, true);
                 along = Along::Other;
             }
             // What a thread holds for itself.
-            Op::Load { .. } => along = Along::Other,
+            Op::Load(_) => along = Along::Other,
             Op::Call(callee, args) => {
                 let args: Vec<Along> = args.iter().map(|&arg| values[arg]).collect();
                 let (found, result) = self.function(*callee, &args);

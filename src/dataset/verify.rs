@@ -7,7 +7,7 @@ use super::sample::tree::Program;
 use crate::abi::LaunchBounds;
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::driver::Timings;
-use crate::ir::{Module, Op, Phase, interp};
+use crate::ir::{Access, Module, Op, Phase, interp};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::devices::{Executable, Job, Sharing};
@@ -266,7 +266,7 @@ fn stores(module: &Module) -> impl Iterator<Item = Span> + use<> {
     let mut spans = Vec::new();
     for function in module.functions.values() {
         function.walk(function.entry, &mut |_, inst| {
-            if let Op::Store { array, .. } = inst.op
+            if let Op::Store { access: Access { array, .. }, .. } = inst.op
                 && matches!(function.ty(array), Type::Array(_))
             {
                 spans.push(inst.span);

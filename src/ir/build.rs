@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::*;
-use crate::types::{BOOL, I32};
+use crate::types::{BOOL, I32, Scalar};
 
 /// Appends to the current block of a function under construction. The caller keeps the typing rules; `verify` checks them.
 pub struct Builder {

@@ -3,7 +3,7 @@
 
 use smallvec::{Array, SmallVec};
 
-use super::{Inst, Op};
+use super::{Access, Inst, Op};
 
 fn list<A: Array<Item: Copy>>(items: &SmallVec<A>) -> SmallVec<A> {
     SmallVec::from_slice(items)
@@ -12,6 +12,12 @@ fn list<A: Array<Item: Copy>>(items: &SmallVec<A>) -> SmallVec<A> {
 impl Clone for Inst {
     fn clone(&self) -> Inst {
         Inst { op: self.op.clone(), results: list(&self.results), span: self.span }
+    }
+}
+
+impl Clone for Access {
+    fn clone(&self) -> Access {
+        Access { array: self.array, indices: list(&self.indices), path: list(&self.path) }
     }
 }
 
@@ -42,16 +48,11 @@ impl Clone for Op {
             Op::Address(array) => Op::Address(*array),
             Op::View(array, dims) => Op::View(*array, list(dims)),
             Op::LocalArray => Op::LocalArray,
-            Op::Load { array, index, path } => Op::Load { array: *array, index: list(index), path: list(path) },
-            Op::Store { array, index, path, value } => {
-                Op::Store { array: *array, index: list(index), path: list(path), value: *value }
-            }
-            Op::Atomic { op, array, index, path, value } => {
-                Op::Atomic { op: *op, array: *array, index: list(index), path: list(path), value: *value }
-            }
-            Op::AtomicCas { array, index, path, expected, new } => {
-                let (index, path) = (list(index), list(path));
-                Op::AtomicCas { array: *array, index, path, expected: *expected, new: *new }
+            Op::Load(access) => Op::Load(access.clone()),
+            Op::Store { access, value } => Op::Store { access: access.clone(), value: *value },
+            Op::Atomic { op, access, value } => Op::Atomic { op: *op, access: access.clone(), value: *value },
+            Op::AtomicCas { access, expected, new } => {
+                Op::AtomicCas { access: access.clone(), expected: *expected, new: *new }
             }
             Op::If { condition, then, otherwise } => {
                 Op::If { condition: *condition, then: *then, otherwise: *otherwise }

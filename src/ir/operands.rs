@@ -3,9 +3,25 @@
 use std::iter::Take;
 use std::ops::Deref;
 
-use super::{BlockId, Op, Step, ValueId, ViewIndex};
+use super::{Access, BlockId, Op, Step, ValueId, ViewIndex};
 
-/// Calls `$f` on a reference to each operand of `$op`, which is a reference too: shared or mutable, and so are its parts.
+/// Calls `$f` on a reference to each value of an access, which is a reference too: shared or mutable, and so are its parts.
+macro_rules! each_in_access {
+    ($access:expr, $f:expr) => {{
+        let Access { array, indices, path } = $access;
+        $f(array);
+        for index in indices {
+            $f(index);
+        }
+        for step in path {
+            if let Step::Dynamic(value) = step {
+                $f(value);
+            }
+        }
+    }};
+}
+
+/// The same for the operands of an operation.
 macro_rules! each_operand {
     ($op:expr, $f:expr) => {{
         let mut f = $f;
@@ -72,21 +88,13 @@ macro_rules! each_operand {
                     }
                 }
             }
-            Op::Load { array, index, path } => {
-                f(array);
-                list!(index);
-                path!(path);
-            }
-            Op::Store { array, index, path, value } | Op::Atomic { array, index, path, value, .. } => {
-                f(array);
-                list!(index);
-                path!(path);
+            Op::Load(access) => each_in_access!(access, f),
+            Op::Store { access, value } | Op::Atomic { access, value, .. } => {
+                each_in_access!(access, f);
                 f(value);
             }
-            Op::AtomicCas { array, index, path, expected, new } => {
-                f(array);
-                list!(index);
-                path!(path);
+            Op::AtomicCas { access, expected, new } => {
+                each_in_access!(access, f);
                 f(expected);
                 f(new);
             }
@@ -128,10 +136,39 @@ impl IntoIterator for Nested {
     }
 }
 
+impl Access {
+    /// Calls `f` on every value of the address: the array, the indices, the steps by a value.
+    pub fn for_each_operand(&self, mut f: impl FnMut(ValueId)) {
+        let mut f = |value: &ValueId| f(*value);
+        each_in_access!(self, f);
+    }
+}
+
 impl Op {
     #[inline]
     pub fn is_terminator(&self) -> bool {
         matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
+    }
+
+    /// What a load, store or atomic addresses.
+    #[inline]
+    pub fn access(&self) -> Option<&Access> {
+        match self {
+            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                Some(access)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, in place.
+    pub fn access_mut(&mut self) -> Option<&mut Access> {
+        match self {
+            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                Some(access)
+            }
+            _ => None,
+        }
     }
 
     /// The blocks nested in this instruction.

@@ -12,7 +12,7 @@ use self::lex::{Token, TokenKind, tokens};
 use super::text::builtin_type;
 use super::*;
 use crate::source::FileId;
-use crate::types::{ArrayType, Element, Field, LocalArrayType, MAX_DIMS, StructDef, StructId};
+use crate::types::{ArrayType, Element, Field, LocalArrayType, MAX_DIMS, Scalar, StructDef, StructId};
 
 /// Why a text is no module.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -517,14 +517,14 @@ impl<'t> Parser<'t> {
     }
 
     /// `%array[%i, %j].field`
-    fn place(&mut self) -> Parsed<(ValueId, Values, Path)> {
+    fn access(&mut self) -> Parsed<Access> {
         let array = self.value()?;
-        let index = self.index()?;
+        let indices = self.index()?;
         let element = match self.function.ty(array) {
             Type::Array(a) => Some(a.element.into()),
             Type::Local(a) => Some(a.element.into()),
             _ => None,
         };
-        Ok((array, index, self.path(element)?))
+        Ok(Access { array, indices, path: self.path(element)? })
     }
 }

@@ -439,25 +439,25 @@ impl<'a> Printer<'a> {
                 self.put(if dims.is_empty() { "[]" } else { "]" });
             }
             Op::LocalArray => self.put("local_array"),
-            Op::Load { array, index, path } => {
+            Op::Load(access) => {
                 self.put("load ");
-                self.element(*array, index, path);
+                self.access(access);
             }
-            Op::Store { array, index, path, value } => {
+            Op::Store { access, value } => {
                 self.put("store ");
-                self.element(*array, index, path);
+                self.access(access);
                 self.also(*value);
             }
-            Op::Atomic { op, array, index, path, value } => {
+            Op::Atomic { op, access, value } => {
                 self.put("atomic ");
                 self.put(op.name());
                 self.put(" ");
-                self.element(*array, index, path);
+                self.access(access);
                 self.also(*value);
             }
-            Op::AtomicCas { array, index, path, expected, new } => {
+            Op::AtomicCas { access, expected, new } => {
                 self.put("atomic_cas ");
-                self.element(*array, index, path);
+                self.access(access);
                 self.also(*expected);
                 self.also(*new);
             }
@@ -494,17 +494,17 @@ impl<'a> Printer<'a> {
         self.name(value);
     }
 
-    fn element(&mut self, array: ValueId, index: &[ValueId], path: &Path) {
-        let element = match self.ty(array) {
+    fn access(&mut self, access: &Access) {
+        let element = match self.ty(access.array) {
             Some(Type::Array(a)) => Some(a.element.into()),
             Some(Type::Local(a)) => Some(a.element.into()),
             _ => None,
         };
-        self.name(array);
+        self.name(access.array);
         self.put("[");
-        self.list(index);
+        self.list(&access.indices);
         self.put("]");
-        self.path(element, path);
+        self.path(element, &access.path);
     }
 
     /// Struct fields by name, everything else by number.

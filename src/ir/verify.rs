@@ -9,7 +9,7 @@ use self::types::{Types, Typing, check, same};
 use super::print::print_inst;
 use super::*;
 use crate::ids::IdSet;
-use crate::types::{BOOL, Element, MAX_DIMS};
+use crate::types::{BOOL, Element, MAX_DIMS, Scalar};
 
 /// Checks every rule; the error is one message per violation, with the function and the instruction.
 pub fn verify(module: &Module) -> Result<(), Vec<String>> {

@@ -69,10 +69,8 @@ impl<'a> Lowering<'a> {
                 self.part(base, path, expr.ty)
             }
             ExprKind::Load { array, index, path } => {
-                let array = self.expr(array);
-                let index = index.iter().map(|at| self.expr(at)).collect();
-                let path = self.path(self.element_of(array), path);
-                self.b.one(Op::Load { array, index, path }, expr.ty)
+                let access = self.access(array, index, path);
+                self.b.one(Op::Load(access), expr.ty)
             }
             ExprKind::Call(call) => {
                 let results = self.call(call);

@@ -5,35 +5,38 @@ use smallvec::SmallVec;
 use super::Lowering;
 use crate::check::tree::*;
 use crate::ids::Id;
-use crate::ir::{self, AtomicOp, BinaryOp, CompareOp, Const, Op, ValueId};
+use crate::ir::{self, Access, AtomicOp, BinaryOp, CompareOp, Const, Op, ValueId};
 use crate::types::{I32, Scalar, Type};
 
 /// A place whose indices have been evaluated.
 pub(super) struct Target {
     root: TargetRoot,
-    path: ir::Path,
     ty: Type,
 }
 
 enum TargetRoot {
-    Local(LocalId),
-    Element { array: ValueId, index: ir::Values },
+    /// A part of a variable.
+    Local(LocalId, ir::Path),
+    Element(Access),
 }
 
 impl<'a> Lowering<'a> {
     /// Evaluates the indices of a place, each once.
     pub(super) fn target(&mut self, place: &'a Place) -> Target {
-        let (root, whole) = match &place.root {
-            Root::Local(local) => (TargetRoot::Local(*local), self.function.locals[*local].ty),
-            Root::Element { array, index } => {
-                let array = self.expr(array);
-                let index = index.iter().map(|at| self.expr(at)).collect();
-                (TargetRoot::Element { array, index }, self.element_of(array))
-            }
+        let root = match &place.root {
+            Root::Local(local) => TargetRoot::Local(*local, self.path(self.function.locals[*local].ty, &place.path)),
+            Root::Element { array, index } => TargetRoot::Element(self.access(array, index, &place.path)),
         };
-        let path = self.path(whole, &place.path);
         self.b.span = place.span;
-        Target { root, path, ty: place.ty }
+        Target { root, ty: place.ty }
+    }
+
+    /// A part of an array's element. Evaluates the array, the indices and the steps.
+    pub(super) fn access(&mut self, array: &'a Expr, index: &'a [Expr], path: &'a [Step]) -> Access {
+        let array = self.expr(array);
+        let indices = index.iter().map(|at| self.expr(at)).collect();
+        let path = self.path(self.element_of(array), path);
+        Access { array, indices, path }
     }
 
     /// A path of steps into a value of type `whole`. Steps whose index turns out to be a constant become fixed ones; a
@@ -73,29 +76,24 @@ impl<'a> Lowering<'a> {
 
     pub(super) fn load(&mut self, target: &Target) -> ValueId {
         match &target.root {
-            TargetRoot::Local(local) => {
+            TargetRoot::Local(local, path) => {
                 let value = self.read(*local);
-                self.part(value, target.path.clone(), target.ty)
+                self.part(value, path.clone(), target.ty)
             }
-            TargetRoot::Element { array, index } => {
-                let op = Op::Load { array: *array, index: index.clone(), path: target.path.clone() };
-                self.b.one(op, target.ty)
-            }
+            TargetRoot::Element(access) => self.b.one(Op::Load(access.clone()), target.ty),
         }
     }
 
     pub(super) fn write(&mut self, target: &Target, value: ValueId) {
         match &target.root {
-            TargetRoot::Local(local) if target.path.is_empty() => self.assign(*local, value),
-            TargetRoot::Local(local) => {
+            TargetRoot::Local(local, path) if path.is_empty() => self.assign(*local, value),
+            TargetRoot::Local(local, path) => {
                 let whole = self.read(*local);
                 let ty = self.b.ty(whole);
-                let changed = self.b.one(Op::Insert(whole, target.path.clone(), value), ty);
+                let changed = self.b.one(Op::Insert(whole, path.clone(), value), ty);
                 self.assign(*local, changed);
             }
-            TargetRoot::Element { array, index } => {
-                self.b.effect(Op::Store { array: *array, index: index.clone(), path: target.path.clone(), value });
-            }
+            TargetRoot::Element(access) => self.b.effect(Op::Store { access: access.clone(), value }),
         }
     }
 
@@ -123,10 +121,9 @@ impl<'a> Lowering<'a> {
             self.write(&target, new);
             return old;
         }
-        let Target { root, path, ty } = target;
-        match root {
-            TargetRoot::Element { array, index } => self.b.one(Op::Atomic { op, array, index, path, value }, ty),
-            TargetRoot::Local(_) => unreachable!("the checker allows atomics on arrays only"),
+        match target.root {
+            TargetRoot::Element(access) => self.b.one(Op::Atomic { op, access, value }, target.ty),
+            TargetRoot::Local(..) => unreachable!("the checker allows atomics on arrays only"),
         }
     }
 
@@ -141,15 +138,14 @@ impl<'a> Lowering<'a> {
             self.write(&target, new);
             return old;
         }
-        let Target { root, path, ty } = target;
-        match root {
-            TargetRoot::Element { array, index } => self.b.one(Op::AtomicCas { array, index, path, expected, new }, ty),
-            TargetRoot::Local(_) => unreachable!("the checker allows atomics on arrays only"),
+        match target.root {
+            TargetRoot::Element(access) => self.b.one(Op::AtomicCas { access, expected, new }, target.ty),
+            TargetRoot::Local(..) => unreachable!("the checker allows atomics on arrays only"),
         }
     }
 
     fn is_local_array(&self, target: &Target) -> bool {
-        matches!(target.root, TargetRoot::Element { array, .. } if matches!(self.b.ty(array), Type::Local(_)))
+        matches!(&target.root, TargetRoot::Element(access) if matches!(self.b.ty(access.array), Type::Local(_)))
     }
 
     /// A call's results, without those that go back to by-reference arguments, which are assigned here.

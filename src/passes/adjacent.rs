@@ -77,7 +77,7 @@ fn falls_through(function: &Function, block: BlockId) -> bool {
 fn is_free_of_memory(function: &Function, effects: &EffectTable, inst: &Inst) -> bool {
     let free = |op: &Op| match op {
         Op::Call(callee, _) => effects[*callee].is_pure(),
-        Op::Load { .. } | Op::LocalArray => false,
+        Op::Load(_) | Op::LocalArray => false,
         op => !has_effect(op) && !matches!(op, Op::Break(_) | Op::Continue(_) | Op::Return(_)),
     };
     let mut all = free(&inst.op);

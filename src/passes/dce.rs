@@ -17,6 +17,17 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     swept.removed || swept.replaced
 }
 
+/// Takes the names of functions out of instructions that are in no block any more: what they called may go.
+pub fn forget_calls(function: &mut Function) {
+    let mut placed: IdVec<InstId, bool> = function.insts.ids().map(|_| false).collect();
+    function.walk(function.entry, &mut |id, _| placed[id] = true);
+    for (inst, placed) in function.insts.values_mut().zip(placed) {
+        if !placed && matches!(inst.op, Op::Call(..)) {
+            inst.op = Op::Zero;
+        }
+    }
+}
+
 /// What cleaning a function has done.
 pub struct Swept {
     pub removed: bool,

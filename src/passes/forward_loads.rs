@@ -18,7 +18,7 @@ use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
 use crate::analysis::value_numbering::numbering;
 use crate::ids::IdVec;
-use crate::ir::{BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId, Values};
+use crate::ir::{Access, BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId};
 
 /// Replaces loads; says whether there were any. `effects` are those of the module's functions.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
@@ -38,7 +38,7 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
 fn may_repeat(function: &Function) -> bool {
     let (mut roots, mut found): (Vec<Root>, bool) = (Vec::new(), false);
     function.walk(function.entry, &mut |_, inst| {
-        if let Op::Load { array, .. } | Op::Store { array, .. } = &inst.op
+        if let Op::Load(Access { array, .. }) | Op::Store { access: Access { array, .. }, .. } = &inst.op
             && !found
         {
             let root = root(function, *array);
@@ -53,10 +53,8 @@ fn may_repeat(function: &Function) -> bool {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Element {
     root: Root,
-    /// The first of the equal values, here and in `index`.
-    array: ValueId,
-    index: Values,
-    path: Path,
+    /// Its array and indices are the first of the equal values.
+    access: Access,
 }
 
 /// An element whose value is known.
@@ -87,10 +85,10 @@ impl Forward<'_> {
     fn inst(&mut self, id: InstId) {
         let op = self.rebuild.visit(id);
         match &op {
-            Op::Load { array, index, path } => {
+            Op::Load(access) => {
                 let result = self.rebuild.b.function.insts[id].results[0];
-                let element = self.element(*array, index, path);
-                if let Some((value, rest)) = self.find(&element) {
+                let element = self.element(access);
+                if let Some((value, rest)) = self.find(&element.access) {
                     let value = match rest.is_empty() {
                         true => value,
                         false => self.rebuild.b.one(Op::Extract(value, rest), self.rebuild.b.ty(result)),
@@ -120,8 +118,8 @@ impl Forward<'_> {
             }
             op => {
                 self.forget(op);
-                if let Op::Store { array, index, path, value } = op {
-                    let element = self.element(*array, index, path);
+                if let Op::Store { access, value } = op {
+                    let element = self.element(access);
                     self.learn(element, *value);
                 }
             }
@@ -134,38 +132,37 @@ impl Forward<'_> {
         self.first.get(value).copied().unwrap_or(value)
     }
 
-    fn element(&self, array: ValueId, index: &[ValueId], path: &Path) -> Element {
-        Element {
-            root: root(&self.rebuild.b.function, array),
-            array: self.first(array),
-            index: index.iter().map(|&i| self.first(i)).collect(),
-            path: path.clone(),
-        }
+    fn element(&self, access: &Access) -> Element {
+        let root = root(&self.rebuild.b.function, access.array);
+        let access = Access {
+            array: self.first(access.array),
+            indices: access.indices.iter().map(|&i| self.first(i)).collect(),
+            path: access.path.clone(),
+        };
+        Element { root, access }
     }
 
     /// A run-time step may lead nowhere: nothing is known of such a part.
     fn learn(&mut self, element: Element, value: ValueId) {
-        if element.path.iter().all(|step| matches!(step, Step::At(_))) {
+        if element.access.path.iter().all(|step| matches!(step, Step::At(_))) {
             self.known.push(Known { element, value });
         }
     }
 
     /// A known value that holds the element, and the way from it.
-    fn find(&self, wanted: &Element) -> Option<(ValueId, Path)> {
-        let holds = |element: &Element| {
-            element.array == wanted.array && element.index == wanted.index && wanted.path.starts_with(&element.path)
+    fn find(&self, wanted: &Access) -> Option<(ValueId, Path)> {
+        let holds = |element: &Access| {
+            element.array == wanted.array && element.indices == wanted.indices && wanted.path.starts_with(&element.path)
         };
-        let known = self.known.iter().rev().find(|known| holds(&known.element))?;
-        Some((known.value, wanted.path[known.element.path.len()..].iter().copied().collect()))
+        let known = self.known.iter().rev().find(|known| holds(&known.element.access))?;
+        Some((known.value, wanted.path[known.element.access.path.len()..].iter().copied().collect()))
     }
 
     /// Forgets what an instruction may write.
     fn forget(&mut self, op: &Op) {
         match op {
-            Op::Store { array, index, path, .. }
-            | Op::Atomic { array, index, path, .. }
-            | Op::AtomicCas { array, index, path, .. } => {
-                let written = self.element(*array, index, path);
+            Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                let written = self.element(access);
                 let mut known = std::mem::take(&mut self.known);
                 known.retain(|known| self.apart(&known.element, &written));
                 self.known = known;
@@ -194,14 +191,15 @@ impl Forward<'_> {
         if different(&a.root, &b.root) {
             return true;
         }
+        let (a, b) = (&a.access, &b.access);
         if a.array != b.array {
             return false;
         }
-        if a.index.iter().zip(&b.index).any(|(&i, &j)| self.unequal(i, j)) {
+        if a.indices.iter().zip(&b.indices).any(|(&i, &j)| self.unequal(i, j)) {
             return true;
         }
         let fork = a.path.iter().zip(&b.path).find(|(x, y)| x != y);
-        a.index == b.index && matches!(fork, Some((Step::At(_), Step::At(_))))
+        a.indices == b.indices && matches!(fork, Some((Step::At(_), Step::At(_))))
     }
 
     /// Whether two indices surely name different elements. Negative ones count from the end.

@@ -16,7 +16,9 @@ use smallvec::{SmallVec, smallvec};
 
 use super::rebuild::Rebuild;
 use crate::ids::IdMap;
-use crate::ir::{AtomicOp, BinaryOp, BlockId, CompareOp, Const, Function, InstId, Op, Path, Step, ValueId, Values};
+use crate::ir::{
+    Access, AtomicOp, BinaryOp, BlockId, CompareOp, Const, Function, InstId, Op, Path, Step, ValueId, Values,
+};
 use crate::source::Span;
 use crate::types::{LocalArrayType, Scalar, StructTable, Type};
 
@@ -133,16 +135,15 @@ fn defined_in(function: &Function, block: BlockId, value: ValueId) -> bool {
 /// The array of an access that a promoted one can serve.
 fn accessed_array(op: &Op) -> Option<ValueId> {
     match op {
-        Op::Load { array, .. } | Op::Store { array, .. } | Op::Atomic { array, .. } | Op::Extent(array, _) => {
-            Some(*array)
-        }
+        Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } => Some(access.array),
+        Op::Extent(array, _) => Some(*array),
         _ => None,
     }
 }
 
 fn stored_array(op: &Op) -> Option<ValueId> {
     match op {
-        Op::Store { array, .. } | Op::Atomic { array, .. } => Some(*array),
+        Op::Store { access, .. } | Op::Atomic { access, .. } => Some(access.array),
         _ => None,
     }
 }
@@ -208,17 +209,17 @@ impl Promotion<'_> {
                 let value = self.rebuild.b.int(Scalar::I32, i128::from(extent));
                 self.rebuild.replace(results[0], value);
             }
-            Op::Load { array, index, path } if self.arrays.contains_key(array) => {
-                let at = self.step(*array, index);
+            Op::Load(Access { array, indices, path }) if self.arrays.contains_key(array) => {
+                let at = self.step(*array, indices);
                 let value = self.load(*array, at, path);
                 self.rebuild.replace(results[0], value);
             }
-            Op::Store { array, index, path, value } if self.arrays.contains_key(array) => {
-                let at = self.step(*array, index);
+            Op::Store { access: Access { array, indices, path }, value } if self.arrays.contains_key(array) => {
+                let at = self.step(*array, indices);
                 self.store(*array, at, path, *value);
             }
-            Op::Atomic { op, array, index, path, value } if self.arrays.contains_key(array) => {
-                let at = self.step(*array, index);
+            Op::Atomic { op, access: Access { array, indices, path }, value } if self.arrays.contains_key(array) => {
+                let at = self.step(*array, indices);
                 let old = self.load(*array, at, path);
                 let new = match binary(*op) {
                     Some(op) => self.rebuild.b.binary(op, old, *value),

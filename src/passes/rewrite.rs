@@ -198,15 +198,14 @@ impl Rewriter<'_> {
     fn fixed_steps(&mut self, op: &mut Op) {
         let (mut ty, path): (Type, &mut Path) = match op {
             Op::Extract(whole, path) | Op::Insert(whole, path, _) => (self.function.ty(*whole), path),
-            Op::Load { array, path, .. }
-            | Op::Store { array, path, .. }
-            | Op::Atomic { array, path, .. }
-            | Op::AtomicCas { array, path, .. } => match self.function.ty(*array) {
-                Type::Array(a) => (a.element.into(), path),
-                Type::Local(a) => (a.element.into(), path),
-                _ => return,
-            },
-            _ => return,
+            op => {
+                let Some(access) = op.access_mut() else { return };
+                match self.function.ty(access.array) {
+                    Type::Array(a) => (a.element.into(), &mut access.path),
+                    Type::Local(a) => (a.element.into(), &mut access.path),
+                    _ => return,
+                }
+            }
         };
         for step in path {
             if let Step::Dynamic(value) = *step

@@ -263,14 +263,14 @@ impl<'a> Sink<'a> {
     fn memory(&self, function: &Function, inst: &Inst) -> (bool, bool) {
         let mut found = match &inst.op {
             Op::Call(callee, _) => (true, !self.effects[*callee].can_go()),
-            Op::Load { .. } => (true, false),
+            Op::Load(_) => (true, false),
             // A local array is zeroed where it stands.
             Op::LocalArray => (true, true),
             op => (false, has_effect(op) || op.is_terminator()),
         };
         for block in inst.op.blocks() {
             function.walk(block, &mut |_, inst| {
-                found.0 |= matches!(inst.op, Op::Load { .. } | Op::Call(..));
+                found.0 |= matches!(inst.op, Op::Load(_) | Op::Call(..));
                 found.1 |= has_effect(&inst.op)
                     || matches!(inst.op, Op::LocalArray | Op::Break(_) | Op::Continue(_) | Op::Return(_))
                     || matches!(inst.op, Op::Call(callee, _) if !self.effects[callee].can_go());
@@ -354,8 +354,8 @@ mod tests {
               yield %x
             }
             return %s";
-        assert!(after(text, into_branches)[0].iter().any(|op| matches!(op, Op::Load { .. })));
+        assert!(after(text, into_branches)[0].iter().any(|op| matches!(op, Op::Load(_))));
         let free = text.replace("store %a[%i], %y\n", "");
-        assert!(!after(&free, into_branches)[0].iter().any(|op| matches!(op, Op::Load { .. })));
+        assert!(!after(&free, into_branches)[0].iter().any(|op| matches!(op, Op::Load(_))));
     }
 }

@@ -1,6 +1,8 @@
+use super::pipelines::round;
 use super::*;
 use crate::abi::{ArrayDescriptor, LaunchBounds};
 use crate::analysis::effects::effects;
+use crate::ir::Module;
 use crate::ir::interp::{Outcome, run_kernel};
 use crate::ir::parse::parse;
 use crate::ir::print::print;

@@ -11,7 +11,7 @@ use super::session::Program;
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
-use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
+use crate::ir::{Access, FuncId, Module, Op, Phase, ValueId, interp};
 use crate::run::devices;
 use crate::run::devices::{Device, Executable, Job, Report};
 use crate::run::gradients::gradient;
@@ -202,9 +202,11 @@ fn uses(module: &Module, id: FuncId, array: ValueId) -> Uses {
     let mut found = Uses::default();
     let mut aliases = vec![array];
     function.walk(function.entry, &mut |_, inst| match &inst.op {
-        Op::Load { array, .. } if aliases.contains(array) => found.read = true,
-        Op::Store { array, .. } if aliases.contains(array) => found.written = true,
-        Op::Atomic { array, .. } | Op::AtomicCas { array, .. } if aliases.contains(array) => {
+        Op::Load(Access { array, .. }) if aliases.contains(array) => found.read = true,
+        Op::Store { access: Access { array, .. }, .. } if aliases.contains(array) => found.written = true,
+        Op::Atomic { access: Access { array, .. }, .. } | Op::AtomicCas { access: Access { array, .. }, .. }
+            if aliases.contains(array) =>
+        {
             found = Uses { read: true, written: true };
         }
         Op::View(of, _) | Op::Gradient(of) if aliases.contains(of) => aliases.extend(inst.results.iter().copied()),

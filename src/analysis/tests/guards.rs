@@ -15,7 +15,7 @@ fn index_of(body: &str) -> Bounds {
     let ranges = Ranges::of(function);
     let mut found = Vec::new();
     function.walk(function.entry, &mut |id, inst| {
-        if let Op::Load { .. } = &inst.op {
+        if let Op::Load(_) = &inst.op {
             inst.op.for_each_operand(|v| found.extend(ranges.bounds_at(id, v)));
         }
     });

@@ -130,10 +130,13 @@ impl Writer {
                 let (at, three) = (self.of_type(Scalar::I32), self.b.int(Scalar::I32, 3));
                 let at = self.b.binary(BinaryOp::And, at, three);
                 let value = self.of_type(Scalar::I32);
-                self.b.effect(Op::Store { array, index: Values::from_slice(&[at]), path: Path::new(), value });
+                self.b.effect(Op::Store {
+                    access: Access { array, indices: Values::from_slice(&[at]), path: Path::new() },
+                    value,
+                });
                 let at = self.of_type(Scalar::I32);
                 let at = self.b.binary(BinaryOp::And, at, three);
-                self.b.one(Op::Load { array, index: Values::from_slice(&[at]), path: Path::new() }, I32)
+                self.b.one(Op::Load(Access { array, indices: Values::from_slice(&[at]), path: Path::new() }), I32)
             }
             4..=9 => {
                 let (op, b) = (BINARY[self.random.below(2)], self.of_type(scalar));
@@ -283,7 +286,6 @@ impl Writer {
 
 /// What a run saw: the value as the instruction that reads it, or as it is defined (None).
 pub struct Seen {
-    pub thread: i128,
     pub reader: Option<InstId>,
     pub value: ValueId,
     pub number: i128,
@@ -310,7 +312,7 @@ fn watched(original: &Function) -> Function {
         }
         for id in old {
             let inst = &original.insts[id];
-            if matches!(inst.op, Op::Load { .. } | Op::Store { .. } | Op::Binary(..)) && block != original.entry {
+            if matches!(inst.op, Op::Load(_) | Op::Store { .. } | Op::Binary(..)) && block != original.entry {
                 inst.op.for_each_operand(|v| show(&mut b, Some(id), v));
             }
             b.append(id);
@@ -354,13 +356,13 @@ pub fn run(seed: u64) -> (Function, Vec<Seen>) {
     let mut outcome = Outcome::new(|text| {
         let mut parts = text.split_whitespace().map(|part| part.parse::<i128>().expect("a number"));
         let mut next = || parts.next().expect("four numbers");
-        let (thread, reader, value, number) = (next(), next(), ValueId(next() as u32), next());
+        let (_thread, reader, value, number) = (next(), next(), ValueId(next() as u32), next());
         let number = match function.ty(value).as_scalar() {
             Some(Scalar::U64) => i128::from(number as i64 as u64),
             _ => number,
         };
         let reader = (reader >= 0).then_some(InstId(reader as u32));
-        seen.push(Seen { thread, reader, value, number });
+        seen.push(Seen { reader, value, number });
     });
     let launch = LaunchBounds::new(&[2, 3]).expect("a launch");
     for thread in 0..6 {
@@ -380,7 +382,7 @@ fn values_stay_inside_their_bounds() {
     for seed in 1..=300u64 {
         let (function, seen) = run(seed);
         let ranges = Ranges::of(&function);
-        for Seen { reader, value, number, .. } in seen {
+        for Seen { reader, value, number } in seen {
             let everywhere = ranges.interval(value).expect("the bounds of an integer");
             let bounds = reader.map_or(everywhere, |at| ranges.bounds_at(at, value).expect("bounds").interval);
             let holds = |interval: Interval| interval.low <= number && number <= interval.high;

@@ -4,7 +4,7 @@
 use crate::analysis::alias::{Root, root};
 use crate::analysis::uses;
 use crate::ids::IdMap;
-use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, ValueId};
+use crate::ir::{Access, BinaryOp, BlockId, Function, InstId, Op, ValueId};
 use crate::types::Type;
 
 /// For each store that only adds, the load of what it adds to.
@@ -41,9 +41,9 @@ impl Accumulations {
 /// The old value of the element that the instruction at `at` adds to.
 fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(ValueId) -> bool) -> Option<ValueId> {
     let insts = &function.blocks[block].insts;
-    let Op::Store { array, index, path, value } = &function.insts[insts[at]].op else { return None };
-    let known = root(function, *array);
-    if !matches!(function.ty(*array), Type::Array(_)) || known == Root::Unknown {
+    let Op::Store { access, value } = &function.insts[insts[at]].op else { return None };
+    let known = root(function, access.array);
+    if !matches!(function.ty(access.array), Type::Array(_)) || known == Root::Unknown {
         return None;
     }
     // Down the sum to the load.
@@ -54,12 +54,10 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
         }
         match &function.def(sum)?.op {
             Op::Binary(BinaryOp::Add, a, b) if function.ty(*a) == function.ty(*b) => {
-                sum = if leads_to_load(function, *a, array, index) { *a } else { *b };
+                sum = if leads_to_load(function, *a, access) { *a } else { *b };
             }
             Op::Binary(BinaryOp::Sub, a, b) if function.ty(*a) == function.ty(*b) => sum = *a,
-            Op::Load { array: from, index: loaded, path: part } if (from, loaded, part) == (array, index, path) => {
-                break sum;
-            }
+            Op::Load(loaded) if loaded == access => break sum,
             _ => return None,
         }
     };
@@ -69,7 +67,9 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
     let untouched = insts[start + 1..at].iter().all(|&id| {
         let mut fine = true;
         let mut look = |op: &Op| match op {
-            Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
+            Op::Store { access: Access { array, .. }, .. }
+            | Op::Atomic { access: Access { array, .. }, .. }
+            | Op::AtomicCas { access: Access { array, .. }, .. } => {
                 let other = root(function, *array);
                 fine &= other != Root::Unknown && other != known;
             }
@@ -86,13 +86,13 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
 }
 
 /// Whether the first operands of sums lead to a load of this element.
-fn leads_to_load(function: &Function, value: ValueId, array: &ValueId, index: &[ValueId]) -> bool {
+fn leads_to_load(function: &Function, value: ValueId, access: &Access) -> bool {
     match function.def(value).map(|inst| &inst.op) {
         Some(Op::Binary(BinaryOp::Add, a, b)) => {
-            leads_to_load(function, *a, array, index) || leads_to_load(function, *b, array, index)
+            leads_to_load(function, *a, access) || leads_to_load(function, *b, access)
         }
-        Some(Op::Binary(BinaryOp::Sub, a, _)) => leads_to_load(function, *a, array, index),
-        Some(Op::Load { array: from, index: at, .. }) => from == array && at.as_slice() == index,
+        Some(Op::Binary(BinaryOp::Sub, a, _)) => leads_to_load(function, *a, access),
+        Some(Op::Load(loaded)) => loaded.array == access.array && loaded.indices == access.indices,
         _ => false,
     }
 }

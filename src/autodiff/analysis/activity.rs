@@ -139,7 +139,7 @@ impl Flow<'_> {
     fn forward_inst(&mut self, _: InstId, inst: &Inst) {
         let function = self.function;
         match &inst.op {
-            Op::Load { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } => self.vary(inst.results[0], true),
+            Op::Load(_) | Op::Atomic { .. } | Op::AtomicCas { .. } => self.vary(inst.results[0], true),
             Op::Call(callee, args) => {
                 let zero = matches!(self.module.functions[*callee].derivative, Derivative::Zero(_));
                 let structs = &self.module.structs;

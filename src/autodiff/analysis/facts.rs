@@ -15,7 +15,7 @@ use crate::autodiff::storage::log::{Log, stale};
 use crate::autodiff::storage::plan::{Plan, plan};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::{AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueDef, ValueId};
+use crate::ir::{Access, AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
 pub struct Facts {
@@ -159,7 +159,7 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing
     function.walk(function.entry, &mut |id, inst| {
         let works = match &inst.op {
             // What a store leaves in an array does not depend on what was there before, active or not.
-            Op::Store { array, value, .. } => {
+            Op::Store { access: Access { array, .. }, value } => {
                 matches!(function.ty(*array), Type::Array(_)) && function.ty(*value).holds_floats(&world.module.structs)
             }
             // So does one that may replace the content.

@@ -210,7 +210,7 @@ impl Search<'_> {
                 }
                 self.block(*body);
             }
-            Op::Load { .. } => {}
+            Op::Load(_) => {}
             op => {
                 let own = match op {
                     Op::Const(_) => inst.results.iter().any(|&r| constant(r).is_some_and(|c| !c.is_finite())),

@@ -4,7 +4,7 @@
 use super::activity::{Activity, writing_calls};
 use crate::analysis::effects::EffectTable;
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{Access, Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
 
 /// The warnings AD-CAST about one function.
 pub fn warnings(module: &Module, effects: &EffectTable, function: &Function) -> Vec<Diagnostic> {
@@ -53,7 +53,7 @@ fn is_flat(op: UnaryOp) -> bool {
 fn source(function: &Function, value: ValueId) -> Option<String> {
     match function.values[value].def {
         ValueDef::Result(inst, _) => match &function.insts[inst].op {
-            Op::Load { array, .. } | Op::View(array, _) | Op::Extract(array, _) => source(function, *array),
+            Op::Load(Access { array, .. }) | Op::View(array, _) | Op::Extract(array, _) => source(function, *array),
             _ => function.values[value].name.clone(),
         },
         ValueDef::Param(..) => function.values[value].name.clone(),

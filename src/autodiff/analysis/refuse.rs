@@ -5,7 +5,7 @@ use super::floats::has_tangent;
 use crate::analysis::alias::{Root, root};
 use crate::autodiff::emit::reverse::World;
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{AtomicOp, Derivative, Function, Op, ValueId};
+use crate::ir::{Access, AtomicOp, Derivative, Function, Op, ValueId};
 use crate::passes::single_exit::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
@@ -44,7 +44,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Di
             Op::Atomic { .. } | Op::AtomicCas { .. } if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that this atomic returned"));
             }
-            Op::Load { .. } | Op::Call(..) if lost.contains(&id) => {
+            Op::Load(_) | Op::Call(..) if lost.contains(&id) => {
                 found.push(overwrite(inst.span, "the value that was read here"));
             }
             Op::Call(callee, args)
@@ -58,7 +58,9 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Di
                 let callee = &world.module.functions[*callee].source_name;
                 found.push(overwrite(inst.span, &format!("what the custom gradient of `{callee}` reads")));
             }
-            Op::Load { array, .. } | Op::Store { array, .. } if matches!(function.ty(*array), Type::Local(_)) => {
+            Op::Load(Access { array, .. }) | Op::Store { access: Access { array, .. }, .. }
+                if matches!(function.ty(*array), Type::Local(_)) =>
+            {
                 let floats = match &inst.op {
                     Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
                     _ => active_result,
@@ -67,7 +69,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Di
                     found.push(limit(inst.span, "a local array with gradients".to_string()));
                 }
             }
-            Op::Load { array, .. } if active_result => unknown_array(function, *array, inst.span, &mut found),
+            Op::Load(Access { array, .. }) if active_result => unknown_array(function, *array, inst.span, &mut found),
             Op::Call(callee, args)
                 if world.generated.contains(callee)
                     && args.iter().any(|&arg| function.ty(arg).bears_array(structs)) =>
@@ -108,7 +110,7 @@ fn unknown_array(function: &Function, array: ValueId, span: Span, found: &mut Ve
     let chosen = root(function, at) == Root::Unknown
         && !matches!(
             function.def(at).map(|inst| &inst.op),
-            Some(Op::Select { .. } | Op::Load { .. } | Op::Extract(..) | Op::Zero)
+            Some(Op::Select { .. } | Op::Load(_) | Op::Extract(..) | Op::Zero)
         );
     if chosen {
         found.push(limit(span, "an array that a branch or loop chooses".to_string()));

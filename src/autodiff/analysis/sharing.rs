@@ -11,7 +11,7 @@ use crate::analysis::alias::{Root, root};
 use crate::analysis::privatization::{Sharing, private_arrays_among};
 use crate::autodiff::emit::reverse::World;
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{AtomicOp, Function, Op, ValueId};
+use crate::ir::{Access, AtomicOp, Function, Op, ValueId};
 use crate::source::Span;
 use crate::types::Type;
 
@@ -62,9 +62,13 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> (Vec<D
     let mut arrays: BTreeMap<Root, (ValueId, Uses)> = BTreeMap::new();
     function.walk(function.entry, &mut |_, inst| {
         let (array, kind) = match &inst.op {
-            Op::Load { array, .. } if facts.activity.any_result(inst) => (*array, None),
-            Op::Store { array, value, .. } if function.ty(*value).holds_floats(structs) => (*array, None),
-            Op::Atomic { op, array, value, .. } if facts.activity.is_active(*value) => (*array, Some(*op)),
+            Op::Load(Access { array, .. }) if facts.activity.any_result(inst) => (*array, None),
+            Op::Store { access: Access { array, .. }, value } if function.ty(*value).holds_floats(structs) => {
+                (*array, None)
+            }
+            Op::Atomic { op, access: Access { array, .. }, value } if facts.activity.is_active(*value) => {
+                (*array, Some(*op))
+            }
             _ => return,
         };
         if !matches!(function.ty(array), Type::Array(_)) {
@@ -72,16 +76,16 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> (Vec<D
         }
         let uses = &mut arrays.entry(root(function, array)).or_insert_with(|| (array, Uses::default())).1;
         match (kind, &inst.op) {
-            (Some(kind), Op::Atomic { index, .. }) => {
+            (Some(kind), Op::Atomic { access: Access { indices, .. }, .. }) => {
                 let extreme = matches!(kind, AtomicOp::Min | AtomicOp::Max);
                 let (span, elements) = match extreme {
                     true => (&mut uses.extreme, &mut uses.extremes),
                     false => (&mut uses.sum, &mut uses.sums),
                 };
                 span.get_or_insert(inst.span);
-                elements.add(function, array, index);
+                elements.add(function, array, indices);
             }
-            (_, Op::Load { .. }) => _ = uses.active_load.get_or_insert((inst.span, array)),
+            (_, Op::Load(_)) => _ = uses.active_load.get_or_insert((inst.span, array)),
             _ => {
                 uses.store.get_or_insert((inst.span, array));
                 uses.stores.push(inst.span);

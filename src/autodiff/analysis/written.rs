@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
-use crate::ir::{Function, Op, ValueId};
+use crate::ir::{Access, Function, Op, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The arrays that the function writes.
@@ -16,7 +16,9 @@ impl Written {
     pub fn of(structs: &StructTable, effects: &EffectTable, function: &Function) -> Written {
         let mut roots = BTreeSet::new();
         function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Store { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
+            Op::Store { access: Access { array, .. }, .. }
+            | Op::Atomic { access: Access { array, .. }, .. }
+            | Op::AtomicCas { access: Access { array, .. }, .. } => {
                 roots.insert(root(function, *array));
             }
             // Which of its arrays a function writes is not looked into.

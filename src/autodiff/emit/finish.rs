@@ -8,11 +8,11 @@ use super::repeated;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::uses;
 use crate::analysis::value_numbering::numbering;
-use crate::autodiff::normal::clean;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
-use crate::passes::{adjacent, forget_calls, inline, sink};
+use crate::passes::pipelines::{clean, tidy_reverse};
+use crate::passes::{forget_calls, inline};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
@@ -56,8 +56,7 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
     }
     for &id in made {
         let function = &mut module.functions[id];
-        let joined = adjacent::run(function, effects);
-        if sink::into_branches(function, effects) || joined {
+        if tidy_reverse(function, effects) {
             changed.insert(id);
         }
         // The content of a function covers what it calls.
@@ -84,7 +83,7 @@ pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
     }
     let numbers = double(&mut function);
     repeated::run(&mut function, numbers, &|callee| effects[callee].is_pure());
-    clean(module, &mut function, effects);
+    clean(&mut function, &module.structs, effects);
     forget_calls(&mut function);
     module.functions[id] = function;
 }
@@ -99,7 +98,7 @@ fn take(module: &mut Module, id: FuncId) -> Function {
 /// Removes what a change has left unused.
 fn tidy(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let mut function = take(module, id);
-    clean(module, &mut function, effects);
+    clean(&mut function, &module.structs, effects);
     module.functions[id] = function;
 }
 
@@ -186,7 +185,7 @@ fn may_be_equal(function: &Function, a: ValueId, b: ValueId, depth: u32) -> bool
     let (Some(one), Some(other)) = (function.def(a), function.def(b)) else { return false };
     let same = |x: ValueId, y: ValueId| may_be_equal(function, x, y, depth - 1);
     match (&one.op, &other.op) {
-        (Op::Load { .. } | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. }, _) => false,
+        (Op::Load(_) | Op::Call(..) | Op::If { .. } | Op::For { .. } | Op::While { .. }, _) => false,
         (Op::Binary(op, a, b), Op::Binary(other, c, d)) => {
             op == other && (same(*a, *c) && same(*b, *d) || same(*a, *d) && same(*b, *c))
         }

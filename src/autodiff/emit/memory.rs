@@ -6,7 +6,9 @@ use smallvec::SmallVec;
 use super::reverse::Reverse;
 use super::rules::scalar_path;
 use crate::analysis::alias::{Root, root};
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
+use crate::ir::{
+    Access, AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex,
+};
 use crate::types::{BOOL, Type};
 
 /// The array of adjoints of an array, and whether it is there.
@@ -21,7 +23,14 @@ struct Place {
     shadow: Shadow,
     /// The views to take of it, outermost first, with their types.
     views: Vec<(SmallVec<[ViewIndex; 4]>, Type)>,
-    index: Values,
+    indices: Values,
+}
+
+impl Place {
+    /// A part of the element in `array`, which is the shadow cut by the views.
+    fn access(&self, array: ValueId, path: Path) -> Access {
+        Access { array, indices: self.indices.clone(), path }
+    }
 }
 
 impl Reverse<'_> {
@@ -40,7 +49,7 @@ impl Reverse<'_> {
                 self.b.select(condition, then.array, otherwise.array)
             }
             // An array inside an element of another: its own gradient.
-            Op::Load { .. } | Op::Extract(..) if found == Root::Unknown => {
+            Op::Load(_) | Op::Extract(..) if found == Root::Unknown => {
                 let copy = self.primal(array);
                 self.b.one(Op::Gradient(copy), old.ty(array))
             }
@@ -51,7 +60,7 @@ impl Reverse<'_> {
     }
 
     /// Where the adjoint of an element is.
-    fn place(&mut self, array: ValueId, index: &[ValueId]) -> Option<Place> {
+    fn place(&mut self, array: ValueId, indices: &[ValueId]) -> Option<Place> {
         let old = self.old;
         let mut views = Vec::new();
         let mut at = array;
@@ -69,9 +78,9 @@ impl Reverse<'_> {
             at = *inner;
         }
         views.reverse();
-        let index = self.primals(index);
+        let indices = self.primals(indices);
         let shadow = self.shadow_of(at)?;
-        Some(Place { shadow, views, index })
+        Some(Place { shadow, views, indices })
     }
 
     /// The adjoint of an array given to a function: its shadow, cut like the array.
@@ -114,60 +123,58 @@ impl Reverse<'_> {
     }
 
     /// v = a[i]: the shadow's element gets `d` added.
-    pub fn reverse_load(&mut self, result: ValueId, array: ValueId, index: &[ValueId], path: &[Step], d: ValueId) {
-        let path = self.primal_path(path);
+    pub fn reverse_load(&mut self, result: ValueId, access: &Access, d: ValueId) {
+        let path = self.primal_path(&access.path);
         if self.facts.accumulations.is_old(result) {
             return;
         }
-        let Some(place) = self.place(array, index) else { return };
+        let Some(place) = self.place(access.array, &access.indices) else { return };
         let ty = self.old.ty(result);
-        let private = self.facts.private(self.old, array);
+        let private = self.facts.private(self.old, access.array);
         self.guarded(place.shadow.set, None, |this| {
             let array = this.cut(&place);
-            this.add_to_memory(array, &place.index, path, ty, d, private);
+            this.add_to_memory(place.access(array, path), ty, d, private);
             None
         });
     }
 
     /// memory += d, every float of a value of type `ty`.
-    fn add_to_memory(&mut self, array: ValueId, index: &Values, path: Path, ty: Type, d: ValueId, private: bool) {
+    fn add_to_memory(&mut self, access: Access, ty: Type, d: ValueId, private: bool) {
         if let Type::Struct(id) = ty {
             let structs = &self.world.module.structs;
             for (n, field) in structs[id].fields.iter().enumerate() {
                 if field.ty.holds_floats(structs) {
                     let part = self.b.extract_at(d, n as u32, field.ty);
-                    let mut path = path.clone();
-                    path.push(Step::At(n as u32));
-                    self.add_to_memory(array, index, path, field.ty, part, private);
+                    self.add_to_memory(access.part(Step::At(n as u32)), field.ty, part, private);
                 }
             }
             return;
         }
         if private {
-            let before = self.b.one(Op::Load { array, index: index.clone(), path: path.clone() }, ty);
+            let before = self.b.one(Op::Load(access.clone()), ty);
             let sum = self.b.binary(BinaryOp::Add, before, d);
-            self.b.effect(Op::Store { array, index: index.clone(), path, value: sum });
+            self.b.effect(Op::Store { access, value: sum });
         } else {
-            self.b.one(Op::Atomic { op: AtomicOp::Add, array, index: index.clone(), path, value: d }, ty);
+            self.b.one(Op::Atomic { op: AtomicOp::Add, access, value: d }, ty);
         }
     }
 
     /// a[i] = v: v gets what the shadow's element holds, which becomes zero; or stays, if v is a sum with the old a[i].
-    pub fn reverse_store(&mut self, id: InstId, array: ValueId, index: &[ValueId], path: &[Step], value: ValueId) {
+    pub fn reverse_store(&mut self, id: InstId, access: &Access, value: ValueId) {
         let ty = self.old.ty(value);
         if !ty.holds_floats(&self.world.module.structs) {
             return;
         }
-        let path = self.primal_path(path);
-        let Some(place) = self.place(array, index) else { return };
+        let path = self.primal_path(&access.path);
+        let Some(place) = self.place(access.array, &access.indices) else { return };
         let wanted = self.is_active(value).then_some(ty);
         let taken = self.guarded(place.shadow.set, wanted, |this| {
             let array = this.cut(&place);
+            let access = place.access(array, path);
             if this.facts.accumulations.is_one(id) {
-                let (index, path) = (place.index.clone(), path);
-                return wanted.map(|ty| this.b.one(Op::Load { array, index, path }, ty));
+                return wanted.map(|ty| this.b.one(Op::Load(access), ty));
             }
-            this.take_memory(array, &place.index, path, ty, wanted.is_some())
+            this.take_memory(access, ty, wanted.is_some())
         });
         if let Some(taken) = taken {
             self.add(value, taken);
@@ -175,7 +182,7 @@ impl Reverse<'_> {
     }
 
     /// Sets every float of an element to zero; what it was before, if wanted.
-    fn take_memory(&mut self, array: ValueId, index: &Values, path: Path, ty: Type, wanted: bool) -> Option<ValueId> {
+    fn take_memory(&mut self, access: Access, ty: Type, wanted: bool) -> Option<ValueId> {
         if let Type::Struct(id) = ty {
             let structs = &self.world.module.structs;
             let mut whole = wanted.then(|| self.b.zero(ty));
@@ -184,54 +191,42 @@ impl Reverse<'_> {
                     continue;
                 }
                 let step = Step::At(n as u32);
-                let mut path = path.clone();
-                path.push(step);
-                let part = self.take_memory(array, index, path, field.ty, wanted);
+                let part = self.take_memory(access.part(step), field.ty, wanted);
                 if let (Some(before), Some(part)) = (whole, part) {
                     whole = Some(self.b.one(Op::Insert(before, SmallVec::from_slice(&[step]), part), ty));
                 }
             }
             return whole;
         }
-        let before = wanted.then(|| self.b.one(Op::Load { array, index: index.clone(), path: path.clone() }, ty));
-        let zero = self.b.zero(ty);
-        self.b.effect(Op::Store { array, index: index.clone(), path, value: zero });
+        let before = wanted.then(|| self.b.one(Op::Load(access.clone()), ty));
+        let value = self.b.zero(ty);
+        self.b.effect(Op::Store { access, value });
         before
     }
 
     /// An atomic whose old value has no adjoint.
-    pub fn reverse_atomic(
-        &mut self,
-        result: ValueId,
-        op: AtomicOp,
-        array: ValueId,
-        index: &[ValueId],
-        path: &[Step],
-        value: ValueId,
-    ) {
+    pub fn reverse_atomic(&mut self, result: ValueId, op: AtomicOp, access: &Access, value: ValueId) {
         self.take(result);
         let extreme = matches!(op, AtomicOp::Min | AtomicOp::Max);
         if !(extreme || op == AtomicOp::Exchange || self.is_active(value)) {
             return;
         }
         let ty = self.old.ty(value);
-        let path = self.primal_path(path);
-        let inputs = extreme.then(|| (self.primal(array), self.primal(value)));
-        let Some(place) = self.place(array, index) else { return };
+        let path = self.primal_path(&access.path);
+        let inputs = extreme.then(|| (self.primal(access.array), self.primal(value)));
+        let Some(place) = self.place(access.array, &access.indices) else { return };
         let share = self.guarded(place.shadow.set, Some(ty), |this| {
             let shadow = this.cut(&place);
+            let access = place.access(shadow, path);
             Some(match (op, &inputs) {
-                (AtomicOp::Min | AtomicOp::Max, Some((content, v))) => {
-                    this.winners_share(shadow, *content, &place.index, &path, *v)
-                }
+                (AtomicOp::Min | AtomicOp::Max, Some((content, v))) => this.winners_share(&access, *content, *v),
                 // The value has no adjoint (else there is an error), and the content before is gone.
                 (AtomicOp::Exchange, _) => {
                     let value = this.b.zero(ty);
-                    let (array, index) = (shadow, place.index.clone());
-                    this.b.one(Op::Atomic { op, array, index, path, value }, ty)
+                    this.b.one(Op::Atomic { op, access, value }, ty)
                 }
                 _ => {
-                    let d = this.b.one(Op::Load { array: shadow, index: place.index.clone(), path }, ty);
+                    let d = this.b.one(Op::Load(access), ty);
                     if op == AtomicOp::Sub { this.b.unary(UnaryOp::Neg, d) } else { d }
                 }
             })
@@ -243,29 +238,21 @@ impl Reverse<'_> {
 
     /// Atomic min and max: a value that is the element's final content takes the whole adjoint; the first of several equal
     /// ones does. What nobody takes stays with the content before the launch.
-    fn winners_share(
-        &mut self,
-        shadow: ValueId,
-        content: ValueId,
-        index: &Values,
-        path: &Path,
-        value: ValueId,
-    ) -> ValueId {
+    fn winners_share(&mut self, shadow: &Access, content: ValueId, value: ValueId) -> ValueId {
         let ty = self.b.ty(value);
         let (Some(count), Some(scalar)) = (ty.scalar_count(), ty.scalar_part()) else { return self.b.zero(ty) };
         let mut shares = Values::new();
         for n in 0..count {
             let steps = if ty.is_composite() { scalar_path(ty, n) } else { Path::new() };
-            let mut path = path.clone();
-            path.extend(steps.iter().copied());
+            let mut taken = shadow.clone();
+            taken.path.extend(steps.iter().copied());
             let part = Type::Scalar(scalar);
             let v = if steps.is_empty() { value } else { self.b.one(Op::Extract(value, steps), part) };
-            let last = self.b.one(Op::Load { array: content, index: index.clone(), path: path.clone() }, part);
+            let last = self.b.one(Op::Load(Access { array: content, ..taken.clone() }), part);
             let won = self.b.compare(CompareOp::Eq, last, v);
             let share = self.guarded(won, Some(part), |this| {
                 let zero = this.b.zero(part);
-                let (array, index) = (shadow, index.clone());
-                Some(this.b.one(Op::Atomic { op: AtomicOp::Exchange, array, index, path, value: zero }, part))
+                Some(this.b.one(Op::Atomic { op: AtomicOp::Exchange, access: taken, value: zero }, part))
             });
             shares.extend(share);
         }

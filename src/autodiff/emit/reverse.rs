@@ -161,15 +161,13 @@ impl<'a> Reverse<'a> {
         match &inst.op {
             Op::If { condition, then, otherwise } => self.branch(inst, *condition, [*then, *otherwise]),
             Op::For { .. } | Op::While { .. } => self.reverse_loop(id, inst),
-            Op::Load { array, index, path } => {
+            Op::Load(access) => {
                 if let Some(d) = self.take(inst.results[0]) {
-                    self.reverse_load(inst.results[0], *array, index, path, d);
+                    self.reverse_load(inst.results[0], access, d);
                 }
             }
-            Op::Store { array, index, path, value } => self.reverse_store(id, *array, index, path, *value),
-            Op::Atomic { op, array, index, path, value } => {
-                self.reverse_atomic(inst.results[0], *op, *array, index, path, *value);
-            }
+            Op::Store { access, value } => self.reverse_store(id, access, *value),
+            Op::Atomic { op, access, value } => self.reverse_atomic(inst.results[0], *op, access, *value),
             Op::Call(callee, args) => self.reverse_call(id, inst, *callee, args),
             _ => {
                 if let Some(&result) = inst.results.first()

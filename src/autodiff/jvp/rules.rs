@@ -66,35 +66,33 @@ impl Copy<'_, '_, '_> {
                     self.where_set(tangents, &[ty], |this| smallvec![this.new.one(Op::View(tangents, dims), ty)]);
                 Some(view[0])
             }
-            Op::Load { array, index, path } => {
-                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
-                let (index, path) = (self.values(index), self.path(path));
-                let load = Op::Load { array: tangents, index, path };
+            Op::Load(access) => {
+                let (tangents, ty) = (self.tangent(access.array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
+                let load = Op::Load(self.access(tangents, access));
                 Some(self.where_set(tangents, &[ty], |this| smallvec![this.new.one(load, ty)])[0])
             }
-            Op::Store { array, index, path, value } => {
-                let tangents = self.tangent(*array).filter(|_| self.has_tangent(*value))?;
-                let (index, path) = (self.values(index), self.path(path));
+            Op::Store { access, value } => {
+                let tangents = self.tangent(access.array).filter(|_| self.has_tangent(*value))?;
+                let access = self.access(tangents, access);
                 self.where_set(tangents, &[], |this| {
                     let value = this.tangent_or_zero(*value);
-                    this.new.effect(Op::Store { array: tangents, index, path, value });
+                    this.new.effect(Op::Store { access, value });
                     smallvec![]
                 });
                 None
             }
-            Op::Atomic { op, array, index, path, value } => {
-                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
-                let (index, path) = (self.values(index), self.path(path));
+            Op::Atomic { op, access, value } => {
+                let (tangents, ty) = (self.tangent(access.array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
+                let access = self.access(tangents, access);
                 let old = self.value(result?);
                 Some(
                     self.where_set(tangents, &[ty], |this| {
                         let t = this.tangent_or_zero(*value);
                         if matches!(op, AtomicOp::Add | AtomicOp::Sub) {
-                            let op = Op::Atomic { op: *op, array: tangents, index, path, value: t };
+                            let op = Op::Atomic { op: *op, access, value: t };
                             return smallvec![this.new.one(op, ty)];
                         }
-                        let load = Op::Load { array: tangents, index: index.clone(), path: path.clone() };
-                        let before = this.new.one(load, ty);
+                        let before = this.new.one(Op::Load(access.clone()), ty);
                         let after = match op {
                             AtomicOp::Min | AtomicOp::Max => {
                                 // What is there already stays in a tie.
@@ -108,25 +106,24 @@ impl Copy<'_, '_, '_> {
                             // Exchange; the others are for integers.
                             _ => t,
                         };
-                        this.new.effect(Op::Store { array: tangents, index, path, value: after });
+                        this.new.effect(Op::Store { access, value: after });
                         smallvec![before]
                     })[0],
                 )
             }
-            Op::AtomicCas { array, index, path, expected, new } => {
-                let (tangents, ty) = (self.tangent(*array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
-                let (index, path) = (self.values(index), self.path(path));
+            Op::AtomicCas { access, expected, new } => {
+                let (tangents, ty) = (self.tangent(access.array)?, ty.filter(|&ty| has_tangent(ty, &self.structs))?);
+                let access = self.access(tangents, access);
                 let (old, expected) = (self.value(result?), self.value(*expected));
                 Some(
                     self.where_set(tangents, &[ty], |this| {
                         let t = this.tangent_or_zero(*new);
-                        let load = Op::Load { array: tangents, index: index.clone(), path: path.clone() };
-                        let before = this.new.one(load, ty);
+                        let before = this.new.one(Op::Load(access.clone()), ty);
                         let after = this.each(ty, &[old, expected, t, before], |this, _, v| {
                             let same = this.new.compare(CompareOp::Eq, v[0], v[1]);
                             this.new.select(same, v[2], v[3])
                         });
-                        this.new.effect(Op::Store { array: tangents, index, path, value: after });
+                        this.new.effect(Op::Store { access, value: after });
                         smallvec![before]
                     })[0],
                 )
@@ -317,6 +314,11 @@ impl Copy<'_, '_, '_> {
 
     fn values(&self, olds: &[ValueId]) -> Values {
         olds.iter().map(|&v| self.value(v)).collect()
+    }
+
+    /// Where the tangent is of what an operation addresses.
+    fn access(&self, tangents: ValueId, access: &Access) -> Access {
+        Access { array: tangents, indices: self.values(&access.indices), path: self.path(&access.path) }
     }
 
     fn path(&self, path: &Path) -> Path {

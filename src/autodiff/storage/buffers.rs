@@ -3,10 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use smallvec::smallvec;
-
 use crate::ir::build::Builder;
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, Op, Path, Step, TapeBuffer, TapeRole, ValueId, Values};
+use crate::ir::{Access, AtomicOp, BinaryOp, CompareOp, Op, Path, Step, TapeBuffer, TapeRole, ValueId};
 use crate::types::{ArrayType, Element, I32, Scalar, StructTable, Type};
 
 /// Numbers of slots per buffer.
@@ -129,7 +127,7 @@ impl Buffers {
             let at = next.entry(stored(scalar)).or_insert(0);
             let slot = Buffers::slot(b, base, *at);
             *at += 1;
-            b.effect(Op::Store { array, index: smallvec![slot, self.thread], path: Path::new(), value: part });
+            b.effect(Op::Store { access: Access::element(array, &[slot, self.thread]), value: part });
         }
     }
 
@@ -149,8 +147,8 @@ impl Buffers {
             let at = next.entry(stored(scalar)).or_insert(0);
             let slot = Buffers::slot(b, base, *at);
             *at += 1;
-            let index: Values = smallvec![slot, self.thread];
-            let part = b.one(Op::Load { array, index, path: Path::new() }, Type::Scalar(stored(scalar)));
+            let access = Access::element(array, &[slot, self.thread]);
+            let part = b.one(Op::Load(access), Type::Scalar(stored(scalar)));
             let part = b.cast(part, scalar);
             if path.is_empty() {
                 return part;
@@ -187,7 +185,7 @@ impl Buffers {
         let half = b.int(Scalar::I64, 32);
         let slots = b.binary(BinaryOp::Shl, slots, half);
         let value = b.binary(BinaryOp::Or, slots, thread);
-        let op = Op::Atomic { op: AtomicOp::Max, array, index: smallvec![zero], path: Path::new(), value };
+        let op = Op::Atomic { op: AtomicOp::Max, access: Access::element(array, &[zero]), value };
         b.one(op, Type::Scalar(Scalar::I64));
         b.yield_(&[]);
         b.switch_to(otherwise);

@@ -12,7 +12,7 @@ use crate::autodiff::analysis::written::Written;
 use crate::autodiff::emit::reverse::World;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, Phase, TapeRole, ValueId};
+use crate::ir::{Access, BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, Phase, TapeRole, ValueId};
 use crate::passes::loops::trips;
 use crate::source::Span;
 use crate::types::{I32, Scalar, StructTable};
@@ -49,7 +49,7 @@ pub fn is_stale(module: &Module, function: &Function, written: &Written, inst: &
             !matches!(module.functions[*callee].derivative, Derivative::Rule { replay: Some(_), .. })
                 && args.iter().any(reads)
         }
-        Op::Load { array, .. } => written.overwrites(function, *array),
+        Op::Load(Access { array, .. }) => written.overwrites(function, *array),
         Op::Atomic { .. } | Op::AtomicCas { .. } => true,
         _ => false,
     }
@@ -142,9 +142,13 @@ fn what(function: &Function, inst: &Inst) -> String {
         function.values[at].name.clone().unwrap_or_else(|| "an array".to_string())
     };
     match &inst.op {
-        Op::Load { array, .. } => format!("what was read from `{}`", name(*array)),
-        Op::Atomic { op, array, .. } => format!("the result of atomic {} on `{}`", op.name(), name(*array)),
-        Op::AtomicCas { array, .. } => format!("the result of compare-and-swap on `{}`", name(*array)),
+        Op::Load(Access { array, .. }) => format!("what was read from `{}`", name(*array)),
+        Op::Atomic { op, access: Access { array, .. }, .. } => {
+            format!("the result of atomic {} on `{}`", op.name(), name(*array))
+        }
+        Op::AtomicCas { access: Access { array, .. }, .. } => {
+            format!("the result of compare-and-swap on `{}`", name(*array))
+        }
         Op::Call(..) => "the result of a call".to_string(),
         _ => "which branch was taken".to_string(),
     }

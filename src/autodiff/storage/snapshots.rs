@@ -8,8 +8,8 @@ use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::emit::reverse::{Reverse, World};
 use crate::ir::build::Builder;
 use crate::ir::{
-    BinaryOp, CompareOp, Derivative, Function, FunctionKind, Inst, Op, Path, ResultInfo, ResultRole, ValueDef, ValueId,
-    Values,
+    Access, BinaryOp, CompareOp, Derivative, Function, FunctionKind, Inst, Op, ResultInfo, ResultRole, ValueDef,
+    ValueId, Values,
 };
 use crate::source::Span;
 use crate::types::{BOOL, I32, Scalar, Type};
@@ -107,10 +107,10 @@ impl Reverse<'_> {
         let top = self.b.int(Scalar::U32, 0);
         for &(n, array) in &slots {
             let value = self.primal(init[n]);
-            self.b.effect(Op::Store { array, index: smallvec![top], path: Path::new(), value });
+            self.b.effect(Op::Store { access: Access::element(array, &[top]), value });
         }
         let zero = self.b.int(Scalar::I32, 0);
-        self.b.effect(Op::Store { array: turns, index: smallvec![top], path: Path::new(), value: zero });
+        self.b.effect(Op::Store { access: Access::element(turns, &[top]), value: zero });
         Snapshots { turns, slots, top }
     }
 
@@ -128,7 +128,7 @@ impl Reverse<'_> {
         let (body, first) = body_of(&inst.op).expect("a loop");
         let params = &old.blocks[body].params[first..];
         let at = |this: &mut Self, array: ValueId, index: ValueId, ty: Type| {
-            this.b.one(Op::Load { array, index: smallvec![index], path: Path::new() }, ty)
+            this.b.one(Op::Load(Access::element(array, &[index])), ty)
         };
         // Carried: the turn reached, the latest snapshot, the state.
         let reached = at(self, snapshots.turns, top, I32);
@@ -159,9 +159,9 @@ impl Reverse<'_> {
         let one = self.b.int(Scalar::U32, 1);
         let next = self.b.binary(BinaryOp::Add, latest, one);
         for (&(_, array), &value) in snapshots.slots.iter().zip(&stepped) {
-            self.b.effect(Op::Store { array, index: smallvec![next], path: Path::new(), value });
+            self.b.effect(Op::Store { access: Access::element(array, &[next]), value });
         }
-        self.b.effect(Op::Store { array: snapshots.turns, index: smallvec![next], path: Path::new(), value: to });
+        self.b.effect(Op::Store { access: Access::element(snapshots.turns, &[next]), value: to });
         self.b.yield_(&[next]);
         self.b.switch_to(otherwise);
         self.b.yield_(&[latest]);

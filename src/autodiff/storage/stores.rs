@@ -1,13 +1,11 @@
 //! Where the state of a loop waits: a local array or a tape with slots for each turn. Snapshots are in
 //! [`super::snapshots`].
 
-use smallvec::smallvec;
-
 use super::buffers::{Buffers, Slots, add, height, slots_of};
 use super::plan::{Plan, body_of};
 use crate::autodiff::Store;
 use crate::autodiff::emit::reverse::Reverse;
-use crate::ir::{BinaryOp, CompareOp, Inst, Op, Path, ValueId};
+use crate::ir::{Access, BinaryOp, CompareOp, Inst, Op, ValueId};
 use crate::types::{LocalArrayType, Scalar, Type};
 
 /// State that a forward sweep kept.
@@ -146,7 +144,7 @@ impl Reverse<'_> {
             Kept::Local(slots) => {
                 for &(n, array) in slots {
                     let value = self.primal(params[n]);
-                    self.b.effect(Op::Store { array, index: smallvec![turn], path: Path::new(), value });
+                    self.b.effect(Op::Store { access: Access::element(array, &[turn]), value });
                 }
             }
             Kept::Tape(taped) => {
@@ -172,7 +170,7 @@ impl Reverse<'_> {
             Kept::Local(slots) => {
                 for &(n, array) in slots {
                     let ty = self.old.ty(params[n]);
-                    let value = self.b.one(Op::Load { array, index: smallvec![turn], path: Path::new() }, ty);
+                    let value = self.b.one(Op::Load(Access::element(array, &[turn])), ty);
                     self.bind(params[n], value);
                 }
             }

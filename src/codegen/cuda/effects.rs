@@ -2,7 +2,7 @@
 
 use super::survey::Summary;
 use crate::ids::IdMap;
-use crate::ir::{FuncId, Function, Inst, Op, ResultRole, ValueId};
+use crate::ir::{Access, FuncId, Function, Inst, Op, ResultRole, ValueId};
 use crate::types::Type;
 
 /// Kinds of memory; a local array never overlaps with an array argument.
@@ -23,9 +23,9 @@ impl Effects {
     pub fn of(function: &Function, inst: &Inst) -> Effects {
         let memory = |array: &ValueId| if matches!(function.ty(*array), Type::Local(_)) { LOCAL } else { GLOBAL };
         match &inst.op {
-            Op::Load { array, .. } => Effects { reads: memory(array), ..Effects::default() },
-            Op::Store { array, .. } => Effects { writes: memory(array), ..Effects::default() },
-            Op::Atomic { array, .. } | Op::AtomicCas { array, .. } => {
+            Op::Load(Access { array, .. }) => Effects { reads: memory(array), ..Effects::default() },
+            Op::Store { access: Access { array, .. }, .. } => Effects { writes: memory(array), ..Effects::default() },
+            Op::Atomic { access: Access { array, .. }, .. } | Op::AtomicCas { access: Access { array, .. }, .. } => {
                 Effects { reads: memory(array), writes: memory(array), speaks: false }
             }
             Op::Print { .. } | Op::Assert { .. } => Effects { speaks: true, ..Effects::default() },

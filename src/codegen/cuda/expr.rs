@@ -9,7 +9,7 @@ use super::prelude::ArrayMember;
 use super::scalar::{self, Facts, is_half, typed};
 use super::tree::{Expr, Infix, Stmt};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
-use crate::ir::{AtomicOp, Const, FuncId, Inst, Op, Path, Step, ValueDef, ValueId, ViewIndex};
+use crate::ir::{Access, AtomicOp, Const, FuncId, Inst, Op, Step, ValueDef, ValueId, ViewIndex};
 use crate::types::{ArrayType, Scalar, Type};
 
 impl Translator<'_> {
@@ -161,13 +161,13 @@ impl Translator<'_> {
                 Expr::cast(scalar_name(Scalar::U64), data)
             }
             Op::View(array, dims) => self.view(inst, *array, dims)?,
-            Op::Load { array, index, path } => {
-                let (element, ty) = self.element(inst, *array, index)?;
-                self.part(element, ty, path)?
+            Op::Load(access) => {
+                let (element, ty) = self.element(inst, access)?;
+                self.part(element, ty, &access.path)?
             }
-            Op::Atomic { op, array, index, path, value } => self.atomic(inst, *op, *array, index, path, *value)?,
-            Op::AtomicCas { array, index, path, expected, new } => {
-                let (place, ty) = self.place(inst, *array, index, path)?;
+            Op::Atomic { op, access, value } => self.atomic(inst, *op, access, *value)?,
+            Op::AtomicCas { access, expected, new } => {
+                let (place, ty) = self.place(inst, access)?;
                 let args = [Expr::prefix("&", place), self.typed_value(*expected)?, self.typed_value(*new)?];
                 match ty {
                     Type::Scalar(Scalar::I32 | Scalar::U32 | Scalar::U64) => Expr::call("atomicCAS", args),
@@ -192,16 +192,8 @@ impl Translator<'_> {
         }
     }
 
-    fn atomic(
-        &mut self,
-        inst: &Inst,
-        op: AtomicOp,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-        value: ValueId,
-    ) -> Result<Expr, Fault> {
-        let (element, ty) = self.element(inst, array, index)?;
+    fn atomic(&mut self, inst: &Inst, op: AtomicOp, access: &Access, value: ValueId) -> Result<Expr, Fault> {
+        let (path, (element, ty)) = (&access.path, self.element(inst, access)?);
         let part = self.type_after(ty, path);
         if let Some(n) = self.first_unchecked_step(ty, path)
             && part.scalar_part().is_some_and(|s| s.size() > 1)
@@ -310,11 +302,11 @@ impl Translator<'_> {
     }
 
     /// An element of an array, and its type.
-    pub fn element(&mut self, inst: &Inst, array: ValueId, index: &[ValueId]) -> Result<(Expr, Type), Fault> {
-        let ty = self.function.ty(array);
-        let from_start: Vec<bool> = index.iter().map(|&i| self.ranges.counts_from_start(self.at, i)).collect();
-        let at = self.values(index)?;
-        let base = self.value(array)?;
+    pub fn element(&mut self, inst: &Inst, access: &Access) -> Result<(Expr, Type), Fault> {
+        let ty = self.function.ty(access.array);
+        let from_start: Vec<bool> = access.indices.iter().map(|&i| self.ranges.counts_from_start(self.at, i)).collect();
+        let at = self.values(&access.indices)?;
+        let base = self.value(access.array)?;
         match ty {
             Type::Local(local) => {
                 let mut e = base;
@@ -348,8 +340,8 @@ impl Translator<'_> {
     }
 
     /// A part of an array element that can be assigned to or pointed at.
-    fn place(&mut self, inst: &Inst, array: ValueId, index: &[ValueId], path: &Path) -> Result<(Expr, Type), Fault> {
-        let (element, ty) = self.element(inst, array, index)?;
+    fn place(&mut self, inst: &Inst, access: &Access) -> Result<(Expr, Type), Fault> {
+        let (path, (element, ty)) = (&access.path, self.element(inst, access)?);
         if self.first_unchecked_step(ty, path).is_some() {
             return Err(self.fault(inst, "an atomic operation on a component chosen at run time"));
         }

@@ -274,10 +274,10 @@ impl<'a> Translator<'a> {
                 Ok(())
             }
             Op::Return(values) => self.return_statement(values, out),
-            Op::Store { array, index, path, value } => {
-                let (place, ty) = self.element(inst, *array, index)?;
+            Op::Store { access, value } => {
+                let (place, ty) = self.element(inst, access)?;
                 let value = self.value(*value)?;
-                self.store(place, ty, path, value, out)
+                self.store(place, ty, &access.path, value, out)
             }
             Op::Insert(base, path, value) => {
                 let Some(&result) = inst.results.first() else { return Ok(()) };

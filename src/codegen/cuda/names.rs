@@ -13,7 +13,7 @@ use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, is_reserved, type_name};
 use super::vars::Variables;
 use crate::ids::IdHasher;
-use crate::ir::{BinaryOp, BlockId, FuncId, Function, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, Op, UnaryOp, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The name that a variable should have.
@@ -52,17 +52,18 @@ fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables,
     };
     let named = |v: &ValueId| name_of(function, *v);
     let word = match &inst.op {
-        Op::Load { array, index, path } if path.is_empty() => {
+        Op::Load(Access { array, indices, path }) if path.is_empty() => {
             let array = named(array).unwrap_or("element");
-            match index.as_slice() {
+            match indices.as_slice() {
                 [i] => named(i).map_or(format!("{array}_value"), |i| format!("{array}_{i}")),
                 _ => {
-                    let names: Option<String> = index.iter().map(named).collect::<Option<Vec<_>>>().map(|n| n.concat());
+                    let names: Option<String> =
+                        indices.iter().map(named).collect::<Option<Vec<_>>>().map(|n| n.concat());
                     names.filter(|n| n.len() <= 4).map_or(format!("{array}_value"), |n| format!("{array}_{n}"))
                 }
             }
         }
-        Op::Load { array, path, .. } => part_name(function, shared, named(array).unwrap_or("element"), path),
+        Op::Load(Access { array, path, .. }) => part_name(function, shared, named(array).unwrap_or("element"), path),
         Op::Extract(base, path) => part_name(function, shared, named(base).unwrap_or("part"), path),
         Op::Call(callee, _) if result_name(shared, *callee, n).is_some() => result_name(shared, *callee, n)?,
         Op::Call(callee, args) => {
@@ -130,7 +131,7 @@ fn chosen_name(
 ) -> Option<String> {
     let Op::Yield(values) = &function.terminator(branch)?.op else { return None };
     let value = *values.get(n)?;
-    let is_load = matches!(function.def(value)?.op, Op::Load { .. });
+    let is_load = matches!(function.def(value)?.op, Op::Load(_));
     is_load.then(|| derived_name(shared, function, variables, value)).flatten()
 }
 

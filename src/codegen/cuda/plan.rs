@@ -280,7 +280,7 @@ fn own_length(module: &Module, inst: &Inst) -> u32 {
         Op::Unary(..) => 6,
         Op::Construct(args) => 5 + 2 * args.len() as u32,
         Op::Call(callee, args) => module.functions[*callee].source_name.len() as u32 + 2 * args.len() as u32,
-        Op::Load { index, .. } => 2 + 2 * index.len() as u32,
+        Op::Load(access) => 2 + 2 * access.indices.len() as u32,
         _ => 8,
     }
 }

@@ -7,30 +7,27 @@
 
 use super::builder::{IntCompare, Rmw, Val};
 use super::lower::{Frame, Lower, Scalars};
-use crate::ir::{AtomicOp, BinaryOp, Inst, Path, ValueId};
+use crate::ir::{Access, AtomicOp, BinaryOp, Inst, ValueId};
 use crate::types::{Scalar, Type};
 
 impl<'a> Lower<'_, 'a> {
-    #[allow(clippy::too_many_arguments)]
     pub fn atomic(
         &mut self,
         frame: &Frame<'a>,
         op: AtomicOp,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
+        access: &Access,
         value: ValueId,
         inst: &'a Inst,
     ) -> Scalars {
         if self.lanes.is_some() {
-            return self.atomic_lanes(frame, op, array, index, path, value, inst);
+            return self.atomic_lanes(frame, op, access, value, inst);
         }
-        let operands = [frame.get(value).clone()];
-        if self.is_of_warp(frame, op, array, index, path, inst) {
-            return self.update_of_warp(frame, op, array, index, path, inst, &operands[0]);
+        let operands = frame.get(value).clone();
+        if self.is_of_warp(frame, op, access, inst) {
+            return self.update_of_warp(frame, op, access, inst, &operands);
         }
-        self.update(frame, array, index, path, inst, |lower, s, pointer, local, k| {
-            let operand = operands[0][k];
+        self.update(frame, access, inst, |lower, s, pointer, local, k| {
+            let operand = operands[k];
             if local {
                 let old = lower.read(s, pointer);
                 let new = lower.combine(op, s, old, operand);
@@ -42,22 +39,18 @@ impl<'a> Lower<'_, 'a> {
         })
     }
 
-    #[allow(clippy::too_many_arguments)]
     pub fn atomic_cas(
         &mut self,
         frame: &Frame<'a>,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-        expected: ValueId,
-        new: ValueId,
+        access: &Access,
+        [expected, new]: [ValueId; 2],
         inst: &'a Inst,
     ) -> Scalars {
         if self.lanes.is_some() {
-            return self.atomic_cas_lanes(frame, array, index, path, [expected, new], inst);
+            return self.atomic_cas_lanes(frame, access, [expected, new], inst);
         }
         let (expected, new) = (frame.get(expected).clone(), frame.get(new).clone());
-        self.update(frame, array, index, path, inst, |lower, s, pointer, local, k| {
+        self.update(frame, access, inst, |lower, s, pointer, local, k| {
             lower.compare_and_swap(s, pointer, local, expected[k], new[k])
         })
     }
@@ -82,16 +75,14 @@ impl<'a> Lower<'_, 'a> {
     fn update(
         &mut self,
         frame: &Frame<'a>,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
+        access: &Access,
         inst: &'a Inst,
         each: impl Fn(&mut Self, Scalar, Val, bool, usize) -> Val,
     ) -> Scalars {
         let Some(&result) = inst.results.first() else { return Scalars::new() };
-        let place = self.place(frame, array, index, inst.span);
+        let place = self.place(frame, access, inst.span);
         self.checked(&place, frame.ty(result), |lower, place| {
-            let part = lower.part(frame, place, path);
+            let part = lower.part(frame, place, &access.path);
             lower.when(part.exists, |lower| {
                 let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
                 let count = part.ty.scalar_count().unwrap_or(1);
@@ -106,19 +97,16 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// An atomic whose old value nobody asks for, at a place that is the same for all threads.
-    #[allow(clippy::too_many_arguments)]
     fn update_of_warp(
         &mut self,
         frame: &Frame<'a>,
         op: AtomicOp,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
+        access: &Access,
         inst: &'a Inst,
         operands: &Scalars,
     ) -> Scalars {
-        let place = self.place(frame, array, index, inst.span);
-        let part = self.part(frame, &place, path);
+        let place = self.place(frame, access, inst.span);
+        let part = self.part(frame, &place, &access.path);
         let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
         self.when(part.exists, |lower| {
             let at = |k: usize| lower.ll.offset_by(part.pointer, k as u64 * u64::from(s.size()));

@@ -6,7 +6,7 @@ use super::affine::LoopRange;
 use super::builder::{Block, Func, IntCompare, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars, Target};
 use crate::abi::HostStatus;
-use crate::ir::{BlockId, Function, Inst, Op, ValueId};
+use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
 use crate::types::Scalar;
 
 /// A block that several ways lead to, with a phi for each value they bring.
@@ -201,12 +201,12 @@ impl<'a> Lower<'_, 'a> {
         function.walk(body, &mut |_, inst| {
             insts += 1;
             innermost &= !matches!(inst.op, Op::For { .. } | Op::While { .. } | Op::Call(..));
-            if let Op::Load { array, index, .. } | Op::Store { array, index, .. } | Op::Atomic { array, index, .. } =
-                &inst.op
+            if let Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } = &inst.op
+                && let Access { array, indices, .. } = access
                 && function.params().contains(array)
             {
                 let parts = self.array(frame, *array);
-                for (&i, &extent) in index.iter().zip(&parts.extents) {
+                for (&i, &extent) in indices.iter().zip(&parts.extents) {
                     if i == variable && !extents.contains(&extent) {
                         extents.push(extent);
                     }

@@ -471,7 +471,7 @@ impl KernelEntry {
         function.walk(function.entry, &mut |_, inst| {
             memory |= matches!(
                 inst.op,
-                Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Call(..)
+                Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Call(..)
             );
         });
         memory && state.weight(self.kernel) <= FAST_LOOP_LIMIT

@@ -125,7 +125,7 @@ fn computes(op: &Op) -> bool {
         | Op::Address(_)
         | Op::View(..)
         | Op::LocalArray
-        | Op::Load { .. }
+        | Op::Load(_)
         | Op::Store { .. }
         | Op::Atomic { .. }
         | Op::AtomicCas { .. }

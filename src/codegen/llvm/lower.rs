@@ -105,9 +105,7 @@ impl RangeTable {
             Op::Extract(_, path) | Op::Insert(_, path, _) => {
                 wanted |= path.iter().any(|step| matches!(step, Step::Dynamic(_)));
             }
-            Op::Load { .. } | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::View(..) => {
-                wanted = true
-            }
+            Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::View(..) => wanted = true,
             _ => {}
         });
         wanted = wanted || callees.into_iter().any(|callee| self.is_wanted(ir, callee));
@@ -581,15 +579,13 @@ impl<'s, 'a> Lower<'s, 'a> {
             Op::Address(array) => smallvec![self.ll.ptr_to_int(frame.scalar(*array), self.ll.i64())],
             Op::View(array, dims) => self.view(frame, *array, dims, inst.span),
             Op::LocalArray => inst.results.first().map(|&r| self.local_array(frame, r)).unwrap_or_default(),
-            Op::Load { array, index, path } => self.load(frame, *array, index, path, inst),
-            Op::Store { array, index, path, value } => {
-                self.store(frame, *array, index, path, *value, inst.span);
+            Op::Load(access) => self.load(frame, access, inst),
+            Op::Store { access, value } => {
+                self.store(frame, access, *value, inst.span);
                 return;
             }
-            Op::Atomic { op, array, index, path, value } => self.atomic(frame, *op, *array, index, path, *value, inst),
-            Op::AtomicCas { array, index, path, expected, new } => {
-                self.atomic_cas(frame, *array, index, path, *expected, *new, inst)
-            }
+            Op::Atomic { op, access, value } => self.atomic(frame, *op, access, *value, inst),
+            Op::AtomicCas { access, expected, new } => self.atomic_cas(frame, access, [*expected, *new], inst),
             Op::Print { format, args } => {
                 self.print(frame, format, args);
                 return;

@@ -9,7 +9,7 @@ use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, 
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::abi::descriptor;
 use crate::codegen::shadow;
-use crate::ir::{FuncId, Inst, Path, Step, ValueId, ViewIndex};
+use crate::ir::{Access, FuncId, Inst, Path, Step, ValueId, ViewIndex};
 use crate::source::Span;
 use crate::types::{ArrayType, Element, Layout, MAX_DIMS, Scalar, Type};
 
@@ -235,9 +235,9 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Looks up the element that `index` names. The address itself is computed by [`Self::part`], behind the checks.
-    pub fn place(&mut self, frame: &Frame<'a>, array: ValueId, index: &[ValueId], span: Span) -> Place {
+    pub fn place(&mut self, frame: &Frame<'a>, access: &Access, span: Span) -> Place {
         let ll = self.ll;
-        let parts = self.array(frame, array);
+        let parts = self.array(frame, access.array);
         let size = Layout::of_element(parts.element, &self.ir.structs).size;
         let mut place = Place {
             data: parts.data,
@@ -249,18 +249,18 @@ impl<'a> Lower<'_, 'a> {
             element: parts.element.into(),
             align: if self.aligned.contains(&parts.data) { common(MAX_ALIGN, size) } else { 1 },
         };
-        for (dim, &i) in index.iter().enumerate() {
+        for (dim, &i) in access.indices.iter().enumerate() {
             let stride = parts.strides[dim];
             let (wide, check) = self.index(frame, i, dim as u32, parts.extents[dim]);
             place.checks.extend(check);
-            let dense = dim + 1 == index.len()
+            let dense = dim + 1 == access.indices.len()
                 && (ll.as_int(stride) == Some(i64::from(size))
                     || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size)));
             place.indices.push((wide, stride));
             place.dense = (dense && !self.multiplies_by_hand(wide)).then_some(size);
         }
         if !place.checks.is_empty() {
-            let name = frame.function.values[array].name.clone().unwrap_or_default();
+            let name = frame.function.values[access.array].name.clone().unwrap_or_default();
             place.site = Some(self.site(span, SiteKind::Access, &name));
         }
         place
@@ -434,21 +434,15 @@ impl<'a> Lower<'_, 'a> {
 
     // Operations
 
-    pub fn load(
-        &mut self,
-        frame: &Frame<'a>,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-        inst: &'a Inst,
-    ) -> Scalars {
+    pub fn load(&mut self, frame: &Frame<'a>, access: &Access, inst: &'a Inst) -> Scalars {
         let Some(&result) = inst.results.first() else { return Scalars::new() };
-        if self.is_of_lane(frame, array) || index.iter().any(|&i| self.any_varies(frame.get(i))) {
-            return self.load_lanes(frame, array, index, path, inst);
+        let differ = access.indices.iter().any(|&i| self.any_varies(frame.get(i)));
+        if differ || self.is_of_lane(frame, access.array) {
+            return self.load_lanes(frame, access, inst.span);
         }
-        let place = self.place(frame, array, index, inst.span);
+        let place = self.place(frame, access, inst.span);
         self.checked(&place, frame.ty(result), |lower, place| {
-            let part = lower.part(frame, place, path);
+            let part = lower.part(frame, place, &access.path);
             let ll = lower.ll;
             let values = lower.load_value(part.pointer, part.ty, part.align);
             match part.exists {
@@ -458,23 +452,15 @@ impl<'a> Lower<'_, 'a> {
         })
     }
 
-    pub fn store(
-        &mut self,
-        frame: &Frame<'a>,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-        value: ValueId,
-        span: Span,
-    ) {
-        let differ = index.iter().chain([&value]).any(|&i| self.any_varies(frame.get(i)));
-        if differ || self.is_of_lane(frame, array) {
-            return self.store_lanes(frame, array, index, path, value, span);
+    pub fn store(&mut self, frame: &Frame<'a>, access: &Access, value: ValueId, span: Span) {
+        let differ = access.indices.iter().chain([&value]).any(|&i| self.any_varies(frame.get(i)));
+        if differ || self.is_of_lane(frame, access.array) {
+            return self.store_lanes(frame, access, value, span);
         }
-        let place = self.place(frame, array, index, span);
+        let place = self.place(frame, access, span);
         // A composite of no components stands for "no results".
         self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
-            let part = lower.part(frame, place, path);
+            let part = lower.part(frame, place, &access.path);
             lower.when(part.exists, |lower| {
                 lower.store_value(part.pointer, part.ty, part.align, frame.get(value));
                 Scalars::new()

@@ -13,7 +13,7 @@ use super::builder::{IntCompare, Llvm, Val};
 use super::control::Join;
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::ids::IdSet;
-use crate::ir::{AtomicOp, Inst, Op, Path, Step, ValueId};
+use crate::ir::{Access, AtomicOp, Inst, Op};
 use crate::types::{Scalar, Type};
 
 /// Sums of more scalars than this take more shuffles than they save.
@@ -76,22 +76,15 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Whether an atomic is one that a warp does together: nobody asks for the old value, and all threads mean one place.
-    pub fn is_of_warp(
-        &self,
-        frame: &Frame<'a>,
-        op: AtomicOp,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-        inst: &Inst,
-    ) -> bool {
+    pub fn is_of_warp(&self, frame: &Frame<'a>, op: AtomicOp, access: &Access, inst: &Inst) -> bool {
         let Some(&result) = inst.results.first() else { return false };
-        let steps = path.iter().filter_map(|step| if let Step::Dynamic(v) = step { Some(v) } else { None });
+        let mut same = true;
+        access.for_each_operand(|v| same &= self.uniform.holds(self.ll, frame.get(v)));
         self.target == Target::Nvptx
             && matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Min | AtomicOp::Max)
             && frame.scalar_ty(result).is_float()
-            && matches!(frame.ty(array), Type::Array(_))
-            && [array].iter().chain(index).chain(steps).all(|&v| self.uniform.holds(self.ll, frame.get(v)))
+            && matches!(frame.ty(access.array), Type::Array(_))
+            && same
             && crate::analysis::uses(frame.function)[result] == 0
     }
 

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use super::code::*;
 use super::ops;
 use crate::abi::argument_layout;
-use crate::ir::{BlockId, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId, ViewIndex};
+use crate::ir::{
+    Access, BlockId, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId, ViewIndex,
+};
 use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
 
 impl Program {
@@ -354,16 +356,14 @@ impl<'m, 't> Compiler<'m, 't> {
                 self.local_bytes = offset + bytes as usize;
                 Code::LocalArray { to, offset: offset as u64, bytes }
             }
-            Op::Load { array, index, path } => Code::Load { to, place: self.place(*array, index, path, inst) },
-            Op::Store { array, index, path, value } => {
-                Code::Store { from: self.slot(*value), place: self.place(*array, index, path, inst) }
-            }
-            Op::Atomic { op, array, index, path, value } => {
-                let place = self.place(*array, index, path, inst);
+            Op::Load(access) => Code::Load { to, place: self.place(access, inst) },
+            Op::Store { access, value } => Code::Store { from: self.slot(*value), place: self.place(access, inst) },
+            Op::Atomic { op, access, value } => {
+                let place = self.place(access, inst);
                 Code::Atomic { op: *op, to, value: self.slot(*value), place }
             }
-            Op::AtomicCas { array, index, path, expected, new } => {
-                let place = self.place(*array, index, path, inst);
+            Op::AtomicCas { access, expected, new } => {
+                let place = self.place(access, inst);
                 Code::AtomicCas { to, expected: self.slot(*expected), new: self.slot(*new), place }
             }
             Op::If { condition, then, otherwise } => {
@@ -462,9 +462,9 @@ impl<'m, 't> Compiler<'m, 't> {
         Steps { slot, byte, dynamic: dynamic.into() }
     }
 
-    fn place(&mut self, array: ValueId, index: &[ValueId], path: &Path, inst: &Inst) -> Place {
+    fn place(&mut self, access: &Access, inst: &Inst) -> Place {
         let structs = &self.module.structs;
-        let (element, local): (Type, _) = match self.function.ty(array) {
+        let (element, local): (Type, _) = match self.function.ty(access.array) {
             Type::Local(local) => {
                 let mut strides = [u64::from(Layout::of_element(local.element, structs).size); MAX_DIMS];
                 for n in (0..usize::from(local.ndim).saturating_sub(1)).rev() {
@@ -475,15 +475,15 @@ impl<'m, 't> Compiler<'m, 't> {
             Type::Array(array) => (array.element.into(), None),
             other => (other, None),
         };
-        let part = path.iter().fold(element, |ty, step| {
+        let part = access.path.iter().fold(element, |ty, step| {
             let index = if let Step::At(n) = step { Some(*n) } else { None };
             ty.step(index, structs).unwrap_or(ty)
         });
         Place {
-            array: self.slot(array),
+            array: self.slot(access.array),
             local,
-            index: index.iter().map(|&i| self.count(i)).collect(),
-            path: self.steps(element, path),
+            index: access.indices.iter().map(|&i| self.count(i)).collect(),
+            path: self.steps(element, &access.path),
             leaves: self.leaves.of(part),
             span: inst.span,
         }

@@ -136,26 +136,18 @@ impl<'t> Parser<'t> {
                 Op::View(array, dims.into())
             }
             "local_array" => Op::LocalArray,
-            "load" => {
-                let (array, index, path) = self.place()?;
-                Op::Load { array, index, path }
-            }
-            "store" => {
-                let (array, index, path) = self.place()?;
-                Op::Store { array, index, path, value: self.comma_value()? }
-            }
+            "load" => Op::Load(self.access()?),
+            "store" => Op::Store { access: self.access()?, value: self.comma_value()? },
             "atomic" => {
                 let name = self.word("an atomic operation")?;
                 let Some(op) = AtomicOp::from_name(name) else {
                     return self.error(format!("no atomic operation is called `{name}`"));
                 };
-                let (array, index, path) = self.place()?;
-                Op::Atomic { op, array, index, path, value: self.comma_value()? }
+                Op::Atomic { op, access: self.access()?, value: self.comma_value()? }
             }
             "atomic_cas" => {
-                let (array, index, path) = self.place()?;
-                let expected = self.comma_value()?;
-                Op::AtomicCas { array, index, path, expected, new: self.comma_value()? }
+                let (access, expected) = (self.access()?, self.comma_value()?);
+                Op::AtomicCas { access, expected, new: self.comma_value()? }
             }
             "print" => {
                 let format = self.text()?;

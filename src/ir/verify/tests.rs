@@ -23,13 +23,13 @@ fn sum_kernel() -> Module {
     let outer = b.switch_to(body);
     let [k, total] = *b.params(body) else { panic!("two parameters") };
     b.name(total, "total");
-    let x = b.one(Op::Load { array: data, index: smallvec::smallvec![k], path: Path::new() }, I32);
+    let x = b.one(Op::Load(Access::element(data, &[k])), I32);
     let next = b.binary(BinaryOp::Add, total, x);
     b.name(next, "total");
     b.yield_(&[next]);
     b.switch_to(outer);
     let sum = b.push(Op::For { start: i, end: n, step: one, init: smallvec::smallvec![zero], body }, &[I32])[0];
-    b.effect(Op::Store { array: out, index: smallvec::smallvec![i], path: Path::new(), value: sum });
+    b.effect(Op::Store { access: Access::element(out, &[i]), value: sum });
     b.effect(Op::Return(Values::new()));
     let mut module = Module::default();
     module.functions.push(b.finish());

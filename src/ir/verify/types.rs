@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::super::*;
-use crate::types::{ArrayType, BOOL, Element, I32, MAX_DIMS, U64};
+use crate::types::{ArrayType, BOOL, Element, I32, MAX_DIMS, Scalar, U64};
 
 pub(super) fn check(condition: bool, message: &str) -> Result<(), String> {
     if condition { Ok(()) } else { Err(message.to_string()) }
@@ -191,19 +191,19 @@ impl Typing<'_> {
                 check(matches!(given()?, Type::Local(_)), "the result is not a local array")?;
                 one(given()?)
             }
-            Op::Load { array, index, path } => one(self.place(*array, index, path)?),
-            Op::Store { array, index, path, value } => {
-                check(self.place(*array, index, path)? == self.ty(*value), "the value has another type")?;
+            Op::Load(access) => one(self.access(access)?),
+            Op::Store { access, value } => {
+                check(self.access(access)? == self.ty(*value), "the value has another type")?;
                 Ok(Types::new())
             }
-            Op::Atomic { op, array, index, path, value } => {
-                let ty = self.place(*array, index, path)?;
+            Op::Atomic { op, access, value } => {
+                let ty = self.access(access)?;
                 check(ty.scalar_part().is_some_and(|s| atomic_has(*op, s)), "the type does not have it")?;
                 check(ty == self.ty(*value), "the value has another type")?;
                 one(ty)
             }
-            Op::AtomicCas { array, index, path, expected, new } => {
-                let ty = self.place(*array, index, path)?;
+            Op::AtomicCas { access, expected, new } => {
+                let ty = self.access(access)?;
                 check(ty.scalar_part().is_some(), "the type does not have it")?;
                 check(ty == self.ty(*expected) && ty == self.ty(*new), "a value has another type")?;
                 one(ty)
@@ -232,11 +232,11 @@ impl Typing<'_> {
     }
 
     /// The type of the element part that a load, store or atomic names.
-    fn place(&self, array: ValueId, index: &[ValueId], path: &Path) -> Result<Type, String> {
-        let (element, ndim) = self.array(array)?;
-        check(index.len() == usize::from(ndim), "one index per dimension is needed")?;
-        check(index.iter().all(|&i| self.ty(i).is_int()), "an index is not an integer")?;
-        self.part(element.into(), path)
+    fn access(&self, access: &Access) -> Result<Type, String> {
+        let (element, ndim) = self.array(access.array)?;
+        check(access.indices.len() == usize::from(ndim), "one index per dimension is needed")?;
+        check(access.indices.iter().all(|&i| self.ty(i).is_int()), "an index is not an integer")?;
+        self.part(element.into(), &access.path)
     }
 
     fn part(&self, mut ty: Type, path: &Path) -> Result<Type, String> {

@@ -19,7 +19,7 @@ fn forwarded(module: &Module) -> Module {
 fn loads(module: &Module) -> usize {
     let mut count = 0;
     for function in module.functions.values() {
-        function.walk(function.entry, &mut |_, inst| count += usize::from(matches!(inst.op, Op::Load { .. })));
+        function.walk(function.entry, &mut |_, inst| count += usize::from(matches!(inst.op, Op::Load(_))));
     }
     count
 }

@@ -166,7 +166,7 @@ impl SingleExit {
         let function = &self.rebuild.b.function;
         let harmless = insts.iter().all(|&id| {
             let op = &function.insts[id].op;
-            !has_effect(op) && op.blocks().is_empty() && !matches!(op, Op::Call(..) | Op::Load { .. })
+            !has_effect(op) && op.blocks().is_empty() && !matches!(op, Op::Call(..) | Op::Load(_))
         });
         let outside = self.rebuild.b.switch_to(condition);
         let left = self.not_lowest(outcomes, flag);

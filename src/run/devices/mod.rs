@@ -14,7 +14,7 @@ use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::codegen::reduced::{ArrayArgument, reduced};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{AtomicOp, FuncId, Function, FunctionKind, Inst, Module, Op, ValueId, interp};
+use crate::ir::{Access, AtomicOp, FuncId, Function, FunctionKind, Inst, Module, Op, ValueId, interp};
 use crate::source::{FileId, Span};
 use crate::types::Type;
 
@@ -383,10 +383,10 @@ fn array_at(module: &Module, span: Span) -> Option<String> {
     let mut found = None;
     for function in module.functions.values() {
         function.walk(function.entry, &mut |_, inst| {
-            if let Op::Load { array, .. }
-            | Op::Store { array, .. }
-            | Op::Atomic { array, .. }
-            | Op::AtomicCas { array, .. } = &inst.op
+            if let Op::Load(Access { array, .. })
+            | Op::Store { access: Access { array, .. }, .. }
+            | Op::Atomic { access: Access { array, .. }, .. }
+            | Op::AtomicCas { access: Access { array, .. }, .. } = &inst.op
                 && inst.span == span
                 && found.is_none()
             {

@@ -7,7 +7,7 @@
 
 use super::tape::{Taped, bytes_per_slot, most_slots, too_large};
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, Function, Module, Op, Phase, TapeBuffer, TapeRole};
+use crate::ir::{Access, FuncId, Function, Module, Op, Phase, TapeBuffer, TapeRole};
 use crate::run::args::Arguments;
 use crate::run::devices::{Report, Trap};
 use crate::run::{Result, fail};
@@ -189,7 +189,7 @@ fn kept_gradients(kernel: &Function, arguments: &Arguments) -> Result<Vec<usize>
         match param {
             Some(&param) if matches!(kernel.ty(param), Type::Array(_)) => {
                 kernel.walk(kernel.entry, &mut |_, inst| match inst.op {
-                    Op::Store { array, .. } if array == param => stored = true,
+                    Op::Store { access: Access { array, .. }, .. } if array == param => stored = true,
                     Op::Extent(..) | Op::IsSet(_) | Op::Address(_) => {}
                     _ => inst.op.for_each_operand(|v| used |= v == param),
                 });

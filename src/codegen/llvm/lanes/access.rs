@@ -8,7 +8,7 @@ use crate::codegen::llvm::builder::{IntCompare, Val};
 use crate::codegen::llvm::flatten::{self, Leaf, LeafKind};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
 use crate::codegen::llvm::memory::DimCheck;
-use crate::ir::{Inst, Path, Step, ValueId};
+use crate::ir::{Access, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Layout, Scalar, Type};
 
@@ -68,29 +68,23 @@ impl LaneAccess {
 }
 
 impl<'a> Lower<'_, 'a> {
-    /// Looks up the elements that `index` names.
-    pub fn lane_access(
-        &mut self,
-        frame: &Frame<'a>,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-        span: Span,
-    ) -> LaneAccess {
+    /// Finds what the access names in each lane.
+    pub fn lane_access(&mut self, frame: &Frame<'a>, access: &Access, span: Span) -> LaneAccess {
+        let Access { array, indices, path } = access;
         let ll = self.ll;
-        let parts = self.array(frame, array);
+        let parts = self.array(frame, *array);
         let size = i64::from(Layout::of_element(parts.element, &self.ir.structs).size);
         let mut base = parts.data;
         let ty = Type::from(parts.element);
         let (mut step, scale) = match ty.scalar_part() {
-            Some(s) if self.is_of_lane(frame, array) => (LaneStep::Constant(s.size().into()), self.lane_count()),
+            Some(s) if self.is_of_lane(frame, *array) => (LaneStep::Constant(s.size().into()), self.lane_count()),
             _ => (LaneStep::Constant(0), 1),
         };
         let mut offsets: Option<Val> = None;
         let mut checks: SmallVec<[DimCheck; 2]> = smallvec![];
-        for (dim, &i) in index.iter().enumerate() {
+        for (dim, &i) in indices.iter().enumerate() {
             let stride = parts.strides[dim];
-            let dense = dim + 1 == index.len()
+            let dense = dim + 1 == indices.len()
                 && (ll.as_int(stride) == Some(size)
                     || self.guards.as_mut().is_some_and(|g| g.require_stride(stride, size as u32)));
             let bytes = if dense { ll.const_i64(size) } else { ll.sext(stride, ll.i64()) };
@@ -114,7 +108,7 @@ impl<'a> Lower<'_, 'a> {
             };
         }
         let site = (!checks.is_empty()).then(|| {
-            let name = frame.function.values[array].name.clone().unwrap_or_default();
+            let name = frame.function.values[*array].name.clone().unwrap_or_default();
             self.site(span, SiteKind::Access, &name)
         });
         let (mut part, mut part_offset) = (ty, 0);
@@ -211,15 +205,8 @@ impl<'a> Lower<'_, 'a> {
             .then_some((components, access.part_offset / size))
     }
 
-    pub fn load_lanes(
-        &mut self,
-        frame: &Frame<'a>,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-        inst: &'a Inst,
-    ) -> Scalars {
-        let access = self.lane_access(frame, array, index, path, inst.span);
+    pub fn load_lanes(&mut self, frame: &Frame<'a>, access: &Access, span: Span) -> Scalars {
+        let access = self.lane_access(frame, access, span);
         let mask = self.lanes_within(&access);
         self.read_lanes(&access, mask)
     }
@@ -313,16 +300,8 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    pub fn store_lanes(
-        &mut self,
-        frame: &Frame<'a>,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
-        value: ValueId,
-        span: Span,
-    ) {
-        let access = self.lane_access(frame, array, index, path, span);
+    pub fn store_lanes(&mut self, frame: &Frame<'a>, access: &Access, value: ValueId, span: Span) {
+        let access = self.lane_access(frame, access, span);
         let mask = self.lanes_within(&access);
         self.write_lanes(&access, mask, frame.get(value));
     }

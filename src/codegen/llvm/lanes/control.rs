@@ -173,7 +173,7 @@ fn needs_lanes(frame: &Frame, block: BlockId) -> bool {
         insts += 1;
         must |= matches!(
             inst.op,
-            Op::Load { .. }
+            Op::Load(_)
                 | Op::Store { .. }
                 | Op::Atomic { .. }
                 | Op::AtomicCas { .. }

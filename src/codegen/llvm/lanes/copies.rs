@@ -17,7 +17,7 @@ use crate::codegen::llvm::builder::{Attribute, Block, Func, IntCompare, Llvm, Pl
 use crate::codegen::llvm::control::Join;
 use crate::codegen::llvm::lanes::access::LaneAccess;
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
-use crate::ir::{AtomicOp, BlockId, Function, Inst, Op, ValueId};
+use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};
 use crate::types::{Layout, Scalar, Type};
 
 /// The bytes that the copies of a row may take: they stay in the second-level cache.
@@ -128,9 +128,8 @@ impl<'a> Lower<'_, 'a> {
         &mut self,
         frame: &Frame<'a>,
         op: AtomicOp,
-        array: ValueId,
-        index: &[ValueId],
-        access: &LaneAccess,
+        access: &Access,
+        place: &LaneAccess,
         inst: &'a Inst,
     ) -> Option<(Val, Val)> {
         let ll = self.ll;
@@ -140,15 +139,15 @@ impl<'a> Lower<'_, 'a> {
         let number = match copies.sites.iter().position(known) {
             Some(number) => number,
             None => {
-                let site = self.new_site(frame, op, array, index, access, inst)?;
+                let site = self.new_site(frame, op, access, place, inst)?;
                 let copies = self.copies.as_mut()?;
                 copies.sites.push(site);
                 copies.sites.len() - 1
             }
         };
-        let parts = self.array(frame, array);
+        let parts = self.array(frame, access.array);
         let (mut at, mut open) = (ll.const_i64(0), 0);
-        for (dim, &i) in index.iter().enumerate() {
+        for (dim, &i) in access.indices.iter().enumerate() {
             if self.fixed_index(frame, i, parts.extents[dim]).is_none() {
                 let (index, _) = self.index(frame, i, dim as u32, parts.extents[dim]);
                 at = ll.add(ll.mul(at, ll.sext(parts.extents[dim], ll.i64())), index.wide);
@@ -157,7 +156,7 @@ impl<'a> Lower<'_, 'a> {
         }
         let site = self.copies.as_ref()?.sites.get(number).filter(|site| site.open.len() == open)?;
         let bytes = i64::from(site.lane_bytes(lanes));
-        let first = i64::from(access.part_offset() / site.scalar.size()) * bytes;
+        let first = i64::from(place.part_offset() / site.scalar.size()) * bytes;
         let offset = ll.add(ll.mul(at, ll.const_i64(bytes * i64::from(site.components))), ll.const_i64(first));
         let (exists, copy) = site.copy(ll);
         let exists = if self.assume(Assumption::HasCopy(number)) { ll.bool(true) } else { exists };
@@ -168,28 +167,28 @@ impl<'a> Lower<'_, 'a> {
         &mut self,
         frame: &Frame<'a>,
         op: AtomicOp,
-        array: ValueId,
-        index: &[ValueId],
-        access: &LaneAccess,
+        access: &Access,
+        place: &LaneAccess,
         inst: &'a Inst,
     ) -> Option<Site> {
-        let summed = self.lanes.as_ref()?.plan.is_sum(frame.function, array) && is_whole(frame.function, array);
-        let scalar = access.part.scalar_part()?;
-        let element = access.element();
+        let summed =
+            self.lanes.as_ref()?.plan.is_sum(frame.function, access.array) && is_whole(frame.function, access.array);
+        let scalar = place.part.scalar_part()?;
+        let element = place.element();
         let packed = Layout::of(element, &self.ir.structs).size == scalar.size() * element.scalar_count()?;
         let adds = matches!(op, AtomicOp::Add | AtomicOp::Sub) && matches!(scalar, Scalar::F32 | Scalar::F64);
         if !summed || !adds || !packed || element.scalar_part() != Some(scalar) {
             return None;
         }
-        let parts = self.array(frame, array);
+        let parts = self.array(frame, access.array);
         let (mut fixed, mut open) = (Vec::new(), Vec::new());
-        for (dim, &i) in index.iter().enumerate() {
+        for (dim, &i) in access.indices.iter().enumerate() {
             match self.fixed_index(frame, i, parts.extents[dim]) {
                 Some(form) => fixed.push((form, parts.strides[dim])),
                 None => open.push((parts.extents[dim], parts.strides[dim])),
             }
         }
-        let few = open.len() <= 2 && index.len() == parts.extents.len();
+        let few = open.len() <= 2 && access.indices.len() == parts.extents.len();
         let slot = self.ll.alloca(self.copies.as_ref()?.entry, 8, 8);
         few.then_some(Site {
             atomic: *inst.results.first()?,
@@ -243,7 +242,7 @@ impl<'a> Lower<'_, 'a> {
         frame.function.walk(body, &mut |_, inst| {
             insts += 1;
             plain &= !matches!(inst.op, Op::For { .. } | Op::While { .. });
-            adds |= matches!(&inst.op, Op::Atomic { array, .. } if lanes.plan.is_sum(frame.function, *array));
+            adds |= matches!(&inst.op, Op::Atomic { access: Access { array, .. }, .. } if lanes.plan.is_sum(frame.function, *array));
         });
         let mut differ = false;
         if let Op::For { start, end, step, .. } = &inst.op {

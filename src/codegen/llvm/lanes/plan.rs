@@ -8,14 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
 use crate::analysis::alias::{Root, root};
-use crate::analysis::effects::EffectTable;
 use crate::analysis::privatization::{PrivateArrays, Sharing, private_arrays};
 use crate::ids::Id;
 use crate::ir::{
-    AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, UnaryOp, ValueId,
-    ViewIndex,
+    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, UnaryOp,
+    ValueId, ViewIndex,
 };
-use crate::passes::{dce, inline, rewrite, single_exit};
+use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
 
 /// A kernel larger than this (in IR instructions, with its callees) runs thread by thread, to save compile time.
@@ -70,17 +69,7 @@ impl Plan {
 /// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes for vectors of `bits`.
 /// None: it runs thread by thread.
 pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, Plan, u32)> {
-    let mut function = module.functions[kernel].clone();
-    inline::run(&mut function, module, &|_| true).ok()?;
-    single_exit::run(&mut function);
-    // No calls are left.
-    let effects = EffectTable::default();
-    for _ in 0..3 {
-        let changed = rewrite::run(&mut function, &module.structs);
-        if !(dce::run(&mut function, &effects) | changed) {
-            break;
-        }
-    }
+    let function = flat(module, kernel)?;
     let FunctionKind::Kernel { rank } = function.kind else { return None };
     let alone = private_arrays(&function, &module.structs, Sharing::Never);
     let private = private_arrays(&function, &module.structs, Sharing::SameType);
@@ -263,14 +252,14 @@ impl Survey<'_> {
                     self.set(a, self.varies(b));
                 }
             }
-            Op::Atomic { array, path, .. } | Op::AtomicCas { array, path, .. } => {
-                self.possible &= is_static(path);
-                self.set_own(*array);
+            Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                self.possible &= is_static(&access.path);
+                self.set_own(access.array);
                 self.set_all(&inst.results);
             }
             op => {
-                if let Op::Load { path, .. } | Op::Store { path, .. } = op {
-                    self.possible &= is_static(path);
+                if let Op::Load(access) | Op::Store { access, .. } = op {
+                    self.possible &= is_static(&access.path);
                 }
                 if let Op::View(_, dims) = op {
                     self.possible &= !dims.iter().any(|dim| match *dim {
@@ -281,13 +270,13 @@ impl Survey<'_> {
                 let mut varies = false;
                 op.for_each_operand(|v| varies |= self.varies(v));
                 match op {
-                    Op::Load { array, .. } => {
+                    Op::Load(Access { array, .. }) => {
                         if !matches!(root(function, *array), Root::Local(_)) {
                             self.set_own(*array);
                         }
                         varies |= self.is_own(*array);
                     }
-                    Op::Store { array, .. } if varies || self.parted => self.set_own(*array),
+                    Op::Store { access: Access { array, .. }, .. } if varies || self.parted => self.set_own(*array),
                     _ => {}
                 }
                 inst.results.iter().for_each(|&r| self.set(r, varies));
@@ -361,14 +350,14 @@ impl Survey<'_> {
             Op::Yield(_) | Op::Return(_) | Op::Extent(..) | Op::BlockDim | Op::ThreadIndex(_) | Op::ThreadNumber => {
                 return Cost::default();
             }
-            Op::Load { array, index, .. } => self.memory_cost(*array, index, count, lanes),
-            Op::Store { array, index, value, .. } => self.memory_cost(*array, index, width(*value), lanes),
-            Op::Atomic { array, index, .. } if self.private.contains(function, *array) => {
-                let (vector, scalar) = self.memory_cost(*array, index, count, lanes);
+            Op::Load(access) => self.memory_cost(access, count, lanes),
+            Op::Store { access, value } => self.memory_cost(access, width(*value), lanes),
+            Op::Atomic { access, .. } if self.private.contains(function, access.array) => {
+                let (vector, scalar) = self.memory_cost(access, count, lanes);
                 (2.0 * vector, 2.0 * scalar)
             }
-            Op::Atomic { op, index, .. } => {
-                let uniform = !index.iter().any(|v| self.varies(*v));
+            Op::Atomic { op, access, .. } => {
+                let uniform = !access.indices.iter().any(|v| self.varies(*v));
                 let unused = result.is_none_or(|r| !is_in(&self.used, r));
                 if uniform && unused && *op != AtomicOp::Exchange {
                     (8.0 * count, 4.0 * count * lanes)
@@ -392,13 +381,13 @@ impl Survey<'_> {
     }
 
     /// Of lanes together, and of as many threads.
-    fn memory_cost(&self, array: ValueId, index: &[ValueId], count: f64, lanes: f64) -> (f64, f64) {
-        let Some((&last, outer)) = index.split_last() else { return (count, count * lanes) };
+    fn memory_cost(&self, access: &Access, count: f64, lanes: f64) -> (f64, f64) {
+        let Some((&last, outer)) = access.indices.split_last() else { return (count, count * lanes) };
         let outer_varies = outer.iter().any(|v| self.varies(*v));
-        if matches!(self.function.ty(array), Type::Local(_)) && !index.iter().any(|v| self.varies(*v)) {
+        if matches!(self.function.ty(access.array), Type::Local(_)) && !access.indices.iter().any(|v| self.varies(*v)) {
             return (count, count * lanes);
         }
-        let components = match self.function.ty(array) {
+        let components = match self.function.ty(access.array) {
             Type::Array(ty) => element_scalars(ty.element),
             _ => 1.0,
         };
@@ -440,10 +429,12 @@ fn depends_on_order(function: &Function, private: &PrivateArrays) -> bool {
     let mut stores: BTreeMap<Root, u32> = BTreeMap::new();
     let mut others: BTreeSet<Root> = BTreeSet::new();
     let mut visit = |inst: &Inst, weight: u32| match &inst.op {
-        Op::Store { array, .. } if !private.contains(function, *array) => {
+        Op::Store { access: Access { array, .. }, .. } if !private.contains(function, *array) => {
             *stores.entry(root(function, *array)).or_default() += weight;
         }
-        Op::Load { array, .. } | Op::Atomic { array, .. } | Op::AtomicCas { array, .. }
+        Op::Load(Access { array, .. })
+        | Op::Atomic { access: Access { array, .. }, .. }
+        | Op::AtomicCas { access: Access { array, .. }, .. }
             if !private.contains(function, *array) =>
         {
             others.insert(root(function, *array));
@@ -461,15 +452,15 @@ fn sums(function: &Function, used: &[bool]) -> BTreeSet<Root> {
         return sums;
     }
     function.walk(function.entry, &mut |_, inst| match &inst.op {
-        Op::Atomic { op: AtomicOp::Add | AtomicOp::Sub, array, .. }
+        Op::Atomic { op: AtomicOp::Add | AtomicOp::Sub, access, .. }
             if !inst.results.iter().any(|&r| is_in(used, r)) =>
         {
-            sums.insert(root(function, *array));
+            sums.insert(root(function, access.array));
         }
-        Op::Load { array, .. }
-        | Op::Store { array, .. }
-        | Op::Atomic { array, .. }
-        | Op::AtomicCas { array, .. }
+        Op::Load(Access { array, .. })
+        | Op::Store { access: Access { array, .. }, .. }
+        | Op::Atomic { access: Access { array, .. }, .. }
+        | Op::AtomicCas { access: Access { array, .. }, .. }
         | Op::Gradient(array)
         | Op::Address(array) => {
             others.insert(root(function, *array));

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use crate::codegen::llvm::builder::{IntCompare, Ty, Val};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
-use crate::ir::{AtomicOp, Inst, Path, ValueId};
+use crate::ir::{Access, AtomicOp, Inst, ValueId};
 use crate::types::Scalar;
 
 /// A vector in memory: its address, and the type and bytes of one lane.
@@ -19,19 +19,17 @@ impl<'a> Lower<'_, 'a> {
         &mut self,
         frame: &Frame<'a>,
         op: AtomicOp,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
+        access: &Access,
         value: ValueId,
         inst: &'a Inst,
     ) -> Scalars {
         let ll = self.ll;
         let operands = frame.get(value).clone();
         let unused = inst.results.iter().all(|&r| self.lanes.as_ref().is_some_and(|lanes| !lanes.plan.is_used(r)));
-        let access = self.lane_access(frame, array, index, path, inst.span);
-        let mask = self.lanes_within(&access);
-        let s = access.part.scalar_part().expect("verified IR: atomics work on scalars and composites");
-        let base = self.lane_base(&access);
+        let place = self.lane_access(frame, access, inst.span);
+        let mask = self.lanes_within(&place);
+        let s = place.part.scalar_part().expect("verified IR: atomics work on scalars and composites");
+        let base = self.lane_base(&place);
         let local = self.target.is_alone();
         let update = move |lower: &mut Self, pointer: Val, operand: Val| {
             if local {
@@ -46,7 +44,7 @@ impl<'a> Lower<'_, 'a> {
         let pointer_of =
             move |lower: &Self, base: Val, k: usize| lower.ll.offset_by(base, (k * s.size() as usize) as u64);
         if unused
-            && access.is_uniform()
+            && place.is_uniform()
             && let Some(identity) = self.identity(op, s)
         {
             let some = mask.map(|mask| ll.any(mask));
@@ -65,7 +63,7 @@ impl<'a> Lower<'_, 'a> {
                         update(lower, pointer, sum);
                     }
                 };
-                match lower.copy_of(frame, op, array, index, &access, inst) {
+                match lower.copy_of(frame, op, access, &place, inst) {
                     None => sum_lanes(lower),
                     Some((exists, copy)) => {
                         lower.either(exists, |lower| lower.add_to_copy(op, s, copy, &own), sum_lanes)
@@ -75,15 +73,15 @@ impl<'a> Lower<'_, 'a> {
             });
             return operands.iter().map(|_| ll.zero(self.ops.ty(s))).collect();
         }
-        let own = self.lanes.as_ref().is_some_and(|lanes| lanes.plan.is_private(frame.function, array));
+        let own = self.lanes.as_ref().is_some_and(|lanes| lanes.plan.is_private(frame.function, access.array));
         // Nobody else is there, and no two lanes are at one place.
-        if own || local && access.is_spread() {
-            let old = self.read_lanes(&access, mask);
+        if own || local && place.is_spread() {
+            let old = self.read_lanes(&place, mask);
             let new = old.iter().zip(&operands).map(|(old, own)| self.combine(op, s, *old, *own)).collect();
-            self.write_lanes(&access, mask, &new);
+            self.write_lanes(&place, mask, &new);
             return old;
         }
-        let offsets = self.lane_offsets(&access);
+        let offsets = self.lane_offsets(&place);
         self.lane_by_lane(mask, offsets, &[operands], s, |lower, offset, operands| {
             let lane = ll.offset(base, offset);
             operands.iter().enumerate().map(|(k, o)| update(lower, pointer_of(lower, lane, k), o[0])).collect()
@@ -93,19 +91,17 @@ impl<'a> Lower<'_, 'a> {
     pub fn atomic_cas_lanes(
         &mut self,
         frame: &Frame<'a>,
-        array: ValueId,
-        index: &[ValueId],
-        path: &Path,
+        access: &Access,
         [expected, new]: [ValueId; 2],
         inst: &'a Inst,
     ) -> Scalars {
         let ll = self.ll;
         let both = [frame.get(expected).clone(), frame.get(new).clone()];
-        let access = self.lane_access(frame, array, index, path, inst.span);
-        let mask = self.lanes_within(&access);
-        let s = access.part.scalar_part().expect("verified IR: atomics work on scalars and composites");
-        let base = self.lane_base(&access);
-        let offsets = self.lane_offsets(&access);
+        let place = self.lane_access(frame, access, inst.span);
+        let mask = self.lanes_within(&place);
+        let s = place.part.scalar_part().expect("verified IR: atomics work on scalars and composites");
+        let base = self.lane_base(&place);
+        let offsets = self.lane_offsets(&place);
         let local = self.target.is_alone();
         self.lane_by_lane(mask, offsets, &both, s, |lower, offset, operands| {
             let lane = ll.offset(base, offset);

@@ -1,0 +1,128 @@
+//! In which orders do passes run? Every order has its name here: what runs two passes in a row calls one of these.
+//!
+//! | pipeline | passes | result |
+//! |---|---|---|
+//! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is printed and compiled |
+//! | [`clean`] | [`rewrite`], [`dce`] | what a transformation left unused is gone |
+//! | [`reversible`] | [`single_exit`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
+//! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
+//! | [`flat`] | [`inline`], [`single_exit`], [`clean`] | a kernel without calls that threads run side by side |
+//!
+//! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what the walk left unused, and
+//! fewer carried values let the walk find more; and only calls that are gone no longer keep their functions.
+//!
+//! In [`reversible`], local arrays become values only where every region has one exit; a load is forwarded more often when
+//! fewer arrays are left; and only then is it known which choices guard values that need not exist.
+
+use super::{adjacent, dce, forward_loads, inline, local_arrays, rewrite, select, single_exit, sink};
+use crate::analysis::effects::EffectTable;
+use crate::ir::verify::{verify, verify_function};
+use crate::ir::{FuncId, Function, Module, Op};
+use crate::types::StructTable;
+
+/// More rounds than real programs need: each takes at least one thing away, most do all in two.
+const MAX_ROUNDS: usize = 10;
+
+/// Rounds after a transformation, which leaves less behind.
+const MAX_CLEANING: usize = 6;
+
+/// A local array with more scalars than this stays in memory when its function is differentiated.
+const MAX_LOCAL_SCALARS: u64 = 256;
+
+/// Simplifies a module. Debug builds verify the module after every pass; the driver verifies the result always.
+pub fn simplify(module: &mut Module) {
+    simplify_functions(module, |_| false);
+    drop_unneeded(module);
+}
+
+/// The part of [`simplify`] that looks at one function at a time, for all functions but those that are simple already.
+pub fn simplify_functions(module: &mut Module, simple: impl Fn(FuncId) -> bool) {
+    let mut effects = EffectTable::default();
+    for id in module.functions.ids().filter(|&id| !simple(id)) {
+        // What it calls is simple by now: callees come first, where the compiler made the module.
+        for callee in module.functions[id].callees() {
+            effects.cover(module, callee);
+        }
+        for _ in 0..MAX_ROUNDS {
+            let more = round(&mut module.functions[id], &module.structs, &effects);
+            check("round", module, || verify_function(module, id));
+            if !more {
+                break;
+            }
+        }
+        dce::forget_calls(&mut module.functions[id]);
+    }
+}
+
+/// The part of [`simplify`] that removes functions.
+pub fn drop_unneeded(module: &mut Module) {
+    // A module without kernels is a library: all of it is wanted.
+    if module.kernels().next().is_some() {
+        select(module, |_| true);
+        check("select", module, || verify(module));
+    }
+}
+
+/// Removes what a transformation of a function left unused.
+pub fn clean(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
+    for _ in 0..MAX_CLEANING {
+        if !round(function, structs, effects) {
+            break;
+        }
+    }
+}
+
+/// Brings a function into the form that can be differentiated: one exit per region, small local arrays as values, no load of
+/// an element that the thread itself has just stored. With `sinking`, what only one side of a choice needs moves under a
+/// branch.
+pub fn reversible(function: &mut Function, structs: &StructTable, effects: &EffectTable, sinking: bool) {
+    single_exit::run(function);
+    clean(function, structs, effects);
+    if function.has(|inst| matches!(inst.op, Op::LocalArray)) {
+        local_arrays::run(function, structs, MAX_LOCAL_SCALARS);
+        clean(function, structs, effects);
+    }
+    if function.has(|inst| matches!(inst.op, Op::Load(_))) && forward_loads::run(function, effects) {
+        clean(function, structs, effects);
+    }
+    if sinking {
+        sink::run(function, effects);
+    }
+}
+
+/// Joins neighbouring branches of finished reverse code and moves into them what only they need. Returns whether anything
+/// changed.
+pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
+    let joined = adjacent::run(function, effects);
+    sink::into_branches(function, effects) || joined
+}
+
+/// A copy of a kernel without calls and with one exit per region. None: it would grow too large.
+pub fn flat(module: &Module, kernel: FuncId) -> Option<Function> {
+    let mut function = module.functions[kernel].clone();
+    inline::run(&mut function, module, &|_| true).ok()?;
+    single_exit::run(&mut function);
+    // No calls are left whose effects could matter.
+    clean(&mut function, &module.structs, &EffectTable::default());
+    Some(function)
+}
+
+/// One walk and one sweep; returns whether another round may find more.
+///
+/// A walk replaces operands before it comes to their uses, and a sweep takes everything that nothing needs. What they can
+/// leave for each other is little: an operation that may have a simpler form in turn, uses of what a loop carries without
+/// changing it, and a `while` whose condition turned out to fail after the walk had asked for it.
+pub(super) fn round(function: &mut Function, structs: &StructTable, effects: &EffectTable) -> bool {
+    let walked = rewrite::walk(function, structs);
+    let swept = dce::sweep(function, effects);
+    walked.unfinished || swept.replaced || walked.changed && swept.has_while
+}
+
+/// A pass that breaks a rule is a fault of kc, found in debug builds and tests.
+fn check(pass: &str, module: &Module, verified: impl Fn() -> Result<(), Vec<String>>) {
+    if cfg!(debug_assertions)
+        && let Err(errors) = verified()
+    {
+        panic!("after pass {pass}: {}\n{}", errors.join("\n"), crate::ir::print::print(module));
+    }
+}
