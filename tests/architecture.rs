@@ -215,7 +215,7 @@ fn foreign_crates_stay_in_their_corner() {
     const CORNERS: &[(&str, &str)] = &[
         ("inkwell::", "src/codegen/llvm/"),
         ("cudarc::", "src/run/devices/gpu.rs"),
-        ("llvm_sys::", "src/codegen/llvm/"),
+        ("llvm_sys", "src/codegen/llvm/ffi.rs"),
         ("logos::", "src/syntax/"),
         ("lalrpop_util::", "src/syntax/"),
         ("ariadne::", "src/diag/render/"),
@@ -230,6 +230,35 @@ fn foreign_crates_stay_in_their_corner() {
                 faults.push(format!("{}: only {corner} uses {name}", file.path));
             }
         }
+    }
+    report(faults);
+}
+
+/// The code that lowers kernels writes LLVM IR through the façade of `builder`; raw calls of LLVM are few, and each says why
+/// it is sound.
+#[test]
+fn llvm_is_used_through_its_wrappers() {
+    const FACADE: &[&str] = &["builder", "instructions", "vector", "debug_locations", "machine", "fatal", "ffi"];
+    const MOST_UNSAFE: usize = 30;
+    let (mut count, mut faults) = (0, Vec::new());
+    for file in files("src/codegen/llvm", "rs") {
+        let name = file.path.trim_start_matches("src/codegen/llvm/").trim_end_matches(".rs");
+        if file.code.contains("inkwell") && !FACADE.contains(&name) {
+            faults.push(format!("{}: inkwell is behind the façade", file.path));
+        }
+        let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
+        for (n, line) in lines.iter().enumerate().filter(|(_, line)| !line.starts_with("//")) {
+            let here = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| *word == "unsafe").count();
+            let mut above = lines[..n].iter().rev().take_while(|line| line.starts_with("//"));
+            if here > 0 && !above.any(|line| line.starts_with("// SAFETY: ")) {
+                faults.push(format!("{}:{}: `unsafe` without a `// SAFETY:` line above", file.path, n + 1));
+            }
+            count += here;
+        }
+    }
+    assert!(count > 0, "the calls of LLVM were not found");
+    if count > MOST_UNSAFE {
+        faults.push(format!("src/codegen/llvm: `unsafe` {count} times; at most {MOST_UNSAFE}"));
     }
     report(faults);
 }

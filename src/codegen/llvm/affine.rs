@@ -12,27 +12,27 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
-use super::builder::{Block, IntCompare, Llvm, Val};
+use super::builder::{Block, IntPredicate, Llvm, Val};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::BinaryOp;
 use crate::types::Scalar;
 
 /// What a form is made of, besides the inner coordinate: a 32-bit value, as an exact integer.
 #[derive(Clone, PartialEq, Debug)]
-enum Leaf {
+enum Leaf<'ctx> {
     /// The same for all threads of a row, and computed before it.
-    Invariant { value: Val, signed: bool },
+    Invariant { value: Val<'ctx>, signed: bool },
     /// The product of two invariants.
-    Product([(Val, bool); 2]),
+    Product([(Val<'ctx>, bool); 2]),
     /// The int32 variable of a `for` whose range is the same for all threads of a row.
-    Variable { value: Val, least: Rc<Affine>, most: Rc<Affine> },
+    Variable { value: Val<'ctx>, least: Rc<Affine<'ctx>>, most: Rc<Affine<'ctx>> },
 }
 
 /// `inner * j + sum of coefficient * leaf + constant`.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Affine {
+pub struct Affine<'ctx> {
     inner: i64,
-    terms: SmallVec<[(i64, Leaf); 2]>,
+    terms: SmallVec<[(i64, Leaf<'ctx>); 2]>,
     constant: i64,
 }
 
@@ -41,12 +41,12 @@ const MAX_FACTOR: i64 = 1 << 20;
 const MAX_TERMS: usize = 4;
 const MAX_CONSTANT: i64 = 1 << 33;
 
-impl Affine {
-    fn constant(value: i64) -> Affine {
+impl<'ctx> Affine<'ctx> {
+    fn constant(value: i64) -> Affine<'ctx> {
         Affine { constant: value, ..Affine::default() }
     }
 
-    fn plus(&self, other: &Affine, sign: i64) -> Option<Affine> {
+    fn plus(&self, other: &Affine<'ctx>, sign: i64) -> Option<Affine<'ctx>> {
         let mut sum = self.clone();
         sum.inner += sign * other.inner;
         sum.constant += sign * other.constant;
@@ -60,7 +60,7 @@ impl Affine {
         sum.bounded()
     }
 
-    fn times(&self, factor: i64) -> Option<Affine> {
+    fn times(&self, factor: i64) -> Option<Affine<'ctx>> {
         if factor.abs() > MAX_FACTOR {
             return None;
         }
@@ -72,7 +72,7 @@ impl Affine {
         product.bounded()
     }
 
-    fn bounded(self) -> Option<Affine> {
+    fn bounded(self) -> Option<Affine<'ctx>> {
         let products = self.terms.iter().filter(|(_, leaf)| matches!(leaf, Leaf::Product(_)));
         let small = |n: i64| n.abs() <= MAX_FACTOR;
         let fits = small(self.inner)
@@ -87,7 +87,7 @@ impl Affine {
     }
 
     /// The leaf, where the form is nothing else.
-    fn as_invariant(&self) -> Option<(Val, bool)> {
+    fn as_invariant(&self) -> Option<(Val<'ctx>, bool)> {
         match &self.terms[..] {
             [(1, Leaf::Invariant { value, signed })] if self.inner == 0 && self.constant == 0 => {
                 Some((*value, *signed))
@@ -97,15 +97,15 @@ impl Affine {
     }
 
     /// The value (i64) of a form that [`Facts::fixed_form`] gave, in front of the row.
-    pub fn emit_fixed(&self, ll: &Llvm) -> Val {
+    pub fn emit_fixed(&self, ll: &Llvm<'ctx>) -> Val<'ctx> {
         self.emit(ll, None)
     }
 
     /// The value without the inner part, as i64: at the cursor for the present turn of the loops around it (`bound` None),
     /// or its least or greatest value over them.
-    fn emit(&self, ll: &Llvm, bound: Option<Bound>) -> Val {
+    fn emit(&self, ll: &Llvm<'ctx>, bound: Option<Bound>) -> Val<'ctx> {
         let extend =
-            |value: Val, signed: bool| if signed { ll.sext(value, ll.i64()) } else { ll.zext(value, ll.i64()) };
+            |value: Val<'ctx>, signed: bool| if signed { ll.sext(value, ll.i64()) } else { ll.zext(value, ll.i64()) };
         let mut sum = None;
         for (factor, leaf) in &self.terms {
             let value = match (leaf, bound) {
@@ -143,38 +143,38 @@ impl Bound {
 
 /// The range of a `for` loop; `step` where it is a constant.
 #[derive(Clone, Copy)]
-pub struct LoopRange {
-    pub start: Val,
-    pub end: Val,
+pub struct LoopRange<'ctx> {
+    pub start: Val<'ctx>,
+    pub end: Val<'ctx>,
     pub step: Option<i64>,
 }
 
 /// What is known about values of one LLVM function.
 #[derive(Default)]
-pub struct Facts {
+pub struct Facts<'ctx> {
     /// Indices, each with an extent that it is below.
-    within: IdSet<(Val, Val)>,
+    within: IdSet<(Val<'ctx>, Val<'ctx>)>,
     /// Only filled in the host's fast loop.
-    forms: IdMap<Val, Affine>,
+    forms: IdMap<Val<'ctx>, Affine<'ctx>>,
     affine: bool,
 }
 
-impl Facts {
+impl<'ctx> Facts<'ctx> {
     /// Starts to follow affine forms. `inner` is the last coordinate (i32).
-    pub fn follow_affine(&mut self, inner: Val) {
+    pub fn follow_affine(&mut self, inner: Val<'ctx>) {
         self.affine = true;
         self.forms.insert(inner, Affine { inner: 1, ..Affine::default() });
     }
 
     /// A 32-bit value that is computed before the row.
-    pub fn set_invariant(&mut self, value: Val, signed: bool) {
+    pub fn set_invariant(&mut self, value: Val<'ctx>, signed: bool) {
         if self.affine {
             let terms = SmallVec::from_iter([(1, Leaf::Invariant { value, signed })]);
             self.forms.insert(value, Affine { terms, ..Affine::default() });
         }
     }
 
-    fn form(&self, ll: &Llvm, value: Val) -> Option<Affine> {
+    fn form(&self, ll: &Llvm<'ctx>, value: Val<'ctx>) -> Option<Affine<'ctx>> {
         match ll.as_int(value) {
             Some(constant) => Some(Affine::constant(constant)),
             None => self.forms.get(&value).cloned(),
@@ -182,13 +182,13 @@ impl Facts {
     }
 
     /// The form of a value that is the same for the whole row and known before it.
-    pub fn fixed_form(&self, ll: &Llvm, value: Val) -> Option<Affine> {
-        let varies = |(_, leaf): &(i64, Leaf)| matches!(leaf, Leaf::Variable { .. });
+    pub fn fixed_form(&self, ll: &Llvm<'ctx>, value: Val<'ctx>) -> Option<Affine<'ctx>> {
+        let varies = |(_, leaf): &(i64, Leaf<'ctx>)| matches!(leaf, Leaf::Variable { .. });
         self.form(ll, value).filter(|form| form.inner == 0 && !form.terms.iter().any(varies))
     }
 
     /// Learns about `result = x op y`.
-    pub fn binary(&mut self, ll: &Llvm, op: BinaryOp, s: Scalar, x: Val, y: Val, result: Val) {
+    pub fn binary(&mut self, ll: &Llvm<'ctx>, op: BinaryOp, s: Scalar, x: Val<'ctx>, y: Val<'ctx>, result: Val<'ctx>) {
         if !s.is_int() || ll.as_int(result).is_some() {
             return;
         }
@@ -219,28 +219,28 @@ impl Facts {
     }
 
     /// The form of a single invariant or constant, exact by itself: a sum may have wrapped.
-    fn exact_form(&self, ll: &Llvm, value: Val) -> Option<Affine> {
+    fn exact_form(&self, ll: &Llvm<'ctx>, value: Val<'ctx>) -> Option<Affine<'ctx>> {
         self.form(ll, value).filter(|form| {
             form.terms.is_empty() && form.inner == 0 || form.as_invariant().is_some_and(|(_, signed)| signed)
         })
     }
 
     /// Whether a `for` from `start` to `end` is the same for all threads of a row, so that guards hold for its variable.
-    pub fn is_row_range(&self, ll: &Llvm, start: Val, end: Val) -> bool {
+    pub fn is_row_range(&self, ll: &Llvm<'ctx>, start: Val<'ctx>, end: Val<'ctx>) -> bool {
         self.affine && self.exact_form(ll, start).is_some() && self.exact_form(ll, end).is_some()
     }
 
     /// An index in `0..extent`.
-    pub fn set_within(&mut self, value: Val, extent: Val) {
+    pub fn set_within(&mut self, value: Val<'ctx>, extent: Val<'ctx>) {
         self.within.insert((value, extent));
     }
 
-    pub fn is_within(&self, value: Val, extent: Val) -> bool {
+    pub fn is_within(&self, value: Val<'ctx>, extent: Val<'ctx>) -> bool {
         self.within.contains(&(value, extent))
     }
 
     /// Learns about the variable of a `for`.
-    pub fn loop_variable(&mut self, ll: &Llvm, s: Scalar, variable: Val, range: LoopRange) {
+    pub fn loop_variable(&mut self, ll: &Llvm<'ctx>, s: Scalar, variable: Val<'ctx>, range: LoopRange<'ctx>) {
         let LoopRange { start, end, step: Some(step) } = range else { return };
         let up = step > 0;
         if !self.affine || s != Scalar::I32 || step == 0 {
@@ -256,25 +256,25 @@ impl Facts {
 }
 
 /// What must hold for the check-free loop over a row.
-pub struct Guards {
+pub struct Guards<'ctx> {
     /// The last coordinate as i64.
-    pub coordinate: Val,
+    pub coordinate: Val<'ctx>,
     /// Extents and strides of array parameters: known before the row.
-    pub known: IdSet<Val>,
-    within: Vec<(Affine, Val)>,
-    strides: Vec<(Val, u32)>,
+    pub known: IdSet<Val<'ctx>>,
+    within: Vec<(Affine<'ctx>, Val<'ctx>)>,
+    strides: Vec<(Val<'ctx>, u32)>,
 }
 
 /// Guards beyond this cost more than they save; further accesses are checked in place.
 const MAX_GUARDS: usize = 100;
 
-impl Guards {
-    pub fn new(coordinate: Val, known: IdSet<Val>) -> Guards {
+impl<'ctx> Guards<'ctx> {
+    pub fn new(coordinate: Val<'ctx>, known: IdSet<Val<'ctx>>) -> Guards<'ctx> {
         Guards { coordinate, known, within: Vec::new(), strides: Vec::new() }
     }
 
     /// The fast loop may take this stride to be `size`: false when it is not known before the row.
-    pub fn require_stride(&mut self, stride: Val, size: u32) -> bool {
+    pub fn require_stride(&mut self, stride: Val<'ctx>, size: u32) -> bool {
         let known = self.known.contains(&stride);
         if known && !self.strides.contains(&(stride, size)) {
             self.strides.push((stride, size));
@@ -283,12 +283,24 @@ impl Guards {
     }
 
     /// The index as i64 at the cursor, in bounds in the fast loop; None when that cannot be guarded.
-    pub fn require_within(&mut self, ll: &Llvm, facts: &Facts, index: Val, extent: Val) -> Option<Val> {
+    pub fn require_within(
+        &mut self,
+        ll: &Llvm<'ctx>,
+        facts: &Facts<'ctx>,
+        index: Val<'ctx>,
+        extent: Val<'ctx>,
+    ) -> Option<Val<'ctx>> {
         self.require_lanes_within(ll, facts, index, extent).map(|(first, _)| first)
     }
 
     /// The same for lanes: the index of the first lane, and its distance from lane to lane.
-    pub fn require_lanes_within(&mut self, ll: &Llvm, facts: &Facts, index: Val, extent: Val) -> Option<(Val, i64)> {
+    pub fn require_lanes_within(
+        &mut self,
+        ll: &Llvm<'ctx>,
+        facts: &Facts<'ctx>,
+        index: Val<'ctx>,
+        extent: Val<'ctx>,
+    ) -> Option<(Val<'ctx>, i64)> {
         if !self.known.contains(&extent) && ll.as_int(extent).is_none() {
             return None;
         }
@@ -314,7 +326,7 @@ impl Guards {
     }
 
     /// Emits the part of `low..high` (i64) in which all guards hold, in `block`, whose end is still open.
-    pub fn emit(&self, ll: &Llvm, block: Block, low: Val, high: Val) -> (Val, Val) {
+    pub fn emit(&self, ll: &Llvm<'ctx>, block: Block<'ctx>, low: Val<'ctx>, high: Val<'ctx>) -> (Val<'ctx>, Val<'ctx>) {
         ll.position_at_end(block);
         let min = |a, b| ll.intrinsic("llvm.smin", &[ll.i64()], &[a, b]);
         let max = |a, b| ll.intrinsic("llvm.smax", &[ll.i64()], &[a, b]);
@@ -330,8 +342,8 @@ impl Guards {
             let most = form.emit(ll, Some(Bound::Most));
             match form.inner {
                 0 => {
-                    ok = ll.and(ok, ll.icmp(IntCompare::SignedGe, least, ll.const_i64(0)));
-                    ok = ll.and(ok, ll.icmp(IntCompare::SignedLt, most, extent));
+                    ok = ll.and(ok, ll.icmp(IntPredicate::SGE, least, ll.const_i64(0)));
+                    ok = ll.and(ok, ll.icmp(IntPredicate::SLT, most, extent));
                 }
                 a if a > 0 => {
                     // a*j + least >= 0 and a*j + most < extent.
@@ -352,18 +364,18 @@ impl Guards {
     }
 }
 
-fn floor_div(ll: &Llvm, x: Val, by: i64) -> Val {
+fn floor_div<'ctx>(ll: &Llvm<'ctx>, x: Val<'ctx>, by: i64) -> Val<'ctx> {
     if by == 1 {
         return x;
     }
     if by.count_ones() == 1 {
         return ll.ashr(x, ll.const_i64(i64::from(by.trailing_zeros())));
     }
-    let negative = ll.icmp(IntCompare::SignedLt, x, ll.const_i64(0));
+    let negative = ll.icmp(IntPredicate::SLT, x, ll.const_i64(0));
     let biased = ll.select(negative, ll.sub(x, ll.const_i64(by - 1)), x);
     ll.sdiv(biased, ll.const_i64(by))
 }
 
-fn ceil_div(ll: &Llvm, x: Val, by: i64) -> Val {
+fn ceil_div<'ctx>(ll: &Llvm<'ctx>, x: Val<'ctx>, by: i64) -> Val<'ctx> {
     if by == 1 { x } else { floor_div(ll, ll.add(x, ll.const_i64(by - 1)), by) }
 }

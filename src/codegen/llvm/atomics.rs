@@ -5,20 +5,20 @@
 //! NVIDIA's `red`/`atom.add.f32` on global memory flushes subnormals (PTX ISA, "atom"): the one place where device code
 //! differs from rule 9.
 
-use super::builder::{IntCompare, Rmw, Val};
+use super::builder::{AtomicRMWBinOp, IntPredicate, Val};
 use super::lower::{Frame, Lower, Scalars};
 use crate::ir::{Access, AtomicOp, BinaryOp, Inst, ValueId};
 use crate::types::{Scalar, Type};
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn atomic(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &Frame<'a, 'ctx>,
         op: AtomicOp,
         access: &Access,
         value: ValueId,
         inst: &'a Inst,
-    ) -> Scalars {
+    ) -> Scalars<'ctx> {
         if self.lanes.is_some() {
             return self.atomic_lanes(frame, op, access, value, inst);
         }
@@ -41,11 +41,11 @@ impl<'a> Lower<'_, 'a> {
 
     pub fn atomic_cas(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &Frame<'a, 'ctx>,
         access: &Access,
         [expected, new]: [ValueId; 2],
         inst: &'a Inst,
-    ) -> Scalars {
+    ) -> Scalars<'ctx> {
         if self.lanes.is_some() {
             return self.atomic_cas_lanes(frame, access, [expected, new], inst);
         }
@@ -56,7 +56,14 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Replaces the scalar at `pointer` if its bits are those of `expected`; gives the old one.
-    pub fn compare_and_swap(&mut self, s: Scalar, pointer: Val, local: bool, expected: Val, new: Val) -> Val {
+    pub fn compare_and_swap(
+        &mut self,
+        s: Scalar,
+        pointer: Val<'ctx>,
+        local: bool,
+        expected: Val<'ctx>,
+        new: Val<'ctx>,
+    ) -> Val<'ctx> {
         let (ll, ops) = (self.ll, self.ops);
         let (wanted, replacement) = (ops.to_bits(s, expected), ops.to_bits(s, new));
         let old = if local {
@@ -74,11 +81,11 @@ impl<'a> Lower<'_, 'a> {
     /// nobody else sees it, position.
     fn update(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &Frame<'a, 'ctx>,
         access: &Access,
         inst: &'a Inst,
-        each: impl Fn(&mut Self, Scalar, Val, bool, usize) -> Val,
-    ) -> Scalars {
+        each: impl Fn(&mut Self, Scalar, Val<'ctx>, bool, usize) -> Val<'ctx>,
+    ) -> Scalars<'ctx> {
         let Some(&result) = inst.results.first() else { return Scalars::new() };
         let place = self.place(frame, access, inst.span);
         self.checked(&place, frame.ty(result), |lower, place| {
@@ -99,12 +106,12 @@ impl<'a> Lower<'_, 'a> {
     /// An atomic whose old value nobody asks for, at a place that is the same for all threads.
     fn update_of_warp(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &Frame<'a, 'ctx>,
         op: AtomicOp,
         access: &Access,
         inst: &'a Inst,
-        operands: &Scalars,
-    ) -> Scalars {
+        operands: &Scalars<'ctx>,
+    ) -> Scalars<'ctx> {
         let place = self.place(frame, access, inst.span);
         let part = self.part(frame, &place, &access.path);
         let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
@@ -117,16 +124,16 @@ impl<'a> Lower<'_, 'a> {
         operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect()
     }
 
-    pub fn read(&mut self, s: Scalar, pointer: Val) -> Val {
+    pub fn read(&mut self, s: Scalar, pointer: Val<'ctx>) -> Val<'ctx> {
         self.load_value(pointer, Type::Scalar(s), 1)[0]
     }
 
-    pub fn write(&mut self, s: Scalar, pointer: Val, value: Val) {
+    pub fn write(&mut self, s: Scalar, pointer: Val<'ctx>, value: Val<'ctx>) {
         self.store_value(pointer, Type::Scalar(s), 1, &Scalars::from_slice(&[value]));
     }
 
     /// The new value.
-    pub fn combine(&self, op: AtomicOp, s: Scalar, old: Val, operand: Val) -> Val {
+    pub fn combine(&self, op: AtomicOp, s: Scalar, old: Val<'ctx>, operand: Val<'ctx>) -> Val<'ctx> {
         let op = match op {
             AtomicOp::Add => BinaryOp::Add,
             AtomicOp::Sub => BinaryOp::Sub,
@@ -140,22 +147,22 @@ impl<'a> Lower<'_, 'a> {
         self.ops.binary(op, s, old, operand)
     }
 
-    pub fn atomic_scalar(&mut self, op: AtomicOp, s: Scalar, pointer: Val, operand: Val) -> Val {
+    pub fn atomic_scalar(&mut self, op: AtomicOp, s: Scalar, pointer: Val<'ctx>, operand: Val<'ctx>) -> Val<'ctx> {
         let signed = s.is_signed_int();
         let rmw = match op {
-            AtomicOp::Exchange => Some(Rmw::Exchange),
+            AtomicOp::Exchange => Some(AtomicRMWBinOp::Xchg),
             AtomicOp::Add | AtomicOp::Sub if matches!(s, Scalar::F32 | Scalar::F64) => {
                 let operand = if op == AtomicOp::Sub { self.ll.fneg(operand) } else { operand };
-                return self.ll.atomic_rmw(Rmw::FloatAdd, pointer, operand, s.size());
+                return self.ll.atomic_rmw(AtomicRMWBinOp::FAdd, pointer, operand, s.size());
             }
             _ if s.is_float() => None,
-            AtomicOp::And => Some(Rmw::And),
-            AtomicOp::Or => Some(Rmw::Or),
-            AtomicOp::Xor => Some(Rmw::Xor),
-            AtomicOp::Add => Some(Rmw::Add),
-            AtomicOp::Sub => Some(Rmw::Sub),
-            AtomicOp::Min => Some(if signed { Rmw::SignedMin } else { Rmw::UnsignedMin }),
-            AtomicOp::Max => Some(if signed { Rmw::SignedMax } else { Rmw::UnsignedMax }),
+            AtomicOp::And => Some(AtomicRMWBinOp::And),
+            AtomicOp::Or => Some(AtomicRMWBinOp::Or),
+            AtomicOp::Xor => Some(AtomicRMWBinOp::Xor),
+            AtomicOp::Add => Some(AtomicRMWBinOp::Add),
+            AtomicOp::Sub => Some(AtomicRMWBinOp::Sub),
+            AtomicOp::Min => Some(if signed { AtomicRMWBinOp::Min } else { AtomicRMWBinOp::UMin }),
+            AtomicOp::Max => Some(if signed { AtomicRMWBinOp::Max } else { AtomicRMWBinOp::UMax }),
         };
         match rmw {
             Some(rmw) => {
@@ -168,7 +175,12 @@ impl<'a> Lower<'_, 'a> {
 
     /// Replaces the value at `pointer` by `change` of it; gives the old value. Stops without a write when the bits would
     /// not change.
-    fn cas_loop(&mut self, s: Scalar, pointer: Val, change: impl Fn(&mut Self, Val) -> Val) -> Val {
+    fn cas_loop(
+        &mut self,
+        s: Scalar,
+        pointer: Val<'ctx>,
+        change: impl Fn(&mut Self, Val<'ctx>) -> Val<'ctx>,
+    ) -> Val<'ctx> {
         let (ll, ops) = (self.ll, self.ops);
         let bits_ty = ll.int_ty(s.size() * 8);
         let (before, turn) = (ll.current_block(), ll.block(self.llvm_function, "retry"));
@@ -181,7 +193,7 @@ impl<'a> Lower<'_, 'a> {
         let value = ops.from_bits(s, old);
         let new = change(self, value);
         let new = ops.to_bits(s, new);
-        ll.cond_br(ll.icmp(IntCompare::Eq, new, old), done, swap);
+        ll.cond_br(ll.icmp(IntPredicate::EQ, new, old), done, swap);
         let unchanged_from = turn;
         ll.position_at_end(swap);
         let (found, stored) = ll.atomic_cas(pointer, old, new, s.size());

@@ -3,22 +3,22 @@
 use smallvec::SmallVec;
 
 use super::affine::LoopRange;
-use super::builder::{Block, Func, IntCompare, Llvm, Ty, Val};
+use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars, Target};
 use crate::abi::HostStatus;
 use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
 use crate::types::Scalar;
 
 /// A block that several ways lead to, with a phi for each value they bring.
-pub struct Join {
-    pub block: Block,
-    phis: Scalars,
+pub struct Join<'ctx> {
+    pub block: Block<'ctx>,
+    phis: Scalars<'ctx>,
     ways: u32,
 }
 
-impl Join {
+impl<'ctx> Join<'ctx> {
     /// A new block after those of `function`; the cursor stays.
-    pub fn new(ll: &Llvm, function: Func, name: &str, types: &[Ty]) -> Join {
+    pub fn new(ll: &Llvm<'ctx>, function: Func<'ctx>, name: &str, types: &[Ty<'ctx>]) -> Join<'ctx> {
         let here = ll.current_block();
         let block = ll.block(function, name);
         ll.position_at_end(block);
@@ -28,13 +28,13 @@ impl Join {
     }
 
     /// Leaves the current block for this one, bringing `values`.
-    pub fn jump(&mut self, ll: &Llvm, values: &[Val]) {
+    pub fn jump(&mut self, ll: &Llvm<'ctx>, values: &[Val<'ctx>]) {
         self.come_from_here(ll, values);
         ll.br(self.block);
     }
 
     /// Like [`Self::jump`] for a branch that the caller builds.
-    pub fn come_from_here(&mut self, ll: &Llvm, values: &[Val]) {
+    pub fn come_from_here(&mut self, ll: &Llvm<'ctx>, values: &[Val<'ctx>]) {
         let from = ll.current_block();
         for (phi, value) in self.phis.iter().zip(values) {
             ll.add_incoming(*phi, ll.fit(*value, ll.ty(*phi)), from);
@@ -43,13 +43,13 @@ impl Join {
     }
 
     /// The values, as the block has them.
-    pub fn phis(&self) -> Scalars {
+    pub fn phis(&self) -> Scalars<'ctx> {
         self.phis.clone()
     }
 
     /// Moves the cursor here; gives the values that were brought. A block that nothing leads to is valid and is removed
     /// by the optimiser.
-    pub fn enter(self, ll: &Llvm) -> Scalars {
+    pub fn enter(self, ll: &Llvm<'ctx>) -> Scalars<'ctx> {
         ll.position_at_end(self.block);
         self.phis
     }
@@ -67,14 +67,14 @@ const UNROLLED_TURNS: u32 = 4;
 const UNROLLED_SIZE: u32 = 48;
 
 /// Where `break` and `continue` of a loop go.
-pub struct LoopContext {
-    pub exit: Join,
-    pub next: Join,
+pub struct LoopContext<'ctx> {
+    pub exit: Join<'ctx>,
+    pub next: Join<'ctx>,
 }
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// An `if`, `for` or `while`. False when nothing after it is reached.
-    pub fn control(&mut self, frame: &mut Frame<'a>, inst: &'a Inst) -> bool {
+    pub fn control(&mut self, frame: &mut Frame<'a, 'ctx>, inst: &'a Inst) -> bool {
         match &inst.op {
             Op::If { condition, then, otherwise } => self.if_(frame, inst, *condition, *then, *otherwise),
             Op::For { start, end, step, init, body } => {
@@ -98,12 +98,12 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    fn join(&self, name: &str, types: &[Ty]) -> Join {
+    fn join(&self, name: &str, types: &[Ty<'ctx>]) -> Join<'ctx> {
         Join::new(self.ll, self.llvm_function, name, types)
     }
 
     /// Hands flattened values out to `targets`.
-    pub fn bind(&mut self, frame: &mut Frame<'a>, targets: &[ValueId], flat: Scalars) {
+    pub fn bind(&mut self, frame: &mut Frame<'a, 'ctx>, targets: &[ValueId], flat: Scalars<'ctx>) {
         let mut flat = flat.into_iter();
         for &target in targets {
             let count = super::flatten::leaf_count(frame.ty(target), &self.ir.structs);
@@ -114,7 +114,7 @@ impl<'a> Lower<'_, 'a> {
 
     fn if_(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut Frame<'a, 'ctx>,
         inst: &'a Inst,
         condition: ValueId,
         then: BlockId,
@@ -153,7 +153,7 @@ impl<'a> Lower<'_, 'a> {
 
     fn for_(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut Frame<'a, 'ctx>,
         inst: &'a Inst,
         [start, end, step]: [ValueId; 3],
         init: &[ValueId],
@@ -170,8 +170,8 @@ impl<'a> Lower<'_, 'a> {
         // Twice: without the checks of the indices that are the loop variable, where its whole range is in bounds.
         let ll = self.ll;
         let (first, limit) = (frame.scalar(start), frame.scalar(end));
-        let below = extents.iter().map(|extent| ll.icmp(IntCompare::SignedLe, limit, *extent));
-        let inside = below.fold(ll.icmp(IntCompare::SignedGe, first, ll.const_i32(0)), |a, b| ll.and(a, b));
+        let below = extents.iter().map(|extent| ll.icmp(IntPredicate::SLE, limit, *extent));
+        let inside = below.fold(ll.icmp(IntPredicate::SGE, first, ll.const_i32(0)), |a, b| ll.and(a, b));
         let (fast, careful) = (ll.block(self.llvm_function, "inbounds"), ll.block(self.llvm_function, "careful"));
         let mut join = self.join("endfor", &self.types_of(frame, &inst.results));
         ll.likely_br(inside, fast, careful);
@@ -186,7 +186,12 @@ impl<'a> Lower<'_, 'a> {
 
     /// The extents that the variable of an innermost `for` is an index below, by steps of 1, where that is worth a loop of
     /// its own; none where a check before the row does it, or where checks are rare anyway.
-    fn extents_of_turns(&self, frame: &Frame<'a>, [start, end, step]: [ValueId; 3], body: BlockId) -> Scalars {
+    fn extents_of_turns(
+        &self,
+        frame: &Frame<'a, 'ctx>,
+        [start, end, step]: [ValueId; 3],
+        body: BlockId,
+    ) -> Scalars<'ctx> {
         /// A loop with more instructions than this is not compiled twice.
         const MOST: usize = 40;
         let (ll, function) = (self.ll, frame.function);
@@ -219,20 +224,20 @@ impl<'a> Lower<'_, 'a> {
     /// Builds the loop; gives its results. `inside`: extents that its variable is an index below.
     fn loop_(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut Frame<'a, 'ctx>,
         [start, end, step]: [ValueId; 3],
         init: &[ValueId],
         body: BlockId,
-        inside: &[Val],
+        inside: &[Val<'ctx>],
         results: &[ValueId],
-    ) -> Scalars {
+    ) -> Scalars<'ctx> {
         let ll = self.ll;
         let s = frame.scalar_ty(start);
         let signed = s.is_signed_int();
         let ty = self.ops.ty(s);
         let (first, limit, stride) = (frame.scalar(start), frame.scalar(end), frame.scalar(step));
         let rest = frame.function.blocks[body].params.get(1..).unwrap_or_default();
-        let carried: Vec<Ty> = self.types_of(frame, rest).to_vec();
+        let carried: Vec<Ty<'ctx>> = self.types_of(frame, rest).to_vec();
         let (zero, one) = (ll.int(ty, 0), ll.int(ty, 1));
         let unit = match ll.as_int(stride) {
             Some(1) => Some(true),
@@ -251,19 +256,19 @@ impl<'a> Lower<'_, 'a> {
         let mut exit = self.join("endfor", &self.types_of(frame, results));
         let body_block = ll.block(self.llvm_function, "body");
 
-        let mut initial: Scalars = SmallVec::from_slice(&[first]);
+        let mut initial: Scalars<'ctx> = SmallVec::from_slice(&[first]);
         initial.extend(turns.map(|_| zero));
         initial.extend(frame.flat(init));
         header.jump(ll, &initial);
         let header_phis = header.phis.clone();
         ll.position_at_end(header.block);
         let i = header_phis[0];
-        let values: Scalars = header_phis[types.len() - carried.len()..].iter().copied().collect();
+        let values: Scalars<'ctx> = header_phis[types.len() - carried.len()..].iter().copied().collect();
         let more = match (unit, turns) {
-            (_, Some(turns)) => ll.icmp(IntCompare::UnsignedLt, header_phis[1], turns),
-            (Some(false), _) => ll.icmp(IntCompare::SignedGt, i, limit),
-            _ if signed => ll.icmp(IntCompare::SignedLt, i, limit),
-            _ => ll.icmp(IntCompare::UnsignedLt, i, limit),
+            (_, Some(turns)) => ll.icmp(IntPredicate::ULT, header_phis[1], turns),
+            (Some(false), _) => ll.icmp(IntPredicate::SGT, i, limit),
+            _ if signed => ll.icmp(IntPredicate::SLT, i, limit),
+            _ => ll.icmp(IntPredicate::ULT, i, limit),
         };
         exit.come_from_here(ll, &values);
         ll.cond_br(more, body_block, exit.block);
@@ -293,7 +298,7 @@ impl<'a> Lower<'_, 'a> {
                 Some(false) => ll.sub_nsw(i, one),
                 _ => ll.add(i, stride),
             };
-            let mut again: Scalars = SmallVec::from_slice(&[advanced]);
+            let mut again: Scalars<'ctx> = SmallVec::from_slice(&[advanced]);
             again.extend(turns.map(|_| ll.add(header_phis[1], one)));
             again.extend(values);
             let latch = ll.current_block();
@@ -341,13 +346,13 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The number of turns of a `for`, as an unsigned number of the loop variable's type.
-    pub fn trip_count(&mut self, s: Scalar, start: Val, end: Val, step: Val) -> Val {
+    pub fn trip_count(&mut self, s: Scalar, start: Val<'ctx>, end: Val<'ctx>, step: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let ty = self.ops.ty(s);
         let (zero, one) = (ll.int(ty, 0), ll.int(ty, 1));
-        let less = |a, b| ll.icmp(if s.is_signed_int() { IntCompare::SignedLt } else { IntCompare::UnsignedLt }, a, b);
+        let less = |a, b| ll.icmp(if s.is_signed_int() { IntPredicate::SLT } else { IntPredicate::ULT }, a, b);
         // ceil(distance / |step|) for a distance of at least 1.
-        let count = |distance: Val, step: Val| {
+        let count = |distance: Val<'ctx>, step: Val<'ctx>| {
             let zero_step = ll.eq(step, zero);
             let divisor = ll.select(zero_step, one, step);
             ll.add(ll.udiv(ll.sub(distance, one), divisor), one)
@@ -362,7 +367,14 @@ impl<'a> Lower<'_, 'a> {
         ll.select(ll.eq(step, zero), zero, turns)
     }
 
-    fn while_(&mut self, frame: &mut Frame<'a>, inst: &'a Inst, init: &[ValueId], condition: BlockId, body: BlockId) {
+    fn while_(
+        &mut self,
+        frame: &mut Frame<'a, 'ctx>,
+        inst: &'a Inst,
+        init: &[ValueId],
+        condition: BlockId,
+        body: BlockId,
+    ) {
         let ll = self.ll;
         if self.lanes_differ(frame, condition) {
             return self.while_lanes(frame, inst, init, condition, body);
@@ -400,7 +412,7 @@ impl<'a> Lower<'_, 'a> {
 
     /// In a checked run, loops that may not end by themselves also end once an error is recorded: the data that should
     /// have ended them may be missing.
-    pub fn unless_failed(&mut self, more: Val) -> Val {
+    pub fn unless_failed(&mut self, more: Val<'ctx>) -> Val<'ctx> {
         if !self.target.is_checked() {
             return more;
         }

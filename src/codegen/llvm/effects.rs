@@ -4,7 +4,7 @@
 use std::mem::offset_of;
 
 use super::SiteKind;
-use super::builder::{Attribute, Func, IntCompare, Place, Val};
+use super::builder::{Attribute, AttributeLoc, Func, IntPredicate, Ty, Val};
 use super::lower::{Frame, Lower, Target};
 use super::print_format::{self, Kind, Wanted};
 use crate::abi::HostStatus;
@@ -15,17 +15,17 @@ use crate::types::Scalar;
 /// The longest text of one print on the host.
 const PRINT_BUFFER: u64 = 4096;
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Emits an internal function once; `body` builds its instructions.
-    fn helper(&mut self, name: &str, params: &[super::builder::Ty], body: impl FnOnce(&mut Self, Func)) -> Func {
+    fn helper(&mut self, name: &str, params: &[Ty<'ctx>], body: impl FnOnce(&mut Self, Func<'ctx>)) -> Func<'ctx> {
         let ll = self.ll;
         let known = ll.function_has_body(name);
-        let function = ll.declare(name, ll.void(), params, false);
+        let function = ll.declare(name, None, params, false);
         if !known {
             let here = ll.current_block();
             ll.set_internal(function);
             for flag in ["noinline", "cold", "nounwind"] {
-                ll.add_attribute(function, Place::Function, Attribute::Flag(flag));
+                ll.add_attribute(function, AttributeLoc::Function, Attribute::Flag(flag));
             }
             let entry = ll.block(function, "entry");
             ll.position_at_end(entry);
@@ -35,12 +35,12 @@ impl<'a> Lower<'_, 'a> {
         function
     }
 
-    fn status_field(&self, status: Val, offset: usize) -> Val {
+    fn status_field(&self, status: Val<'ctx>, offset: usize) -> Val<'ctx> {
         self.ll.offset_by(status, offset as u64)
     }
 
     /// Claims the status for an error of `kind`, then writes what `fields` gives, if it was the first.
-    fn claim(&mut self, function: Func, kind: u32, fields: &[(usize, Val, u32)]) {
+    fn claim(&mut self, function: Func<'ctx>, kind: u32, fields: &[(usize, Val<'ctx>, u32)]) {
         let ll = self.ll;
         let status = ll.param(function, 0);
         let at = self.status_field(status, offset_of!(HostStatus, kind));
@@ -57,7 +57,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Records an access outside its array. `index` is i64, the others i32.
-    pub fn report_out_of_bounds(&mut self, site: Val, dim: Val, index: Val, extent: Val) {
+    pub fn report_out_of_bounds(&mut self, site: Val<'ctx>, dim: Val<'ctx>, index: Val<'ctx>, extent: Val<'ctx>) {
         let ll = self.ll;
         let thread = self.reporting_thread();
         let params = [ll.ptr(0), ll.i32(), ll.i32(), ll.i64(), ll.i32(), ll.i64()];
@@ -72,10 +72,10 @@ impl<'a> Lower<'_, 'a> {
             ];
             lower.claim(function, HostStatus::OUT_OF_BOUNDS, &fields);
         });
-        ll.call(function, &[self.thread.status, site, dim, index, extent, thread]);
+        ll.call_void(function, &[self.thread.status, site, dim, index, extent, thread]);
     }
 
-    pub fn assert(&mut self, condition: Val, message: &str, span: Span) {
+    pub fn assert(&mut self, condition: Val<'ctx>, message: &str, span: Span) {
         let ll = self.ll;
         if ll.lanes(condition).is_some() {
             return self.assert_lanes(condition, message, span);
@@ -98,23 +98,23 @@ impl<'a> Lower<'_, 'a> {
                     lower.claim(function, HostStatus::ASSERT, &fields);
                 });
                 let thread = self.reporting_thread();
-                ll.call(function, &[self.thread.status, site, thread]);
+                ll.call_void(function, &[self.thread.status, site, thread]);
             }
             None => {
                 let params = [ll.ptr(0), ll.ptr(0), ll.i32(), ll.ptr(0), ll.i64()];
-                let function = ll.declare("__assertfail", ll.void(), &params, false);
+                let function = ll.declare("__assertfail", None, &params, false);
                 let (message, unknown) = (self.text(message), self.text("kernel"));
-                ll.call(function, &[message, unknown, ll.const_i32(0), unknown, ll.const_i64(1)]);
+                ll.call_void(function, &[message, unknown, ll.const_i32(0), unknown, ll.const_i64(1)]);
             }
         }
         ll.br(go_on);
         ll.position_at_end(go_on);
     }
 
-    pub fn print(&mut self, frame: &Frame<'a>, format: &str, args: &[ValueId]) {
+    pub fn print(&mut self, frame: &Frame<'a, 'ctx>, format: &str, args: &[ValueId]) {
         let types: Vec<Scalar> = args.iter().map(|a| frame.scalar_ty(*a)).collect();
         let (format, wanted) = print_format::normalise(format, &types);
-        let values: Vec<Val> =
+        let values: Vec<Val<'ctx>> =
             wanted.iter().map(|w| self.print_argument(frame.scalar(args[w.arg]), types[w.arg], *w)).collect();
         match self.target {
             Target::Host { .. } => self.host_print(&format, &values),
@@ -123,7 +123,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Converts a scalar to what its conversion reads: i64, i32, double or a text.
-    fn print_argument(&self, value: Val, s: Scalar, wanted: Wanted) -> Val {
+    fn print_argument(&self, value: Val<'ctx>, s: Scalar, wanted: Wanted) -> Val<'ctx> {
         let (ll, ops) = (self.ll, self.ops);
         let signed = if s.size() == 8 { Scalar::I64 } else { Scalar::I32 };
         match wanted.kind {
@@ -140,7 +140,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A text in constant memory.
-    fn text(&self, text: &str) -> Val {
+    fn text(&self, text: &str) -> Val<'ctx> {
         match self.target {
             Target::Host { .. } => self.ll.text(text),
             // The driver reads it in global memory, by its generic address.
@@ -148,11 +148,11 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    fn host_print(&mut self, format: &str, values: &[Val]) {
+    fn host_print(&mut self, format: &str, values: &[Val<'ctx>]) {
         let ll = self.ll;
         let entry = self.entry;
         let buffer = *self.print_buffer.get_or_insert_with(|| ll.alloca(entry, PRINT_BUFFER, 1));
-        let snprintf = ll.declare("snprintf", ll.i32(), &[ll.ptr(0), ll.i64(), ll.ptr(0)], true);
+        let snprintf = ll.declare("snprintf", Some(ll.i32()), &[ll.ptr(0), ll.i64(), ll.ptr(0)], true);
         let mut call = vec![buffer, ll.const_i64(PRINT_BUFFER as i64), self.text(format)];
         call.extend(values);
         let length = ll.call(snprintf, &call);
@@ -166,22 +166,22 @@ impl<'a> Lower<'_, 'a> {
             let callback = ll.load(ll.ptr(0), lower.status_field(status, offset_of!(HostStatus, print)), 8);
             let (to_callback, to_stdout) = (ll.block(function, "callback"), ll.block(function, "stdout"));
             let address = ll.ptr_to_int(callback, ll.i64());
-            ll.cond_br(ll.icmp(IntCompare::Ne, address, ll.const_i64(0)), to_callback, to_stdout);
+            ll.cond_br(ll.icmp(IntPredicate::NE, address, ll.const_i64(0)), to_callback, to_stdout);
             ll.position_at_end(to_callback);
             let user = ll.load(ll.ptr(0), lower.status_field(status, offset_of!(HostStatus, user)), 8);
             let args = [user, text, ll.zext(length, ll.i64())];
-            ll.call_pointer(callback, ll.void(), &[ll.ptr(0), ll.ptr(0), ll.i64()], &args);
+            ll.call_pointer_void(callback, &[ll.ptr(0), ll.ptr(0), ll.i64()], &args);
             ll.ret(None);
             ll.position_at_end(to_stdout);
-            let printf = ll.declare("printf", ll.i32(), &[ll.ptr(0)], true);
-            ll.call(printf, &[ll.text("%.*s"), length, text]);
+            let printf = ll.declare("printf", Some(ll.i32()), &[ll.ptr(0)], true);
+            ll.call_void(printf, &[ll.text("%.*s"), length, text]);
             ll.ret(None);
         });
-        ll.call(function, &[self.thread.status, buffer, length]);
+        ll.call_void(function, &[self.thread.status, buffer, length]);
     }
 
     /// `vprintf` reads its arguments from a buffer, each at its natural alignment.
-    fn device_print(&mut self, format: &str, values: &[Val]) {
+    fn device_print(&mut self, format: &str, values: &[Val<'ctx>]) {
         let ll = self.ll;
         let mut size = 0u64;
         let mut places = Vec::new();
@@ -195,7 +195,7 @@ impl<'a> Lower<'_, 'a> {
         for (value, (offset, align)) in values.iter().zip(places) {
             ll.store(*value, ll.offset_by(buffer, offset), align);
         }
-        let vprintf = ll.declare("vprintf", ll.i32(), &[ll.ptr(0), ll.ptr(0)], false);
-        ll.call(vprintf, &[self.text(format), buffer]);
+        let vprintf = ll.declare("vprintf", Some(ll.i32()), &[ll.ptr(0), ll.ptr(0)], false);
+        ll.call_void(vprintf, &[self.text(format), buffer]);
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
-use llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
+use inkwell::support::error_handling::install_fatal_error_handler;
 
 static HANDLER: OnceLock<fn(&str)> = OnceLock::new();
 
@@ -12,7 +12,7 @@ static HANDLER: OnceLock<fn(&str)> = OnceLock::new();
 pub fn on_fatal_error(handler: fn(&str)) {
     if HANDLER.set(handler).is_ok() {
         // SAFETY: the function stays alive for the whole process, and HANDLER was set before.
-        unsafe { LLVMInstallFatalErrorHandler(Some(tell)) };
+        unsafe { install_fatal_error_handler(tell) };
     }
 }
 

@@ -9,7 +9,7 @@ use std::mem::offset_of;
 use std::rc::Rc;
 
 use super::affine::Guards;
-use super::builder::{Attribute, Func, IntCompare, Llvm, Place, Val};
+use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate, Llvm, Val};
 use super::control::HOST_UNROLLED_TURNS;
 use super::flatten;
 use super::lanes::{self, Lanes, Plan};
@@ -46,8 +46,8 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
                     loop-mssa(licm),early-cse<memssa>,simplifycfg)";
 
 /// An optimised host module.
-pub(super) struct Compiled {
-    pub ll: Llvm,
+pub(super) struct Compiled<'ctx> {
+    pub ll: Llvm<'ctx>,
     pub machine: Rc<Machine>,
     pub sites: Vec<Site>,
     /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its content.
@@ -62,23 +62,25 @@ fn symbol(content: u128) -> String {
 /// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C library
 /// (`snprintf`, `printf`, `memset`) and, for processors without FMA, its `fma` and `fmaf`.
 pub fn emit_object(module: &Module, kernels: &[FuncId], options: &HostOptions) -> Result<Vec<u8>, CodegenError> {
-    let compiled = compile(module, kernels, options, false, None)?;
+    let context = Context::create();
+    let compiled = compile(&context, module, kernels, options, false, None)?;
     compiled.machine.emit(&compiled.ll, false)
 }
 
 /// `library`: library functions are called rather than inlined, and those of these contents are there.
-pub(super) fn compile(
+pub(super) fn compile<'ctx>(
+    context: &'ctx Context,
     module: &Module,
     kernels: &[FuncId],
     options: &HostOptions,
     names: bool,
     library: Option<&IdSet<u128>>,
-) -> Result<Compiled, CodegenError> {
+) -> Result<Compiled<'ctx>, CodegenError> {
     for &kernel in kernels {
         super::validate(module, kernel)?;
     }
     let machine = Machine::host(options.cpu, options.opt)?;
-    let ll = Llvm::new("kc", "", names);
+    let ll = Llvm::new(context, "kc", "", names);
     machine.prepare(&ll);
     let target = Target::Host { checked: options.checked, alone: options.alone };
     let (mut module, shadows) = shadow::extract_all(module, kernels);
@@ -118,7 +120,8 @@ pub(super) fn compile(
         if library.is_none_or(|there| there.contains(&content)) {
             continue;
         }
-        let ll = Llvm::new("kc", "", names);
+        let context = Context::create();
+        let ll = Llvm::new(&context, "kc", "", names);
         machine.prepare(&ll);
         let made = ModuleState::new(&module, &shadows, &ll, target, has_half, names).library_function(id);
         ll.rename(made, &symbol(content));
@@ -148,7 +151,7 @@ struct LaneBody {
 }
 
 impl KernelEntry {
-    fn define(state: &mut ModuleState, kernel: FuncId, body: Option<LaneBody>, twice: bool) {
+    fn define<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, body: Option<LaneBody>, twice: bool) {
         let function = &state.ir.functions[kernel];
         let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
         let rank = match function.kind {
@@ -161,26 +164,26 @@ impl KernelEntry {
         entry.define_entry(state, rows, body);
     }
 
-    fn load_args(&self, lower: &mut Lower, args: Val) -> Vec<Scalars> {
+    fn load_args<'ctx>(&self, lower: &mut Lower<'_, '_, 'ctx>, args: Val<'ctx>) -> Vec<Scalars<'ctx>> {
         let load = |(ty, offset): (&Type, &u32)| {
             let at = lower.ll.offset_by(args, u64::from(*offset));
             lower.load_value(at, *ty, 1)
         };
-        let mut scalars: Vec<Scalars> = self.types.iter().zip(&self.offsets).map(load).collect();
+        let mut scalars: Vec<Scalars<'ctx>> = self.types.iter().zip(&self.offsets).map(load).collect();
         lower.default_adjoints(self.kernel, &mut scalars);
         scalars
     }
 
     /// `rows(args, c0, c1, c2, low, high, linear, status)`: runs the threads with outer coordinates c0.. and last coordinate
     /// low..high, the first of which has the linear index `linear`. Checks everything, takes any strides.
-    fn define_rows(&self, state: &mut ModuleState) -> Func {
+    fn define_rows<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>) -> Func<'ctx> {
         let ll = state.ll;
         let name = format!("{}_rows", state.ir.functions[self.kernel].name);
         let (i64, ptr) = (ll.i64(), ll.ptr(0));
-        let made = ll.add_function(&name, ll.void(), &[ptr, i64, i64, i64, i64, i64, i64, ptr], false);
+        let made = ll.add_function(&name, None, &[ptr, i64, i64, i64, i64, i64, i64, ptr], false);
         ll.set_internal(made);
-        ll.add_attribute(made, Place::Function, Attribute::Flag("noinline"));
-        ll.add_attribute(made, Place::Function, Attribute::Flag("nounwind"));
+        ll.add_attribute(made, AttributeLoc::Function, Attribute::Flag("noinline"));
+        ll.add_attribute(made, AttributeLoc::Function, Attribute::Flag("nounwind"));
         let p = |n| ll.param(made, n);
         let (start, head) = (ll.block(made, "start"), ll.block(made, "threads"));
         let (body, done) = (ll.block(made, "thread"), ll.block(made, "done"));
@@ -194,7 +197,7 @@ impl KernelEntry {
         ll.position_at_end(head);
         let j = ll.phi(i64);
         ll.add_incoming(j, low, start);
-        ll.cond_br(ll.icmp(IntCompare::SignedLt, j, high), body, done);
+        ll.cond_br(ll.icmp(IntPredicate::SLT, j, high), body, done);
         ll.position_at_end(body);
         lower.thread.coordinates[self.rank - 1] = ll.trunc(j, ll.i32());
         lower.thread.linear = ll.add(p(6), ll.sub(j, low));
@@ -208,7 +211,7 @@ impl KernelEntry {
     }
 
     /// int32 coordinates from the outer ones and the last.
-    fn coordinates(&self, ll: &Llvm, outer: [Val; 3], last: Val) -> [Val; 4] {
+    fn coordinates<'ctx>(&self, ll: &Llvm<'ctx>, outer: [Val<'ctx>; 3], last: Val<'ctx>) -> [Val<'ctx>; 4] {
         let mut coordinates = [ll.const_i32(0); 4];
         for (k, c) in outer.into_iter().take(self.rank - 1).enumerate() {
             coordinates[k] = ll.trunc(c, ll.i32());
@@ -218,7 +221,7 @@ impl KernelEntry {
     }
 
     /// Splits a linear index by the kernel's own dimensions.
-    fn split(&self, ll: &Llvm, linear: Val, shape: &[Val]) -> [Val; 4] {
+    fn split<'ctx>(&self, ll: &Llvm<'ctx>, linear: Val<'ctx>, shape: &[Val<'ctx>]) -> [Val<'ctx>; 4] {
         let mut coordinates = [ll.const_i64(0); 4];
         let mut rest = linear;
         for k in (1..self.rank).rev() {
@@ -230,13 +233,13 @@ impl KernelEntry {
         coordinates
     }
 
-    fn define_entry(&self, state: &mut ModuleState, rows: Func, body: Option<LaneBody>) {
+    fn define_entry<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>, rows: Func<'ctx>, body: Option<LaneBody>) {
         let ll = state.ll;
         let kernel = &state.ir.functions[self.kernel];
         let name = abi::host_entry(&kernel.source_name, kernel.phase);
         let (i64, ptr) = (ll.i64(), ll.ptr(0));
-        let made = ll.add_function(&name, ll.void(), &[ptr, ptr, i64, i64, ptr], false);
-        ll.add_attribute(made, Place::Function, Attribute::Flag("nounwind"));
+        let made = ll.add_function(&name, None, &[ptr, ptr, i64, i64, ptr], false);
+        ll.add_attribute(made, AttributeLoc::Function, Attribute::Flag("nounwind"));
         let p = |n| ll.param(made, n);
         let (launch, args, begin, end) = (p(0), p(1), p(2), p(3));
         let start = ll.block(made, "start");
@@ -245,18 +248,18 @@ impl KernelEntry {
         // A caller without a status gets one that nobody reads, so that the body need not ask.
         let own = ll.alloca(start, size_of::<HostStatus>() as u64, align_of::<HostStatus>() as u32);
         ll.memset_zero(own, size_of::<HostStatus>() as u64, align_of::<HostStatus>() as u32);
-        let given = ll.icmp(IntCompare::Ne, ll.ptr_to_int(p(4), i64), ll.const_i64(0));
+        let given = ll.icmp(IntPredicate::NE, ll.ptr_to_int(p(4), i64), ll.const_i64(0));
         let status = ll.select(given, p(4), own);
 
         let extent = |k: usize| {
             let at = ll.offset_by(launch, (offset_of!(LaunchBounds, shape) + 4 * k) as u64);
             ll.zext(ll.load(ll.i32(), at, 4), i64)
         };
-        let shape: Vec<Val> = (0..MAX_DIMS).map(extent).collect();
+        let shape: Vec<Val<'ctx>> = (0..MAX_DIMS).map(extent).collect();
         let repeats = shape[self.rank..].iter().fold(ll.const_i64(1), |n, e| ll.mul(n, *e));
         let (some, once, repeated, done) =
             (ll.block(made, "some"), ll.block(made, "once"), ll.block(made, "repeated"), ll.block(made, "done"));
-        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, begin, end), some, done);
+        ll.cond_br(ll.icmp(IntPredicate::ULT, begin, end), some, done);
         ll.position_at_end(some);
         ll.cond_br(ll.eq(repeats, ll.const_i64(1)), once, repeated);
 
@@ -269,16 +272,16 @@ impl KernelEntry {
 
     /// Extra dimensions of the launch repeat each thread: one call per thread.
     #[allow(clippy::too_many_arguments)]
-    fn repeated(
+    fn repeated<'ctx>(
         &self,
-        ll: &Llvm,
-        made: Func,
-        rows: Func,
-        from: super::builder::Block,
-        done: super::builder::Block,
-        [args, begin, end, status]: [Val; 4],
-        repeats: Val,
-        shape: &[Val],
+        ll: &Llvm<'ctx>,
+        made: Func<'ctx>,
+        rows: Func<'ctx>,
+        from: Block<'ctx>,
+        done: Block<'ctx>,
+        [args, begin, end, status]: [Val<'ctx>; 4],
+        repeats: Val<'ctx>,
+        shape: &[Val<'ctx>],
     ) {
         ll.position_at_end(from);
         let turn = ll.block(made, "repeat");
@@ -289,22 +292,22 @@ impl KernelEntry {
         let c = self.split(ll, ll.udiv(linear, repeats), shape);
         let last = c[self.rank - 1];
         let one = ll.const_i64(1);
-        ll.call(rows, &[args, c[0], c[1], c[2], last, ll.add(last, one), linear, status]);
+        ll.call_void(rows, &[args, c[0], c[1], c[2], last, ll.add(last, one), linear, status]);
         let next = ll.add(linear, one);
         ll.add_incoming(linear, next, turn);
-        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, next, end), turn, done);
+        ll.cond_br(ll.icmp(IntPredicate::ULT, next, end), turn, done);
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn by_rows(
+    fn by_rows<'ctx>(
         &self,
-        state: &mut ModuleState,
-        made: Func,
-        start: super::builder::Block,
-        rows: Func,
-        [args, begin, end, status]: [Val; 4],
-        done: super::builder::Block,
-        shape: &[Val],
+        state: &mut ModuleState<'_, 'ctx>,
+        made: Func<'ctx>,
+        start: Block<'ctx>,
+        rows: Func<'ctx>,
+        [args, begin, end, status]: [Val<'ctx>; 4],
+        done: Block<'ctx>,
+        shape: &[Val<'ctx>],
         lane_body: Option<LaneBody>,
     ) {
         let ll = state.ll;
@@ -325,7 +328,7 @@ impl KernelEntry {
         ll.position_at_end(row);
         let linear = ll.phi(i64);
         ll.add_incoming(linear, begin, before);
-        let coordinates: Vec<Val> = (0..self.rank)
+        let coordinates: Vec<Val<'ctx>> = (0..self.rank)
             .map(|k| {
                 let c = ll.phi(i64);
                 ll.add_incoming(c, first[k], before);
@@ -339,8 +342,8 @@ impl KernelEntry {
         let high = ll.add_nsw(low, count);
         let next_linear = ll.add(linear, count);
         let base = ll.sub(linear, low);
-        let call_rows = |from: Val, to: Val| {
-            ll.call(rows, &[args, outer(0), outer(1), outer(2), from, to, ll.add(base, from), status]);
+        let call_rows = |from: Val<'ctx>, to: Val<'ctx>| {
+            ll.call_void(rows, &[args, outer(0), outer(1), outer(2), from, to, ll.add(base, from), status]);
         };
 
         if has_fast_loop {
@@ -371,7 +374,7 @@ impl KernelEntry {
                 ll.position_at_end(some);
                 let limit = ll.phi(i64);
                 let left = ll.trunc(ll.sub(limit, j), ll.i32());
-                let mask = ll.icmp(IntCompare::SignedLt, ll.sequence(ll.i32(), width), left);
+                let mask = ll.icmp(IntPredicate::SLT, ll.sequence(ll.i32(), width), left);
                 lower.with_mask(Some(mask), |lower| lower.kernel(kernel, arguments.clone()));
                 let end = ll.current_block();
                 ll.br(after);
@@ -394,13 +397,13 @@ impl KernelEntry {
             if let Some(copies) = &copies {
                 copies.emit_start(ll, first, end_of_fast, width);
             }
-            let preheader = self.when(ll, made, ll.icmp(IntCompare::SignedLt, low, first), || call_rows(low, first));
+            let preheader = self.when(ll, made, ll.icmp(IntPredicate::SLT, low, first), || call_rows(low, first));
             ll.br(head);
             ll.add_incoming(j, first, preheader);
             ll.add_incoming(j, next, latch);
             ll.position_at_end(head);
             let full = ll.add_nsw(j, ll.const_i64(i64::from(width) - 1));
-            let more = ll.icmp(IntCompare::SignedLt, full, end_of_fast);
+            let more = ll.icmp(IntPredicate::SLT, full, end_of_fast);
             ll.cond_br(more, body, tail.map_or(after, |(part, ..)| part));
             ll.position_at_end(after);
             let mut done_to = j;
@@ -409,14 +412,14 @@ impl KernelEntry {
                 ll.add_incoming(done_to, j, part);
                 ll.add_incoming(done_to, end_of_fast, end);
                 ll.position_at_end(part);
-                ll.cond_br(ll.icmp(IntCompare::SignedLt, j, end_of_fast), some, after);
+                ll.cond_br(ll.icmp(IntPredicate::SLT, j, end_of_fast), some, after);
                 ll.add_incoming(limit, end_of_fast, part);
                 ll.position_at_end(after);
             }
             if let Some(copies) = &copies {
                 lower.add_copies(copies);
             }
-            let rest = ll.icmp(IntCompare::SignedLt, done_to, high);
+            let rest = ll.icmp(IntPredicate::SLT, done_to, high);
             self.when(ll, made, rest, || call_rows(done_to, high));
         } else {
             call_rows(low, high);
@@ -436,11 +439,11 @@ impl KernelEntry {
         for (phi, value) in coordinates.iter().zip(next) {
             ll.add_incoming(*phi, value, latch);
         }
-        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, next_linear, end), row, done);
+        ll.cond_br(ll.icmp(IntPredicate::ULT, next_linear, end), row, done);
     }
 
     /// Runs `body` under a condition; gives the block that follows, where the cursor is left.
-    fn when(&self, ll: &Llvm, made: Func, condition: Val, body: impl FnOnce()) -> super::builder::Block {
+    fn when<'ctx>(&self, ll: &Llvm<'ctx>, made: Func<'ctx>, condition: Val<'ctx>, body: impl FnOnce()) -> Block<'ctx> {
         let (yes, after) = (ll.block(made, "when"), ll.block(made, "after"));
         ll.cond_br(condition, yes, after);
         ll.position_at_end(yes);
@@ -451,7 +454,7 @@ impl KernelEntry {
     }
 
     /// Threads cost little more than the loop over them.
-    fn is_short(&self, state: &mut ModuleState) -> bool {
+    fn is_short<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>) -> bool {
         let function = &state.ir.functions[self.kernel];
         let mut straight = true;
         function.walk(function.entry, &mut |_, inst| {
@@ -462,7 +465,7 @@ impl KernelEntry {
 
     /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice. It pays
     /// nowhere where little time is spent on the code.
-    fn wants_fast_loop(&self, state: &mut ModuleState) -> bool {
+    fn wants_fast_loop<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>) -> bool {
         let function = &state.ir.functions[self.kernel];
         if !self.twice {
             return false;
@@ -478,7 +481,13 @@ impl KernelEntry {
     }
 
     /// Tells the facts what is the same for a whole row, and starts to collect guards.
-    fn follow(&self, lower: &mut Lower, arguments: &[Scalars], inner: Val, j: Val) {
+    fn follow<'ctx>(
+        &self,
+        lower: &mut Lower<'_, '_, 'ctx>,
+        arguments: &[Scalars<'ctx>],
+        inner: Val<'ctx>,
+        j: Val<'ctx>,
+    ) {
         let ll = lower.ll;
         lower.facts.follow_affine(inner);
         for (k, coordinate) in lower.thread.coordinates.into_iter().enumerate() {

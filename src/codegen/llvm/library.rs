@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::CodegenError;
-use super::builder::{Attribute, Func, Place, Ty};
+use super::builder::{Attribute, AttributeLoc, Func, Ty};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use crate::ir::content::Contents;
@@ -34,24 +34,24 @@ const MOST_REGISTERS: usize = 4;
 const MOST: usize = 16 << 20;
 
 /// The library functions that a module calls.
-pub struct Library<'a> {
+pub struct Library<'a, 'ctx> {
     contents: Contents<'a>,
     /// Whether a function computes and does nothing else.
     pure: HashMap<FuncId, bool>,
     /// Those that are called, in the order of their first calls.
-    called: Vec<(FuncId, Func)>,
+    called: Vec<(FuncId, Func<'ctx>)>,
     /// Whether multiplications and additions may fuse in code of the user's.
     contract: bool,
     target: Target,
 }
 
-impl<'a> Library<'a> {
-    pub fn new(module: &'a Module, contract: bool, target: Target) -> Library<'a> {
+impl<'a, 'ctx> Library<'a, 'ctx> {
+    pub fn new(module: &'a Module, contract: bool, target: Target) -> Library<'a, 'ctx> {
         Library { contents: Contents::new(module), pure: HashMap::new(), called: Vec::new(), contract, target }
     }
 
     /// The functions that are called, as what they are declared, and their contents.
-    pub fn into_called(mut self) -> Vec<(FuncId, Func, u128)> {
+    pub fn into_called(mut self) -> Vec<(FuncId, Func<'ctx>, u128)> {
         let contents = &mut self.contents;
         self.called.iter().filter_map(|&(id, made)| Some((id, made, contents.of(id)?))).collect()
     }
@@ -142,9 +142,9 @@ fn has_plain_signature(module: &Module, function: &Function, most_results: usize
     arguments.is_some_and(|n| n <= MOST_ARGUMENTS) && results.is_some_and(|n| (1..=most_results).contains(&n))
 }
 
-impl ModuleState<'_> {
+impl<'ctx> ModuleState<'_, 'ctx> {
     /// The function to call for a library function, if it is not to be inlined.
-    pub fn library_call(&mut self, id: FuncId) -> Option<Func> {
+    pub fn library_call(&mut self, id: FuncId) -> Option<Func<'ctx>> {
         let weight = self.weight(id);
         let (contract, module) = (self.ll.contract.get(), self.ir);
         let library = self.library.as_mut()?;
@@ -160,25 +160,25 @@ impl ModuleState<'_> {
     }
 
     /// A function of the flattened arguments: the result if there is one number, otherwise a struct of them.
-    fn declare_plain(&self, id: FuncId) -> Func {
+    fn declare_plain(&self, id: FuncId) -> Func<'ctx> {
         let (ll, function) = (self.ll, &self.ir.functions[id]);
         let flat =
-            |types: &mut dyn Iterator<Item = Type>| types.flat_map(|ty| self.leaf_types(ty)).collect::<Vec<Ty>>();
+            |types: &mut dyn Iterator<Item = Type>| types.flat_map(|ty| self.leaf_types(ty)).collect::<Vec<Ty<'ctx>>>();
         let params = flat(&mut function.params().iter().map(|&param| function.ty(param)));
         let results = flat(&mut function.results.iter().map(|result| result.ty));
         let result = if let [one] = results[..] { one } else { ll.struct_ty(&results) };
-        let made = ll.add_function(&function.name, result, &params, false);
+        let made = ll.add_function(&function.name, Some(result), &params, false);
         if self.target != Target::Nvptx && results.len() > 1 {
             ll.set_several_results(made);
         }
         for attribute in [Attribute::Flag("nounwind"), Attribute::Flag("willreturn"), Attribute::Number("memory", 0)] {
-            ll.add_attribute(made, Place::Function, attribute);
+            ll.add_attribute(made, AttributeLoc::Function, attribute);
         }
         made
     }
 
     /// Emits a library function that is called.
-    pub fn library_function(&mut self, id: FuncId) -> Func {
+    pub fn library_function(&mut self, id: FuncId) -> Func<'ctx> {
         let ll = self.ll;
         let made = self.declare_plain(id);
         let entry = ll.block(made, "entry");
@@ -189,13 +189,13 @@ impl ModuleState<'_> {
             Thread { coordinates: [number; 4], block_dim: number, linear: wide, status: ll.undefined(ll.ptr(0)) };
         let function = &self.ir.functions[id];
         let mut next = 0;
-        let mut take = |count: usize| -> Scalars {
+        let mut take = |count: usize| -> Scalars<'ctx> {
             next += count as u32;
             (next - count as u32..next).map(|n| ll.param(made, n)).collect()
         };
         let counts = function.params().iter().map(|&param| flatten::leaf_count(function.ty(param), &self.ir.structs));
         let args = counts.map(&mut take).collect();
-        let flat: Scalars =
+        let flat: Scalars<'ctx> =
             Lower::new(self, made, entry, thread, false).function(id, args, &[]).into_iter().flatten().collect();
         ll.ret(Some(match flat[..] {
             [one] => one,

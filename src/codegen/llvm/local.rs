@@ -2,15 +2,15 @@
 
 use smallvec::smallvec;
 
-use super::builder::{IntCompare, Val};
+use super::builder::{IntPredicate, Val};
 use super::lower::{Frame, Lower, Scalars, Target};
 use super::memory::MAX_ALIGN;
 use crate::ir::ValueId;
 use crate::types::Layout;
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// The address of a new local array, all zeros.
-    pub fn local_array(&mut self, frame: &Frame<'a>, array: ValueId) -> Scalars {
+    pub fn local_array(&mut self, frame: &Frame<'a, 'ctx>, array: ValueId) -> Scalars<'ctx> {
         let layout = Layout::of(frame.ty(array), &self.ir.structs);
         let lanes = self.lanes.as_ref().map_or(1, |lanes| lanes.count);
         let lanes = if self.is_of_lane(frame, array) { lanes } else { 1 };
@@ -25,7 +25,7 @@ impl<'a> Lower<'_, 'a> {
 
     /// Room for a local array of a GPU's thread, set to zero in stores of 8 and 16 bytes. Of one `memset` of 128 bytes or
     /// more, LLVM's back end makes a loop over bytes.
-    fn zeroed_on_device(&mut self, size: u64, align: u32) -> Val {
+    fn zeroed_on_device(&mut self, size: u64, align: u32) -> Val<'ctx> {
         const STEP: u64 = 64;
         const MOST_STEPS: u64 = 16;
         let ll = self.ll;
@@ -46,7 +46,7 @@ impl<'a> Lower<'_, 'a> {
             ll.memset_zero(ll.offset(slot, at), STEP, align);
             let next = ll.add(at, ll.const_i64(STEP as i64));
             ll.add_incoming(at, next, more);
-            ll.cond_br(ll.icmp(IntCompare::UnsignedLt, next, ll.const_i64((steps * STEP) as i64)), more, done);
+            ll.cond_br(ll.icmp(IntPredicate::ULT, next, ll.const_i64((steps * STEP) as i64)), more, done);
             ll.position_at_end(done);
         }
         if rest > 0 {

@@ -13,11 +13,11 @@ use smallvec::{SmallVec, smallvec};
 use super::affine::{Facts, Guards};
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
+use super::debug_locations::DebugLocations;
 use super::flatten::{self, Leaf, LeafKind};
 use super::lanes::{Copies, Lanes};
 use super::library::Library;
 use super::ops::Ops;
-use super::places::Places;
 use super::warp::Uniform;
 use super::{Site, SiteKind};
 use crate::analysis::ranges::{Bounds, Ranges};
@@ -28,7 +28,7 @@ use crate::source::Span;
 use crate::types::{Scalar, Type};
 
 /// A flattened value.
-pub type Scalars = SmallVec<[Val; 4]>;
+pub type Scalars<'ctx> = SmallVec<[Val<'ctx>; 4]>;
 
 /// What the body runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +43,7 @@ pub enum Target {
 
 impl Target {
     /// The address space of array data.
-    pub fn array_space(self) -> u32 {
+    pub fn array_space(self) -> u16 {
         if self == Target::Nvptx { 1 } else { 0 }
     }
 
@@ -58,15 +58,15 @@ impl Target {
 
 /// The running thread.
 #[derive(Clone, Copy)]
-pub struct Thread {
+pub struct Thread<'ctx> {
     /// i32.
-    pub coordinates: [Val; 4],
+    pub coordinates: [Val<'ctx>; 4],
     /// i32.
-    pub block_dim: Val,
+    pub block_dim: Val<'ctx>,
     /// i64: the linear index, for reports.
-    pub linear: Val,
+    pub linear: Val<'ctx>,
     /// Host: pointer to the run's status, never null.
-    pub status: Val,
+    pub status: Val<'ctx>,
 }
 
 /// A kernel whose inlined body is larger than this (in IR instructions) calls its large callees instead.
@@ -115,37 +115,37 @@ impl RangeTable {
 }
 
 /// What is shared by all LLVM functions of a module.
-pub struct ModuleState<'a> {
+pub struct ModuleState<'a, 'ctx> {
     pub ir: &'a ir::Module,
-    pub ll: &'a Llvm,
-    pub ops: Ops<'a>,
+    pub ll: &'a Llvm<'ctx>,
+    pub ops: Ops<'a, 'ctx>,
     pub target: Target,
     pub sites: Vec<Site>,
     site_index: HashMap<Site, usize>,
     /// Values keep the names of their source variables.
     names: bool,
     /// Device functions that are called rather than inlined, and those of them that wait for their bodies.
-    called: HashMap<FuncId, Func>,
+    called: HashMap<FuncId, Func<'ctx>>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
     ranges: RangeTable,
     /// The library functions that are called, where such are.
-    pub library: Option<Library<'a>>,
+    pub library: Option<Library<'a, 'ctx>>,
     /// What stands for absent arrays of adjoints.
     pub shadows: &'a Shadows,
     /// Where instructions come from, if that is asked for.
-    pub places: Option<Places>,
+    pub locations: Option<DebugLocations<'a, 'ctx>>,
 }
 
-impl<'a> ModuleState<'a> {
+impl<'a, 'ctx> ModuleState<'a, 'ctx> {
     pub fn new(
         ir: &'a ir::Module,
         shadows: &'a Shadows,
-        ll: &'a Llvm,
+        ll: &'a Llvm<'ctx>,
         target: Target,
         has_half: bool,
         names: bool,
-    ) -> ModuleState<'a> {
+    ) -> ModuleState<'a, 'ctx> {
         let ops = Ops { ll, has_half };
         ModuleState {
             ir,
@@ -161,14 +161,14 @@ impl<'a> ModuleState<'a> {
             ranges: RangeTable::default(),
             library: None,
             shadows,
-            places: None,
+            locations: None,
         }
     }
 
     /// The instructions from here on are those of an LLVM function made for `id`.
-    pub fn enter(&self, function: Func, id: FuncId) {
-        if let Some(places) = &self.places {
-            places.enter(self.ll, function, self.ir.functions[id].span);
+    pub fn enter(&self, function: Func<'ctx>, id: FuncId) {
+        if let Some(locations) = &self.locations {
+            locations.enter(function, self.ir.functions[id].span);
         }
     }
 
@@ -194,7 +194,7 @@ impl<'a> ModuleState<'a> {
     }
 
     /// The LLVM type of a leaf.
-    pub fn leaf_ty(&self, leaf: Leaf) -> Ty {
+    pub fn leaf_ty(&self, leaf: Leaf) -> Ty<'ctx> {
         match leaf.kind {
             LeafKind::Scalar(s) => self.ops.ty(s),
             LeafKind::Pointer => self.ll.ptr(self.target.array_space()),
@@ -202,7 +202,7 @@ impl<'a> ModuleState<'a> {
         }
     }
 
-    pub fn leaf_types(&self, ty: Type) -> SmallVec<[Ty; 4]> {
+    pub fn leaf_types(&self, ty: Type) -> SmallVec<[Ty<'ctx>; 4]> {
         let mut types = SmallVec::new();
         flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |leaf| types.push(self.leaf_ty(leaf)));
         types
@@ -210,7 +210,7 @@ impl<'a> ModuleState<'a> {
 
     /// The LLVM function of a device function that is called: hidden parameters for the thread, then the flattened
     /// arguments; a struct of flattened results.
-    fn declare_called(&mut self, id: FuncId) -> Func {
+    fn declare_called(&mut self, id: FuncId) -> Func<'ctx> {
         if let Some(&function) = self.called.get(&id) {
             return function;
         }
@@ -220,11 +220,11 @@ impl<'a> ModuleState<'a> {
         for &param in function.params() {
             params.extend(self.leaf_types(function.ty(param)));
         }
-        let results: Vec<Ty> = function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect();
+        let results: Vec<Ty<'ctx>> = function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect();
         let result = match self.target {
-            _ if results.is_empty() => ll.void(),
-            Target::Nvptx => ll.struct_ty(&results),
-            Target::Host { .. } => ll.results_ty(&results),
+            _ if results.is_empty() => None,
+            Target::Nvptx => Some(ll.struct_ty(&results)),
+            Target::Host { .. } => Some(ll.results_ty(&results)),
         };
         let made = ll.add_function(&format!("{}_func", function.name), result, &params, false);
         ll.set_internal(made);
@@ -251,83 +251,83 @@ impl<'a> ModuleState<'a> {
             let mut args = Vec::new();
             for &param in function.params() {
                 let count = flatten::leaf_count(function.ty(param), &self.ir.structs) as u32;
-                args.push((next..next + count).map(p).collect::<Scalars>());
+                args.push((next..next + count).map(p).collect::<Scalars<'ctx>>());
                 next += count;
             }
             let mut lower = Lower::new(self, made, entry, thread, true);
             let results = lower.function(id, args, &[]);
-            let flat: Scalars = results.into_iter().flatten().collect();
+            let flat: Scalars<'ctx> = results.into_iter().flatten().collect();
             if flat.is_empty() {
                 ll.ret(None);
             } else {
                 ll.ret(Some(ll.results(made, &flat)));
             }
         }
-        self.places.iter().for_each(Places::finish);
+        self.locations.iter().for_each(DebugLocations::finish);
     }
 }
 
 /// Lowers into one LLVM function.
-pub struct Lower<'s, 'a> {
-    pub state: &'s mut ModuleState<'a>,
+pub struct Lower<'s, 'a, 'ctx> {
+    pub state: &'s mut ModuleState<'a, 'ctx>,
     pub ir: &'a ir::Module,
-    pub ll: &'a Llvm,
-    pub ops: Ops<'a>,
+    pub ll: &'a Llvm<'ctx>,
+    pub ops: Ops<'a, 'ctx>,
     pub target: Target,
-    pub llvm_function: Func,
+    pub llvm_function: Func<'ctx>,
     /// Where stack slots go.
-    pub entry: Block,
-    pub thread: Thread,
-    pub facts: Facts,
+    pub entry: Block<'ctx>,
+    pub thread: Thread<'ctx>,
+    pub facts: Facts<'ctx>,
     /// The host's fast loop collects here what must hold for it to be taken.
-    pub guards: Option<Guards>,
+    pub guards: Option<Guards<'ctx>>,
     /// The number of loops around the cursor, other than that over threads.
     pub loop_depth: u32,
     /// The cursor is in a loop several turns of which the device does at once.
     pub unrolled: bool,
     /// Where the prints of the function build their texts, one after the other.
-    pub print_buffer: Option<Val>,
+    pub print_buffer: Option<Val<'ctx>>,
     /// The number of the thread with last coordinate 0 in this row (i32, not always a thread of the launch), and the last
     /// coordinate, in a loop over a row.
-    pub row: Option<(Val, Val)>,
+    pub row: Option<(Val<'ctx>, Val<'ctx>)>,
     /// Several threads at once.
-    pub lanes: Option<Lanes>,
+    pub lanes: Option<Lanes<'ctx>>,
     /// Where lanes add to elements that they share, in a loop over a row of a backward entry.
-    pub copies: Option<Copies>,
+    pub copies: Option<Copies<'ctx>>,
     /// Addresses of arrays whose elements lie at multiples of their size, as far as it is a power of two ([`ArrayLayout::Contiguous`]).
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
-    pub aligned: IdSet<Val>,
+    pub aligned: IdSet<Val<'ctx>>,
     /// What is the same for all threads of a launch (device).
-    pub uniform: Uniform,
+    pub uniform: Uniform<'ctx>,
     call_large: bool,
 }
 
 /// One instance of an IR function: the body of a kernel, or of a callee at one call.
-pub struct Frame<'a> {
+pub struct Frame<'a, 'ctx> {
     pub function: &'a Function,
     /// The bounds of its integers.
     pub ranges: Rc<Ranges>,
     /// The instruction that is being lowered: bounds are asked for there.
     pub at: InstId,
-    values: Vec<Scalars>,
-    pub loops: Vec<LoopContext>,
+    values: Vec<Scalars<'ctx>>,
+    pub loops: Vec<LoopContext<'ctx>>,
     /// Where a `return` inside nested blocks goes.
-    pub returns: Option<Join>,
-    pub result_types: SmallVec<[Ty; 4]>,
+    pub returns: Option<Join<'ctx>>,
+    pub result_types: SmallVec<[Ty<'ctx>; 4]>,
 }
 
-impl Frame<'_> {
-    pub fn get(&self, value: ValueId) -> &Scalars {
+impl<'ctx> Frame<'_, 'ctx> {
+    pub fn get(&self, value: ValueId) -> &Scalars<'ctx> {
         &self.values[value.index()]
     }
 
     /// The LLVM value of a scalar.
-    pub fn scalar(&self, value: ValueId) -> Val {
+    pub fn scalar(&self, value: ValueId) -> Val<'ctx> {
         self.values[value.index()][0]
     }
 
-    pub fn set(&mut self, value: ValueId, scalars: Scalars) {
+    pub fn set(&mut self, value: ValueId, scalars: Scalars<'ctx>) {
         self.values[value.index()] = scalars;
     }
 
@@ -339,30 +339,30 @@ impl Frame<'_> {
         self.function.ty(value).scalar_part().expect("verified IR: a scalar or composite")
     }
 
-    pub fn flat(&self, values: &[ValueId]) -> Scalars {
+    pub fn flat(&self, values: &[ValueId]) -> Scalars<'ctx> {
         values.iter().flat_map(|v| self.get(*v).iter().copied()).collect()
     }
 }
 
 /// How control leaves a block.
-pub enum End {
+pub enum End<'ctx> {
     /// By `yield`, with these flattened values; the cursor stands where they are known.
-    Yield(Scalars),
+    Yield(Scalars<'ctx>),
     /// By `return` at the outermost level of a function.
-    Return(Scalars),
+    Return(Scalars<'ctx>),
     /// Another way: nothing follows.
     Left,
 }
 
-impl<'s, 'a> Lower<'s, 'a> {
+impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
     /// `inside_callee`: the function is itself a large callee, so large callees of it are called too.
     pub fn new(
-        state: &'s mut ModuleState<'a>,
-        llvm_function: Func,
-        entry: Block,
-        thread: Thread,
+        state: &'s mut ModuleState<'a, 'ctx>,
+        llvm_function: Func<'ctx>,
+        entry: Block<'ctx>,
+        thread: Thread<'ctx>,
         inside_callee: bool,
-    ) -> Lower<'s, 'a> {
+    ) -> Lower<'s, 'a, 'ctx> {
         let (ir, ll, ops, target) = (state.ir, state.ll, state.ops, state.target);
         Lower {
             state,
@@ -387,16 +387,16 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
     }
 
-    pub fn leaf_types(&self, ty: Type) -> SmallVec<[Ty; 4]> {
+    pub fn leaf_types(&self, ty: Type) -> SmallVec<[Ty<'ctx>; 4]> {
         self.state.leaf_types(ty)
     }
 
-    pub fn zeros(&self, ty: Type) -> Scalars {
+    pub fn zeros(&self, ty: Type) -> Scalars<'ctx> {
         self.leaf_types(ty).into_iter().map(|t| self.ll.zero(t)).collect()
     }
 
     /// A place in the source that a host run may report.
-    pub fn site(&mut self, span: Span, kind: SiteKind, description: &str) -> Val {
+    pub fn site(&mut self, span: Span, kind: SiteKind, description: &str) -> Val<'ctx> {
         let state = &mut *self.state;
         // The checked and the fast loop, and the inlined copies of a callee, share their sites.
         let site = Site { span, kind, description: description.to_string() };
@@ -408,13 +408,13 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// The body of a kernel, at the cursor.
-    pub fn kernel(&mut self, id: FuncId, args: Vec<Scalars>) {
+    pub fn kernel(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>) {
         self.call_large = self.state.weight(id) > INLINE_TOTAL;
         self.function(id, args, &[]);
     }
 
     /// The body of a function, inlined at the cursor; gives its results. `bounds`: those of the arguments.
-    pub fn function(&mut self, id: FuncId, args: Vec<Scalars>, bounds: &[Option<Bounds>]) -> Vec<Scalars> {
+    pub fn function(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>, bounds: &[Option<Bounds>]) -> Vec<Scalars<'ctx>> {
         let function = &self.ir.functions[id];
         let mut frame = Frame {
             function,
@@ -456,13 +456,13 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// Lowers the instructions of a block at the cursor. `outermost`: it is a function's entry block.
-    pub fn block(&mut self, frame: &mut Frame<'a>, block: BlockId, outermost: bool) -> End {
+    pub fn block(&mut self, frame: &mut Frame<'a, 'ctx>, block: BlockId, outermost: bool) -> End<'ctx> {
         let function = frame.function;
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
             frame.at = id;
-            if let Some(places) = &self.state.places {
-                places.set(self.ll, inst.span);
+            if let Some(locations) = &self.state.locations {
+                locations.set(inst.span);
             }
             match &inst.op {
                 Op::Yield(values) => return End::Yield(frame.flat(values)),
@@ -503,10 +503,10 @@ impl<'s, 'a> Lower<'s, 'a> {
         End::Left
     }
 
-    fn inst(&mut self, frame: &mut Frame<'a>, inst: &'a ir::Inst) {
+    fn inst(&mut self, frame: &mut Frame<'a, 'ctx>, inst: &'a ir::Inst) {
         let result = inst.results.first().copied();
         let result_ty = result.map(|r| frame.ty(r));
-        let scalars: Scalars = match &inst.op {
+        let scalars: Scalars<'ctx> = match &inst.op {
             Op::Const(c) => smallvec![self.ops.constant(*c)],
             Op::Zero => result_ty.map(|ty| self.zeros(ty)).unwrap_or_default(),
             Op::Unary(op, a) => {
@@ -538,7 +538,7 @@ impl<'s, 'a> Lower<'s, 'a> {
             Op::Cast(a) => {
                 let from = frame.scalar_ty(*a);
                 let to = result_ty.and_then(Type::scalar_part).unwrap_or(from);
-                let result: Scalars = frame.get(*a).iter().map(|v| self.ops.cast(from, to, *v)).collect();
+                let result: Scalars<'ctx> = frame.get(*a).iter().map(|v| self.ops.cast(from, to, *v)).collect();
                 result
             }
             Op::Bitcast(a) => {
@@ -609,7 +609,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// Binds a result and, where names are kept, names it.
-    pub fn define(&mut self, frame: &mut Frame<'a>, value: ValueId, scalars: Scalars) {
+    pub fn define(&mut self, frame: &mut Frame<'a, 'ctx>, value: ValueId, scalars: Scalars<'ctx>) {
         if self.state.names
             && let Some(name) = &frame.function.values[value].name
         {
@@ -621,7 +621,12 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// Component by component; a scalar on one side goes with every component of the other.
-    fn zip(&self, a: &Scalars, b: &Scalars, f: impl Fn(Val, Val) -> Val) -> Scalars {
+    fn zip(
+        &self,
+        a: &Scalars<'ctx>,
+        b: &Scalars<'ctx>,
+        f: impl Fn(Val<'ctx>, Val<'ctx>) -> Val<'ctx>,
+    ) -> Scalars<'ctx> {
         match (a.len(), b.len()) {
             (1, n) if n > 1 => b.iter().map(|y| f(a[0], *y)).collect(),
             (n, 1) if n > 1 => a.iter().map(|x| f(*x, b[0])).collect(),
@@ -629,11 +634,11 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
     }
 
-    fn call(&mut self, frame: &mut Frame<'a>, callee: FuncId, args: &[ValueId], results: &[ValueId]) {
+    fn call(&mut self, frame: &mut Frame<'a, 'ctx>, callee: FuncId, args: &[ValueId], results: &[ValueId]) {
         let bounds: SmallVec<[_; 4]> = args.iter().map(|a| frame.ranges.bounds_at(frame.at, *a)).collect();
-        let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
+        let args: Vec<Scalars<'ctx>> = args.iter().map(|a| frame.get(*a).clone()).collect();
         let values = if let Some(made) = self.state.library_call(callee) {
-            let flat: Scalars = args.into_iter().flatten().collect();
+            let flat: Scalars<'ctx> = args.into_iter().flatten().collect();
             match &self.ir.functions[callee].results[..] {
                 [one] if flatten::leaf_count(one.ty, &self.ir.structs) == 1 => {
                     vec![smallvec![self.ll.call(made, &flat)]]
@@ -650,7 +655,7 @@ impl<'s, 'a> Lower<'s, 'a> {
         }
     }
 
-    fn call_function(&mut self, callee: FuncId, args: Vec<Scalars>) -> Vec<Scalars> {
+    fn call_function(&mut self, callee: FuncId, args: Vec<Scalars<'ctx>>) -> Vec<Scalars<'ctx>> {
         let made = self.state.declare_called(callee);
         let t = self.thread;
         let mut flat = t.coordinates.to_vec();
@@ -660,7 +665,7 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// The results of a call that gives a struct of their numbers.
-    fn several_results(&self, callee: FuncId, made: Func, args: &[Val]) -> Vec<Scalars> {
+    fn several_results(&self, callee: FuncId, made: Func<'ctx>, args: &[Val<'ctx>]) -> Vec<Scalars<'ctx>> {
         let aggregate = match self.target {
             Target::Nvptx => self.ll.call(made, args),
             Target::Host { .. } => self.ll.call_several_results(made, args),
@@ -679,7 +684,7 @@ impl<'s, 'a> Lower<'s, 'a> {
 
     // Parts of composites
 
-    fn extract(&mut self, frame: &Frame<'a>, a: ValueId, path: &Path) -> Scalars {
+    fn extract(&mut self, frame: &Frame<'a, 'ctx>, a: ValueId, path: &Path) -> Scalars<'ctx> {
         let mut ty = frame.ty(a);
         let mut scalars = frame.get(a).clone();
         for step in path {
@@ -707,8 +712,8 @@ impl<'s, 'a> Lower<'s, 'a> {
     }
 
     /// An index into components as i64, the count added once when it was negative.
-    pub fn component_index(&mut self, frame: &Frame<'a>, index: ValueId, count: u32) -> Val {
-        use super::builder::IntCompare;
+    pub fn component_index(&mut self, frame: &Frame<'a, 'ctx>, index: ValueId, count: u32) -> Val<'ctx> {
+        use super::builder::IntPredicate;
         let s = frame.scalar_ty(index);
         let wide = if s.is_signed_int() {
             self.ops.cast(s, Scalar::I64, frame.scalar(index))
@@ -721,12 +726,12 @@ impl<'s, 'a> Lower<'s, 'a> {
         if frame.ranges.is_at_least(frame.at, index, 0) {
             return wide;
         }
-        let negative = self.ll.icmp(IntCompare::SignedLt, wide, self.ll.const_i64(0));
+        let negative = self.ll.icmp(IntPredicate::SLT, wide, self.ll.const_i64(0));
         self.ll.select(negative, self.ll.add(wide, self.ll.const_i64(i64::from(count))), wide)
     }
 
     /// Part `index` of a value made of parts of `width` scalars; zero when there is no such part.
-    fn pick(&mut self, scalars: &Scalars, index: Val, width: usize) -> Scalars {
+    fn pick(&mut self, scalars: &Scalars<'ctx>, index: Val<'ctx>, width: usize) -> Scalars<'ctx> {
         let ll = self.ll;
         let parts = scalars.len() / width.max(1);
         (0..width)
@@ -738,13 +743,13 @@ impl<'s, 'a> Lower<'s, 'a> {
             .collect()
     }
 
-    fn insert(&mut self, frame: &Frame<'a>, a: ValueId, path: &Path, b: ValueId) -> Scalars {
+    fn insert(&mut self, frame: &Frame<'a, 'ctx>, a: ValueId, path: &Path, b: ValueId) -> Scalars<'ctx> {
         let ll = self.ll;
         let mut ty = frame.ty(a);
         let mut scalars = frame.get(a).clone();
         let new = frame.get(b).clone();
         // Where the part may start, and the condition for each place (none: it is certain).
-        let mut places: SmallVec<[(usize, Option<Val>); 4]> = smallvec![(0, None)];
+        let mut places: SmallVec<[(usize, Option<Val<'ctx>>); 4]> = smallvec![(0, None)];
         for step in path {
             match *step {
                 Step::At(n) => {

@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Once, OnceLock};
 
-use llvm_sys::core::*;
-use llvm_sys::error::*;
-use llvm_sys::target::*;
-use llvm_sys::target_machine::*;
-use llvm_sys::transforms::pass_builder::*;
+use inkwell::OptimizationLevel;
+use inkwell::data_layout::DataLayout;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{
+    FileType, InitializationConfig, RelocMode, Target, TargetData, TargetMachine, TargetMachineOptions, TargetTriple,
+};
 
-use super::builder::{Llvm, c_string, take_message};
+use super::builder::Llvm;
 use super::{CodegenError, Cpu, Opt};
 
 /// The passes of [`Opt::Lean`], which make code small enough to be read. With `instcombine`, `licm` and `gvn` too, PTX takes half as
@@ -20,12 +21,13 @@ pub(super) const LEAN: &str = "function(sroa,early-cse,simplifycfg)";
 
 /// A target machine of LLVM.
 pub struct Machine {
-    raw: LLVMTargetMachineRef,
+    raw: TargetMachine,
+    layout: DataLayout,
     key: Key,
 }
 
 /// Triple, processor, features and level of a machine.
-type Key = (String, String, String, LLVMCodeGenOptLevel);
+type Key = (String, String, String, OptimizationLevel);
 
 thread_local! {
     /// Making a machine, and what it finds out for its first module, takes a good part of the time that a small kernel does.
@@ -42,25 +44,15 @@ struct Native {
 impl Native {
     fn of() -> &'static Native {
         static NATIVE: OnceLock<Native> = OnceLock::new();
-        // SAFETY: LLVM allocates the texts, `take_message` frees them.
-        NATIVE.get_or_init(|| unsafe {
-            Native {
-                triple: take_message(LLVMGetDefaultTargetTriple()),
-                cpu: take_message(LLVMGetHostCPUName()),
-                features: take_message(LLVMGetHostCPUFeatures()),
-            }
+        NATIVE.get_or_init(|| Native {
+            triple: TargetMachine::get_default_triple().as_str().to_string_lossy().into_owned(),
+            cpu: TargetMachine::get_host_cpu_name().to_string(),
+            features: TargetMachine::get_host_cpu_features().to_string(),
         })
     }
 
     fn has(&self, feature: &str) -> bool {
         self.features.split(',').any(|known| known == feature)
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        // SAFETY: owned, disposed of once.
-        unsafe { LLVMDisposeTargetMachine(self.raw) }
     }
 }
 
@@ -96,39 +88,37 @@ impl Arch {
     }
 }
 
+/// What of a target kc needs: code is written, never read.
+const PARTS: InitializationConfig = InitializationConfig {
+    asm_parser: false,
+    asm_printer: true,
+    base: true,
+    disassembler: false,
+    info: true,
+    machine_code: true,
+};
+
 const NVPTX_TRIPLE: &str = "nvptx64-nvidia-cuda";
 const NVPTX_LAYOUT: &str = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
 
 impl Machine {
     pub fn nvptx(arch: Arch, opt: Opt) -> Result<Rc<Machine>, CodegenError> {
         static INIT: Once = Once::new();
-        // SAFETY: registers LLVM's static tables, once.
-        INIT.call_once(|| unsafe {
-            LLVMInitializeNVPTXTargetInfo();
-            LLVMInitializeNVPTXTarget();
-            LLVMInitializeNVPTXTargetMC();
-            LLVMInitializeNVPTXAsmPrinter();
-        });
+        INIT.call_once(|| Target::initialize_nvptx(&PARTS));
         let level = match opt {
-            Opt::Lean | Opt::None => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
-            Opt::Full => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+            Opt::Lean | Opt::None => OptimizationLevel::None,
+            Opt::Full => OptimizationLevel::Default,
         };
         Machine::of(NVPTX_TRIPLE, arch.name, &format!("+ptx{}", arch.ptx), level)
     }
 
     pub fn host(cpu: Cpu, opt: Opt) -> Result<Rc<Machine>, CodegenError> {
         static INIT: Once = Once::new();
-        // SAFETY: registers LLVM's static tables, once.
-        INIT.call_once(|| unsafe {
-            LLVMInitializeX86TargetInfo();
-            LLVMInitializeX86Target();
-            LLVMInitializeX86TargetMC();
-            LLVMInitializeX86AsmPrinter();
-        });
+        INIT.call_once(|| Target::initialize_x86(&PARTS));
         let level = match opt {
-            Opt::None => LLVMCodeGenOptLevel::LLVMCodeGenLevelNone,
-            Opt::Lean => LLVMCodeGenOptLevel::LLVMCodeGenLevelLess,
-            Opt::Full => LLVMCodeGenOptLevel::LLVMCodeGenLevelDefault,
+            Opt::None => OptimizationLevel::None,
+            Opt::Lean => OptimizationLevel::Less,
+            Opt::Full => OptimizationLevel::Default,
         };
         let native = Native::of();
         match cpu {
@@ -161,7 +151,7 @@ impl Machine {
     }
 
     /// This thread's machine of the kind.
-    fn of(triple: &str, cpu: &str, features: &str, level: LLVMCodeGenOptLevel) -> Result<Rc<Machine>, CodegenError> {
+    fn of(triple: &str, cpu: &str, features: &str, level: OptimizationLevel) -> Result<Rc<Machine>, CodegenError> {
         let key = (triple.to_string(), cpu.to_string(), features.to_string(), level);
         if let Some(known) = MACHINES.with_borrow(|all| all.iter().find(|machine| machine.key == key).cloned()) {
             return Ok(known);
@@ -172,44 +162,27 @@ impl Machine {
     }
 
     fn new(key: Key) -> Result<Machine, CodegenError> {
-        let (triple, cpu, features) = (c_string(&key.0), c_string(&key.1), c_string(&key.2));
-        // SAFETY: the strings outlive the calls; the options are disposed of once.
-        unsafe {
-            let mut target = std::ptr::null_mut();
-            let mut message = std::ptr::null_mut();
-            if LLVMGetTargetFromTriple(triple.as_ptr(), &mut target, &mut message) != 0 {
-                return Err(CodegenError::llvm(take_message(message)));
-            }
-            let options = LLVMCreateTargetMachineOptions();
-            LLVMTargetMachineOptionsSetCPU(options, cpu.as_ptr());
-            LLVMTargetMachineOptionsSetFeatures(options, features.as_ptr());
-            LLVMTargetMachineOptionsSetCodeGenOptLevel(options, key.3);
-            LLVMTargetMachineOptionsSetRelocMode(options, LLVMRelocMode::LLVMRelocPIC);
-            let raw = LLVMCreateTargetMachineWithOptions(target, triple.as_ptr(), options);
-            LLVMDisposeTargetMachineOptions(options);
-            if raw.is_null() {
-                return Err(CodegenError::llvm("no machine for this target".to_string()));
-            }
-            Ok(Machine { raw, key })
-        }
+        let (triple, cpu, features, level) = &key;
+        let triple = TargetTriple::create(triple);
+        let target = Target::from_triple(&triple).map_err(|message| CodegenError::llvm(message.to_string()))?;
+        let options = TargetMachineOptions::new()
+            .set_cpu(cpu)
+            .set_features(features)
+            .set_level(*level)
+            .set_reloc_mode(RelocMode::PIC);
+        let raw = target
+            .create_target_machine_from_options(&triple, options)
+            .ok_or_else(|| CodegenError::llvm("no machine for this target".to_string()))?;
+        let is_device = key.0 == NVPTX_TRIPLE;
+        let data = if is_device { TargetData::create(NVPTX_LAYOUT) } else { raw.get_target_data() };
+        let layout = data.get_data_layout();
+        Ok(Machine { raw, layout, key })
     }
 
     /// Tells a module what it is compiled for.
     pub fn prepare(&self, ll: &Llvm) {
-        // SAFETY: both are alive; the layout is copied.
-        unsafe {
-            let triple = LLVMGetTargetMachineTriple(self.raw);
-            LLVMSetTarget(ll.module, triple);
-            let is_device = std::ffi::CStr::from_ptr(triple).to_bytes() == NVPTX_TRIPLE.as_bytes();
-            LLVMDisposeMessage(triple);
-            if is_device {
-                LLVMSetDataLayout(ll.module, c_string(NVPTX_LAYOUT).as_ptr());
-            } else {
-                let layout = LLVMCreateTargetDataLayout(self.raw);
-                LLVMSetModuleDataLayout(ll.module, layout);
-                LLVMDisposeTargetData(layout);
-            }
-        }
+        ll.module.set_triple(&self.raw.get_triple());
+        ll.module.set_data_layout(&self.layout);
     }
 
     /// Verifies the module (debug builds only: a malformed one is kc's fault) and runs `passes`.
@@ -223,44 +196,17 @@ impl Machine {
             return Ok(());
         }
         // LLVM ends the process when one run of this pass leaves something to do, unless told not to look.
-        let passes = c_string(&passes.replace("instcombine", "instcombine<no-verify-fixpoint>"));
-        // SAFETY: all are alive; the options are disposed of once.
-        unsafe {
-            let options = LLVMCreatePassBuilderOptions();
-            let error = LLVMRunPasses(ll.module, passes.as_ptr(), self.raw, options);
-            LLVMDisposePassBuilderOptions(options);
-            check(error)
-        }
+        let passes = passes.replace("instcombine", "instcombine<no-verify-fixpoint>");
+        let result = ll.module.run_passes(&passes, &self.raw, PassBuilderOptions::create());
+        result.map_err(|message| CodegenError::llvm(message.to_string()))
     }
 
     /// Compiles a module to text or an object.
     pub fn emit(&self, ll: &Llvm, text: bool) -> Result<Vec<u8>, CodegenError> {
-        let kind = if text { LLVMCodeGenFileType::LLVMAssemblyFile } else { LLVMCodeGenFileType::LLVMObjectFile };
-        // SAFETY: the buffer is copied and disposed of once.
-        unsafe {
-            let mut message = std::ptr::null_mut();
-            let mut buffer = std::ptr::null_mut();
-            if LLVMTargetMachineEmitToMemoryBuffer(self.raw, ll.module, kind, &mut message, &mut buffer) != 0 {
-                return Err(CodegenError::llvm(take_message(message)));
-            }
-            let bytes =
-                std::slice::from_raw_parts(LLVMGetBufferStart(buffer).cast::<u8>(), LLVMGetBufferSize(buffer)).to_vec();
-            LLVMDisposeMemoryBuffer(buffer);
-            Ok(bytes)
+        let kind = if text { FileType::Assembly } else { FileType::Object };
+        match self.raw.write_to_memory_buffer(&ll.module, kind) {
+            Ok(buffer) => Ok(buffer.as_slice().to_vec()),
+            Err(message) => Err(CodegenError::llvm(message.to_string())),
         }
-    }
-}
-
-/// An LLVM error as ours.
-pub(super) fn check(error: LLVMErrorRef) -> Result<(), CodegenError> {
-    if error.is_null() {
-        return Ok(());
-    }
-    // SAFETY: taking the message consumes the error.
-    unsafe {
-        let raw = LLVMGetErrorMessage(error);
-        let text = std::ffi::CStr::from_ptr(raw).to_string_lossy().into_owned();
-        LLVMDisposeErrorMessage(raw);
-        Err(CodegenError::llvm(text))
     }
 }

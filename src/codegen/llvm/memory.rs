@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::SiteKind;
-use super::builder::{IntCompare, Val};
+use super::builder::{IntPredicate, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start};
 use super::lower::{Frame, Lower, Scalars, Target};
@@ -14,48 +14,48 @@ use crate::source::Span;
 use crate::types::{ArrayType, Element, Layout, MAX_DIMS, Scalar, Type};
 
 /// An array or a local array, taken apart.
-pub struct ArrayParts {
-    pub data: Val,
+pub struct ArrayParts<'ctx> {
+    pub data: Val<'ctx>,
     /// i32.
-    pub extents: SmallVec<[Val; 4]>,
+    pub extents: SmallVec<[Val<'ctx>; 4]>,
     /// i32, in bytes.
-    pub strides: SmallVec<[Val; 4]>,
+    pub strides: SmallVec<[Val<'ctx>; 4]>,
     pub element: Element,
     pub is_local: bool,
 }
 
 /// One index that is looked at when the program runs.
 #[derive(Clone)]
-pub struct DimCheck {
+pub struct DimCheck<'ctx> {
     pub dim: u32,
-    pub within: Val,
+    pub within: Val<'ctx>,
     /// As written, i64.
-    pub index: Val,
+    pub index: Val<'ctx>,
     /// i32.
-    pub extent: Val,
+    pub extent: Val<'ctx>,
     /// Where a negative index counts from the end: whether it is in bounds as written, and the index then (i64).
-    direct: Option<(Val, Val)>,
+    direct: Option<(Val<'ctx>, Val<'ctx>)>,
 }
 
 /// An index, not negative where it is in bounds.
 #[derive(Clone, Copy)]
-pub struct Index {
+pub struct Index<'ctx> {
     /// i64.
-    pub wide: Val,
+    pub wide: Val<'ctx>,
     /// The same as i32, if it was one.
-    narrow: Option<Val>,
+    narrow: Option<Val<'ctx>>,
 }
 
 /// Which element an access names: its indices and the checks that come before it.
 #[derive(Clone)]
-pub struct Place {
-    data: Val,
+pub struct Place<'ctx> {
+    data: Val<'ctx>,
     /// The indices, each with its stride in bytes (i32).
-    indices: SmallVec<[(Index, Val); 4]>,
+    indices: SmallVec<[(Index<'ctx>, Val<'ctx>); 4]>,
     /// The last stride is the size of the element: this many bytes.
     dense: Option<u32>,
-    checks: SmallVec<[DimCheck; 2]>,
-    site: Option<Val>,
+    checks: SmallVec<[DimCheck<'ctx>; 2]>,
+    site: Option<Val<'ctx>>,
     pub is_local: bool,
     pub element: Type,
     /// What the element's address is a multiple of, in bytes, beyond what its scalars need; 1: nothing is known.
@@ -63,12 +63,12 @@ pub struct Place {
 }
 
 /// A part of an element: its address, its type, and whether a run-time component index names it at all.
-pub struct Part {
-    pub pointer: Val,
+pub struct Part<'ctx> {
+    pub pointer: Val<'ctx>,
     pub ty: Type,
     /// As in [`Place`].
     pub align: u32,
-    pub exists: Option<Val>,
+    pub exists: Option<Val<'ctx>>,
 }
 
 /// The widest access to memory, in bytes.
@@ -79,8 +79,8 @@ fn common(align: u32, offset: u32) -> u32 {
     if offset == 0 { align } else { align.min(1 << offset.trailing_zeros()) }
 }
 
-impl<'a> Lower<'_, 'a> {
-    pub fn array(&self, frame: &Frame<'a>, array: ValueId) -> ArrayParts {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
+    pub fn array(&self, frame: &Frame<'a, 'ctx>, array: ValueId) -> ArrayParts<'ctx> {
         let scalars = frame.get(array);
         match frame.ty(array) {
             Type::Array(ty) => {
@@ -97,7 +97,7 @@ impl<'a> Lower<'_, 'a> {
             Type::Local(ty) => {
                 let n = usize::from(ty.ndim);
                 let size = Layout::of_element(ty.element, &self.ir.structs).size;
-                let mut strides: SmallVec<[Val; 4]> = smallvec![];
+                let mut strides: SmallVec<[Val<'ctx>; 4]> = smallvec![];
                 for dim in 0..n {
                     let below: u64 = ty.shape[dim + 1..n].iter().map(|&e| u64::from(e)).product();
                     strides.push(self.ll.const_i32((below * u64::from(size)) as i32));
@@ -114,13 +114,13 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    pub fn is_set(&self, frame: &Frame<'a>, array: ValueId) -> Val {
+    pub fn is_set(&self, frame: &Frame<'a, 'ctx>, array: ValueId) -> Val<'ctx> {
         let address = self.ll.ptr_to_int(frame.scalar(array), self.ll.i64());
-        self.ll.icmp(IntCompare::Ne, address, self.ll.const_i64(0))
+        self.ll.icmp(IntPredicate::NE, address, self.ll.const_i64(0))
     }
 
     /// The array behind the descriptor's adjoint pointer: without one, nothing is inside its extents.
-    pub fn gradient(&mut self, frame: &Frame<'a>, array: ValueId) -> Scalars {
+    pub fn gradient(&mut self, frame: &Frame<'a, 'ctx>, array: ValueId) -> Scalars<'ctx> {
         let Type::Array(ty) = frame.ty(array) else { return frame.get(array).clone() };
         let gradient = self.gradient_of(frame.get(array), ty);
         if self.aligned.contains(&frame.get(array)[ARRAY_DATA]) {
@@ -129,10 +129,10 @@ impl<'a> Lower<'_, 'a> {
         gradient
     }
 
-    fn gradient_of(&self, scalars: &[Val], ty: ArrayType) -> Scalars {
+    fn gradient_of(&self, scalars: &[Val<'ctx>], ty: ArrayType) -> Scalars<'ctx> {
         let ll = self.ll;
         let grad = scalars[ARRAY_GRAD];
-        let exists = ll.icmp(IntCompare::Ne, grad, ll.const_i64(0));
+        let exists = ll.icmp(IntPredicate::NE, grad, ll.const_i64(0));
         let mut made = smallvec![ll.int_to_ptr(grad, ll.ptr(self.target.array_space())), ll.const_i64(0)];
         for (n, &scalar) in scalars.iter().enumerate().skip(ARRAY_SHAPE) {
             let is_extent = n < ARRAY_SHAPE + usize::from(ty.ndim);
@@ -142,7 +142,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Gives the absent arrays of adjoints among a kernel's arguments what stands for them.
-    pub fn default_adjoints(&self, kernel: FuncId, args: &mut [Scalars]) {
+    pub fn default_adjoints(&self, kernel: FuncId, args: &mut [Scalars<'ctx>]) {
         let (ll, function) = (self.ll, &self.ir.functions[kernel]);
         let structs = &self.ir.structs;
         // The argument's number, the position of the array in it, and its type.
@@ -163,7 +163,7 @@ impl<'a> Lower<'_, 'a> {
             let count = leaf_count(Type::Array(ty), structs);
             let default = self.gradient_of(&args[n][start..start + count], ty);
             let own = &mut args[given][at..at + count];
-            let exists = ll.icmp(IntCompare::Ne, ll.ptr_to_int(own[ARRAY_DATA], ll.i64()), ll.const_i64(0));
+            let exists = ll.icmp(IntPredicate::NE, ll.ptr_to_int(own[ARRAY_DATA], ll.i64()), ll.const_i64(0));
             own.iter_mut().zip(default).for_each(|(own, other)| *own = ll.select(exists, *own, other));
         }
     }
@@ -171,7 +171,13 @@ impl<'a> Lower<'_, 'a> {
     // Addresses
 
     /// The index as i64 with the extent added when it was negative, and the check it needs, if any.
-    pub fn index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Index, Option<DimCheck>) {
+    pub fn index(
+        &mut self,
+        frame: &Frame<'a, 'ctx>,
+        index: ValueId,
+        dim: u32,
+        extent: Val<'ctx>,
+    ) -> (Index<'ctx>, Option<DimCheck<'ctx>>) {
         let ll = self.ll;
         let value = frame.scalar(index);
         if self.facts.is_within(value, extent) {
@@ -196,7 +202,7 @@ impl<'a> Lower<'_, 'a> {
         };
         let zero = ll.zero(ll.ty(number));
         let wrapped = if wraps {
-            let negative = ll.icmp(IntCompare::SignedLt, number, zero);
+            let negative = ll.icmp(IntPredicate::SLT, number, zero);
             ll.select(negative, ll.add(number, count), number)
         } else {
             number
@@ -211,22 +217,22 @@ impl<'a> Lower<'_, 'a> {
         }
         let written =
             written.unwrap_or_else(|| if signed { ll.sext(number, ll.i64()) } else { ll.zext(number, ll.i64()) });
-        let within = ll.icmp(IntCompare::UnsignedLt, wrapped, count);
+        let within = ll.icmp(IntPredicate::ULT, wrapped, count);
         let direct = (wraps && wide.narrow.is_some() && ll.lanes(number).is_none())
-            .then(|| (ll.icmp(IntCompare::UnsignedLt, number, count), ll.sext(number, ll.i64())));
+            .then(|| (ll.icmp(IntPredicate::ULT, number, count), ll.sext(number, ll.i64())));
         (wide, Some(DimCheck { dim, within, index: written, extent, direct }))
     }
 
     /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Where it does several
     /// turns at once, it turns the products into sums, which is better still.
-    fn multiplies_by_hand(&self, index: Index) -> bool {
+    fn multiplies_by_hand(&self, index: Index<'ctx>) -> bool {
         self.target == Target::Nvptx
             && !self.unrolled
             && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
     }
 
     /// `index * stride` as i64.
-    fn byte_offset(&self, index: Index, stride: Val) -> Val {
+    fn byte_offset(&self, index: Index<'ctx>, stride: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         match index.narrow {
             Some(narrow) if self.multiplies_by_hand(index) => ll.ptx_mul_wide(narrow, stride),
@@ -235,7 +241,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Looks up the element that `index` names. The address itself is computed by [`Self::part`], behind the checks.
-    pub fn place(&mut self, frame: &Frame<'a>, access: &Access, span: Span) -> Place {
+    pub fn place(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> Place<'ctx> {
         let ll = self.ll;
         let parts = self.array(frame, access.array);
         let size = Layout::of_element(parts.element, &self.ir.structs).size;
@@ -267,7 +273,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The address of the part that `path` names inside the element.
-    pub fn part(&mut self, frame: &Frame<'a>, place: &Place, path: &Path) -> Part {
+    pub fn part(&mut self, frame: &Frame<'a, 'ctx>, place: &Place<'ctx>, path: &Path) -> Part<'ctx> {
         let ll = self.ll;
         let mut pointer = place.data;
         for (n, (index, stride)) in place.indices.iter().enumerate() {
@@ -278,7 +284,7 @@ impl<'a> Lower<'_, 'a> {
             };
         }
         let (mut ty, mut align) = (place.element, place.align);
-        let mut exists: Option<Val> = None;
+        let mut exists: Option<Val<'ctx>> = None;
         for step in path {
             match *step {
                 Step::At(n) => {
@@ -290,7 +296,7 @@ impl<'a> Lower<'_, 'a> {
                 Step::Dynamic(index) => {
                     let count = ty.step_count(&self.ir.structs);
                     let index = self.component_index(frame, index, count);
-                    let within = ll.icmp(IntCompare::UnsignedLt, index, ll.const_i64(i64::from(count)));
+                    let within = ll.icmp(IntPredicate::ULT, index, ll.const_i64(i64::from(count)));
                     let safe = ll.select(within, index, ll.const_i64(0));
                     exists = Some(exists.map_or(within, |e| ll.and(e, within)));
                     let size = Layout::step_offset(ty, 1, &self.ir.structs);
@@ -307,20 +313,20 @@ impl<'a> Lower<'_, 'a> {
     /// The place that `access` gets is the one to use.
     pub fn checked(
         &mut self,
-        place: &Place,
+        place: &Place<'ctx>,
         results: Type,
-        access: impl FnOnce(&mut Self, &Place) -> Scalars,
-    ) -> Scalars {
+        access: impl FnOnce(&mut Self, &Place<'ctx>) -> Scalars<'ctx>,
+    ) -> Scalars<'ctx> {
         let types = self.leaf_types(results);
         let ll = self.ll;
-        let all = |ok: &dyn Fn(&DimCheck) -> Val| place.checks.iter().map(ok).reduce(|a, b| ll.and(a, b));
+        let all = |ok: &dyn Fn(&DimCheck<'ctx>) -> Val<'ctx>| place.checks.iter().map(ok).reduce(|a, b| ll.and(a, b));
         let Some(ok) = all(&|c| c.within) else {
             return access(self, place);
         };
         let (good, bad) = (ll.block(self.llvm_function, "inside"), ll.block(self.llvm_function, "outside"));
         let mut join = Join::new(ll, self.llvm_function, "accessed", &types);
         // Indices are rarely negative: what such a one means is only found out where it does not do as it is.
-        let mut indices: SmallVec<[(usize, Val); 2]> = smallvec![];
+        let mut indices: SmallVec<[(usize, Val<'ctx>); 2]> = smallvec![];
         if place.checks.iter().any(|c| c.direct.is_some())
             && let Some(direct) = all(&|c| c.direct.map_or(c.within, |direct| direct.0))
         {
@@ -342,14 +348,14 @@ impl<'a> Lower<'_, 'a> {
         ll.position_at_end(bad);
         let mut checks = place.checks.iter().rev();
         if let (Some(last), Some(site)) = (checks.next(), place.site) {
-            let dim_of = |c: &DimCheck| ll.const_i32(c.dim as i32);
+            let dim_of = |c: &DimCheck<'ctx>| ll.const_i32(c.dim as i32);
             let first = checks.fold((dim_of(last), last.index, last.extent), |rest, c| {
                 let choose = |later, here| ll.select(c.within, later, here);
                 (choose(rest.0, dim_of(c)), choose(rest.1, c.index), choose(rest.2, c.extent))
             });
             self.report_out_of_bounds(site, first.0, first.1, first.2);
         }
-        let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
+        let zeros: Scalars<'ctx> = types.iter().map(|t| ll.zero(*t)).collect();
         join.jump(ll, &zeros);
 
         ll.position_at_end(good);
@@ -365,7 +371,7 @@ impl<'a> Lower<'_, 'a> {
     // Values in memory
 
     /// Reads a value of type `ty`. `align` as in [`Place`].
-    pub fn load_value(&mut self, pointer: Val, ty: Type, align: u32) -> Scalars {
+    pub fn load_value(&mut self, pointer: Val<'ctx>, ty: Type, align: u32) -> Scalars<'ctx> {
         let ll = self.ll;
         let mut scalars = Scalars::new();
         flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
@@ -388,7 +394,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Writes a value of type `ty`. `align` as in [`Place`].
-    pub fn store_value(&mut self, pointer: Val, ty: Type, align: u32, scalars: &Scalars) {
+    pub fn store_value(&mut self, pointer: Val<'ctx>, ty: Type, align: u32, scalars: &Scalars<'ctx>) {
         let ll = self.ll;
         let mut values = scalars.iter();
         flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
@@ -408,7 +414,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Writes the fields of array descriptors that are the same for all arrays of the type.
-    fn complete_descriptors(&mut self, pointer: Val, ty: Type) {
+    fn complete_descriptors(&mut self, pointer: Val<'ctx>, ty: Type) {
         let ll = self.ll;
         match ty {
             Type::Array(array) => {
@@ -434,7 +440,7 @@ impl<'a> Lower<'_, 'a> {
 
     // Operations
 
-    pub fn load(&mut self, frame: &Frame<'a>, access: &Access, inst: &'a Inst) -> Scalars {
+    pub fn load(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, inst: &'a Inst) -> Scalars<'ctx> {
         let Some(&result) = inst.results.first() else { return Scalars::new() };
         let differ = access.indices.iter().any(|&i| self.any_varies(frame.get(i)));
         if differ || self.is_of_lane(frame, access.array) {
@@ -452,7 +458,7 @@ impl<'a> Lower<'_, 'a> {
         })
     }
 
-    pub fn store(&mut self, frame: &Frame<'a>, access: &Access, value: ValueId, span: Span) {
+    pub fn store(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, value: ValueId, span: Span) {
         let differ = access.indices.iter().chain([&value]).any(|&i| self.any_varies(frame.get(i)));
         if differ || self.is_of_lane(frame, access.array) {
             return self.store_lanes(frame, access, value, span);
@@ -470,7 +476,11 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Runs `body` if the condition holds (or there is none); zeros otherwise.
-    pub fn when(&mut self, condition: Option<Val>, body: impl FnOnce(&mut Self) -> Scalars) -> Scalars {
+    pub fn when(
+        &mut self,
+        condition: Option<Val<'ctx>>,
+        body: impl FnOnce(&mut Self) -> Scalars<'ctx>,
+    ) -> Scalars<'ctx> {
         let Some(condition) = condition else { return body(self) };
         let ll = self.ll;
         let (yes, before) = (ll.block(self.llvm_function, "when"), ll.current_block());
@@ -480,14 +490,14 @@ impl<'a> Lower<'_, 'a> {
         let mut join = Join::new(ll, self.llvm_function, "endwhen", &types);
         join.jump(ll, &values);
         ll.position_at_end(before);
-        let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
+        let zeros: Scalars<'ctx> = types.iter().map(|t| ll.zero(*t)).collect();
         join.come_from_here(ll, &zeros);
         ll.cond_br(condition, yes, join.block);
         join.enter(ll)
     }
 
     /// Runs one of two bodies that give nothing.
-    pub fn either(&mut self, condition: Val, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
+    pub fn either(&mut self, condition: Val<'ctx>, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
         let ll = self.ll;
         if ll.as_int(condition).is_some_and(|n| n != 0) {
             return then(self);
@@ -503,13 +513,13 @@ impl<'a> Lower<'_, 'a> {
         ll.position_at_end(after);
     }
 
-    pub fn view(&mut self, frame: &Frame<'a>, array: ValueId, dims: &[ViewIndex], span: Span) -> Scalars {
+    pub fn view(&mut self, frame: &Frame<'a, 'ctx>, array: ValueId, dims: &[ViewIndex], span: Span) -> Scalars<'ctx> {
         let ll = self.ll;
         let Type::Array(ty) = frame.ty(array) else { return frame.get(array).clone() };
         let parts = self.array(frame, array);
         let mut offset = ll.const_i64(0);
         let (mut extents, mut strides) = (Scalars::new(), Scalars::new());
-        let mut checks: SmallVec<[DimCheck; 2]> = smallvec![];
+        let mut checks: SmallVec<[DimCheck<'ctx>; 2]> = smallvec![];
         for dim in 0..usize::from(ty.ndim) {
             let (extent, stride) = (parts.extents[dim], parts.strides[dim]);
             match dims.get(dim) {
@@ -527,12 +537,12 @@ impl<'a> Lower<'_, 'a> {
                     let byte = ll.mul(ll.sext(start, ll.i64()), ll.sext(stride, ll.i64()));
                     offset = ll.add(offset, byte);
                     let zero = ll.const_i32(0);
-                    let falls = ll.icmp(IntCompare::SignedLt, step, zero);
+                    let falls = ll.icmp(IntPredicate::SLT, step, zero);
                     let length = ll.select(falls, ll.sub(start, stop), ll.sub(stop, start));
-                    let some = ll.icmp(IntCompare::SignedGt, length, zero);
+                    let some = ll.icmp(IntPredicate::SGT, length, zero);
                     let pace = ll.select(falls, ll.sub(zero, step), step);
                     // The step is not 0; a wrong one must not trap.
-                    let moves = ll.icmp(IntCompare::Ne, pace, zero);
+                    let moves = ll.icmp(IntPredicate::NE, pace, zero);
                     let divisor = ll.select(moves, pace, ll.const_i32(1));
                     let count = ll.add(ll.udiv(ll.sub(length, ll.const_i32(1)), divisor), ll.const_i32(1));
                     extents.push(ll.select(some, count, ll.const_i32(0)));
@@ -559,7 +569,7 @@ impl<'a> Lower<'_, 'a> {
             offset = ll.select(inside, offset, ll.const_i64(0));
         }
         let grad = frame.get(array)[1];
-        let has_grad = ll.icmp(IntCompare::Ne, grad, ll.const_i64(0));
+        let has_grad = ll.icmp(IntPredicate::NE, grad, ll.const_i64(0));
         let data = ll.offset(parts.data, offset);
         if self.aligned.contains(&parts.data) {
             // Strides are whole elements wherever the alignment is known.

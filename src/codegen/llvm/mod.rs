@@ -2,7 +2,8 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | `builder` | how is LLVM IR written? |
+//! | `builder`, `instructions` | how is LLVM IR written? |
+//! | `ffi` | what of LLVM has no wrapper in inkwell? |
 //! | `flatten` | how does a value become LLVM scalars? |
 //! | `lower`, `control` | how do function bodies become instructions and blocks? |
 //! | `ops` | what does each scalar operation compute? |
@@ -16,17 +17,20 @@
 //! | `library` | which library functions does lean code call, and where are their texts? |
 //! | `join`, `join_ir` | how do the PTX texts, or the LLVM IR, of several modules become one? |
 //! | `jit` | how is host code run in this process? |
-//! | `places` | which place of the source does a line of PTX come from? |
+//! | `debug_locations` | which place of the source does a line of PTX come from? |
 //! | `machine` | which machine and which passes? |
 
 mod affine;
 mod atomics;
 mod builder;
 mod control;
+mod debug_locations;
 mod effects;
 mod fatal;
+mod ffi;
 mod flatten;
 mod host;
+mod instructions;
 mod jit;
 mod join;
 mod join_ir;
@@ -38,7 +42,6 @@ mod machine;
 mod memory;
 mod nvptx;
 mod ops;
-mod places;
 mod print_format;
 mod results;
 mod vector;
@@ -231,7 +234,10 @@ pub enum LlvmTarget {
 pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget) -> Result<String, CodegenError> {
     match target {
         LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options),
-        LlvmTarget::Host(options) => Ok(host::compile(module, kernels, &options, true, None)?.ll.print()),
+        LlvmTarget::Host(options) => {
+            let context = builder::Context::create();
+            Ok(host::compile(&context, module, kernels, &options, true, None)?.ll.print())
+        }
     }
 }
 

@@ -9,14 +9,14 @@ use std::rc::Rc;
 
 use rayon::prelude::*;
 
-use super::builder::{Attribute, Block, IntCompare, Llvm, Place, Ty, Val};
+use super::builder::{Attribute, AttributeLoc, Block, Context, IntPredicate, Llvm, Ty, Val};
+use super::debug_locations::{self, DebugLocations};
 use super::flatten;
 use super::join::join;
 use super::join_ir::join_ir;
 use super::library::{self, Kind, Library, Part};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Machine};
-use super::places::{self, Places};
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
 use crate::codegen::shadow::{self, Shadows};
@@ -67,7 +67,7 @@ fn emit(
     source: Option<FileId>,
 ) -> Result<String, CodegenError> {
     let ready = Ready::of(module, kernels)?;
-    let part = |kernels: &Vec<FuncId>| ready.compile(kernels, options, false, source)?.ptx(source);
+    let part = |kernels: &Vec<FuncId>| ready.compile(&Context::create(), kernels, options, false, source)?.ptx(source);
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
     // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks are.
     let texts: Vec<Result<String, CodegenError>> = match rayon::current_thread_index() {
@@ -94,7 +94,7 @@ fn in_parts(module: &Module, entries: &[FuncId], kernels: usize) -> Vec<Vec<Func
 
 /// The optimised LLVM IR of the kernels.
 pub(super) fn emit_ir(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
-    Ready::of(module, kernels)?.compile(kernels, options, true, None)?.ir()
+    Ready::of(module, kernels)?.compile(&Context::create(), kernels, options, true, None)?.ir()
 }
 
 /// The optimised LLVM IR of the kernels and its PTX, from one compilation.
@@ -104,7 +104,8 @@ pub(super) fn emit_both(
     options: &PtxOptions,
 ) -> Result<(String, String), CodegenError> {
     let ready = Ready::of(module, kernels)?;
-    let compiled = ready.compile(kernels, options, true, None)?;
+    let context = Context::create();
+    let compiled = ready.compile(&context, kernels, options, true, None)?;
     // The back end works on the module: its text is taken first.
     Ok((compiled.ir()?, compiled.ptx(None)?))
 }
@@ -126,16 +127,17 @@ impl Ready<'_> {
     }
 
     /// The optimised module, `names`: in which values have theirs.
-    fn compile(
+    fn compile<'ctx>(
         &self,
+        context: &'ctx Context,
         kernels: &[FuncId],
         options: &PtxOptions,
         names: bool,
-        places: Option<FileId>,
-    ) -> Result<Compiled, CodegenError> {
-        let (ll, machine) = empty_module(options, names)?;
+        marks: Option<FileId>,
+    ) -> Result<Compiled<'ctx>, CodegenError> {
+        let (ll, machine) = empty_module(context, options, names)?;
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
-        state.places = places.map(|source| Places::new(&ll, source));
+        state.locations = marks.map(|source| DebugLocations::new(&ll, source));
         state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad, Target::Nvptx));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
@@ -163,7 +165,8 @@ impl Ready<'_> {
     ) -> Result<Rc<Part>, CodegenError> {
         let kind = Kind { arch: options.arch.number, fmad: options.fmad, ir: names };
         library::part(content, kind, || {
-            let (ll, machine) = empty_module(options, names)?;
+            let context = Context::create();
+            let (ll, machine) = empty_module(&context, options, names)?;
             let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
             state.library_function(id);
             machine.optimise(&ll, LEAN)?;
@@ -175,22 +178,26 @@ impl Ready<'_> {
     }
 }
 
-fn empty_module(options: &PtxOptions, names: bool) -> Result<(Llvm, Rc<Machine>), CodegenError> {
+fn empty_module<'ctx>(
+    context: &'ctx Context,
+    options: &PtxOptions,
+    names: bool,
+) -> Result<(Llvm<'ctx>, Rc<Machine>), CodegenError> {
     let machine = Machine::nvptx(options.arch, options.opt)?;
-    let ll = Llvm::new("kc", "device", names);
+    let ll = Llvm::new(context, "kc", "device", names);
     ll.contract.set(options.fmad);
     machine.prepare(&ll);
     Ok((ll, machine))
 }
 
 /// An optimised module, and the library functions that it calls.
-struct Compiled {
-    ll: Llvm,
+struct Compiled<'ctx> {
+    ll: Llvm<'ctx>,
     machine: Rc<Machine>,
     library: Vec<Rc<Part>>,
 }
 
-impl Compiled {
+impl<'ctx> Compiled<'ctx> {
     fn ir(&self) -> Result<String, CodegenError> {
         let library = self.library.iter().filter_map(|part| part.ir.as_deref());
         Ok(join_ir(self.ll.print(), library))
@@ -199,7 +206,7 @@ impl Compiled {
     /// With marks, if they are asked for, around what comes from a file of the user's.
     fn ptx(&self, marks: Option<FileId>) -> Result<String, CodegenError> {
         let own = text(&self.ll, &self.machine)?;
-        let own = marks.map(|source| places::marked(&own, source)).unwrap_or(own);
+        let own = marks.map(|source| debug_locations::marked(&own, source)).unwrap_or(own);
         // Functions stand before what calls them.
         let library = self.library.iter().map(|part| Cow::from(&part.ptx));
         Ok(join(library.chain([own.into()]).collect()))
@@ -207,7 +214,7 @@ impl Compiled {
 }
 
 /// The PTX of an optimised module.
-fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
+fn text<'ctx>(ll: &Llvm<'ctx>, machine: &Machine) -> Result<String, CodegenError> {
     let text = String::from_utf8(machine.emit(ll, true)?);
     Ok(tidy(&text.map_err(|_| CodegenError::internal("PTX that is no text".to_string()))?))
 }
@@ -256,7 +263,7 @@ enum Passing {
     Bytes(Layout),
 }
 
-fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
+fn entry<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, options: &PtxOptions) {
     let (ll, ir) = (state.ll, state.ir);
     let function = &ir.functions[kernel];
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
@@ -266,20 +273,19 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         Type::Scalar(s) => Passing::Scalar(s),
         _ => Passing::Bytes(Layout::of(ty, &ir.structs)),
     }));
-    let llvm_types: Vec<Ty> = passing
+    let llvm_types: Vec<Ty<'ctx>> = passing
         .iter()
         .map(|p| match p {
             Passing::Scalar(s) => state.ops.memory_ty(*s),
             Passing::Bytes(_) => ll.ptr(0),
         })
         .collect();
-    let made =
-        ll.add_function(&abi::device_entry(&function.source_name, function.phase), ll.void(), &llvm_types, false);
+    let made = ll.add_function(&abi::device_entry(&function.source_name, function.phase), None, &llvm_types, false);
     ll.set_ptx_kernel(made);
     state.enter(made, kernel);
     for (n, p) in passing.iter().enumerate() {
         if let Passing::Bytes(layout) = p {
-            let place = Place::Param(n as u32);
+            let place = AttributeLoc::Param(n as u32);
             ll.add_attribute(made, place, Attribute::Typed("byval", ll.bytes(u64::from(layout.size))));
             ll.add_attribute(made, place, Attribute::Number("align", u64::from(layout.align)));
         }
@@ -293,7 +299,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     let zero32 = ll.const_i32(0);
     let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
     let mut lower = Lower::new(state, made, start, thread, false);
-    let mut args: Vec<Scalars> = types
+    let mut args: Vec<Scalars<'ctx>> = types
         .iter()
         .enumerate()
         .map(|(n, &ty)| {
@@ -329,15 +335,15 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
 }
 
 /// The tasks of a launch: those that the running thread does, and where each lies in the launch.
-struct Tasks {
-    launch: Val,
-    block_dim: Val,
+struct Tasks<'ctx> {
+    launch: Val<'ctx>,
+    block_dim: Val<'ctx>,
     rank: usize,
 }
 
-impl Tasks {
+impl<'ctx> Tasks<'ctx> {
     /// The number of the thread in its grid, as 32 or 64 bits.
-    fn thread_number(&self, lower: &Lower, ty: Ty) -> Val {
+    fn thread_number(&self, lower: &Lower<'_, '_, 'ctx>, ty: Ty<'ctx>) -> Val<'ctx> {
         let ll = lower.ll;
         let special = |name| wide(ll, ll.intrinsic(name, &[], &[]), ty);
         let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
@@ -346,13 +352,13 @@ impl Tasks {
     }
 
     /// The extents beyond the first.
-    fn inner_extents(&self, lower: &Lower, ty: Ty) -> Vec<Val> {
+    fn inner_extents(&self, lower: &Lower<'_, '_, 'ctx>, ty: Ty<'ctx>) -> Vec<Val<'ctx>> {
         let ll = lower.ll;
         (1..self.rank).map(|k| wide(ll, ll.load(ll.i32(), ll.offset_by(self.launch, 4 * k as u64), 4), ty)).collect()
     }
 
     /// Tells where task number `task` lies.
-    fn locate(&self, lower: &mut Lower, task: Val, inner_extents: &[Val]) {
+    fn locate(&self, lower: &mut Lower<'_, '_, 'ctx>, task: Val<'ctx>, inner_extents: &[Val<'ctx>]) {
         let ll = lower.ll;
         let narrow = |v| if ll.ty(v) == ll.i32() { v } else { ll.trunc(v, ll.i32()) };
         let mut rest = task;
@@ -366,14 +372,14 @@ impl Tasks {
     }
 
     /// The thread's task, if the launch has so many. Ends the function.
-    fn at_once(&self, lower: &mut Lower, body: impl FnOnce(&mut Lower)) {
+    fn at_once(&self, lower: &mut Lower<'_, '_, 'ctx>, body: impl FnOnce(&mut Lower<'_, '_, 'ctx>)) {
         let ll = lower.ll;
         let (task_block, done) = (ll.block(lower.llvm_function, "task"), ll.block(lower.llvm_function, "done"));
         let task = self.thread_number(lower, ll.i32());
         // The low half: the other one is 0.
         let size = ll.load(ll.i32(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8);
         let inner_extents = self.inner_extents(lower, ll.i32());
-        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, task, size), task_block, done);
+        ll.cond_br(ll.icmp(IntPredicate::ULT, task, size), task_block, done);
         ll.position_at_end(task_block);
         self.locate(lower, task, &inner_extents);
         body(lower);
@@ -383,7 +389,12 @@ impl Tasks {
     }
 
     /// The thread's task and every one that lies a grid further. Ends the function.
-    fn in_turns(&self, lower: &mut Lower, start: Block, body: impl FnOnce(&mut Lower)) {
+    fn in_turns(
+        &self,
+        lower: &mut Lower<'_, '_, 'ctx>,
+        start: Block<'ctx>,
+        body: impl FnOnce(&mut Lower<'_, '_, 'ctx>),
+    ) {
         let ll = lower.ll;
         let block = |name| ll.block(lower.llvm_function, name);
         let (head, task_block, done) = (block("tasks"), block("task"), block("done"));
@@ -397,7 +408,7 @@ impl Tasks {
         ll.position_at_end(head);
         let task = ll.phi(ll.i64());
         ll.add_incoming(task, first, start);
-        ll.cond_br(ll.icmp(IntCompare::UnsignedLt, task, size), task_block, done);
+        ll.cond_br(ll.icmp(IntPredicate::ULT, task, size), task_block, done);
 
         ll.position_at_end(task_block);
         // LLVM would keep further numbers that grow with this one in registers of their own, all through the body.
@@ -415,12 +426,12 @@ impl Tasks {
 }
 
 /// An unsigned number as 32 or 64 bits.
-fn wide(ll: &Llvm, value: Val, ty: Ty) -> Val {
+fn wide<'ctx>(ll: &Llvm<'ctx>, value: Val<'ctx>, ty: Ty<'ctx>) -> Val<'ctx> {
     if ll.ty(value) == ty { value } else { ll.zext(value, ty) }
 }
 
 /// Replaces the strides of the arrays in a value by those of dense arrays.
-fn make_contiguous(lower: &mut Lower, ty: Type, scalars: &mut [Val]) {
+fn make_contiguous<'ctx>(lower: &mut Lower<'_, '_, 'ctx>, ty: Type, scalars: &mut [Val<'ctx>]) {
     let (ll, structs) = (lower.ll, &lower.ir.structs);
     match ty {
         Type::Array(array) => {

@@ -7,14 +7,14 @@
 //! does not hold (`fma`, conversions from wider types), the first rounding is *to odd*, which keeps the information that a
 //! second rounding needs (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008).
 
-use super::builder::{FloatCompare, IntCompare, Llvm, Ty, Val};
+use super::builder::{FloatPredicate, IntPredicate, Llvm, Ty, Val};
 use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::types::Scalar;
 
 /// Builds scalar operations.
 #[derive(Clone, Copy)]
-pub struct Ops<'a> {
-    pub ll: &'a Llvm,
+pub struct Ops<'a, 'ctx> {
+    pub ll: &'a Llvm<'ctx>,
     /// The target converts between `half` and `float` itself.
     pub has_half: bool,
 }
@@ -23,9 +23,9 @@ fn is_narrow(s: Scalar) -> bool {
     matches!(s, Scalar::F16 | Scalar::BF16)
 }
 
-impl Ops<'_> {
+impl<'ctx> Ops<'_, 'ctx> {
     /// The LLVM type of a value.
-    pub fn ty(&self, s: Scalar) -> Ty {
+    pub fn ty(&self, s: Scalar) -> Ty<'ctx> {
         match s {
             Scalar::F16 | Scalar::BF16 | Scalar::F32 => self.ll.f32(),
             Scalar::F64 => self.ll.f64(),
@@ -34,7 +34,7 @@ impl Ops<'_> {
     }
 
     /// The LLVM type of a value in memory.
-    pub fn memory_ty(&self, s: Scalar) -> Ty {
+    pub fn memory_ty(&self, s: Scalar) -> Ty<'ctx> {
         match s {
             Scalar::F32 => self.ll.f32(),
             Scalar::F64 => self.ll.f64(),
@@ -43,7 +43,7 @@ impl Ops<'_> {
         }
     }
 
-    pub fn constant(&self, c: Const) -> Val {
+    pub fn constant(&self, c: Const) -> Val<'ctx> {
         match c.scalar {
             Scalar::BF16 => self.ll.const_f32(f32::from_bits((c.bits as u32) << 16)),
             Scalar::F16 => self.ll.const_f32(half::f16::from_bits(c.bits as u16).to_f32()),
@@ -53,20 +53,20 @@ impl Ops<'_> {
         }
     }
 
-    pub fn zero(&self, s: Scalar) -> Val {
+    pub fn zero(&self, s: Scalar) -> Val<'ctx> {
         self.ll.zero(self.ty(s))
     }
 
-    fn int(&self, s: Scalar, value: i64) -> Val {
+    fn int(&self, s: Scalar, value: i64) -> Val<'ctx> {
         self.ll.int(self.ty(s), value as u64)
     }
 
     // Memory formats
 
     /// From the format in memory.
-    pub fn decode(&self, s: Scalar, raw: Val) -> Val {
+    pub fn decode(&self, s: Scalar, raw: Val<'ctx>) -> Val<'ctx> {
         match s {
-            Scalar::Bool => self.ll.icmp(IntCompare::Ne, raw, self.ll.int(self.ll.i8(), 0)),
+            Scalar::Bool => self.ll.icmp(IntPredicate::NE, raw, self.ll.int(self.ll.i8(), 0)),
             Scalar::F16 if self.has_half => self.ll.fpext(raw, self.ll.f32()),
             Scalar::F16 | Scalar::BF16 => self.from_bits(s, raw),
             _ => raw,
@@ -74,7 +74,7 @@ impl Ops<'_> {
     }
 
     /// To the format in memory.
-    pub fn encode(&self, s: Scalar, value: Val) -> Val {
+    pub fn encode(&self, s: Scalar, value: Val<'ctx>) -> Val<'ctx> {
         match s {
             Scalar::Bool => self.ll.zext(value, self.ll.i8()),
             // Exact: the value is one of float16.
@@ -85,7 +85,7 @@ impl Ops<'_> {
     }
 
     /// The bits of a value as an integer of its size.
-    pub fn to_bits(&self, s: Scalar, value: Val) -> Val {
+    pub fn to_bits(&self, s: Scalar, value: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let i16 = ll.int_ty(16);
         match s {
@@ -101,8 +101,8 @@ impl Ops<'_> {
                 let sum = ll.raw_fadd(ll.bitcast(magnitude, ll.f32()), ll.const_f32(0.5));
                 let subnormal = ll.sub(ll.bitcast(sum, ll.i32()), c(0.5f32.to_bits()));
                 let special = ll.or(c(0x7c00), ll.lshr(ll.and(magnitude, c(0x7f_ffff)), c(13)));
-                let finite = ll.select(ll.icmp(IntCompare::UnsignedLt, magnitude, c(113 << 23)), subnormal, normal);
-                let result = ll.select(ll.icmp(IntCompare::UnsignedGe, magnitude, c(0x7f80_0000)), special, finite);
+                let finite = ll.select(ll.icmp(IntPredicate::ULT, magnitude, c(113 << 23)), subnormal, normal);
+                let result = ll.select(ll.icmp(IntPredicate::UGE, magnitude, c(0x7f80_0000)), special, finite);
                 ll.trunc(ll.or(result, sign), i16)
             }
             Scalar::BF16 => ll.trunc(ll.lshr(ll.bitcast(value, ll.i32()), ll.const_i32(16)), i16),
@@ -113,10 +113,10 @@ impl Ops<'_> {
     }
 
     /// The value with these bits.
-    pub fn from_bits(&self, s: Scalar, bits: Val) -> Val {
+    pub fn from_bits(&self, s: Scalar, bits: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         match s {
-            Scalar::Bool => ll.icmp(IntCompare::Ne, bits, ll.int(ll.i8(), 0)),
+            Scalar::Bool => ll.icmp(IntPredicate::NE, bits, ll.int(ll.i8(), 0)),
             Scalar::F16 if self.has_half => ll.fpext(ll.bitcast(bits, ll.half()), ll.f32()),
             Scalar::F16 => {
                 let c = |v: u32| ll.const_i32(v as i32);
@@ -128,8 +128,8 @@ impl Ops<'_> {
                 let biased = ll.bitcast(ll.add(shifted, c(113 << 23)), ll.f32());
                 let least = ll.const_f32(f32::from_bits(113 << 23));
                 let subnormal = ll.bitcast(ll.raw_fsub(biased, least), ll.i32());
-                let finite = ll.select(ll.icmp(IntCompare::UnsignedLt, shifted, c(0x0400 << 13)), subnormal, normal);
-                let result = ll.select(ll.icmp(IntCompare::UnsignedGe, shifted, c(0x7c00 << 13)), special, finite);
+                let finite = ll.select(ll.icmp(IntPredicate::ULT, shifted, c(0x0400 << 13)), subnormal, normal);
+                let result = ll.select(ll.icmp(IntPredicate::UGE, shifted, c(0x7c00 << 13)), special, finite);
                 ll.bitcast(ll.or(result, sign), ll.f32())
             }
             Scalar::BF16 => ll.bitcast(ll.shl(ll.zext(bits, ll.i32()), ll.const_i32(16)), ll.f32()),
@@ -142,7 +142,7 @@ impl Ops<'_> {
     // Rounding
 
     /// Rounds a `float` to the values of `s`.
-    fn narrow(&self, s: Scalar, value: Val) -> Val {
+    fn narrow(&self, s: Scalar, value: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let c = |v: u32| ll.const_i32(v as i32);
         match s {
@@ -153,21 +153,21 @@ impl Ops<'_> {
                 let magnitude = ll.xor(bits, sign);
                 let normal = self.round_low_bits(magnitude, 13);
                 // From 65520 on the rounded value is 65536, which is infinity.
-                let overflow = ll.icmp(IntCompare::UnsignedGe, normal, c(0x4780_0000));
+                let overflow = ll.icmp(IntPredicate::UGE, normal, c(0x4780_0000));
                 let normal = ll.select(overflow, c(0x7f80_0000), normal);
                 let half = ll.const_f32(0.5);
                 let subnormal = ll.raw_fsub(ll.raw_fadd(ll.bitcast(magnitude, ll.f32()), half), half);
-                let tiny = ll.icmp(IntCompare::UnsignedLt, magnitude, c(113 << 23));
+                let tiny = ll.icmp(IntPredicate::ULT, magnitude, c(113 << 23));
                 let finite = ll.select(tiny, ll.bitcast(subnormal, ll.i32()), normal);
                 let quiet = ll.and(ll.or(magnitude, c(0x40_0000)), c(0xffff_e000));
-                let nan = ll.icmp(IntCompare::UnsignedGt, magnitude, c(0x7f80_0000));
+                let nan = ll.icmp(IntPredicate::UGT, magnitude, c(0x7f80_0000));
                 ll.bitcast(ll.or(ll.select(nan, quiet, finite), sign), ll.f32())
             }
             Scalar::BF16 => {
                 let bits = ll.bitcast(value, ll.i32());
                 let rounded = self.round_low_bits(bits, 16);
                 let quiet = ll.and(ll.or(bits, c(0x40_0000)), c(0xffff_0000));
-                let nan = ll.fcmp(FloatCompare::Unordered, value, value);
+                let nan = ll.fcmp(FloatPredicate::UNO, value, value);
                 ll.bitcast(ll.select(nan, quiet, rounded), ll.f32())
             }
             _ => value,
@@ -175,7 +175,7 @@ impl Ops<'_> {
     }
 
     /// Clears the low `count` bits of an i32, rounding to nearest even.
-    fn round_low_bits(&self, bits: Val, count: u32) -> Val {
+    fn round_low_bits(&self, bits: Val<'ctx>, count: u32) -> Val<'ctx> {
         let ll = self.ll;
         let odd = ll.and(ll.lshr(bits, ll.const_i32(count as i32)), ll.const_i32(1));
         let bump = ll.add(odd, ll.const_i32((1 << (count - 1)) - 1));
@@ -183,34 +183,34 @@ impl Ops<'_> {
     }
 
     /// A `double` as the `float` below or above it whose last bit is 1, or as itself where that is exact.
-    fn f64_to_f32_odd(&self, value: Val) -> Val {
+    fn f64_to_f32_odd(&self, value: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let nearest = ll.fptrunc(value, ll.f32());
         let back = ll.fpext(nearest, ll.f64());
         let bits = ll.bitcast(nearest, ll.i32());
         let even = ll.eq(ll.and(bits, ll.const_i32(1)), ll.const_i32(0));
-        let larger = ll.fcmp(FloatCompare::Gt, self.fabs(back), self.fabs(value));
-        let smaller = ll.fcmp(FloatCompare::Lt, self.fabs(back), self.fabs(value));
+        let larger = ll.fcmp(FloatPredicate::OGT, self.fabs(back), self.fabs(value));
+        let smaller = ll.fcmp(FloatPredicate::OLT, self.fabs(back), self.fabs(value));
         let step = ll.select(larger, ll.const_i32(-1), ll.select(smaller, ll.const_i32(1), ll.const_i32(0)));
         let step = ll.select(even, step, ll.const_i32(0));
         ll.bitcast(ll.add(bits, step), ll.f32())
     }
 
-    fn f64_to_narrow(&self, s: Scalar, value: Val) -> Val {
+    fn f64_to_narrow(&self, s: Scalar, value: Val<'ctx>) -> Val<'ctx> {
         self.narrow(s, self.f64_to_f32_odd(value))
     }
 
     // Operations
 
-    fn fabs(&self, a: Val) -> Val {
+    fn fabs(&self, a: Val<'ctx>) -> Val<'ctx> {
         self.float_intrinsic("llvm.fabs", &[a])
     }
 
-    fn float_intrinsic(&self, name: &'static str, args: &[Val]) -> Val {
+    fn float_intrinsic(&self, name: &'static str, args: &[Val<'ctx>]) -> Val<'ctx> {
         self.ll.intrinsic(name, &[self.ll.ty(args[0])], args)
     }
 
-    pub fn unary(&self, op: UnaryOp, s: Scalar, a: Val) -> Val {
+    pub fn unary(&self, op: UnaryOp, s: Scalar, a: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let float = s.is_float();
         match op {
@@ -231,7 +231,7 @@ impl Ops<'_> {
         }
     }
 
-    pub fn binary(&self, op: BinaryOp, s: Scalar, a: Val, b: Val) -> Val {
+    pub fn binary(&self, op: BinaryOp, s: Scalar, a: Val<'ctx>, b: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let (float, signed) = (s.is_float(), s.is_signed_int());
         match op {
@@ -251,9 +251,9 @@ impl Ops<'_> {
                 }
                 // One less where the division is inexact and the signs differ. x / 0 has remainder x but stays 0.
                 let zero = self.int(s, 0);
-                let inexact = ll.icmp(IntCompare::Ne, remainder, zero);
-                let differ = ll.icmp(IntCompare::SignedLt, ll.xor(a, b), zero);
-                let nonzero = ll.icmp(IntCompare::Ne, b, zero);
+                let inexact = ll.icmp(IntPredicate::NE, remainder, zero);
+                let differ = ll.icmp(IntPredicate::SLT, ll.xor(a, b), zero);
+                let nonzero = ll.icmp(IntPredicate::NE, b, zero);
                 let less = ll.and(ll.and(inexact, differ), nonzero);
                 ll.sub(quotient, ll.zext(less, self.ty(s)))
             }
@@ -283,12 +283,12 @@ impl Ops<'_> {
     }
 
     /// Contraction would skip the rounding of a narrow float.
-    fn wide(&self, s: Scalar, a: Val, b: Val, full: Binary, narrow: Binary) -> Val {
+    fn wide(&self, s: Scalar, a: Val<'ctx>, b: Val<'ctx>, full: Binary<'ctx>, narrow: Binary<'ctx>) -> Val<'ctx> {
         if is_narrow(s) { narrow(self.ll, a, b) } else { full(self.ll, a, b) }
     }
 
     /// Quotient and remainder with the results of rule 7 for a zero divisor and for MIN / -1.
-    fn divide(&self, s: Scalar, a: Val, b: Val) -> (Val, Val) {
+    fn divide(&self, s: Scalar, a: Val<'ctx>, b: Val<'ctx>) -> (Val<'ctx>, Val<'ctx>) {
         let ll = self.ll;
         let (zero, one) = (self.int(s, 0), self.int(s, 1));
         let by_zero = ll.eq(b, zero);
@@ -306,14 +306,14 @@ impl Ops<'_> {
     }
 
     /// 0 for counts of the width or more; a negative count is a large unsigned one.
-    fn shift(&self, s: Scalar, a: Val, count: Val, shift: Binary) -> Val {
+    fn shift(&self, s: Scalar, a: Val<'ctx>, count: Val<'ctx>, shift: Binary<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
-        let within = ll.icmp(IntCompare::UnsignedLt, count, self.int(s, i64::from(s.bits())));
+        let within = ll.icmp(IntPredicate::ULT, count, self.int(s, i64::from(s.bits())));
         ll.select(within, shift(ll, a, count), self.int(s, 0))
     }
 
     /// a * b + c, rounded once.
-    pub fn fma(&self, s: Scalar, a: Val, b: Val, c: Val) -> Val {
+    pub fn fma(&self, s: Scalar, a: Val<'ctx>, b: Val<'ctx>, c: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         if !is_narrow(s) {
             return self.float_intrinsic("llvm.fma", &[a, b, c]);
@@ -329,9 +329,9 @@ impl Ops<'_> {
         let bits = ll.bitcast(sum, ll.i64());
         let even = ll.eq(ll.and(bits, ll.const_i64(1)), ll.const_i64(0));
         // False for NaN, which the error is when the sum is not finite.
-        let up = ll.fcmp(FloatCompare::Gt, error, zero);
-        let down = ll.fcmp(FloatCompare::Lt, error, zero);
-        let negative = ll.icmp(IntCompare::SignedLt, bits, ll.const_i64(0));
+        let up = ll.fcmp(FloatPredicate::OGT, error, zero);
+        let down = ll.fcmp(FloatPredicate::OLT, error, zero);
+        let negative = ll.icmp(IntPredicate::SLT, bits, ll.const_i64(0));
         let outward = ll.select(negative, down, up);
         let inexact = ll.or(up, down);
         let step = ll.select(outward, ll.const_i64(1), ll.const_i64(-1));
@@ -339,35 +339,35 @@ impl Ops<'_> {
         self.f64_to_narrow(s, ll.bitcast(ll.add(bits, step), ll.f64()))
     }
 
-    pub fn compare(&self, op: CompareOp, s: Scalar, a: Val, b: Val) -> Val {
+    pub fn compare(&self, op: CompareOp, s: Scalar, a: Val<'ctx>, b: Val<'ctx>) -> Val<'ctx> {
         if s.is_float() {
             let how = match op {
-                CompareOp::Eq => FloatCompare::Eq,
-                CompareOp::Ne => FloatCompare::Ne,
-                CompareOp::Lt => FloatCompare::Lt,
-                CompareOp::Le => FloatCompare::Le,
-                CompareOp::Gt => FloatCompare::Gt,
-                CompareOp::Ge => FloatCompare::Ge,
+                CompareOp::Eq => FloatPredicate::OEQ,
+                CompareOp::Ne => FloatPredicate::UNE,
+                CompareOp::Lt => FloatPredicate::OLT,
+                CompareOp::Le => FloatPredicate::OLE,
+                CompareOp::Gt => FloatPredicate::OGT,
+                CompareOp::Ge => FloatPredicate::OGE,
             };
             return self.ll.fcmp(how, a, b);
         }
         let signed = s.is_signed_int();
         let how = match (op, signed) {
-            (CompareOp::Eq, _) => IntCompare::Eq,
-            (CompareOp::Ne, _) => IntCompare::Ne,
-            (CompareOp::Lt, true) => IntCompare::SignedLt,
-            (CompareOp::Le, true) => IntCompare::SignedLe,
-            (CompareOp::Gt, true) => IntCompare::SignedGt,
-            (CompareOp::Ge, true) => IntCompare::SignedGe,
-            (CompareOp::Lt, false) => IntCompare::UnsignedLt,
-            (CompareOp::Le, false) => IntCompare::UnsignedLe,
-            (CompareOp::Gt, false) => IntCompare::UnsignedGt,
-            (CompareOp::Ge, false) => IntCompare::UnsignedGe,
+            (CompareOp::Eq, _) => IntPredicate::EQ,
+            (CompareOp::Ne, _) => IntPredicate::NE,
+            (CompareOp::Lt, true) => IntPredicate::SLT,
+            (CompareOp::Le, true) => IntPredicate::SLE,
+            (CompareOp::Gt, true) => IntPredicate::SGT,
+            (CompareOp::Ge, true) => IntPredicate::SGE,
+            (CompareOp::Lt, false) => IntPredicate::ULT,
+            (CompareOp::Le, false) => IntPredicate::ULE,
+            (CompareOp::Gt, false) => IntPredicate::UGT,
+            (CompareOp::Ge, false) => IntPredicate::UGE,
         };
         self.ll.icmp(how, a, b)
     }
 
-    pub fn cast(&self, from: Scalar, to: Scalar, a: Val) -> Val {
+    pub fn cast(&self, from: Scalar, to: Scalar, a: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         if from == to {
             return a;
@@ -375,9 +375,9 @@ impl Ops<'_> {
         match (from.is_float(), to.is_float()) {
             (_, _) if to == Scalar::Bool => {
                 if from.is_float() {
-                    ll.fcmp(FloatCompare::Ne, a, self.zero(from))
+                    ll.fcmp(FloatPredicate::UNE, a, self.zero(from))
                 } else {
-                    ll.icmp(IntCompare::Ne, a, self.zero(from))
+                    ll.icmp(IntPredicate::NE, a, self.zero(from))
                 }
             }
             (false, false) => {
@@ -408,7 +408,7 @@ impl Ops<'_> {
     }
 
     /// Saturates by comparisons: LLVM's own `llvm.fptosi.sat` of vectors goes lane by lane on x86.
-    fn lanes_to_i32(&self, from: Scalar, a: Val) -> Val {
+    fn lanes_to_i32(&self, from: Scalar, a: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let float = |value: f64| match from {
             Scalar::F64 => ll.const_f64(value),
@@ -416,16 +416,16 @@ impl Ops<'_> {
         };
         let (least, end) = (float(-2147483648.0), float(2147483648.0));
         // False for NaN.
-        let fits = ll.and(ll.fcmp(FloatCompare::Ge, a, least), ll.fcmp(FloatCompare::Lt, a, end));
+        let fits = ll.and(ll.fcmp(FloatPredicate::OGE, a, least), ll.fcmp(FloatPredicate::OLT, a, end));
         let whole = ll.fptosi(ll.select(fits, a, float(0.0)), ll.i32());
-        let low = ll.select(ll.fcmp(FloatCompare::Lt, a, least), ll.const_i32(i32::MIN), whole);
-        ll.select(ll.fcmp(FloatCompare::Ge, a, end), ll.const_i32(i32::MAX), low)
+        let low = ll.select(ll.fcmp(FloatPredicate::OLT, a, least), ll.const_i32(i32::MIN), whole);
+        ll.select(ll.fcmp(FloatPredicate::OGE, a, end), ll.const_i32(i32::MAX), low)
     }
 
-    fn int_to_float(&self, from: Scalar, to: Scalar, a: Val) -> Val {
+    fn int_to_float(&self, from: Scalar, to: Scalar, a: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let signed = from.is_signed_int();
-        let convert = |a: Val, ty: Ty| if signed { ll.sitofp(a, ty) } else { ll.uitofp(a, ty) };
+        let convert = |a: Val<'ctx>, ty: Ty<'ctx>| if signed { ll.sitofp(a, ty) } else { ll.uitofp(a, ty) };
         if !is_narrow(to) {
             return convert(a, self.ty(to));
         }
@@ -438,13 +438,13 @@ impl Ops<'_> {
                 // Where double could not hold the integer, the low 11 bits are folded into one that says "inexact".
                 let magnitude = if signed { ll.intrinsic("llvm.abs", &[ll.i64()], &[a, ll.bool(false)]) } else { a };
                 let low = ll.and(magnitude, ll.const_i64(0x7ff));
-                let sticky = ll.zext(ll.icmp(IntCompare::Ne, low, ll.const_i64(0)), ll.i64());
+                let sticky = ll.zext(ll.icmp(IntPredicate::NE, low, ll.const_i64(0)), ll.i64());
                 let high = ll.and(magnitude, ll.const_i64(!0x7ff));
                 let folded = ll.or(high, ll.shl(sticky, ll.const_i64(11)));
-                let large = ll.icmp(IntCompare::UnsignedGe, magnitude, ll.const_i64(1 << 53));
+                let large = ll.icmp(IntPredicate::UGE, magnitude, ll.const_i64(1 << 53));
                 let wide = ll.uitofp(ll.select(large, folded, magnitude), ll.f64());
                 let wide = if signed {
-                    let negative = ll.icmp(IntCompare::SignedLt, a, ll.const_i64(0));
+                    let negative = ll.icmp(IntPredicate::SLT, a, ll.const_i64(0));
                     ll.select(negative, ll.fneg(wide), wide)
                 } else {
                     wide
@@ -455,9 +455,9 @@ impl Ops<'_> {
     }
 
     /// Between scalars of one size.
-    pub fn bitcast(&self, from: Scalar, to: Scalar, a: Val) -> Val {
+    pub fn bitcast(&self, from: Scalar, to: Scalar, a: Val<'ctx>) -> Val<'ctx> {
         if from == to || (from.is_int() && to.is_int()) { a } else { self.from_bits(to, self.to_bits(from, a)) }
     }
 }
 
-type Binary = fn(&Llvm, Val, Val) -> Val;
+type Binary<'ctx> = fn(&Llvm<'ctx>, Val<'ctx>, Val<'ctx>) -> Val<'ctx>;

@@ -9,7 +9,7 @@
 //!   Variables of loops and values read from memory do not count, because threads of a warp may meet in different turns.
 //! - The order of float additions between threads is open (rule 15 of the IR), so any tree of them will do.
 
-use super::builder::{IntCompare, Llvm, Val};
+use super::builder::{IntPredicate, Llvm, Val};
 use super::control::Join;
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::ids::IdSet;
@@ -24,15 +24,15 @@ const WHOLE_WARP: i32 = 31;
 
 /// The values that are the same for all threads of a launch: made of its arguments alone.
 #[derive(Default)]
-pub struct Uniform(IdSet<Val>);
+pub struct Uniform<'ctx>(IdSet<Val<'ctx>>);
 
-impl Uniform {
+impl<'ctx> Uniform<'ctx> {
     /// An argument of the kernel.
-    pub fn insert(&mut self, scalars: &[Val]) {
+    pub fn insert(&mut self, scalars: &[Val<'ctx>]) {
         self.0.extend(scalars);
     }
 
-    fn holds(&self, ll: &Llvm, scalars: &[Val]) -> bool {
+    fn holds(&self, ll: &Llvm<'ctx>, scalars: &[Val<'ctx>]) -> bool {
         scalars.iter().all(|v| self.0.contains(v) || ll.is_constant(*v))
     }
 }
@@ -62,9 +62,9 @@ fn is_pure(op: &Op) -> bool {
     )
 }
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Learns whether the results of an instruction are the same for all threads.
-    pub fn note_uniform(&mut self, frame: &Frame<'a>, op: &Op, results: &Scalars) {
+    pub fn note_uniform(&mut self, frame: &Frame<'a, 'ctx>, op: &Op, results: &Scalars<'ctx>) {
         if self.target != Target::Nvptx || !is_pure(op) {
             return;
         }
@@ -76,7 +76,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Whether an atomic is one that a warp does together: nobody asks for the old value, and all threads mean one place.
-    pub fn is_of_warp(&self, frame: &Frame<'a>, op: AtomicOp, access: &Access, inst: &Inst) -> bool {
+    pub fn is_of_warp(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> bool {
         let Some(&result) = inst.results.first() else { return false };
         let mut same = true;
         access.for_each_operand(|v| same &= self.uniform.holds(self.ll, frame.get(v)));
@@ -89,7 +89,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The atomic `op` at each of `places` with an operand each: (address, operand).
-    pub fn atomic_of_warp(&mut self, op: AtomicOp, s: Scalar, places: &[(Val, Val)]) {
+    pub fn atomic_of_warp(&mut self, op: AtomicOp, s: Scalar, places: &[(Val<'ctx>, Val<'ctx>)]) {
         let ll = self.ll;
         if places.len() > MAX_SCALARS {
             for &(pointer, operand) in places {
@@ -105,7 +105,7 @@ impl<'a> Lower<'_, 'a> {
         let mut types: Vec<_> = places.iter().map(|(_, operand)| ll.ty(*operand)).collect();
         types.push(ll.i1());
         let mut join = Join::new(ll, self.llvm_function, "lanes", &types);
-        let mut values: Scalars = places.iter().map(|(_, operand)| *operand).collect();
+        let mut values: Scalars<'ctx> = places.iter().map(|(_, operand)| *operand).collect();
         values.push(ll.bool(true));
         join.come_from_here(ll, &values);
         ll.cond_br(whole, together, join.block);
@@ -119,7 +119,7 @@ impl<'a> Lower<'_, 'a> {
             }
         }
         let lane = ll.intrinsic("llvm.nvvm.read.ptx.sreg.laneid", &[], &[]);
-        values.push(ll.icmp(IntCompare::Eq, lane, ll.const_i32(0)));
+        values.push(ll.icmp(IntPredicate::EQ, lane, ll.const_i32(0)));
         join.jump(ll, &values);
 
         let mut values = join.enter(ll);
@@ -133,7 +133,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The value of the lane `distance` above in a whole warp; where there is none, the lane's own.
-    fn shuffle_down(&self, s: Scalar, value: Val, distance: i32) -> Val {
+    fn shuffle_down(&self, s: Scalar, value: Val<'ctx>, distance: i32) -> Val<'ctx> {
         let ll = self.ll;
         let shuffle = |name, value| {
             ll.intrinsic(name, &[], &[ll.const_i32(ALL_LANES), value, ll.const_i32(distance), ll.const_i32(WHOLE_WARP)])

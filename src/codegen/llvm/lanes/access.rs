@@ -4,7 +4,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use crate::codegen::llvm::SiteKind;
-use crate::codegen::llvm::builder::{IntCompare, Val};
+use crate::codegen::llvm::builder::{IntPredicate, Val};
 use crate::codegen::llvm::flatten::{self, Leaf, LeafKind};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
 use crate::codegen::llvm::memory::DimCheck;
@@ -21,15 +21,15 @@ const FETCHED_MOST: i64 = 1024;
 const LINE: usize = 64;
 
 /// The elements that the lanes name.
-pub struct LaneAccess {
+pub struct LaneAccess<'ctx> {
     /// The element of the first lane, but for what `offsets` adds.
-    pub base: Val,
+    pub base: Val<'ctx>,
     /// Bytes from one lane to the next.
-    step: LaneStep,
+    step: LaneStep<'ctx>,
     /// Further bytes of each lane (vector of i64).
-    offsets: Option<Val>,
-    checks: SmallVec<[DimCheck; 2]>,
-    site: Option<Val>,
+    offsets: Option<Val<'ctx>>,
+    checks: SmallVec<[DimCheck<'ctx>; 2]>,
+    site: Option<Val<'ctx>>,
     /// The element.
     ty: Type,
     /// The part of it that the path names, and its first byte.
@@ -40,13 +40,13 @@ pub struct LaneAccess {
 }
 
 #[derive(Clone, Copy)]
-enum LaneStep {
+enum LaneStep<'ctx> {
     Constant(i64),
     /// i64
-    Dynamic(Val),
+    Dynamic(Val<'ctx>),
 }
 
-impl LaneAccess {
+impl<'ctx> LaneAccess<'ctx> {
     pub fn element(&self) -> Type {
         self.ty
     }
@@ -67,9 +67,9 @@ impl LaneAccess {
     }
 }
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Finds what the access names in each lane.
-    pub fn lane_access(&mut self, frame: &Frame<'a>, access: &Access, span: Span) -> LaneAccess {
+    pub fn lane_access(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> LaneAccess<'ctx> {
         let Access { array, indices, path } = access;
         let ll = self.ll;
         let parts = self.array(frame, *array);
@@ -80,8 +80,8 @@ impl<'a> Lower<'_, 'a> {
             Some(s) if self.is_of_lane(frame, *array) => (LaneStep::Constant(s.size().into()), self.lane_count()),
             _ => (LaneStep::Constant(0), 1),
         };
-        let mut offsets: Option<Val> = None;
-        let mut checks: SmallVec<[DimCheck; 2]> = smallvec![];
+        let mut offsets: Option<Val<'ctx>> = None;
+        let mut checks: SmallVec<[DimCheck<'ctx>; 2]> = smallvec![];
         for (dim, &i) in indices.iter().enumerate() {
             let stride = parts.strides[dim];
             let dense = dim + 1 == indices.len()
@@ -122,7 +122,13 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// An index as i64 (of the first lane, with the distance from lane to lane; or of each lane), and its check.
-    fn lane_index(&mut self, frame: &Frame<'a>, index: ValueId, dim: u32, extent: Val) -> (Val, i64, Option<DimCheck>) {
+    fn lane_index(
+        &mut self,
+        frame: &Frame<'a, 'ctx>,
+        index: ValueId,
+        dim: u32,
+        extent: Val<'ctx>,
+    ) -> (Val<'ctx>, i64, Option<DimCheck<'ctx>>) {
         let ll = self.ll;
         let value = frame.scalar(index);
         let value_differs = ll.lanes(value).is_some();
@@ -138,7 +144,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Looks at the checks of an access: reports the first lane that fails, and gives the lanes that go on (None: all).
-    pub fn lanes_within(&mut self, access: &LaneAccess) -> Option<Val> {
+    pub fn lanes_within(&mut self, access: &LaneAccess<'ctx>) -> Option<Val<'ctx>> {
         let ll = self.ll;
         let Some(ok) = access.checks.iter().map(|c| c.within).reduce(|a, b| ll.and(a, b)) else { return self.mask() };
         let good = self.narrowed(ok);
@@ -149,10 +155,10 @@ impl<'a> Lower<'_, 'a> {
         ll.likely_br(none, go_on, report);
         ll.position_at_end(report);
         let lane = ll.first_lane(bad);
-        let of = |value: Val| if ll.lanes(value).is_some() { ll.extract_lane(value, lane) } else { value };
+        let of = |value: Val<'ctx>| if ll.lanes(value).is_some() { ll.extract_lane(value, lane) } else { value };
         let mut checks = access.checks.iter().rev();
         if let (Some(last), Some(site)) = (checks.next(), access.site) {
-            let dim_of = |c: &DimCheck| ll.const_i32(c.dim as i32);
+            let dim_of = |c: &DimCheck<'ctx>| ll.const_i32(c.dim as i32);
             let first = checks.fold((dim_of(last), of(last.index), of(last.extent)), |rest, c| {
                 let within = of(c.within);
                 let choose = |later, here| ll.select(within, later, here);
@@ -166,7 +172,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The address of each lane's part at byte `offset` (vector of pointers).
-    fn lane_pointers(&self, access: &LaneAccess, offset: u32) -> Val {
+    fn lane_pointers(&self, access: &LaneAccess<'ctx>, offset: u32) -> Val<'ctx> {
         let ll = self.ll;
         let base = ll.offset_by(access.base, u64::from((access.part_offset + offset) * access.scale));
         let offsets = self.lane_offsets(access);
@@ -174,7 +180,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The bytes of each lane from the base (vector of i64).
-    pub fn lane_offsets(&self, access: &LaneAccess) -> Val {
+    pub fn lane_offsets(&self, access: &LaneAccess<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let lanes = ll.sequence(ll.i64(), self.lane_count());
         let stepped = match access.step {
@@ -190,12 +196,12 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The first byte of the part in the first lane.
-    pub fn lane_base(&self, access: &LaneAccess) -> Val {
+    pub fn lane_base(&self, access: &LaneAccess<'ctx>) -> Val<'ctx> {
         self.ll.offset_by(access.base, u64::from(access.part_offset * access.scale))
     }
 
     /// How many scalars of one type make up each element, where lanes lie side by side; which of them is the part's first.
-    fn interleaved(&self, access: &LaneAccess, s: Scalar) -> Option<(u32, u32)> {
+    fn interleaved(&self, access: &LaneAccess<'ctx>, s: Scalar) -> Option<(u32, u32)> {
         let LaneStep::Constant(step) = access.step else { return None };
         let size = s.size();
         let whole =
@@ -205,14 +211,14 @@ impl<'a> Lower<'_, 'a> {
             .then_some((components, access.part_offset / size))
     }
 
-    pub fn load_lanes(&mut self, frame: &Frame<'a>, access: &Access, span: Span) -> Scalars {
+    pub fn load_lanes(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, span: Span) -> Scalars<'ctx> {
         let access = self.lane_access(frame, access, span);
         let mask = self.lanes_within(&access);
         self.read_lanes(&access, mask)
     }
 
     /// What the running lanes read.
-    pub fn read_lanes(&mut self, access: &LaneAccess, mask: Option<Val>) -> Scalars {
+    pub fn read_lanes(&mut self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>) -> Scalars<'ctx> {
         let ll = self.ll;
         let lanes = self.lane_count();
         let all = || ll.splat(ll.bool(true), lanes);
@@ -246,7 +252,7 @@ impl<'a> Lower<'_, 'a> {
                     let pointer = ll.offset_by(self.lane_base(access), u64::from(offset * access.scale));
                     self.ops.decode(s, ll.load(ty, pointer, s.size()))
                 })
-                .collect::<Scalars>()
+                .collect::<Scalars<'ctx>>()
                 .into_iter()
                 .map(|v| mask.map_or(v, |mask| ll.select(mask, v, ll.zero(ll.ty(v)))))
                 .collect();
@@ -284,7 +290,7 @@ impl<'a> Lower<'_, 'a> {
 
     /// Asks for what the turns after this one will read. Elements of several scalars go by faster than the processor's own
     /// prefetching keeps up with.
-    fn fetch_ahead(&self, access: &LaneAccess, mask: Option<Val>) {
+    fn fetch_ahead(&self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>) {
         let LaneStep::Constant(step) = access.step else { return };
         let bytes = step * i64::from(self.lane_count());
         let composite = access.ty.scalar_count().is_some_and(|count| count > 1) && access.part == access.ty;
@@ -295,22 +301,21 @@ impl<'a> Lower<'_, 'a> {
         let ll = self.ll;
         for line in (0..bytes).step_by(LINE) {
             let at = ll.outside(access.base, FETCHED_AHEAD + line);
-            // For reading, to the nearest cache, data.
-            ll.intrinsic("llvm.prefetch", &[ll.ptr(0)], &[at, ll.const_i32(0), ll.const_i32(3), ll.const_i32(1)]);
+            ll.prefetch(at);
         }
     }
 
-    pub fn store_lanes(&mut self, frame: &Frame<'a>, access: &Access, value: ValueId, span: Span) {
+    pub fn store_lanes(&mut self, frame: &Frame<'a, 'ctx>, access: &Access, value: ValueId, span: Span) {
         let access = self.lane_access(frame, access, span);
         let mask = self.lanes_within(&access);
         self.write_lanes(&access, mask, frame.get(value));
     }
 
     /// Writes a value of the running lanes.
-    pub fn write_lanes(&mut self, access: &LaneAccess, mask: Option<Val>, values: &Scalars) {
+    pub fn write_lanes(&mut self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>, values: &Scalars<'ctx>) {
         let ll = self.ll;
         let lanes = self.lane_count();
-        let values: Scalars = values.iter().map(|v| ll.splat(*v, lanes)).collect();
+        let values: Scalars<'ctx> = values.iter().map(|v| ll.splat(*v, lanes)).collect();
         if access.is_uniform() {
             // The last thread wins.
             let some = mask.map(|mask| ll.any(mask));
@@ -350,7 +355,7 @@ impl<'a> Lower<'_, 'a> {
                 }
             }
             Some((components, 0)) if mask.is_none() && leaves.len() as u32 == components => {
-                let raw: Vec<Val> = values.iter().map(|v| self.ops.encode(scalar, *v)).collect();
+                let raw: Vec<Val<'ctx>> = values.iter().map(|v| self.ops.encode(scalar, *v)).collect();
                 let wide = self.interleave(&raw);
                 ll.store(wide, access.base, scalar.size());
             }
@@ -365,14 +370,14 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Lane 0 of each vector, then lane 1 of each, and so on. Up to [`MAX_INTERLEAVED`] vectors.
-    fn interleave(&self, vectors: &[Val]) -> Val {
+    fn interleave(&self, vectors: &[Val<'ctx>]) -> Val<'ctx> {
         let ll = self.ll;
         let lanes = self.lane_count() as i32;
-        let join = |a: Val, b: Val, width: i32| {
+        let join = |a: Val<'ctx>, b: Val<'ctx>, width: i32| {
             let order: Vec<i32> = (0..2 * width).collect();
             ll.shuffle(a, b, &order)
         };
-        let any = |like: Val| ll.undefined(ll.ty(like));
+        let any = |like: Val<'ctx>| ll.undefined(ll.ty(like));
         let pair = |k: usize| join(vectors[k], vectors.get(k + 1).copied().unwrap_or(any(vectors[k])), lanes);
         let count = vectors.len() as i32;
         let order: Vec<i32> = (0..lanes).flat_map(|lane| (0..count).map(move |k| k * lanes + lane)).collect();
@@ -384,10 +389,10 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// An assert of each running lane.
-    pub fn assert_lanes(&mut self, condition: Val, message: &str, span: Span) {
+    pub fn assert_lanes(&mut self, condition: Val<'ctx>, message: &str, span: Span) {
         let ll = self.ll;
         let failed = self.narrowed(ll.not(ll.splat(condition, self.lane_count())));
-        let fine = ll.icmp(IntCompare::Eq, ll.any(failed), ll.bool(false));
+        let fine = ll.icmp(IntPredicate::EQ, ll.any(failed), ll.bool(false));
         // Inside, the failed lanes are those that run, and the first of them tells.
         self.with_mask(Some(failed), |lower| lower.assert(fine, message, span));
     }

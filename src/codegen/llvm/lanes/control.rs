@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::codegen::llvm::builder::{IntCompare, Val};
+use crate::codegen::llvm::builder::{IntPredicate, Val};
 use crate::codegen::llvm::control::Join;
 use crate::codegen::llvm::lower::{End, Frame, Lower, Scalars};
 use crate::ir::{BlockId, Inst, Op, ValueId};
@@ -10,19 +10,19 @@ use crate::ir::{BlockId, Inst, Op, ValueId};
 /// A branch with more instructions than this is skipped where no lane takes it.
 const SKIP_FROM: usize = 12;
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// An `if` whose lanes go different ways: both are run.
     pub fn if_lanes(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut Frame<'a, 'ctx>,
         inst: &'a Inst,
-        condition: Val,
+        condition: Val<'ctx>,
         then: BlockId,
         otherwise: BlockId,
     ) {
         let ll = self.ll;
         let types = self.types_of(frame, &inst.results);
-        let mut sides: SmallVec<[Scalars; 2]> = SmallVec::new();
+        let mut sides: SmallVec<[Scalars<'ctx>; 2]> = SmallVec::new();
         for (body, taken) in [(then, condition), (otherwise, ll.not(condition))] {
             let insts = &frame.function.blocks[body].insts;
             if insts.len() == 1 {
@@ -36,7 +36,7 @@ impl<'a> Lower<'_, 'a> {
             }
             let mut join = Join::new(ll, self.llvm_function, "endlanes", &types);
             let some = ll.block(self.llvm_function, "lanes");
-            let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
+            let zeros: Scalars<'ctx> = types.iter().map(|t| ll.zero(*t)).collect();
             join.come_from_here(ll, &zeros);
             ll.cond_br(ll.any(mask), some, join.block);
             ll.position_at_end(some);
@@ -49,7 +49,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// A block without early exits; what it yields.
-    fn masked_block(&mut self, frame: &mut Frame<'a>, block: BlockId) -> Scalars {
+    fn masked_block(&mut self, frame: &mut Frame<'a, 'ctx>, block: BlockId) -> Scalars<'ctx> {
         match self.block(frame, block, false) {
             End::Yield(values) => values,
             // Not reached: the plan takes single-exit code only.
@@ -60,7 +60,7 @@ impl<'a> Lower<'_, 'a> {
     /// A `for` whose lanes take different numbers of turns: a lane rests once its turns are done.
     pub fn for_lanes(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut Frame<'a, 'ctx>,
         inst: &'a Inst,
         [start, end, step]: [ValueId; 3],
         init: &[ValueId],
@@ -80,18 +80,18 @@ impl<'a> Lower<'_, 'a> {
         // The loop variable, turns done, the lanes that run, the carried values.
         let mut types = vec![wide, wide, mask_ty];
         types.extend(&carried);
-        let less = |a: Val, b: Val| {
-            let signed = if s.is_signed_int() { IntCompare::SignedLt } else { IntCompare::UnsignedLt };
+        let less = |a: Val<'ctx>, b: Val<'ctx>| {
+            let signed = if s.is_signed_int() { IntPredicate::SLT } else { IntPredicate::ULT };
             ll.icmp(signed, a, b)
         };
         // Other steps count turns, so that nothing overflows.
         let turns = if unit { None } else { Some(self.trip_count(s, first, limit, stride)) };
         let more = match turns {
             None => less(first, limit),
-            Some(turns) => ll.icmp(IntCompare::Ne, turns, ll.int(ty, 0)),
+            Some(turns) => ll.icmp(IntPredicate::NE, turns, ll.int(ty, 0)),
         };
         let zero = ll.int(ty, 0);
-        let mut initial: Scalars = SmallVec::from_slice(&[first, zero, self.narrowed(more)]);
+        let mut initial: Scalars<'ctx> = SmallVec::from_slice(&[first, zero, self.narrowed(more)]);
         initial.extend(frame.flat(init));
         let mut header = Join::new(ll, self.llvm_function, "for", &types);
         let mut exit = Join::new(ll, self.llvm_function, "endfor", &carried);
@@ -100,7 +100,7 @@ impl<'a> Lower<'_, 'a> {
         let phis = header.phis();
         ll.position_at_end(header.block);
         let (i, done, active) = (phis[0], phis[1], phis[2]);
-        let values: Scalars = phis[3..].iter().copied().collect();
+        let values: Scalars<'ctx> = phis[3..].iter().copied().collect();
         exit.come_from_here(ll, &values);
         ll.cond_br(ll.any(active), turn, exit.block);
 
@@ -112,9 +112,9 @@ impl<'a> Lower<'_, 'a> {
         let done = ll.add(done, ll.int(ty, 1));
         let more = match turns {
             None => less(next, limit),
-            Some(turns) => ll.icmp(IntCompare::UnsignedLt, done, turns),
+            Some(turns) => ll.icmp(IntPredicate::ULT, done, turns),
         };
-        let mut again: Scalars = SmallVec::from_slice(&[next, done, ll.and(active, more)]);
+        let mut again: Scalars<'ctx> = SmallVec::from_slice(&[next, done, ll.and(active, more)]);
         again.extend(new.iter().zip(&values).map(|(new, old)| ll.select(active, *new, *old)));
         header.jump(ll, &again);
         let values = exit.enter(ll);
@@ -124,7 +124,7 @@ impl<'a> Lower<'_, 'a> {
     /// A `while` whose lanes end at different times.
     pub fn while_lanes(
         &mut self,
-        frame: &mut Frame<'a>,
+        frame: &mut Frame<'a, 'ctx>,
         inst: &'a Inst,
         init: &[ValueId],
         condition: BlockId,
@@ -139,13 +139,13 @@ impl<'a> Lower<'_, 'a> {
         let mut header = Join::new(ll, self.llvm_function, "while", &types);
         let mut exit = Join::new(ll, self.llvm_function, "endwhile", &carried);
         let turn = ll.block(self.llvm_function, "body");
-        let mut initial: Scalars = SmallVec::from_slice(&[self.narrowed(ll.bool(true))]);
+        let mut initial: Scalars<'ctx> = SmallVec::from_slice(&[self.narrowed(ll.bool(true))]);
         initial.extend(frame.flat(init));
         header.jump(ll, &initial);
         let phis = header.phis();
         ll.position_at_end(header.block);
         let active = phis[0];
-        let values: Scalars = phis[1..].iter().copied().collect();
+        let values: Scalars<'ctx> = phis[1..].iter().copied().collect();
         self.bind(frame, &function.blocks[condition].params, values.clone());
         let tested = self.with_mask(Some(active), |lower| lower.masked_block(frame, condition));
         let more = tested.first().copied().unwrap_or(ll.bool(false));
@@ -157,7 +157,7 @@ impl<'a> Lower<'_, 'a> {
         ll.position_at_end(turn);
         self.bind(frame, &function.blocks[body].params, values.clone());
         let new = self.with_mask(Some(more), |lower| lower.masked_block(frame, body));
-        let mut again: Scalars = SmallVec::from_slice(&[more]);
+        let mut again: Scalars<'ctx> = SmallVec::from_slice(&[more]);
         again.extend(new.iter().zip(&values).map(|(new, old)| ll.select(more, *new, *old)));
         header.jump(ll, &again);
         let values = exit.enter(ll);
@@ -166,7 +166,7 @@ impl<'a> Lower<'_, 'a> {
 }
 
 /// Whether a block must not run without a lane (it touches memory or loops), or is better skipped then.
-fn needs_lanes(frame: &Frame, block: BlockId) -> bool {
+fn needs_lanes<'ctx>(frame: &Frame<'_, 'ctx>, block: BlockId) -> bool {
     let mut insts = 0;
     let mut must = false;
     frame.function.walk(block, &mut |_, inst| {

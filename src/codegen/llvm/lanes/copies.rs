@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use crate::analysis::alias::{Root, root};
 use crate::codegen::llvm::affine::Affine;
-use crate::codegen::llvm::builder::{Attribute, Block, Func, IntCompare, Llvm, Place, Val};
+use crate::codegen::llvm::builder::{Attribute, AttributeLoc, Block, Func, IntPredicate, Llvm, Val};
 use crate::codegen::llvm::control::Join;
 use crate::codegen::llvm::lanes::access::LaneAccess;
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
@@ -31,10 +31,10 @@ const MIN_GROUPS: i64 = 8;
 const SHIFT_PER_LOOP: i64 = 2;
 
 /// The copies of a row.
-pub struct Copies {
-    sites: Vec<Site>,
+pub struct Copies<'ctx> {
+    sites: Vec<Site<'ctx>>,
     /// The block before all rows, where stack slots go.
-    entry: Block,
+    entry: Block<'ctx>,
     /// What the loop at the cursor takes for true.
     assumed: Option<Vec<Assumption>>,
 }
@@ -52,50 +52,50 @@ enum Assumption {
 const MAX_TWICE: usize = 100;
 
 /// The copy of one atomic.
-struct Site {
+struct Site<'ctx> {
     /// The atomic's result.
     atomic: ValueId,
     scalar: Scalar,
     /// The scalars of an element.
     components: u32,
     /// Where the address of the copy is kept; null: this row has none.
-    slot: Val,
+    slot: Val<'ctx>,
     /// The array's first element.
-    data: Val,
+    data: Val<'ctx>,
     /// The indices that are the same for the whole row, and their strides (i32).
-    fixed: Vec<(Affine, Val)>,
+    fixed: Vec<(Affine<'ctx>, Val<'ctx>)>,
     /// The extents (i32) and strides (i32) of the other dimensions.
-    open: Vec<(Val, Val)>,
+    open: Vec<(Val<'ctx>, Val<'ctx>)>,
     /// Loops around the atomic.
     depth: u32,
 }
 
-impl Site {
+impl<'ctx> Site<'ctx> {
     /// Bytes of one scalar of all lanes.
     fn lane_bytes(&self, lanes: u32) -> u32 {
         self.scalar.size() * lanes
     }
 
     /// Whether the row has the copy, and its address.
-    fn copy(&self, ll: &Llvm) -> (Val, Val) {
+    fn copy(&self, ll: &Llvm<'ctx>) -> (Val<'ctx>, Val<'ctx>) {
         let copy = ll.load(ll.ptr(0), self.slot, 8);
-        (ll.icmp(IntCompare::Ne, ll.ptr_to_int(copy, ll.i64()), ll.const_i64(0)), copy)
+        (ll.icmp(IntPredicate::NE, ll.ptr_to_int(copy, ll.i64()), ll.const_i64(0)), copy)
     }
 }
 
-impl Copies {
-    pub fn new(entry: Block) -> Copies {
+impl<'ctx> Copies<'ctx> {
+    pub fn new(entry: Block<'ctx>) -> Copies<'ctx> {
         Copies { sites: Vec::new(), entry, assumed: None }
     }
 
     /// Makes the copies of the part `first..end` of a row, at the cursor.
-    pub fn emit_start(&self, ll: &Llvm, first: Val, end: Val, lanes: u32) {
+    pub fn emit_start(&self, ll: &Llvm<'ctx>, first: Val<'ctx>, end: Val<'ctx>, lanes: u32) {
         let (Some(widest), zero) = (self.sites.iter().map(|s| s.lane_bytes(lanes)).max(), ll.const_i64(0)) else {
             return;
         };
         let room = ll.alloca(self.entry, ROOM, widest);
         let groups = ll.sdiv(ll.sub(end, first), ll.const_i64(lanes.into()));
-        let long = ll.icmp(IntCompare::SignedGe, groups, ll.const_i64(MIN_GROUPS));
+        let long = ll.icmp(IntPredicate::SGE, groups, ll.const_i64(MIN_GROUPS));
         let mut taken = zero;
         for site in &self.sites {
             let most = ll.const_i64(ROOM as i64);
@@ -105,11 +105,11 @@ impl Copies {
                 ll.mul(slots, extent)
             });
             let shift = SHIFT_PER_LOOP * i64::from(site.depth.min(3) + 1);
-            let worth = ll.icmp(IntCompare::SignedLe, slots, ll.mul(groups, ll.const_i64(1 << shift)));
+            let worth = ll.icmp(IntPredicate::SLE, slots, ll.mul(groups, ll.const_i64(1 << shift)));
             let bytes = ll.mul(slots, ll.const_i64(i64::from(site.components * site.lane_bytes(lanes))));
             let after = ll.add(taken, bytes);
-            let fits = ll.icmp(IntCompare::SignedLe, after, most);
-            let is_set = ll.icmp(IntCompare::Ne, ll.ptr_to_int(site.data, ll.i64()), zero);
+            let fits = ll.icmp(IntPredicate::SLE, after, most);
+            let is_set = ll.icmp(IntPredicate::NE, ll.ptr_to_int(site.data, ll.i64()), zero);
             let used = ll.and(ll.and(long, is_set), ll.and(worth, fits));
             let null = ll.int_to_ptr(zero, ll.ptr(0));
             ll.store(ll.select(used, ll.offset(room, taken), null), site.slot, 8);
@@ -121,21 +121,21 @@ impl Copies {
     }
 }
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Whether an atomic has a copy in this row, and the address of what it adds to there; None where it can have none. The
     /// access is one that all lanes share, inside the array.
     pub fn copy_of(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &Frame<'a, 'ctx>,
         op: AtomicOp,
         access: &Access,
-        place: &LaneAccess,
+        place: &LaneAccess<'ctx>,
         inst: &'a Inst,
-    ) -> Option<(Val, Val)> {
+    ) -> Option<(Val<'ctx>, Val<'ctx>)> {
         let ll = self.ll;
         let copies = self.copies.as_ref()?;
         let lanes = self.lane_count();
-        let known = |site: &Site| inst.results.first() == Some(&site.atomic);
+        let known = |site: &Site<'ctx>| inst.results.first() == Some(&site.atomic);
         let number = match copies.sites.iter().position(known) {
             Some(number) => number,
             None => {
@@ -165,12 +165,12 @@ impl<'a> Lower<'_, 'a> {
 
     fn new_site(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &Frame<'a, 'ctx>,
         op: AtomicOp,
         access: &Access,
-        place: &LaneAccess,
+        place: &LaneAccess<'ctx>,
         inst: &'a Inst,
-    ) -> Option<Site> {
+    ) -> Option<Site<'ctx>> {
         let summed =
             self.lanes.as_ref()?.plan.is_sum(frame.function, access.array) && is_whole(frame.function, access.array);
         let scalar = place.part.scalar_part()?;
@@ -203,7 +203,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// An index that is the same for the whole row, known before it, and looked at there.
-    fn fixed_index(&mut self, frame: &Frame<'a>, index: ValueId, extent: Val) -> Option<Affine> {
+    fn fixed_index(&mut self, frame: &Frame<'a, 'ctx>, index: ValueId, extent: Val<'ctx>) -> Option<Affine<'ctx>> {
         if !matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32) {
             return None;
         }
@@ -223,7 +223,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Whether the loop at the cursor takes it for true that an array was given, which `condition` tests.
-    pub fn assume_set(&mut self, frame: &Frame<'a>, condition: ValueId) -> bool {
+    pub fn assume_set(&mut self, frame: &Frame<'a, 'ctx>, condition: ValueId) -> bool {
         match frame.function.def(condition).map(|inst| &inst.op) {
             Some(&Op::IsSet(array)) if matches!(root(frame.function, array), Root::Param(..)) => {
                 is_whole(frame.function, array) && self.assume(Assumption::IsSet(array))
@@ -233,7 +233,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Whether a loop stands twice in the code.
-    pub fn stands_twice(&self, frame: &Frame<'a>, inst: &Inst, body: BlockId) -> bool {
+    pub fn stands_twice(&self, frame: &Frame<'a, 'ctx>, inst: &Inst, body: BlockId) -> bool {
         let Some(lanes) = self.lanes.as_ref().filter(|lanes| lanes.mask.is_none()) else { return false };
         if self.copies.as_ref().is_none_or(|copies| copies.assumed.is_some()) {
             return false;
@@ -253,7 +253,12 @@ impl<'a> Lower<'_, 'a> {
 
     /// Runs `make`, which lowers a loop, twice: in a way that takes things for true, and in the general way for the case that
     /// one of them is not.
-    pub fn twice(&mut self, frame: &mut Frame<'a>, results: &[ValueId], make: impl Fn(&mut Self, &mut Frame<'a>)) {
+    pub fn twice(
+        &mut self,
+        frame: &mut Frame<'a, 'ctx>,
+        results: &[ValueId],
+        make: impl Fn(&mut Self, &mut Frame<'a, 'ctx>),
+    ) {
         let ll = self.ll;
         let before = ll.current_block();
         let [with, without] = ["all", "some"].map(|name| ll.block(self.llvm_function, name));
@@ -284,7 +289,7 @@ impl<'a> Lower<'_, 'a> {
         }
     }
 
-    fn holds(&self, frame: &Frame<'a>, what: Assumption) -> Val {
+    fn holds(&self, frame: &Frame<'a, 'ctx>, what: Assumption) -> Val<'ctx> {
         match what {
             Assumption::IsSet(array) => self.is_set(frame, array),
             Assumption::HasCopy(number) => {
@@ -295,7 +300,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Adds a number of each lane, per component, to a copy.
-    pub fn add_to_copy(&mut self, op: AtomicOp, s: Scalar, copy: Val, own: &[Val]) {
+    pub fn add_to_copy(&mut self, op: AtomicOp, s: Scalar, copy: Val<'ctx>, own: &[Val<'ctx>]) {
         let ll = self.ll;
         for (k, own) in own.iter().enumerate() {
             let at = ll.offset_by(copy, k as u64 * u64::from(s.size() * self.lane_count()));
@@ -305,21 +310,21 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Adds the copies of a row to their arrays, at the cursor.
-    pub fn add_copies(&mut self, copies: &Copies) {
+    pub fn add_copies(&mut self, copies: &Copies<'ctx>) {
         let ll = self.ll;
         for site in &copies.sites {
             let add = self.adder(site.scalar);
             let (exists, copy) = site.copy(ll);
-            let wide = |value: Val| ll.sext(value, ll.i64());
+            let wide = |value: Val<'ctx>| ll.sext(value, ll.i64());
             self.when(Some(exists), |_| {
                 let base = site.fixed.iter().fold(site.data, |base, (form, stride)| {
                     ll.offset(base, ll.mul(form.emit_fixed(ll), wide(*stride)))
                 });
-                let mut args: SmallVec<[Val; 8]> = SmallVec::from_slice(&[copy, base]);
+                let mut args: SmallVec<[Val<'ctx>; 8]> = SmallVec::from_slice(&[copy, base]);
                 args.extend((site.open.len()..2).flat_map(|_| [ll.const_i64(1), ll.const_i64(0)]));
                 args.extend(site.open.iter().flat_map(|(extent, stride)| [wide(*extent), wide(*stride)]));
                 args.push(ll.const_i64(site.components.into()));
-                ll.call(add, &args);
+                ll.call_void(add, &args);
                 Scalars::new()
             });
         }
@@ -327,19 +332,19 @@ impl<'a> Lower<'_, 'a> {
 
     /// A function that adds a copy to its array: the copy, the first element, two extents with their strides (i64), the
     /// components of an element (i64).
-    fn adder(&mut self, s: Scalar) -> Func {
+    fn adder(&mut self, s: Scalar) -> Func<'ctx> {
         let ll = self.ll;
         let lanes = self.lane_count();
         let i64 = ll.i64();
         let name = format!("kc_add_copy_{}x{lanes}", s.size() * 8);
         let known = ll.function_has_body(&name);
-        let made = ll.declare(&name, ll.void(), &[ll.ptr(0), ll.ptr(0), i64, i64, i64, i64, i64], false);
+        let made = ll.declare(&name, None, &[ll.ptr(0), ll.ptr(0), i64, i64, i64, i64, i64], false);
         if known {
             return made;
         }
         ll.set_internal(made);
         for flag in ["noinline", "nounwind"] {
-            ll.add_attribute(made, Place::Function, Attribute::Flag(flag));
+            ll.add_attribute(made, AttributeLoc::Function, Attribute::Flag(flag));
         }
         let here = ll.current_block();
         let p = |n| ll.param(made, n);
@@ -362,7 +367,7 @@ impl<'a> Lower<'_, 'a> {
             }
             loops.push((head, phis));
             let out = loops.len().checked_sub(2).map(|_| ll.block(made, "next"));
-            ll.cond_br(ll.icmp(IntCompare::SignedLt, phis[0], count), body, out.unwrap_or(done));
+            ll.cond_br(ll.icmp(IntPredicate::SLT, phis[0], count), body, out.unwrap_or(done));
             if let Some(out) = out {
                 // The loop around this one goes on, at the copy's next number.
                 let (outer, [n, _, at]) = loops[loops.len() - 2];

@@ -32,16 +32,16 @@ use crate::ids::Id;
 use crate::ir::{BlockId, Op, ValueId};
 
 /// The lanes that a body is lowered for.
-pub struct Lanes {
+pub struct Lanes<'ctx> {
     pub count: u32,
     /// Those that are running; None: all. Never empty where memory is touched.
-    pub mask: Option<Val>,
+    pub mask: Option<Val<'ctx>>,
     pub plan: Plan,
 }
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// The LLVM types of values, as vectors where lanes differ.
-    pub fn types_of(&self, frame: &Frame<'a>, values: &[ValueId]) -> smallvec::SmallVec<[Ty; 4]> {
+    pub fn types_of(&self, frame: &Frame<'a, 'ctx>, values: &[ValueId]) -> smallvec::SmallVec<[Ty<'ctx>; 4]> {
         values
             .iter()
             .flat_map(|&v| {
@@ -53,23 +53,23 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Whether a block yields something that differs between lanes first: the condition of a `while`.
-    pub fn lanes_differ(&self, frame: &Frame<'a>, block: BlockId) -> bool {
+    pub fn lanes_differ(&self, frame: &Frame<'a, 'ctx>, block: BlockId) -> bool {
         let Some(lanes) = &self.lanes else { return false };
         let last = frame.function.blocks[block].insts.last().map(|&id| &frame.function.insts[id].op);
         matches!(last, Some(Op::Yield(values)) if values.first().is_some_and(|&v| lanes.plan.varies(v)))
     }
 
     /// Whether some scalar differs between lanes.
-    pub fn any_varies(&self, scalars: &Scalars) -> bool {
+    pub fn any_varies(&self, scalars: &Scalars<'ctx>) -> bool {
         self.lanes.is_some() && scalars.iter().any(|v| self.ll.lanes(*v).is_some())
     }
 
     /// Whether each lane has an array of its own.
-    pub fn is_of_lane(&self, frame: &Frame<'a>, array: ValueId) -> bool {
+    pub fn is_of_lane(&self, frame: &Frame<'a, 'ctx>, array: ValueId) -> bool {
         self.lanes.as_ref().is_some_and(|lanes| lanes.plan.is_of_lane(frame.function, array))
     }
 
-    fn mask(&self) -> Option<Val> {
+    fn mask(&self) -> Option<Val<'ctx>> {
         self.lanes.as_ref().and_then(|lanes| lanes.mask)
     }
 
@@ -78,7 +78,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Runs `body` with another mask.
-    pub fn with_mask<R>(&mut self, mask: Option<Val>, body: impl FnOnce(&mut Self) -> R) -> R {
+    pub fn with_mask<R>(&mut self, mask: Option<Val<'ctx>>, body: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.mask();
         let set = |lower: &mut Self, mask| {
             if let Some(lanes) = &mut lower.lanes {
@@ -92,13 +92,13 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// The lanes of `condition` that are running.
-    fn narrowed(&self, condition: Val) -> Val {
+    fn narrowed(&self, condition: Val<'ctx>) -> Val<'ctx> {
         let condition = self.ll.splat(condition, self.lane_count());
         self.mask().map_or(condition, |mask| self.ll.and(mask, condition))
     }
 
     /// The linear index of the first running thread, for reports.
-    pub fn reporting_thread(&self) -> Val {
+    pub fn reporting_thread(&self) -> Val<'ctx> {
         match self.mask() {
             Some(mask) => self.ll.add(self.thread.linear, self.ll.first_lane(mask)),
             None => self.thread.linear,

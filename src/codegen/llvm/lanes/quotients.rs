@@ -13,7 +13,7 @@
 //! go wrong where the quotient is as near to the middle of two floats, and of these quotients (for each `b` those of some
 //! few `x`, see `tests/llvm/quotients.rs`) none does. Numbers out of the range are divided.
 
-use crate::codegen::llvm::builder::{IntCompare, Val};
+use crate::codegen::llvm::builder::{IntPredicate, Val};
 use crate::codegen::llvm::control::Join;
 use crate::codegen::llvm::lower::{Lower, Scalars};
 use crate::ir::BinaryOp;
@@ -37,30 +37,36 @@ const END_OF_NUMERATORS: i32 = (127 + 65) << 23;
 /// at least 2^-63 and less than 2^65.
 const HIGHEST: i32 = 1 << 30;
 
-impl Lower<'_, '_> {
+impl<'ctx> Lower<'_, '_, 'ctx> {
     /// The quotients of several float32 numbers by one, where that is faster than the divisions; None: where not.
-    pub fn quotients(&mut self, op: BinaryOp, s: Scalar, numerators: &[Val], denominators: &[Val]) -> Option<Scalars> {
+    pub fn quotients(
+        &mut self,
+        op: BinaryOp,
+        s: Scalar,
+        numerators: &[Val<'ctx>],
+        denominators: &[Val<'ctx>],
+    ) -> Option<Scalars<'ctx>> {
         let ll = self.ll;
         let &[b] = denominators else { return None };
         let lanes = ll.lanes(b)?;
         if op != BinaryOp::Div || s != Scalar::F32 || numerators.len() < LEAST_NUMERATORS || lanes < LEAST_LANES {
             return None;
         }
-        let numerators: Scalars = numerators.iter().map(|x| ll.splat(*x, lanes)).collect();
+        let numerators: Scalars<'ctx> = numerators.iter().map(|x| ll.splat(*x, lanes)).collect();
         let [usual, unusual, with_zeros, others] =
             ["usual", "unusual", "zeros", "others"].map(|name| ll.block(self.llvm_function, name));
         let mut join = Join::new(ll, self.llvm_function, "quotients", &vec![ll.ty(b); numerators.len()]);
 
         // Shifted to the left, the sign is gone and each bit stands where the next one was.
-        let bits = |x: Val| ll.bitcast(x, ll.i32());
-        let shifted: Scalars = numerators.iter().map(|x| ll.shl(bits(*x), ll.const_i32(1))).collect();
+        let bits = |x: Val<'ctx>| ll.bitcast(x, ll.i32());
+        let shifted: Scalars<'ctx> = numerators.iter().map(|x| ll.shl(bits(*x), ll.const_i32(1))).collect();
         let differ = numerators.iter().zip(&shifted).map(|(x, shifted)| ll.xor(bits(*x), *shifted));
         let zero = ll.const_i32(0);
         let all = differ.reduce(|x, y| ll.and(x, y)).unwrap_or(zero);
-        let usual_numerators = ll.icmp(IntCompare::Ne, ll.and(all, ll.const_i32(HIGHEST)), zero);
+        let usual_numerators = ll.icmp(IntPredicate::NE, ll.and(all, ll.const_i32(HIGHEST)), zero);
         let magnitude = ll.and(bits(b), ll.const_i32(i32::MAX));
         let denominator = ll.icmp(
-            IntCompare::UnsignedLt,
+            IntPredicate::ULT,
             ll.sub(magnitude, ll.const_i32(LEAST_DENOMINATOR)),
             ll.const_i32(END_OF_DENOMINATORS - LEAST_DENOMINATOR),
         );
@@ -74,11 +80,8 @@ impl Lower<'_, '_> {
         ll.position_at_end(unusual);
         let good = shifted.iter().map(|x| {
             let least = ll.const_i32(LEAST_NUMERATOR << 1);
-            let above = ll.icmp(
-                IntCompare::UnsignedLt,
-                ll.sub(*x, least),
-                ll.const_i32((END_OF_NUMERATORS - LEAST_NUMERATOR) << 1),
-            );
+            let above =
+                ll.icmp(IntPredicate::ULT, ll.sub(*x, least), ll.const_i32((END_OF_NUMERATORS - LEAST_NUMERATOR) << 1));
             ll.or(above, ll.eq(*x, zero))
         });
         let good = good.fold(denominator, |x, y| ll.and(x, y));
@@ -88,24 +91,24 @@ impl Lower<'_, '_> {
         join.jump(ll, &values);
 
         ll.position_at_end(others);
-        let values: Scalars = numerators.iter().map(|x| ll.fdiv(*x, b)).collect();
+        let values: Scalars<'ctx> = numerators.iter().map(|x| ll.fdiv(*x, b)).collect();
         join.jump(ll, &values);
         Some(join.enter(ll))
     }
 
     /// Whether all lanes that are running are in a mask.
-    fn none_but(&self, mask: Val) -> Val {
+    fn none_but(&self, mask: Val<'ctx>) -> Val<'ctx> {
         let others = self.narrowed(self.ll.not(mask));
         self.ll.not(self.ll.any(others))
     }
 
     /// Quotients in range, or zeros too if they are to keep their signs.
-    fn corrected(&self, numerators: &[Val], b: Val, signs: bool) -> Scalars {
+    fn corrected(&self, numerators: &[Val<'ctx>], b: Val<'ctx>, signs: bool) -> Scalars<'ctx> {
         let ll = self.ll;
         let ty = ll.ty(b);
         let fma = |x, y, z| ll.intrinsic("llvm.fma", &[ty], &[x, y, z]);
         let reciprocal = ll.fdiv(ll.fit(ll.const_f32(1.0), ty), b);
-        let quotient = |x: &Val| {
+        let quotient = |x: &Val<'ctx>| {
             let near = ll.raw_fmul(*x, reciprocal);
             let remainder = fma(ll.fneg(near), b, *x);
             let quotient = fma(remainder, reciprocal, near);

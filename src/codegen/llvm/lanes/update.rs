@@ -3,26 +3,26 @@
 
 use smallvec::SmallVec;
 
-use crate::codegen::llvm::builder::{IntCompare, Ty, Val};
+use crate::codegen::llvm::builder::{IntPredicate, Ty, Val};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
 use crate::ir::{Access, AtomicOp, Inst, ValueId};
 use crate::types::Scalar;
 
 /// A vector in memory: its address, and the type and bytes of one lane.
-type Slot = (Val, Ty, u32);
+type Slot<'ctx> = (Val<'ctx>, Ty<'ctx>, u32);
 
 /// Updates of more components than this take the lanes in a loop, even where all of them run.
 const UNROLLED: usize = 4;
 
-impl<'a> Lower<'_, 'a> {
+impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn atomic_lanes(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &Frame<'a, 'ctx>,
         op: AtomicOp,
         access: &Access,
         value: ValueId,
         inst: &'a Inst,
-    ) -> Scalars {
+    ) -> Scalars<'ctx> {
         let ll = self.ll;
         let operands = frame.get(value).clone();
         let unused = inst.results.iter().all(|&r| self.lanes.as_ref().is_some_and(|lanes| !lanes.plan.is_used(r)));
@@ -31,7 +31,7 @@ impl<'a> Lower<'_, 'a> {
         let s = place.part.scalar_part().expect("verified IR: atomics work on scalars and composites");
         let base = self.lane_base(&place);
         let local = self.target.is_alone();
-        let update = move |lower: &mut Self, pointer: Val, operand: Val| {
+        let update = move |lower: &mut Self, pointer: Val<'ctx>, operand: Val<'ctx>| {
             if local {
                 let old = lower.read(s, pointer);
                 let new = lower.combine(op, s, old, operand);
@@ -42,7 +42,7 @@ impl<'a> Lower<'_, 'a> {
             }
         };
         let pointer_of =
-            move |lower: &Self, base: Val, k: usize| lower.ll.offset_by(base, (k * s.size() as usize) as u64);
+            move |lower: &Self, base: Val<'ctx>, k: usize| lower.ll.offset_by(base, (k * s.size() as usize) as u64);
         if unused
             && place.is_uniform()
             && let Some(identity) = self.identity(op, s)
@@ -53,7 +53,7 @@ impl<'a> Lower<'_, 'a> {
                     let operand = ll.splat(*operand, lower.lane_count());
                     mask.map_or(operand, |mask| ll.select(mask, operand, identity))
                 });
-                let own: Scalars = own.collect();
+                let own: Scalars<'ctx> = own.collect();
                 let sum_lanes = |lower: &mut Self| {
                     for (k, own) in own.iter().enumerate() {
                         // What several threads subtract is the sum of it.
@@ -90,11 +90,11 @@ impl<'a> Lower<'_, 'a> {
 
     pub fn atomic_cas_lanes(
         &mut self,
-        frame: &Frame<'a>,
+        frame: &Frame<'a, 'ctx>,
         access: &Access,
         [expected, new]: [ValueId; 2],
         inst: &'a Inst,
-    ) -> Scalars {
+    ) -> Scalars<'ctx> {
         let ll = self.ll;
         let both = [frame.get(expected).clone(), frame.get(new).clone()];
         let place = self.lane_access(frame, access, inst.span);
@@ -117,17 +117,17 @@ impl<'a> Lower<'_, 'a> {
     /// the results as vectors, zero where no lane ran.
     fn lane_by_lane(
         &mut self,
-        mask: Option<Val>,
-        offsets: Val,
-        operands: &[Scalars],
+        mask: Option<Val<'ctx>>,
+        offsets: Val<'ctx>,
+        operands: &[Scalars<'ctx>],
         s: Scalar,
-        each: impl Fn(&mut Self, Val, &[SmallVec<[Val; 2]>]) -> Scalars,
-    ) -> Scalars {
+        each: impl Fn(&mut Self, Val<'ctx>, &[SmallVec<[Val<'ctx>; 2]>]) -> Scalars<'ctx>,
+    ) -> Scalars<'ctx> {
         let ll = self.ll;
         let lanes = self.lane_count();
         let (entry, function) = (self.entry, self.llvm_function);
         // Lanes are picked by number from memory, which costs less than from registers.
-        let spill = |value: Val| {
+        let spill = |value: Val<'ctx>| {
             let ty = ll.ty(value);
             let size = ll.bits(ll.lane_ty(ty)).max(8) / 8;
             let slot = ll.alloca(entry, u64::from(size * lanes), size * lanes);
@@ -135,7 +135,7 @@ impl<'a> Lower<'_, 'a> {
             (slot, ll.lane_ty(ty), size)
         };
         // Bools and narrow floats as their bits.
-        let bits = |v: &Val| self.ops.to_bits(s, ll.splat(*v, lanes));
+        let bits = |v: &Val<'ctx>| self.ops.to_bits(s, ll.splat(*v, lanes));
         let offset_slot = spill(offsets);
         let slots: Vec<Vec<_>> = operands.iter().map(|o| o.iter().map(|v| spill(bits(v))).collect()).collect();
         let count = operands.first().map_or(0, |o| o.len());
@@ -148,7 +148,7 @@ impl<'a> Lower<'_, 'a> {
         let set = mask.map_or(all, |mask| ll.mask_bits(mask));
         if unrolled {
             let (every, some) = (ll.block(function, "everylane"), ll.block(function, "somelanes"));
-            ll.cond_br(ll.icmp(IntCompare::Eq, set, all), every, some);
+            ll.cond_br(ll.icmp(IntPredicate::EQ, set, all), every, some);
             ll.position_at_end(every);
             for lane in 0..lanes {
                 self.one_lane(ll.const_i64(lane.into()), offset_slot, &slots, &results, s, &each);
@@ -157,7 +157,7 @@ impl<'a> Lower<'_, 'a> {
             ll.position_at_end(some);
         }
         let before = ll.current_block();
-        ll.cond_br(ll.icmp(IntCompare::Ne, set, ll.zero(ll.ty(set))), turn, done);
+        ll.cond_br(ll.icmp(IntPredicate::NE, set, ll.zero(ll.ty(set))), turn, done);
         ll.position_at_end(turn);
         let left = ll.phi(ll.ty(all));
         ll.add_incoming(left, set, before);
@@ -166,7 +166,7 @@ impl<'a> Lower<'_, 'a> {
         self.one_lane(lane, offset_slot, &slots, &results, s, &each);
         let rest = ll.and(left, ll.sub(left, ll.int(ll.int_ty(lanes), 1)));
         ll.add_incoming(left, rest, ll.current_block());
-        ll.cond_br(ll.icmp(IntCompare::Ne, rest, ll.zero(ll.ty(rest))), turn, done);
+        ll.cond_br(ll.icmp(IntPredicate::NE, rest, ll.zero(ll.ty(rest))), turn, done);
         ll.position_at_end(done);
         results
             .iter()
@@ -180,17 +180,17 @@ impl<'a> Lower<'_, 'a> {
     /// Runs `each` for one lane, whose operands and offset are in the slots, and puts what it gives into those of the results.
     fn one_lane(
         &mut self,
-        lane: Val,
-        offset: Slot,
-        operands: &[Vec<Slot>],
-        results: &[Slot],
+        lane: Val<'ctx>,
+        offset: Slot<'ctx>,
+        operands: &[Vec<Slot<'ctx>>],
+        results: &[Slot<'ctx>],
         s: Scalar,
-        each: &impl Fn(&mut Self, Val, &[SmallVec<[Val; 2]>]) -> Scalars,
+        each: &impl Fn(&mut Self, Val<'ctx>, &[SmallVec<[Val<'ctx>; 2]>]) -> Scalars<'ctx>,
     ) {
         let ll = self.ll;
-        let at = |(slot, _, size): Slot| ll.offset(slot, ll.mul(lane, ll.const_i64(size.into())));
-        let pick = |slot: Slot| ll.load(slot.1, at(slot), slot.2);
-        let own: Vec<SmallVec<[Val; 2]>> =
+        let at = |(slot, _, size): Slot<'ctx>| ll.offset(slot, ll.mul(lane, ll.const_i64(size.into())));
+        let pick = |slot: Slot<'ctx>| ll.load(slot.1, at(slot), slot.2);
+        let own: Vec<SmallVec<[Val<'ctx>; 2]>> =
             (0..results.len()).map(|k| operands.iter().map(|o| self.ops.from_bits(s, pick(o[k]))).collect()).collect();
         let offset = pick(offset);
         let values = each(self, offset, &own);
@@ -200,7 +200,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// What changes nothing when it is combined with something; None where lanes cannot be combined first.
-    fn identity(&self, op: AtomicOp, s: Scalar) -> Option<Val> {
+    fn identity(&self, op: AtomicOp, s: Scalar) -> Option<Val<'ctx>> {
         let ll = self.ll;
         let int = |bits: u64| (s.is_int()).then(|| ll.int(self.ops.ty(s), bits));
         match op {
@@ -223,7 +223,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// All lanes combined, halves first: always in one order.
-    pub fn across(&self, op: AtomicOp, s: Scalar, vector: Val) -> Val {
+    pub fn across(&self, op: AtomicOp, s: Scalar, vector: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let (mut vector, mut width) = (vector, self.lane_count() as i32);
         while width > 1 {
