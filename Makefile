@@ -9,7 +9,7 @@
 # Each installs what it misses first (scripts/setup.sh).
 
 SHELL := /bin/bash
-STATIC := --release --no-default-features --features llvm-static
+STATIC := --release --no-default-features --features cli,cuda,llvm-static
 KC := target/release/kc
 
 .PHONY: demo test release bench vsix gpu-kit clean

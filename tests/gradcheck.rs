@@ -9,8 +9,9 @@ use kc::abi::{HostStatus, LaunchBounds};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use kc::driver::{Compiler, Gradients, Request, Store};
 use kc::ir::{FuncId, Phase};
-use kc::run::devices;
-use kc::run::devices::{Device, Job, Report};
+use kc::run::devices::host::Host;
+use kc::run::devices::interp::Interp;
+use kc::run::devices::{self, Device, How, Job, Report};
 use kc::run::gradients::gradient;
 use kc::run::launch::make;
 use kc::run::session::Program;
@@ -108,11 +109,11 @@ fn second_derivatives_are_right_with_every_store() {
 }
 
 /// The gradients of all cases, as bits, after a run on a device.
-fn bits(program: &Program, source: &Path, device: Device) -> Vec<(String, Vec<u64>)> {
+fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, Vec<u64>)> {
     let module = &program.module;
     let all: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
     let options = HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: true };
-    let host = (device == Device::Host).then(|| HostModule::compile(module, &all, &options).expect("host code"));
+    let host = (!device.is_reference()).then(|| HostModule::compile(module, &all, &options).expect("host code"));
     let mut found = Vec::new();
     for (kernel, function) in module.kernels().filter(|(_, f)| f.phase == Phase::Forward) {
         let (launch, mut arguments) = make::launch(program, kernel, source, 1).expect("a launch");
@@ -125,8 +126,8 @@ fn bits(program: &Program, source: &Path, device: Device) -> Vec<(String, Vec<u6
         }
         let mut run = |entry: FuncId, args, _: &[(u64, u64)]| {
             let Some(host) = &host else {
-                let ready = devices::prepare(module, entry, Device::Interp, true, false, true)?;
-                let job = Job { bounds, args, threads: 1, block_dim: 1, memory: &[] };
+                let ready = devices::prepare(&Interp, module, entry, &How { checked: true, fmad: false, alone: true })?;
+                let job = Job::new(bounds, args, 1);
                 // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
                 return unsafe { ready.run(module, &job) };
             };
@@ -172,7 +173,7 @@ fn agree(source: &Path) {
             sources: compilation.sources,
             diagnostics: compilation.diagnostics.into_sorted(),
         };
-        let (host, interp) = (bits(&program, source, Device::Host), bits(&program, source, Device::Interp));
+        let (host, interp) = (bits(&program, source, &Host), bits(&program, source, &Interp));
         assert_eq!(host.len(), kernels(source).len());
         assert_eq!(host, interp, "{name}");
         // Where loops are unrolled, constants are folded: the last bit may differ.

@@ -9,6 +9,7 @@
 //! | [`privatization`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
 //! | [`value_numbering`] | which values are equal? |
+//! | [`written`] | which of its array parameters may a function write? |
 
 pub mod alias;
 pub mod effects;
@@ -18,6 +19,7 @@ pub mod ranges;
 #[cfg(test)]
 mod tests;
 pub mod value_numbering;
+pub mod written;
 
 use crate::ids::IdVec;
 use crate::ir::{Function, ValueId};

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::run::{DeviceArg, compile, report};
+use super::run::{compile, report};
 use super::{Exit, output};
 use crate::driver;
 use crate::run::bench::{self, Row};
+use crate::run::devices::{self, Device};
 use crate::run::launch::flags;
 use crate::run::launch::{self, Direction};
 use crate::run::session::{Program, Wanted, kernel};
@@ -24,8 +25,8 @@ pub(super) struct Args {
     #[arg(long)]
     limits: bool,
     /// Where to run.
-    #[arg(long, value_enum, default_value = "host")]
-    device: DeviceArg,
+    #[arg(long, default_value = devices::default().name(), value_parser = super::devices::parser())]
+    device: &'static dyn Device,
     /// Timed runs, after one that is not.
     #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
@@ -113,7 +114,7 @@ fn measure_limits(args: &Args, sources: &mut SourceMap) -> Result<Limits> {
 
 fn options(args: &Args) -> bench::Options {
     bench::Options {
-        device: args.device.into(),
+        device: args.device,
         checked: !args.unchecked,
         threads: args.threads.into(),
         repeats: args.repeats,

@@ -1,8 +1,10 @@
 //! `kc devices`: on what can kernels run here?
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
 use super::{Exit, output};
 use crate::diag::render::{Format, render};
-use crate::run::devices::gpu;
+use crate::run::devices::{self, Device, Found};
 use crate::source::SourceMap;
 
 /// Lists what kernels can run on: the host, the interpreter, and each NVIDIA GPU that the driver knows.
@@ -14,53 +16,34 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Exit {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut lines = if args.json {
-        let (host, interp) =
-            (serde_json::json!({"device": "host", "cores": cores}), serde_json::json!({"device": "interp"}));
-        format!("{host}\n{interp}\n")
-    } else {
-        format!("host    this machine, {cores} cores\ninterp  the reference interpreter\n")
-    };
-    let found = gpu::devices();
-    if let Ok((version, list)) = &found {
-        for gpu in list {
-            lines.push_str(&if args.json { json(*version, gpu) } else { text(*version, gpu) });
+    let (mut lines, mut errors) = (String::new(), Vec::new());
+    for device in devices::ALL {
+        match device.found() {
+            Ok(found) => lines.extend(found.iter().map(|one| if args.json { json(one) } else { text(one) })),
+            Err(error) => errors.push(error),
         }
     }
-    let written = output::out(lines.as_bytes()).map_err(Box::new);
-    match written.and(found) {
-        Ok(_) => Exit::Ok,
-        Err(error) => {
-            output::err(&render(&error, &SourceMap::default(), Format::Full, output::style()));
-            Exit::Errors
-        }
+    errors.extend(output::out(lines.as_bytes()).err().map(Box::new));
+    for error in &errors {
+        output::err(&render(error, &SourceMap::default(), Format::Full, output::style()));
     }
+    if errors.is_empty() { Exit::Ok } else { Exit::Errors }
 }
 
-fn text(version: i32, gpu: &gpu::Description) -> String {
-    let (major, minor) = gpu.capability;
-    let arch = gpu.arch.map_or("too old for kc", |arch| arch.name);
-    format!(
-        "cuda:{}  {}, {:.1} GiB, {} multiprocessors, capability {major}.{minor} (kc compiles {arch}), driver for CUDA {}.{}\n",
-        gpu.ordinal,
-        gpu.name,
-        gpu.memory as f64 / f64::from(1 << 30),
-        gpu.multiprocessors,
-        version / 1000,
-        version % 1000 / 10,
-    )
+fn text(found: &Found) -> String {
+    format!("{:<7} {}\n", found.name, found.about)
 }
 
-fn json(version: i32, gpu: &gpu::Description) -> String {
-    let value = serde_json::json!({
-        "device": format!("cuda:{}", gpu.ordinal),
-        "name": gpu.name,
-        "memory": gpu.memory,
-        "multiprocessors": gpu.multiprocessors,
-        "capability": [gpu.capability.0, gpu.capability.1],
-        "arch": gpu.arch.map(|arch| arch.name),
-        "cuda_version": [version / 1000, version % 1000 / 10],
-    });
-    format!("{value}\n")
+fn json(found: &Found) -> String {
+    let mut object = serde_json::Map::new();
+    object.insert("device".to_string(), found.name.clone().into());
+    object.extend(found.facts.clone());
+    format!("{}\n", serde_json::Value::Object(object))
+}
+
+/// The values of `--device`.
+pub(super) fn parser() -> impl TypedValueParser<Value = &'static dyn Device> {
+    let named = |device: &&'static dyn Device| PossibleValue::new(device.name()).help(device.about());
+    PossibleValuesParser::new(devices::ALL.iter().map(named))
+        .try_map(|name| devices::named(&name).map_err(|error| error.message))
 }

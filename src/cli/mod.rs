@@ -22,9 +22,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::diag::Diagnostic;
 use crate::diag::policy::{Policy, Setting};
 use crate::diag::render::{Format, Style, render};
-use crate::diag::{Code, Diagnostic};
 use crate::driver;
 use crate::source::SourceMap;
 
@@ -91,7 +91,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     driver::on_fatal_error(|reason| {
         // LLVM would end the process with status 1 and words of its own.
         let fault = driver::Fault { message: reason.to_string(), place: "LLVM".to_string() };
-        internal_error(&fault);
+        internal_error(fault);
         std::process::exit(70);
     });
     let outcome = driver::guard(move || match command.verb {
@@ -108,14 +108,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Bench(args) => bench::run(&args),
         Verb::Verify(args) => verify::run(&args),
     });
-    outcome.unwrap_or_else(|fault| internal_error(&fault)).into()
+    outcome.unwrap_or_else(internal_error).into()
 }
 
 /// Reports a panic as a finding.
-fn internal_error(fault: &driver::Fault) -> Exit {
-    let diagnostic = Diagnostic::new(Code::E0999, format!("kc failed at {}: {}", fault.place, fault.message))
-        .note("this is a fault of kc, not of your file; please report it together with the file");
-    output::err(&render(&diagnostic, &SourceMap::default(), Format::Full, output::style()));
+fn internal_error(fault: driver::Fault) -> Exit {
+    output::err(&render(&fault.into(), &SourceMap::default(), Format::Full, output::style()));
     Exit::Internal
 }
 

@@ -9,7 +9,7 @@ use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
-use crate::run::devices::Device;
+use crate::run::devices::{self, Device};
 use crate::run::files::show;
 use crate::run::launch::flags;
 use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
@@ -27,8 +27,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIR")]
     out_dir: Option<PathBuf>,
     /// Where to run.
-    #[arg(long, value_enum, default_value = "host")]
-    device: DeviceArg,
+    #[arg(long, default_value = devices::default().name(), value_parser = super::devices::parser())]
+    device: &'static dyn Device,
     /// Do not test array indices.
     #[arg(long)]
     unchecked: bool,
@@ -67,26 +67,6 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
-pub(super) enum DeviceArg {
-    /// Compiled for this machine, on all cores.
-    Host,
-    /// The reference interpreter.
-    Interp,
-    /// The first NVIDIA GPU, through its driver.
-    Cuda,
-}
-
-impl From<DeviceArg> for Device {
-    fn from(device: DeviceArg) -> Device {
-        match device {
-            DeviceArg::Host => Device::Host,
-            DeviceArg::Interp => Device::Interp,
-            DeviceArg::Cuda => Device::Cuda,
-        }
-    }
-}
-
-#[derive(Clone, Copy, clap::ValueEnum, Debug)]
 enum Switch {
     On,
     Off,
@@ -120,7 +100,7 @@ fn attempt(args: &Args) -> Result<Exit> {
     }
     let views = views(args)?;
     let options = Options {
-        device: args.device.into(),
+        device: args.device,
         checked: !args.unchecked,
         fmad: matches!(args.fmad, Switch::On),
         threads: args.threads.into(),
@@ -178,8 +158,9 @@ fn worker(args: &Args, progress: &Path, files: &[PathBuf]) -> Command {
     let this = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("kc"));
     let mut command = Command::new(this);
     command.arg("run").arg("--progress").arg(progress).arg("--threads").arg(args.threads.to_string());
-    for (name, value) in [("--device", args.device.to_possible_value()), ("--fmad", args.fmad.to_possible_value())] {
-        command.args(value.iter().flat_map(|value| [name, value.get_name()]));
+    command.arg("--device").arg(args.device.name());
+    if let Some(fmad) = args.fmad.to_possible_value() {
+        command.arg("--fmad").arg(fmad.get_name());
     }
     if let Some(store) = args.store.and_then(|store| store.to_possible_value()) {
         command.arg("--store").arg(store.get_name());

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::run::{DeviceArg, compile, report};
+use super::run::{compile, report};
 use super::{Exit, output};
 use crate::run::Result;
+use crate::run::devices::Device;
 use crate::run::launch;
 use crate::run::session::{Finished, Options, Session, Wanted};
 use crate::run::verify::{self, Row};
@@ -18,8 +19,8 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "LAUNCH")]
     files: Vec<PathBuf>,
     /// The devices; the others are compared with the last that is `interp`, or else with the first.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "host,interp")]
-    devices: Vec<DeviceArg>,
+    #[arg(long, value_delimiter = ',', default_value = "host,interp", value_parser = super::devices::parser())]
+    devices: Vec<&'static dyn Device>,
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
@@ -43,10 +44,10 @@ pub(super) fn run(args: &Args) -> Exit {
 fn one(args: &Args, path: &Path) -> Result<Exit> {
     let launch = launch::read(path)?;
     let origin = path.display().to_string();
-    let mut runs: Vec<(DeviceArg, Finished)> = Vec::new();
+    let mut runs: Vec<(&dyn Device, Finished)> = Vec::new();
     for &device in &args.devices {
         let options = Options {
-            device: device.into(),
+            device,
             checked: true,
             fmad: false,
             threads: args.threads.into(),
@@ -57,11 +58,11 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
         let mut compile = |wanted: &Wanted| compile(wanted, None);
         runs.push((device, Session::new(options, &mut compile).run(&launch, &origin)));
     }
-    let believed = runs.iter().rposition(|(device, _)| matches!(device, DeviceArg::Interp)).unwrap_or(0);
+    let believed = runs.iter().rposition(|(device, _)| device.is_reference()).unwrap_or(0);
     let Some((_, expected)) = runs.get(believed) else { return Ok(Exit::Ok) };
     let (mut text, mut exit) = (String::new(), Exit::Ok);
     for (n, (device, found)) in runs.iter().enumerate() {
-        let name = format!("{}, {}", launch.id, device_name(*device));
+        let name = format!("{}, {}", launch.id, device.name());
         if let Some(error) = found.errors.first() {
             text += &format!("{name}: error {}: {}\n", error.code.name(), found.message(error));
             let same = expected.errors.first().is_some_and(|e| e.code == error.code);
@@ -83,7 +84,7 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
         };
         let rows = verify::compare(a, b, &program.module.structs);
         // The driver writes what a GPU prints to standard output, past kc.
-        let prints = expected.printed == found.printed || matches!(device, DeviceArg::Cuda);
+        let prints = expected.printed == found.printed || !device.reports_prints();
         if !prints || rows.iter().any(|row| row.wrong > 0) {
             exit = Exit::Errors;
         }
@@ -94,14 +95,6 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
     }
     output::out(text.as_bytes()).map_err(Box::new)?;
     Ok(exit)
-}
-
-fn device_name(device: DeviceArg) -> &'static str {
-    match device {
-        DeviceArg::Host => "host",
-        DeviceArg::Interp => "interp",
-        DeviceArg::Cuda => "cuda",
-    }
 }
 
 fn table(name: &str, rows: &[Row], prints: bool, quiet: bool) -> String {

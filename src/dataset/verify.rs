@@ -10,7 +10,8 @@ use crate::driver::Timings;
 use crate::ir::{Access, Module, Op, Phase, interp};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
-use crate::run::devices::{Executable, Job, Sharing};
+use crate::run::devices::host::Compiled as HostKernel;
+use crate::run::devices::{Executable, Job};
 use crate::run::gradients::double;
 use crate::run::gradients::gradcheck;
 use crate::run::gradients::gradcheck::Kernels;
@@ -103,7 +104,7 @@ pub fn verify(
     let Some(entry) = code.entry(compiled.forward) else {
         return Err(Rejection::new("back end host", "the host code has no entry"));
     };
-    let host = Executable::Host { code, entry, sharing: Sharing::Alone, smallest: u64::MAX };
+    let host = HostKernel::alone(code, entry);
     let interpreter = interp::Program::new(module, compiled.forward);
     let mut verdict = Verdict { host_ok: true, order_free: true, ..Verdict::default() };
     let mut few = None;
@@ -114,7 +115,7 @@ pub fn verify(
         let found = case.bind(Direction::Forward)?;
         let bounds = case.bounds()?;
         let (args, memory) = (found.block(), found.memory());
-        let job = Job { bounds, args, threads: 1, block_dim: 1, memory: &memory };
+        let job = Job { memory: &memory, ..Job::new(bounds, args, 1) };
         // SAFETY: the arguments were bound for this kernel and live in `found`.
         let report = unsafe { host.run(module, &job) }.map_err(|e| Rejection::new("host run", e.message.clone()))?;
         if let Some(trap) = report.trap {

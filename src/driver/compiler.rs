@@ -26,6 +26,7 @@ impl Compiler {
     }
 
     /// Reads a file and looks for errors, in its gradients too if the request wants them. A file without kernels is one.
+    #[doc(hidden)]
     pub fn check(&self, path: &Path, request: &Request) -> Compilation {
         let mut this = self.begin(SourceMap::with_files(Arc::new(Disk)));
         if let Some(file) = this.read(path) {
@@ -36,11 +37,13 @@ impl Compiler {
     }
 
     /// Looks for errors in a text, as if it stood in a file at `path`.
+    #[doc(hidden)]
     pub fn check_text(&self, path: &Path, text: String, request: &Request) -> Compilation {
         self.check_among(path, text, Arc::new(Disk), request)
     }
 
     /// The same, with imported files read from `files`.
+    #[doc(hidden)]
     pub fn check_among(&self, path: &Path, text: String, files: Arc<dyn FileSystem>, request: &Request) -> Compilation {
         let mut this = self.begin(SourceMap::with_files(files));
         let file = this.sources.add(SourceFile::new(path, text));
@@ -50,6 +53,7 @@ impl Compiler {
     }
 
     /// Reads a file and compiles it as far as IR. A file named `*.ir` holds IR text already.
+    #[doc(hidden)]
     pub fn load(&self, path: &Path, request: &Request) -> Compilation {
         let mut this = self.begin(SourceMap::with_files(Arc::new(Disk)));
         if let Some(file) = this.read(path) {
@@ -59,6 +63,7 @@ impl Compiler {
     }
 
     /// Compiles a text that stands alone as far as IR, as if it stood in a file at `path`.
+    #[doc(hidden)]
     pub fn load_text(&self, path: &Path, text: String, request: &Request) -> Compilation {
         let mut this = self.begin(SourceMap::default());
         let file = this.sources.add(SourceFile::new(path, text));
@@ -67,6 +72,7 @@ impl Compiler {
     }
 
     /// The same for a text that was parsed without a finding already.
+    #[doc(hidden)]
     pub fn load_parsed(&self, path: &Path, text: String, parsed: &Parsed, request: &Request) -> Compilation {
         let mut this = self.begin(SourceMap::default());
         let file = this.sources.add(SourceFile::new(path, text));

@@ -4,10 +4,13 @@
 //! far larger than any source file of the permitted size can fill; its pages are only taken from the system when they
 //! are used.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, Once, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::diag::{Code, Diagnostic};
 
 /// Stack sizes in bytes, tried in order: a system may refuse to set aside the first.
 const STACKS: [usize; 4] = [4 << 30, 1 << 30, 256 << 20, 64 << 20];
@@ -20,25 +23,50 @@ pub struct Fault {
     pub place: String,
 }
 
+impl From<Fault> for Diagnostic {
+    fn from(fault: Fault) -> Diagnostic {
+        Diagnostic::new(Code::E0999, format!("kc failed at {}: {}", fault.place, fault.message))
+            .note("this is a fault of kc, not of your file; please report it together with the file")
+    }
+}
+
 static LAST: Mutex<Option<Fault>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// Runs `work`; a panic in it becomes a [`Fault`], and nothing is printed.
-pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
+thread_local! {
+    /// This thread works for kc: a panic on it is kc's, and kept for [`catch`]. Those of other threads are for the program
+    /// that kc is a part of.
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has the panics of kc's threads kept, and leaves those of others to the hook that was there.
+fn keep_panics() {
     HOOK.call_once(|| {
         // Test runners have their own hook, which says which test it was.
         if cfg!(test) {
             return;
         }
-        std::panic::set_hook(Box::new(|info| {
+        let others = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !CAUGHT.get() {
+                return others(info);
+            }
             let place =
                 info.location().map_or("an unknown place".to_string(), |at| format!("{}:{}", at.file(), at.line()));
             let message = info.payload_as_str().unwrap_or("no message").to_string();
             *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Fault { message, place });
         }));
     });
+}
+
+/// Runs `work`; a panic in it becomes a [`Fault`], and nothing is printed.
+pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
+    keep_panics();
+    let outside = CAUGHT.replace(true);
     // Nothing that `work` left half-done is seen again: its caller drops it all.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+    let result = catch_unwind(AssertUnwindSafe(work));
+    CAUGHT.set(outside);
+    result.map_err(|_| {
         LAST.lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take()
@@ -70,7 +98,7 @@ pub fn guard<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Fault> {
 /// caller's own thread if the system refuses to make them.
 pub fn on_workers<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static POOL: OnceLock<Option<ThreadPool>> = OnceLock::new();
-    let build = |size| ThreadPoolBuilder::new().stack_size(size).build().ok();
+    let build = |size| ThreadPoolBuilder::new().stack_size(size).start_handler(|_| CAUGHT.set(true)).build().ok();
     match POOL.get_or_init(|| STACKS.into_iter().find_map(build)) {
         Some(pool) => pool.install(work),
         None => work(),

@@ -51,3 +51,18 @@ pub struct Options {
     /// The architectures for which this compilation writes PTX: the metadata names them.
     pub ptx: Vec<Arch>,
 }
+
+/// As `kc compile` has it.
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            opt: Opt::Full,
+            fmad: true,
+            layout: ArrayLayout::Strided,
+            grid: Grid::Any,
+            cpu: Cpu::Native,
+            checked: false,
+            ptx: Vec::new(),
+        }
+    }
+}

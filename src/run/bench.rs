@@ -12,15 +12,14 @@ use super::{Result, fail};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::{Access, FuncId, Module, Op, Phase, ValueId, interp};
-use crate::run::devices;
-use crate::run::devices::{Device, Executable, Job, Report};
+use crate::run::devices::{Device, Entry, How, Job, Report};
 use crate::run::gradients::gradient;
 use crate::types::Type;
 
 /// How a launch is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    pub device: Device,
+    pub device: &'static dyn Device,
     /// Test every array index.
     pub checked: bool,
     /// Worker threads on the host; 0: one per core.
@@ -69,21 +68,17 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
     let mut arguments = Arguments::bind(launch, origin, &module.functions[forward], &module.structs)?;
     let start = arguments.snapshot();
     let memory = arguments.memory();
-    let mut ready: BTreeMap<FuncId, Rc<Executable>> = BTreeMap::new();
+    let mut ready: BTreeMap<FuncId, Rc<Entry>> = BTreeMap::new();
     let mut times: BTreeMap<FuncId, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
     for repeat in 0..=options.repeats {
         arguments.restore(&start);
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
             let memory = [&memory, more].concat();
-            let executable = match ready.get(&entry) {
-                Some(executable) => executable.clone(),
-                None => {
-                    let made =
-                        devices::prepare_for(module, entry, options.device, options.checked, &bounds, options.threads)?;
-                    ready.entry(entry).or_insert(Rc::new(made)).clone()
-                }
-            };
-            let job = Job { bounds, args, threads: options.threads, block_dim: launch.block_dim, memory: &memory };
+            let how = How { checked: options.checked, fmad: true, alone: false };
+            let code =
+                ready.entry(entry).or_insert_with(|| Rc::new(Entry::new(module, entry, options.device, how))).clone();
+            let executable = code.ready(module, &bounds, options.threads)?;
+            let job = Job { block_dim: launch.block_dim, memory: &memory, ..Job::new(bounds, args, options.threads) };
             let (wall, cpu) = (Instant::now(), processor_seconds());
             // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
             let report = unsafe { executable.run(module, &job) }?;

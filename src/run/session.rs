@@ -10,10 +10,9 @@ use super::launch::{self, Direction, Launch};
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, FunctionKind, Module, Phase};
-use crate::run::devices;
-use crate::run::devices::pieces;
-use crate::run::devices::{Device, Executable, Job, Trap, TrapKind};
+use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
+use crate::run::devices::{self, order};
+use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::meeting;
@@ -22,7 +21,7 @@ use crate::source::SourceMap;
 /// How launches are run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    pub device: Device,
+    pub device: &'static dyn Device,
     /// Test every array index.
     pub checked: bool,
     /// A GPU may fuse a * b + c into one rounding.
@@ -82,15 +81,14 @@ pub struct Session<'a> {
     pub options: Options,
     compile: &'a mut Compile<'a>,
     programs: HashMap<Wanted, Rc<Program>>,
-    /// The flag: for launches that one worker runs.
-    executables: HashMap<(Wanted, FuncId, bool), Rc<Executable>>,
+    entries: HashMap<(Wanted, FuncId), Rc<Entry>>,
     /// The results that are already written by this call.
     ids: HashSet<String>,
 }
 
 impl<'a> Session<'a> {
     pub fn new(options: Options, compile: &'a mut Compile<'a>) -> Self {
-        Session { options, compile, programs: HashMap::new(), executables: HashMap::new(), ids: HashSet::new() }
+        Session { options, compile, programs: HashMap::new(), entries: HashMap::new(), ids: HashSet::new() }
     }
 
     /// Runs the launch file at `path` and writes its results.
@@ -120,7 +118,7 @@ impl<'a> Session<'a> {
         let id = launch::read(path).map_or_else(|_| launch::default_id(path), |launch| launch.id);
         // What was cached may be half-made.
         self.programs.clear();
-        self.executables.clear();
+        self.entries.clear();
         self.ids.remove(&id);
         let mut finished = Finished::failed(id, error);
         self.write(&mut finished);
@@ -138,7 +136,7 @@ impl<'a> Session<'a> {
         }
         if self.programs.len() >= KEPT_PROGRAMS {
             self.programs.clear();
-            self.executables.clear();
+            self.entries.clear();
         }
         let program = Rc::new((self.compile)(wanted));
         self.programs.insert(wanted.clone(), program.clone());
@@ -170,16 +168,11 @@ impl<'a> Session<'a> {
             return Err(fail(Code::E1006, message));
         };
         let mut arguments = Arguments::bind(launch, origin, function, &module.structs)?;
-        if let FunctionKind::Kernel { rank } = function.kind
-            && launch.direction != Direction::Forward
-            && launch.dim.iter().skip(rank.into()).any(|&n| n > 1)
-        {
-            let message = format!(
-                "{origin}: kernel `{}` has {rank} coordinates and this launch {} dimensions: each thread would count several times in its gradient",
-                function.source_name,
-                launch.dim.len()
-            );
-            return Err(fail(Code::E1103, message));
+        if launch.direction != Direction::Forward {
+            counts_once(function, &launch.dim).map_err(|mut error| {
+                error.message.insert_str(0, &format!("{origin}: "));
+                error
+            })?;
         }
         if launch.direction == Direction::Gradient && self.options.checked {
             meeting::check(module, id, &bounds, &mut arguments)?;
@@ -188,22 +181,25 @@ impl<'a> Session<'a> {
         let memory = arguments.memory();
         let mut seconds = 0.0;
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| {
-            let in_order = options.deterministic && devices::order_shows(module, entry);
-            if in_order && options.device == Device::Cuda {
+            let in_order = options.deterministic && order::order_shows(module, entry);
+            if in_order && !options.device.keeps_order() {
                 let name = &module.functions[entry].source_name;
-                let message =
-                    format!("the atomics of kernel `{name}` show the order of its threads, and a GPU has none to keep");
+                let message = format!(
+                    "the atomics of kernel `{name}` show the order of its threads, and `{}` has none to keep",
+                    options.device.name()
+                );
                 let mut error = fail(Code::E1012, message);
                 error.help = Some("run it on the host, or leave `--deterministic` out".to_string());
                 return Err(error);
             }
             let threads = if in_order { 1 } else { options.threads };
-            let executable = self.executable(&wanted, module, entry, &bounds, threads)?;
+            let entry = self.entry(&wanted, module, entry);
+            let executable = entry.ready(module, &bounds, threads)?;
             let memory = [&memory, more].concat();
             let start = Instant::now();
             // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
             let report = unsafe {
-                let job = Job { bounds, args, threads, block_dim: launch.block_dim, memory: &memory };
+                let job = Job { block_dim: launch.block_dim, memory: &memory, ..Job::new(bounds, args, threads) };
                 executable.run(module, &job)
             }?;
             seconds += report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
@@ -227,31 +223,11 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// An entry made ready to run.
-    fn executable(
-        &mut self,
-        wanted: &Wanted,
-        module: &Module,
-        entry: FuncId,
-        bounds: &LaunchBounds,
-        threads: usize,
-    ) -> Result<Rc<Executable>> {
-        let smallest = pieces::smallest(module, entry);
-        let alone = pieces::workers(bounds, threads, smallest) == 1 && devices::has_atomics(module, entry);
-        let key = (wanted.clone(), entry, alone);
-        if let Some(executable) = self.executables.get(&key) {
-            return Ok(executable.clone());
-        }
-        let executable = Rc::new(devices::prepare(
-            module,
-            entry,
-            self.options.device,
-            self.options.checked,
-            self.options.fmad,
-            alone,
-        )?);
-        self.executables.insert(key, executable.clone());
-        Ok(executable)
+    /// An entry, which is compiled once for each form that a launch of it needs.
+    fn entry(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Rc<Entry> {
+        let Options { device, checked, fmad, .. } = self.options;
+        let new = || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false }));
+        self.entries.entry((wanted.clone(), entry)).or_insert_with(new).clone()
     }
 
     fn write(&mut self, finished: &mut Finished) {
@@ -336,6 +312,20 @@ pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::resu
         (None, _) => (Code::E1003, format!("{shown} has several kernels, name one: {}", super::list(&names))),
     };
     Err(vec![Diagnostic::new(code, message)])
+}
+
+/// Fails where a gradient launch has dimensions that the kernel has no coordinates for.
+pub fn counts_once(kernel: &Function, dim: &[u32]) -> Result<()> {
+    let FunctionKind::Kernel { rank } = kernel.kind else { return Ok(()) };
+    if dim.iter().skip(rank.into()).all(|&n| n <= 1) {
+        return Ok(());
+    }
+    let message = format!(
+        "kernel `{}` has {rank} coordinates and this launch {} dimensions: each thread would count several times in its gradient",
+        kernel.source_name,
+        dim.len()
+    );
+    Err(fail(Code::E1103, message))
 }
 
 /// What a trap of a launch with `dims` dimensions means.

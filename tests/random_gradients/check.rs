@@ -13,8 +13,9 @@ use kc::driver::{Compiler, Request};
 use kc::ir::{FuncId, Module, Phase};
 use kc::passes;
 use kc::run::args::{Arguments, Snapshot};
-use kc::run::devices;
-use kc::run::devices::{Device, Executable, Job, Report};
+use kc::run::devices::host::Host;
+use kc::run::devices::interp::Interp;
+use kc::run::devices::{self, Device, Executable, How, Job, Report};
 use kc::run::gradients::gradient;
 use kc::run::launch::{
     Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored,
@@ -96,7 +97,7 @@ fn with_program(program: Program, seed: u64, extent: Extent) -> Result<Option<Ri
     let forward = program.module.entry("k", Phase::Forward).ok_or("no forward entry")?;
     program.module.entry("k", Phase::Backward).ok_or(NO_ENTRY)?;
     let mut launch = Run::new(&program, forward, seed)?;
-    let Some(gradient) = launch.gradient(&program, Device::Interp)? else { return Ok(None) };
+    let Some(gradient) = launch.gradient(&program, &Interp)? else { return Ok(None) };
     let mut right = Right { error: 0.0, stores: 0, unrolled: false, host: false, differences: false };
 
     let tangents = launch.random_floats(0xD1F);
@@ -113,7 +114,7 @@ fn with_program(program: Program, seed: u64, extent: Extent) -> Result<Option<Ri
     right.differences = launch.differences(&program, &tangents, ahead, terms)?;
 
     if extent.host {
-        match launch.gradient(&program, Device::Host)? {
+        match launch.gradient(&program, &Host)? {
             Some(host)
                 if same_bits(&host.adjoints, &gradient.adjoints) && same_bits(&host.values, &gradient.values) =>
             {
@@ -128,7 +129,7 @@ fn with_program(program: Program, seed: u64, extent: Extent) -> Result<Option<Ri
             let Some(other) = again(&program, &Options { store: Some(store), ..Options::default() }, false) else {
                 continue;
             };
-            let found = launch.gradient(&other, Device::Interp)?.ok_or("a gradient that overflows")?;
+            let found = launch.gradient(&other, &Interp)?.ok_or("a gradient that overflows")?;
             if !same_bits(&found.adjoints, &gradient.adjoints) {
                 let far = distance(&found.adjoints, &gradient.adjoints);
                 return Err(format!("the store {store:?} gives another gradient, {far:e} away"));
@@ -136,7 +137,7 @@ fn with_program(program: Program, seed: u64, extent: Extent) -> Result<Option<Ri
             right.stores += 1;
         }
         if let Some(unrolled) = again(&program, &Options::default(), true) {
-            let found = launch.gradient(&unrolled, Device::Interp)?;
+            let found = launch.gradient(&unrolled, &Interp)?;
             let close = |found: &Gradient| {
                 let (other, terms) = dot(&found.adjoints, &tangents);
                 (other - reverse).abs() <= TOLERANCE * terms.max(size)
@@ -247,7 +248,7 @@ impl Run {
     }
 
     /// Forward and backward. None: numbers that are not finite came out.
-    fn gradient(&mut self, program: &Program, device: Device) -> Result<Option<Gradient>, String> {
+    fn gradient(&mut self, program: &Program, device: &dyn Device) -> Result<Option<Gradient>, String> {
         let module = &program.module;
         let forward = module.entry("k", Phase::Forward).ok_or("no forward entry")?;
         self.arguments.restore(&self.start);
@@ -285,7 +286,7 @@ impl Run {
             .block_of_tangents(&module.functions[kernel], &self.structs)
             .map_err(|e| e.message.clone())?;
         let args = std::ptr::with_exposed_provenance(block.address() as usize);
-        Code::new(&module, Device::Interp)?
+        Code::new(&module, &Interp)?
             .run(&module, kernel, &self.bounds, args)
             .map_err(|e| format!("forward mode: {}", e.message))?;
         let (values, along) = (self.read(false), self.read(true));
@@ -308,7 +309,7 @@ impl Run {
         }
         let module = &program.module;
         let forward = module.entry("k", Phase::Forward).ok_or("no forward entry")?;
-        let mut code = Code::new(module, Device::Interp)?;
+        let mut code = Code::new(module, &Interp)?;
         self.arguments.restore(&self.start);
         let here = self.read(false);
         let mut value = |h: f64| -> Result<f64, String> {
@@ -336,13 +337,13 @@ impl Run {
 
 /// Compiled entries of one module.
 enum Code {
-    Interp(HashMap<FuncId, Executable>),
+    Interp(HashMap<FuncId, Box<dyn Executable>>),
     Host(HostModule),
 }
 
 impl Code {
-    fn new(module: &Module, device: Device) -> Result<Code, String> {
-        if device == Device::Interp {
+    fn new(module: &Module, device: &dyn Device) -> Result<Code, String> {
+        if device.is_reference() {
             return Ok(Code::Interp(HashMap::new()));
         }
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
@@ -360,9 +361,10 @@ impl Code {
         match self {
             Code::Interp(prepared) => {
                 if let std::collections::hash_map::Entry::Vacant(slot) = prepared.entry(entry) {
-                    slot.insert(devices::prepare(module, entry, Device::Interp, true, false, true)?);
+                    let how = How { checked: true, fmad: false, alone: true };
+                    slot.insert(devices::prepare(&Interp, module, entry, &how)?);
                 }
-                let job = Job { bounds: *bounds, args, threads: 1, block_dim: 1, memory: &[] };
+                let job = Job::new(*bounds, args, 1);
                 // SAFETY: `args` was made for this entry, and its arrays live in `Run::arguments`.
                 unsafe { prepared[&entry].run(module, &job) }
             }

@@ -93,7 +93,7 @@ impl Trial<'_> {
             let failure = match (class, trap, clash) {
                 (Class::Bounds, Some(trap), _) if trap.kind == interp::TrapKind::OutOfBounds => {
                     let bounds = wrong_case.bounds().ok()?;
-                    let trap = devices::from_interp(&wrong.program.module, trap);
+                    let trap = devices::interp::from_interp(&wrong.program.module, trap);
                     let rank = rank(&wrong.program.module.functions[wrong.forward]);
                     let error = session::describe_trap(&trap, &bounds, size.threads.len().max(rank));
                     let failure = said(&error);

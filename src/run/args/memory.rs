@@ -26,6 +26,8 @@ enum Memory {
     Allocator(Layout),
     /// None only while it is dropped.
     Pages(Option<Pages>),
+    /// The owner's, who has it back.
+    Lent,
 }
 
 /// Pages from the system.
@@ -88,7 +90,7 @@ impl Drop for Pages {
     }
 }
 
-// SAFETY: a buffer owns its memory as a `Vec<u8>` does.
+// SAFETY: a buffer owns its memory as a `Vec<u8>` does, or has it lent for itself.
 unsafe impl Send for Buffer {}
 // SAFETY: shared references only read; kernels that write get the address from an exclusive one (`address`).
 unsafe impl Sync for Buffer {}
@@ -105,6 +107,17 @@ impl Buffer {
         // SAFETY: the layout's size is at least 1.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(too_large)?;
         Ok(Buffer { start, len, memory: Memory::Allocator(layout) })
+    }
+
+    /// Memory that belongs to someone else. Without bytes it may be anywhere.
+    ///
+    /// # Safety
+    /// So many bytes at the address are initialised, stay where they are as long as the buffer lives, and are used by nobody
+    /// else while references to them are held; they are only written if the owner lent them for that.
+    pub unsafe fn lent(address: u64, len: usize) -> Buffer {
+        let start = NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize));
+        let (start, len) = start.map_or((NonNull::dangling(), 0), |start| (start, len));
+        Buffer { start, len, memory: Memory::Lent }
     }
 
     /// A buffer of pages of its own.
@@ -147,6 +160,7 @@ impl Drop for Buffer {
                     pages.keep();
                 }
             }
+            Memory::Lent => {}
         }
     }
 }

@@ -3,12 +3,15 @@
 mod arrays;
 pub mod elements;
 pub mod fill;
+mod lent;
 pub mod literal;
 pub mod memory;
 pub mod random;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
+
+pub use lent::Lent;
 
 use super::launch::{Argument, ArgumentKind, DType, Launch, Literal};
 use super::{Fail, Result, fail};

@@ -3,8 +3,7 @@
 
 use std::ffi::c_void;
 
-use rayon::prelude::*;
-
+use super::pool;
 use crate::abi::ArrayDescriptor;
 use crate::codegen::reduced::{ArrayArgument, Role};
 use crate::run::args::elements::for_each_element;
@@ -90,22 +89,22 @@ impl Copies {
         Some(std::ptr::with_exposed_provenance(block.address() as usize))
     }
 
-    /// Adds the copies to the arrays.
+    /// Adds the copies to the arrays, on so many workers.
     ///
     /// # Safety
     /// The arrays that the arguments described are still there, and nobody else uses them.
-    pub unsafe fn merge(self) {
+    pub unsafe fn merge(self, workers: usize) {
         for array in &self.arrays {
             for copy in &array.copies {
                 // SAFETY: the caller's promise; the copy has the shape of the array.
                 unsafe {
                     match array.like.scalar.unwrap_or(Scalar::U8) {
-                        Scalar::F32 => add::<f32>(array, copy, |a, b| a + b),
-                        Scalar::F64 => add::<f64>(array, copy, |a, b| a + b),
-                        s if s.size() == 1 => add::<u8>(array, copy, u8::wrapping_add),
-                        s if s.size() == 2 => add::<u16>(array, copy, u16::wrapping_add),
-                        s if s.size() == 4 => add::<u32>(array, copy, u32::wrapping_add),
-                        _ => add::<u64>(array, copy, u64::wrapping_add),
+                        Scalar::F32 => add::<f32>(array, copy, workers, |a, b| a + b),
+                        Scalar::F64 => add::<f64>(array, copy, workers, |a, b| a + b),
+                        s if s.size() == 1 => add::<u8>(array, copy, workers, u8::wrapping_add),
+                        s if s.size() == 2 => add::<u16>(array, copy, workers, u16::wrapping_add),
+                        s if s.size() == 4 => add::<u32>(array, copy, workers, u32::wrapping_add),
+                        _ => add::<u64>(array, copy, workers, u64::wrapping_add),
                     }
                 }
             }
@@ -161,6 +160,7 @@ fn span(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Option<u64> {
 unsafe fn add<T: Copy + Default + PartialEq + Send + Sync>(
     array: &Array,
     copy: &Buffer,
+    workers: usize,
     sum: impl Fn(T, T) -> T + Sync,
 ) {
     /// Scalars that one task adds.
@@ -185,9 +185,11 @@ unsafe fn add<T: Copy + Default + PartialEq + Send + Sync>(
     };
     if dense {
         let scalars = shape.iter().map(|&n| n as usize).product::<usize>() * array.like.element as usize / size;
-        (0..scalars.div_ceil(PIECE)).into_par_iter().for_each(|piece| {
-            (piece * PIECE..scalars.min((piece + 1) * PIECE)).for_each(|n| one(n * size));
-        });
+        let piece = |piece: u64| {
+            let start = piece as usize * PIECE;
+            (start..scalars.min(start + PIECE)).for_each(|n| one(n * size));
+        };
+        pool::for_each(workers, scalars.div_ceil(PIECE) as u64, &piece);
         return;
     }
     for_each_element(&shape, &strides, |at| {

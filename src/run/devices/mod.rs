@@ -1,45 +1,151 @@
-//! On what does a kernel run? One small interface over the interpreter, the compiled host code and GPUs.
+//! On what does a kernel run? A device is a file of this folder and a line of [`ALL`].
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | [`host`] | how does compiled code run on the cores of this machine? |
+//! | [`interp`] | how does the reference interpreter run a kernel? |
+//! | [`cuda`] | how does an NVIDIA GPU run one? |
+//! | [`entry`] | which code does a launch need? |
+//! | [`order`] | does the order of threads show in what a kernel leaves? |
+//! | [`pieces`], [`pool`], `copies` | how do the workers of the host share a launch? |
 
 mod copies;
-pub mod gpu;
+pub mod cuda;
+mod entry;
+pub mod host;
+pub mod interp;
+pub mod order;
 pub mod pieces;
+pub mod pool;
 
 use std::ffi::c_void;
 
-use crate::run::devices::copies::Copies;
+use crate::abi::LaunchBounds;
+use crate::diag::Code;
+use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
-use rayon::prelude::*;
+use crate::source::Span;
 
-use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
-use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use crate::codegen::reduced::{ArrayArgument, reduced};
-use crate::diag::{Code, Diagnostic};
-use crate::ir::{Access, AtomicOp, FuncId, Function, FunctionKind, Inst, Module, Op, ValueId, interp};
-use crate::source::{FileId, Span};
-use crate::types::Type;
+pub use entry::Entry;
 
-/// Where kernels run.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Device {
-    /// Compiled, on all cores.
-    Host,
-    /// The reference interpreter.
-    Interp,
-    /// The first NVIDIA GPU.
-    Cuda,
+/// Every device, in the order in which they are told of. The first one is the default.
+pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda];
+
+/// Something that kernels run on.
+pub trait Device: Send + Sync {
+    /// The word for it: `--device host`.
+    fn name(&self) -> &'static str;
+
+    /// What it is, in one line.
+    fn about(&self) -> &'static str;
+
+    /// Those of this kind that the machine has.
+    fn found(&self) -> Result<Vec<Found>>;
+
+    /// Makes a kernel ready. Kernels that call CUDA text do not come here ([`prepare`]).
+    fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>>;
+
+    /// Can it run the threads of a launch one after the other?
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    /// Does what a kernel prints come back in the [`Report`]? Else it goes to standard output, past kc.
+    fn reports_prints(&self) -> bool {
+        true
+    }
+
+    /// Is it right by definition, so that others are compared with it?
+    fn is_reference(&self) -> bool {
+        false
+    }
+}
+
+impl std::fmt::Debug for dyn Device {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The device that kernels run on where none is named.
+pub fn default() -> &'static dyn Device {
+    ALL[0]
+}
+
+/// The device of this name.
+pub fn named(name: &str) -> Result<&'static dyn Device> {
+    ALL.iter().copied().find(|device| device.name() == name).ok_or_else(|| {
+        let known: Vec<String> = ALL.iter().map(|device| device.name().to_string()).collect();
+        fail(Code::E1104, format!("there is no device `{name}`; kc knows {}", crate::run::list(&known)))
+    })
+}
+
+/// One device of this machine.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// `host`, `cuda:0`
+    pub name: String,
+    /// For people.
+    pub about: String,
+    /// The same for programs, by name.
+    pub facts: serde_json::Map<String, serde_json::Value>,
+}
+
+/// How a kernel is compiled for a device, as far as the device has a choice.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Every array index is tested. The interpreter does in any case, a GPU never.
+    pub checked: bool,
+    /// A GPU may fuse a * b + c into one rounding.
+    pub fmad: bool,
+    /// For launches that one worker runs: then host code needs no atomics.
+    pub alone: bool,
+}
+
+/// A kernel made ready for a device.
+pub trait Executable: Send + Sync {
+    /// Runs a launch; `module` is the one that it was made of.
+    ///
+    /// # Safety
+    /// `job.args` points to the argument struct of the kernel, whose arrays are null or describe valid memory that nobody
+    /// else writes meanwhile, and nobody else reads if the kernel writes it. All of it lies in `job.memory` or `job.constant`.
+    unsafe fn run(&self, module: &Module, job: &Job) -> Result<Report>;
+}
+
+/// Makes a kernel ready for a device.
+pub fn prepare(device: &dyn Device, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
+    if let Some(text) = module.native_below(kernel, |_| true) {
+        let (kernel, span) = (&module.functions[kernel].source_name, module.functions[text].span);
+        let error = fail(Code::E0821, format!("kernel `{kernel}` calls a function whose body is CUDA text"));
+        return Err(Box::new(error.label(span, "it only runs where `--emit cuda` is compiled")));
+    }
+    device.prepare(module, kernel, how)
 }
 
 /// One launch, ready to go.
+#[derive(Clone, Copy)]
 pub struct Job<'a> {
     pub bounds: LaunchBounds,
     /// The argument struct of [`crate::abi::argument_layout`].
     pub args: *const c_void,
     /// Worker threads; 0: one per core.
     pub threads: usize,
-    /// Threads in a block of the GPU.
+    /// Threads in a block of a GPU.
     pub block_dim: u32,
     /// Address and bytes of all memory that the arrays lie in: a GPU works on a copy of it.
     pub memory: &'a [(u64, u64)],
+    /// Of more memory, which the kernel only reads.
+    pub constant: &'a [(u64, u64)],
+}
+
+impl Job<'_> {
+    /// The threads in a block of a GPU where nothing else is asked for.
+    pub const BLOCK_DIM: u32 = 256;
+
+    /// A launch without memory.
+    pub fn new(bounds: LaunchBounds, args: *const c_void, threads: usize) -> Self {
+        Job { bounds, args, threads, block_dim: Self::BLOCK_DIM, memory: &[], constant: &[] }
+    }
 }
 
 /// What came of a launch, besides the contents of its arrays.
@@ -95,46 +201,6 @@ impl Printed {
     }
 }
 
-/// Does a thread of the kernel print? Such kernels run in order on one thread, so that the output is always the same.
-pub fn prints(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |_, inst| matches!(inst.op, Op::Print { .. }))
-}
-
-/// Does a thread of the kernel update memory atomically?
-pub fn has_atomics(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |_, inst| matches!(inst.op, Op::Atomic { .. } | Op::AtomicCas { .. }))
-}
-
-/// Can the order in which threads reach their atomic updates show in the results? Sums of floats round by their order, and
-/// old values tell who came first; sums, minima and the like of integers come out the same in any order.
-pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |function, inst| match &inst.op {
-        Op::Atomic { op, value, .. } => {
-            let rounds =
-                matches!(op, AtomicOp::Add | AtomicOp::Sub) && function.ty(*value).holds_floats(&module.structs);
-            rounds || *op == AtomicOp::Exchange || inst.results.iter().any(|&old| is_used(function, old))
-        }
-        Op::AtomicCas { .. } => true,
-        _ => false,
-    })
-}
-
-fn is_used(function: &Function, value: ValueId) -> bool {
-    let mut used = false;
-    function.walk(function.entry, &mut |_, inst| inst.op.for_each_operand(|v| used |= v == value));
-    used
-}
-
-/// Whether some instruction of the kernel, or of what it calls, is such an operation.
-fn reaches(module: &Module, kernel: FuncId, test: impl Fn(&Function, &Inst) -> bool) -> bool {
-    module.reached_from(kernel).into_iter().any(|id| {
-        let function = &module.functions[id];
-        let mut found = false;
-        function.walk(function.entry, &mut |_, inst| found |= test(function, inst));
-        found
-    })
-}
-
 /// The coordinates of a thread: as many as the launch has dimensions.
 pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> {
     let mut rest = thread;
@@ -146,253 +212,20 @@ pub fn coordinates(bounds: &LaunchBounds, dims: usize, thread: u64) -> Vec<u64> 
     at
 }
 
-/// A kernel made ready for a device.
-pub enum Executable {
-    Gpu(gpu::Kernel),
-    Interp(interp::Program),
-    /// `smallest`: as [`pieces::smallest`].
-    Host {
-        code: HostModule,
-        entry: HostEntry,
-        sharing: Sharing,
-        smallest: u64,
-    },
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// How workers may share a launch on the host.
-#[derive(Clone, Debug)]
-pub enum Sharing {
-    /// Not at all: one runs it.
-    Alone,
-    /// As they like.
-    Free,
-    /// In parts, each with copies of those of these arrays that it adds to, if the launch has no more dimensions than the kernel's `rank`. The argument
-    /// struct has `args` bytes.
-    Copies { arrays: Vec<ArrayArgument>, rank: usize, args: usize },
-}
-
-/// Makes a kernel ready for launches like this one, as it is compiled by default.
-pub fn prepare_for(
-    module: &Module,
-    kernel: FuncId,
-    device: Device,
-    checked: bool,
-    bounds: &LaunchBounds,
-    threads: usize,
-) -> Result<Executable> {
-    let alone = pieces::workers(bounds, threads, pieces::smallest(module, kernel)) == 1 && has_atomics(module, kernel);
-    prepare(module, kernel, device, checked, true, alone)
-}
-
-/// Makes a kernel ready to run. The interpreter checks indices in any case, a GPU never; `fmad`: a GPU may fuse a * b + c.
-/// `alone` is for launches that one worker runs: then host code needs no atomics.
-pub fn prepare(
-    module: &Module,
-    kernel: FuncId,
-    device: Device,
-    checked: bool,
-    fmad: bool,
-    alone: bool,
-) -> Result<Executable> {
-    if let Some(text) = module.native_below(kernel, |_| true) {
-        let (kernel, span) = (&module.functions[kernel].source_name, module.functions[text].span);
-        let error = fail(Code::E0821, format!("kernel `{kernel}` calls a function whose body is CUDA text"));
-        return Err(Box::new(error.label(span, "it only runs where `--emit cuda` is compiled")));
-    }
-    match device {
-        Device::Interp => Ok(Executable::Interp(interp::Program::new(module, kernel))),
-        Device::Host => {
-            let sharing = sharing(module, kernel, alone);
-            let alone = !matches!(sharing, Sharing::Free);
-            let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Native, alone };
-            let code = HostModule::compile(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
-            let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
-            Ok(Executable::Host { code, entry, sharing, smallest: pieces::smallest(module, kernel) })
+    #[test]
+    fn names_are_different_and_lead_to_their_devices() {
+        for device in ALL {
+            let found = named(device.name()).expect("a device that is listed");
+            assert_eq!(found.name(), device.name());
+            assert!(!device.about().is_empty());
+            assert_eq!(ALL.iter().filter(|other| other.name() == device.name()).count(), 1);
         }
-        Device::Cuda => Ok(Executable::Gpu(gpu::Kernel::load(module, kernel, fmad)?)),
+        let error = named("abacus").expect_err("no such device");
+        assert_eq!(error.code, Code::E1104);
+        assert!(ALL.iter().all(|device| error.message.contains(device.name())), "{}", error.message);
     }
-}
-
-/// How workers may share launches of a kernel.
-fn sharing(module: &Module, kernel: FuncId, alone: bool) -> Sharing {
-    if alone || prints(module, kernel) {
-        return Sharing::Alone;
-    }
-    let function = &module.functions[kernel];
-    let FunctionKind::Kernel { rank } = function.kind else { return Sharing::Alone };
-    match has_atomics(module, kernel).then(|| reduced(module, kernel)).flatten() {
-        None => Sharing::Free,
-        Some(arrays) => {
-            let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
-            let args = argument_layout(&types, &module.structs).1.size as usize;
-            Sharing::Copies { arrays, rank: rank.into(), args }
-        }
-    }
-}
-
-impl Executable {
-    /// Runs a launch.
-    ///
-    /// # Safety
-    /// `job.args` points to the argument struct of the kernel, whose arrays are null or describe valid memory that nobody
-    /// else uses meanwhile.
-    pub unsafe fn run(&self, module: &Module, job: &Job) -> Result<Report> {
-        Ok(match self {
-            Executable::Interp(program) => {
-                let mut printed = Printed::default();
-                let mut outcome = interp::Outcome::new(|text: &str| printed.push(text.as_bytes()));
-                // SAFETY: the same contract.
-                unsafe { program.run(&job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
-                let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
-                drop(outcome);
-                Report { printed, trap, seconds: None }
-            }
-            // SAFETY: the same contract.
-            Executable::Host { code, entry, sharing, smallest } => unsafe {
-                run_host(code, *entry, sharing, *smallest, job)
-            },
-            // SAFETY: the same contract; `job.memory` holds all arrays.
-            Executable::Gpu(kernel) => unsafe { kernel.run(job)? },
-        })
-    }
-}
-
-/// What the workers of a host launch share.
-struct Shared<'a> {
-    entry: HostEntry,
-    bounds: &'a LaunchBounds,
-    args: *const c_void,
-    status: *mut HostStatus,
-}
-
-// SAFETY: the code is reentrant, claims the status atomically, and the arrays are the kernel's own business (rule 15 of
-// the IR).
-unsafe impl Sync for Shared<'_> {}
-
-impl Shared<'_> {
-    /// Runs the threads `begin..end`.
-    fn run(&self, begin: u64, end: u64) {
-        // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the launch.
-        unsafe { (self.entry)(self.bounds, self.args, begin, end, self.status) }
-    }
-}
-
-/// Runs compiled code: in order on this thread if it must be alone or the launch is small, else in pieces on all cores.
-///
-/// # Safety
-/// As for [`Executable::run`].
-unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, smallest: u64, job: &Job) -> Report {
-    let mut printed = Printed::default();
-    let mut status = HostStatus {
-        kind: HostStatus::OK,
-        site: 0,
-        dim: 0,
-        extent: 0,
-        index: 0,
-        thread: 0,
-        print: Some(receive),
-        user: (&raw mut printed).cast(),
-    };
-    let shared = Shared { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
-    let size = job.bounds.size;
-    let mut workers = pieces::workers(&job.bounds, job.threads, smallest);
-    let mut copies = None;
-    match sharing {
-        Sharing::Alone => workers = 1,
-        Sharing::Free => {}
-        Sharing::Copies { arrays, rank, args } => {
-            let repeats = job.bounds.shape.get(*rank..).unwrap_or_default().iter().any(|&n| n != 1);
-            if workers > 1 && !repeats {
-                // SAFETY: the argument struct has that many bytes.
-                copies = unsafe { Copies::new(arrays, job.args, *args, workers, size) };
-            }
-            if copies.is_none() {
-                workers = 1;
-            }
-        }
-    }
-    if workers == 1 {
-        shared.run(0, size);
-    } else {
-        let shared = &shared;
-        let piece = match copies {
-            Some(_) => pieces::part(&job.bounds, workers),
-            None => pieces::chunk(&job.bounds, workers, smallest),
-        };
-        let run = |n: u64| {
-            let own = copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);
-            Shared { args: own, ..*shared }.run(n * piece, ((n + 1) * piece).min(size));
-        };
-        let all = || {
-            // Chunks are found by their number: a launch may have far more threads than a list could hold.
-            (0..size.div_ceil(piece)).into_par_iter().for_each(run);
-        };
-        match rayon::ThreadPoolBuilder::new().num_threads(workers).build() {
-            Ok(pool) if job.threads != 0 => pool.install(all),
-            // The shared pool has one worker per core.
-            _ => all(),
-        }
-        if let Some(copies) = copies {
-            // SAFETY: the run is over, and its arrays are still there.
-            unsafe { copies.merge() };
-        }
-    }
-    let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
-    Report { printed, trap, seconds: None }
-}
-
-/// Takes a printed text; `user` is a [`Printed`].
-unsafe extern "C" fn receive(user: *mut c_void, text: *const u8, len: u64) {
-    // SAFETY: `user` is the `Printed` of `run_host`, and only kernels that run on one thread print; the text is the
-    // kernel's buffer.
-    unsafe { (*user.cast::<Printed>()).push(std::slice::from_raw_parts(text, len as usize)) }
-}
-
-fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
-    let site = code.sites().get(status.site as usize);
-    let description = site.map(|s| s.description.clone()).unwrap_or_default();
-    let kind = match status.kind {
-        HostStatus::OUT_OF_BOUNDS => TrapKind::OutOfBounds {
-            array: Some(description).filter(|name| !name.is_empty()),
-            dim: status.dim,
-            index: status.index,
-            extent: status.extent.into(),
-        },
-        _ => TrapKind::Assert { message: description },
-    };
-    let nowhere = Span::new(FileId(0), 0, 0);
-    Trap { kind, span: site.map_or(nowhere, |s| s.span), thread: status.thread }
-}
-
-/// The same with the name of the array.
-pub fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
-    let kind = match trap.kind {
-        interp::TrapKind::OutOfBounds => TrapKind::OutOfBounds {
-            array: array_at(module, trap.span),
-            dim: trap.dim,
-            index: trap.index,
-            extent: trap.extent,
-        },
-        interp::TrapKind::Assert | interp::TrapKind::StepLimit => TrapKind::Assert { message: trap.message },
-    };
-    Trap { kind, span: trap.span, thread: trap.thread }
-}
-
-/// The name of the array that the access at `span` names.
-fn array_at(module: &Module, span: Span) -> Option<String> {
-    let mut found = None;
-    for function in module.functions.values() {
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Load(Access { array, .. })
-            | Op::Store { access: Access { array, .. }, .. }
-            | Op::Atomic { access: Access { array, .. }, .. }
-            | Op::AtomicCas { access: Access { array, .. }, .. } = &inst.op
-                && inst.span == span
-                && found.is_none()
-            {
-                found.clone_from(&function.values[*array].name);
-            }
-        });
-    }
-    found
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::pool;
 use crate::abi::LaunchBounds;
 use crate::ir::{BlockId, FuncId, Function, Module, Op, ValueId};
 
@@ -73,7 +74,7 @@ fn whole_rows(bounds: &LaunchBounds, piece: u64, rounded: impl Fn(u64, u64) -> u
 
 /// The workers that a launch on the host is worth.
 pub fn workers(bounds: &LaunchBounds, threads: usize, smallest: u64) -> usize {
-    let workers = if threads == 0 { rayon::current_num_threads() } else { threads };
+    let workers = if threads == 0 { pool::cores() } else { threads };
     if bounds.size <= chunk(bounds, workers, smallest) { 1 } else { workers }
 }
 

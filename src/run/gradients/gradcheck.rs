@@ -18,8 +18,8 @@ use crate::diag::Code;
 use crate::ir::{Derivative, FuncId, Module};
 use crate::run::args::random::SplitMix;
 use crate::run::args::{Arguments, Snapshot};
-use crate::run::devices;
-use crate::run::devices::{Device, Executable, Job, Report};
+use crate::run::devices::interp::Interp;
+use crate::run::devices::{self, Executable, How, Job, Report};
 use crate::run::launch::{Argument, ArgumentKind, Direction, Launch};
 use crate::run::session::Program;
 use crate::run::{Result, fail};
@@ -283,15 +283,16 @@ pub(in crate::run) struct Runner<'a> {
     module: &'a Module,
     pub bounds: LaunchBounds,
     origin: &'a str,
-    ready: HashMap<FuncId, Executable>,
+    ready: HashMap<FuncId, Box<dyn Executable>>,
 }
 
 impl Runner<'_> {
     pub fn run(&mut self, entry: FuncId, args: *const std::ffi::c_void) -> Result<Report> {
         if let Entry::Vacant(slot) = self.ready.entry(entry) {
-            slot.insert(devices::prepare(self.module, entry, Device::Interp, true, false, true)?);
+            let how = How { checked: true, fmad: false, alone: true };
+            slot.insert(devices::prepare(&Interp, self.module, entry, &how)?);
         }
-        let job = Job { bounds: self.bounds, args, threads: 1, block_dim: 1, memory: &[] };
+        let job = Job::new(self.bounds, args, 1);
         // SAFETY: `args` was made for this entry, and its arrays live in the check's arguments.
         let report = unsafe { self.ready[&entry].run(self.module, &job) }?;
         match report.trap {

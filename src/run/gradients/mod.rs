@@ -3,6 +3,6 @@
 pub mod double;
 pub mod gradcheck;
 pub mod gradient;
-pub(super) mod meeting;
+pub mod meeting;
 pub mod second_order;
 pub mod tape;

@@ -1,5 +1,4 @@
-//! How does a kernel run on an NVIDIA GPU? PTX through the CUDA driver, which is loaded when first asked for: kc needs
-//! neither a driver nor a toolkit to build or to start.
+//! The CUDA driver, which is loaded when first asked for: kc needs neither a driver nor a toolkit to build or to start.
 //!
 //! Nothing of a launch stays on the device: module, memory and events are released on every way out.
 
@@ -9,11 +8,11 @@ use std::ptr::null_mut;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
-use super::{Job, Printed, Report};
 use crate::abi::{self, argument_layout, descriptor};
 use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions, emit_ptx};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
+use crate::run::devices::{Executable, Found, Job, Printed, Report};
 use crate::run::{Fail, Result, fail};
 use crate::types::{Layout, StructTable, Type};
 
@@ -29,6 +28,32 @@ pub struct Description {
     pub multiprocessors: i32,
     /// What kc compiles for to run here; None if the GPU is older than all that kc knows.
     pub arch: Option<Arch>,
+}
+
+impl Description {
+    /// As `kc devices` shows it; `version` is that of [`devices`].
+    pub fn found(&self, version: i32) -> Found {
+        let (major, minor) = self.capability;
+        let arch = self.arch.map_or("too old for kc", |arch| arch.name);
+        let about = format!(
+            "{}, {:.1} GiB, {} multiprocessors, capability {major}.{minor} (kc compiles {arch}), driver for CUDA {}.{}",
+            self.name,
+            self.memory as f64 / f64::from(1 << 30),
+            self.multiprocessors,
+            version / 1000,
+            version % 1000 / 10,
+        );
+        let facts = [
+            ("name", self.name.clone().into()),
+            ("memory", self.memory.into()),
+            ("multiprocessors", self.multiprocessors.into()),
+            ("capability", vec![major, minor].into()),
+            ("arch", self.arch.map(|arch| arch.name).into()),
+            ("cuda_version", vec![version / 1000, version % 1000 / 10].into()),
+        ];
+        let facts = facts.into_iter().map(|(name, fact)| (name.to_string(), fact)).collect();
+        Found { name: format!("cuda:{}", self.ordinal), about, facts }
+    }
 }
 
 /// All GPUs, and the CUDA version that the driver supports (major * 1000 + minor * 10).
@@ -91,9 +116,10 @@ fn arch_for((major, minor): (i32, i32)) -> Option<Arch> {
     Arch::ALL.iter().copied().filter(|arch| arch.number <= number).max_by_key(|arch| arch.number)
 }
 
-/// The primary context of a device, current on this thread while this lives.
+/// The primary context of a device.
 struct Context {
     device: sys::CUdevice,
+    raw: sys::CUcontext,
     arch: Arch,
 }
 
@@ -114,10 +140,15 @@ impl Context {
         let device = result::device::get(ordinal).map_err(|e| refused("the device", e))?;
         // SAFETY: `device` came from the driver; `drop` releases what is retained here.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(|e| refused("a context", e))?;
-        let this = Context { device, arch };
-        // SAFETY: the context was just retained.
-        unsafe { result::ctx::set_current(context) }.map_err(|e| refused("a context", e))?;
+        let this = Context { device, raw: context, arch };
+        this.enter()?;
         Ok(this)
+    }
+
+    /// Makes it the current one of this thread, which the driver's calls are about.
+    fn enter(&self) -> Result<()> {
+        // SAFETY: the context was retained in `open`.
+        unsafe { result::ctx::set_current(self.raw) }.map_err(|e| refused("a context", e))
     }
 }
 
@@ -138,8 +169,13 @@ pub struct Kernel {
     /// The number of coordinates of a thread.
     rank: usize,
     /// Last: the module goes before its context.
-    _context: Context,
+    context: Context,
 }
+
+// SAFETY: the driver's handles are good on every thread on which the context is current, and `run` and `drop` see to that.
+unsafe impl Send for Kernel {}
+// SAFETY: as above; the driver takes launches from several threads.
+unsafe impl Sync for Kernel {}
 
 impl Kernel {
     /// Compiles a kernel for the first GPU and loads it.
@@ -161,7 +197,7 @@ impl Kernel {
                 FunctionKind::Kernel { rank } => rank.into(),
                 FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
             },
-            _context: context,
+            context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
         let entry = CString::new(entry).map_err(|_| fail(Code::E0999, "a kernel's name has a zero byte"))?;
@@ -171,11 +207,12 @@ impl Kernel {
         Ok(made)
     }
 
-    /// Runs a launch: copies the job's memory over, runs, and copies it back.
+    /// Copies the job's memory over, runs, and copies it back.
     ///
     /// # Safety
-    /// As for [`super::Executable::run`]; besides, every array of the arguments lies in `job.memory`.
-    pub unsafe fn run(&self, job: &Job) -> Result<Report> {
+    /// As for [`Executable::run`].
+    unsafe fn run_copied(&self, job: &Job) -> Result<Report> {
+        self.context.enter()?;
         let (offsets, layout) = argument_layout(&self.params, &self.structs);
         // SAFETY: the caller vouches for the argument struct.
         let source = unsafe { std::slice::from_raw_parts(job.args.cast::<u8>(), layout.size as usize) };
@@ -185,7 +222,7 @@ impl Kernel {
         block[..source.len()].copy_from_slice(source);
 
         let mut copies = Vec::new();
-        for &(address, len) in job.memory {
+        for &(address, len) in job.memory.iter().chain(job.constant) {
             copies.push(Copy::upload(address, len)?);
         }
         for (&ty, &offset) in self.params.iter().zip(&offsets) {
@@ -197,7 +234,7 @@ impl Kernel {
         args.extend(offsets.iter().map(|&at| block.as_mut_ptr().wrapping_add(at as usize).cast::<c_void>()));
 
         let seconds = if bounds.size == 0 { 0.0 } else { self.launch(&mut args, bounds.size, repeats, job.block_dim)? };
-        for copy in &copies {
+        for copy in &copies[..job.memory.len()] {
             // SAFETY: the caller gives the memory to this launch.
             unsafe { copy.download() }?;
         }
@@ -284,8 +321,17 @@ impl Kernel {
     }
 }
 
+impl Executable for Kernel {
+    unsafe fn run(&self, _: &Module, job: &Job) -> Result<Report> {
+        // SAFETY: the same contract.
+        unsafe { self.run_copied(job) }
+    }
+}
+
 impl Drop for Kernel {
     fn drop(&mut self) {
+        // After a fault of a kernel the driver refuses this too, and takes the module back all the same.
+        let _ = self.context.enter();
         // SAFETY: loaded in `load`, unloaded once. A failure (after a fault of the kernel) leaves nothing to do.
         let _ = unsafe { result::module::unload(self.module) };
     }

@@ -1,0 +1,123 @@
+//! Which of its array parameters may a function write?
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::ir::{FuncId, Function, Module, Op, Step, ValueDef, ValueId};
+
+/// The arrays that a function may write: each a parameter, and the fields that lead to it inside a struct. Gradients that come
+/// with an array are memory of their own and do not count.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Written {
+    pub arrays: BTreeSet<(u32, Vec<u32>)>,
+    /// It writes to an array that may be any of them.
+    pub any: bool,
+}
+
+impl Written {
+    /// Whether the array at `fields` of parameter `param` may be written.
+    pub fn may_be(&self, param: u32, fields: &[u32]) -> bool {
+        // A struct that is passed on whole stands for all its arrays.
+        let overlaps = |(n, at): &(u32, Vec<u32>)| *n == param && (fields.starts_with(at) || at.starts_with(fields));
+        self.any || self.arrays.iter().any(overlaps)
+    }
+}
+
+/// What a function and those that it calls may write.
+pub fn written(module: &Module, id: FuncId) -> Written {
+    find(module, id, &mut HashMap::new()).clone()
+}
+
+fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, Written>) -> &'k Written {
+    // There is no recursion among functions.
+    if !known.contains_key(&id) {
+        let function = &module.functions[id];
+        let mut found = Written { any: function.native.is_some(), ..Written::default() };
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                origins(function, access.array, &[], &mut found);
+            }
+            Op::Call(callee, args) => {
+                let inner = find(module, *callee, known).clone();
+                found.any |= inner.any;
+                for (n, fields) in &inner.arrays {
+                    match args.get(*n as usize) {
+                        Some(&arg) => origins(function, arg, fields, &mut found),
+                        None => found.any = true,
+                    }
+                }
+            }
+            _ => {}
+        });
+        known.insert(id, found);
+    }
+    &known[&id]
+}
+
+/// Adds the parameters that an array, or the array at `fields` of a struct, may be.
+fn origins(function: &Function, value: ValueId, fields: &[u32], found: &mut Written) {
+    let inst = match function.values[value].def {
+        ValueDef::Param(block, n) if block == function.entry => {
+            found.arrays.insert((n, fields.to_vec()));
+            return;
+        }
+        ValueDef::Param(..) => {
+            found.any = true;
+            return;
+        }
+        ValueDef::Result(inst, _) => inst,
+    };
+    match &function.insts[inst].op {
+        Op::View(of, _) => origins(function, *of, fields, found),
+        Op::Select { then, otherwise, .. } => {
+            origins(function, *then, fields, found);
+            origins(function, *otherwise, fields, found);
+        }
+        // Local arrays, the null array, gradients.
+        Op::LocalArray | Op::Zero | Op::Gradient(_) => {}
+        Op::Extract(whole, path) => {
+            let steps = path.iter().map(|step| if let Step::At(k) = step { Some(*k) } else { None });
+            match steps.chain(fields.iter().map(|&k| Some(k))).collect::<Option<Vec<u32>>>() {
+                Some(fields) => origins(function, *whole, &fields, found),
+                None => found.any = true,
+            }
+        }
+        Op::Construct(parts) => match fields.split_first() {
+            Some((&k, rest)) if parts.len() > k as usize => origins(function, parts[k as usize], rest, found),
+            _ => parts.iter().for_each(|&part| origins(function, part, &[], found)),
+        },
+        _ => found.any = true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse;
+
+    #[test]
+    fn views_choices_and_calls_lead_to_parameters() {
+        let text = "\
+func @put(%y: array(dtype=int32), %v: int32) {
+  %zero: int32 = const 0
+  store %y[%zero], %v
+  return
+}
+
+kernel @k(%a: array(dtype=int32), %b: array(dtype=int32), %c: array(dtype=int32), %d: array(dtype=int32)) rank 1 {
+  %i: int32 = thread_index 0
+  %set: bool = is_set %b
+  %chosen: array(dtype=int32) = select %set, %b, %c
+  %v: int32 = load %a[%i]
+  call @put(%chosen, %v)
+  %g: array(dtype=int32) = gradient %d
+  store %g[%i], %v
+  return
+}
+";
+        let module = parse::parse(text).unwrap_or_else(|error| panic!("{error:?}"));
+        let found = written(&module, module.find("k").expect("the kernel"));
+        let which: Vec<bool> = (0..4).map(|n| found.may_be(n, &[])).collect();
+        assert_eq!(which, [false, true, true, false]);
+        assert!(!found.any);
+    }
+}

@@ -1,0 +1,337 @@
+//! What does a kernel receive of a Rust program's arguments? Each is checked against its parameter and written into the
+//! struct of arguments; arrays stay in the caller's memory.
+
+use smallvec::SmallVec;
+
+use super::arg::{Arg, Array, Dim, Form};
+use super::element::rust_type;
+use crate::abi::{ArrayDescriptor, LaunchBounds, argument_layout};
+use crate::analysis::written::Written;
+use crate::diag::{Code, Diagnostic};
+use crate::ir::Function;
+use crate::run::args::{Arguments, Lent};
+use crate::run::{Fail, Result, fail};
+use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, MAX_DIMS, StructTable, Type};
+
+/// What a kernel takes.
+#[derive(Debug)]
+pub(super) struct Signature {
+    kernel: String,
+    params: Vec<Param>,
+    /// Of the struct of arguments.
+    size: usize,
+    /// What its entries write.
+    written: Vec<Written>,
+}
+
+#[derive(Debug)]
+struct Param {
+    name: String,
+    ty: Type,
+    offset: u32,
+}
+
+/// The arguments of one launch in the form that compiled kernels take.
+#[derive(Debug, Default)]
+pub(super) struct Bound {
+    /// The struct of arguments, in words for its alignment.
+    words: SmallVec<[u64; 64]>,
+    /// Address and bytes of all memory that the kernel may write.
+    pub memory: SmallVec<[(u64, u64); 8]>,
+    /// Of that which it only reads.
+    pub constant: SmallVec<[(u64, u64); 8]>,
+    arrays: SmallVec<[BoundArray; 8]>,
+}
+
+/// An array that was bound.
+#[derive(Debug)]
+struct BoundArray {
+    /// `x`, or `s.x`.
+    path: SmallVec<[u32; 4]>,
+    ty: ArrayType,
+    offset: u32,
+    descriptor: ArrayDescriptor,
+    /// Bytes of its memory and of its gradient's.
+    bytes: usize,
+}
+
+impl Bound {
+    pub fn block(&self) -> *const std::ffi::c_void {
+        self.words.as_ptr().cast()
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        let bytes = self.words.len() * 8;
+        // SAFETY: every byte of a word is initialised, and bytes need no alignment.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), bytes) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.words.len() * 8) }
+    }
+}
+
+/// The bounds of a launch.
+pub(super) fn bounds(dim: &Dim) -> Result<LaunchBounds> {
+    let extents: Option<SmallVec<[u32; MAX_DIMS]>> = dim.0.iter().map(|&n| u32::try_from(n).ok()).collect();
+    extents.filter(|extents| !extents.is_empty()).and_then(|extents| LaunchBounds::new(&extents)).ok_or_else(|| {
+        let message = format!(
+            "a launch has 1 to {MAX_DIMS} dimensions of at most {} threads, 2^63 in all, and not {:?}",
+            i32::MAX,
+            dim.0.as_slice()
+        );
+        fail(Code::E1006, message)
+    })
+}
+
+impl Signature {
+    pub fn new(kernel: &Function, structs: &StructTable, written: Written) -> Signature {
+        let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
+        let (offsets, layout) = argument_layout(&types, structs);
+        let name = |n: usize| kernel.values[kernel.params()[n]].name.clone().unwrap_or_else(|| format!("argument {n}"));
+        let params = types.iter().zip(offsets).enumerate();
+        Signature {
+            kernel: kernel.source_name.clone(),
+            params: params.map(|(n, (&ty, offset))| Param { name: name(n), ty, offset }).collect(),
+            size: layout.size as usize,
+            written: vec![written],
+        }
+    }
+
+    /// The kernel's name in the source.
+    pub fn kernel(&self) -> &str {
+        &self.kernel
+    }
+
+    /// Adds what another entry of the kernel writes of the same parameters.
+    pub fn add(&mut self, written: Written) {
+        self.written.push(written);
+    }
+
+    /// Whether the kernel may write to the array at `path`: the parameter, then fields.
+    fn writes(&self, path: &[u32]) -> bool {
+        self.written.iter().any(|written| written.may_be(path[0], &path[1..]))
+    }
+
+    /// Checks the arguments and lays them out.
+    pub fn bind(&self, args: &[Arg], structs: &StructTable) -> Result<Bound> {
+        if args.len() != self.params.len() {
+            let names: Vec<String> = self.params.iter().map(|p| format!("`{}`", p.name)).collect();
+            let message = format!(
+                "kernel `{}` takes {} arguments ({}), and {} are given",
+                self.kernel,
+                self.params.len(),
+                names.join(", "),
+                args.len()
+            );
+            return Err(fail(Code::E1004, message));
+        }
+        let mut bound = Bound { words: SmallVec::from_elem(0, self.size.div_ceil(8)), ..Bound::default() };
+        for (n, (param, arg)) in self.params.iter().zip(args).enumerate() {
+            let place = Place { path: SmallVec::from_slice(&[n as u32]), ty: param.ty, offset: param.offset };
+            self.pack(&place, arg, structs, &mut bound)?;
+        }
+        Ok(bound)
+    }
+
+    fn pack(&self, place: &Place, arg: &Arg, structs: &StructTable, bound: &mut Bound) -> Result<()> {
+        let at = place.offset as usize;
+        match (place.ty, &arg.0) {
+            (Type::Array(ty), Form::Array(array)) => self.array(place, ty, array, structs, bound),
+            // A null array is a descriptor of zeros, as the struct holds already.
+            (Type::Array(_), Form::Null) => Ok(()),
+            (ty, Form::Value { kind, bytes }) if kind.fits(ty, structs) => {
+                bound.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
+                Ok(())
+            }
+            (Type::Struct(id), Form::Fields(given)) => {
+                let fields = &structs[id].fields;
+                if let Some((name, _)) = given.iter().find(|(name, _)| !fields.iter().any(|f| f.name == *name)) {
+                    let what = format!("struct `{}` has no field `{name}`", structs[id].name);
+                    return Err(self.fail(place, Code::E1004, structs, &what));
+                }
+                for (k, field) in fields.iter().enumerate() {
+                    let mut found = given.iter().filter(|(name, _)| *name == field.name);
+                    let (Some((_, arg)), None) = (found.next(), found.next()) else {
+                        let what = format!("field `{}` of struct `{}` is not given once", field.name, structs[id].name);
+                        return Err(self.fail(place, Code::E1004, structs, &what));
+                    };
+                    self.pack(&place.field(k as u32, field.ty, structs), arg, structs, bound)?;
+                }
+                Ok(())
+            }
+            (ty, _) => {
+                let what = format!("expected {}, found {}", expected(ty, structs), arg.describe());
+                Err(self.fail(place, Code::E1005, structs, &what))
+            }
+        }
+    }
+
+    fn array(
+        &self,
+        place: &Place,
+        ty: ArrayType,
+        given: &Array,
+        structs: &StructTable,
+        bound: &mut Bound,
+    ) -> Result<()> {
+        let no = |code: Code, what: String| Err(self.fail(place, code, structs, &what));
+        if !given.kind.fits(ty.element.into(), structs) {
+            let wanted = expected(Type::Array(ty), structs);
+            return no(Code::E1005, format!("expected {wanted}, found a slice of `{}`", given.kind));
+        }
+        if !given.data.writable && self.writes(&place.path) {
+            let what = "the kernel writes to it, and it is given with `Arg::read`; use `Arg::write`".to_string();
+            return no(Code::E1010, what);
+        }
+        let whole = Dim::from(given.data.len);
+        let shape = given.shape.as_ref().unwrap_or(&whole);
+        if shape.0.len() != usize::from(ty.ndim) {
+            let (n, wanted) = (shape.0.len(), expected(Type::Array(ty), structs));
+            return no(Code::E1005, format!("expected {wanted}, found {n} extents"));
+        }
+        if let Some(strides) = given.strides.as_ref().filter(|strides| strides.0.len() != shape.0.len()) {
+            return no(Code::E1009, format!("{} strides for {} extents", strides.0.len(), shape.0.len()));
+        }
+        let Some((descriptor, elements)) = describe(given, shape) else {
+            let what = format!("shape {:?}: extents and strides in bytes are at most {}", shape.0.as_slice(), i32::MAX);
+            return no(Code::E1006, what);
+        };
+        let strided = given.strides.is_some();
+        let fits = |len: usize| if strided { elements <= len as u64 } else { elements == len as u64 };
+        if !fits(given.data.len) {
+            let strides = given.strides.as_ref();
+            let strides = strides.map(|s| format!(" with strides {:?}", s.0.as_slice())).unwrap_or_default();
+            let (shape, len) = (shape.0.as_slice(), given.data.len);
+            return no(
+                Code::E1009,
+                format!("shape {shape:?}{strides} takes {elements} elements, and the slice has {len}"),
+            );
+        }
+        let mut descriptor = descriptor;
+        if let Some((kind, gradient)) = &given.gradient {
+            if *kind != given.kind {
+                return no(Code::E1005, format!("its gradient is a slice of `{kind}`, and not of `{}`", given.kind));
+            }
+            if gradient.len != given.data.len {
+                let (a, b) = (gradient.len, given.data.len);
+                return no(Code::E1009, format!("its gradient has {a} elements, and the array has {b}"));
+            }
+            descriptor.grad = address(gradient.start, gradient.len);
+        }
+        let bytes = given.data.len * given.size;
+        for (at, writable) in [(descriptor.data, given.data.writable), (descriptor.grad, true)] {
+            match writable {
+                _ if at == 0 => {}
+                true => bound.memory.push((at, bytes as u64)),
+                false => bound.constant.push((at, bytes as u64)),
+            }
+        }
+        let at = place.offset as usize;
+        // SAFETY: a descriptor is plain data, without gaps.
+        let raw = unsafe { &*(&raw const descriptor).cast::<[u8; ARRAY_DESCRIPTOR_SIZE as usize]>() };
+        bound.bytes_mut()[at..at + raw.len()].copy_from_slice(raw);
+        bound.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes });
+        Ok(())
+    }
+
+    /// The same arguments for a gradient run, which gives an array of zeros to every array of floats that has no gradient.
+    ///
+    /// # Safety
+    /// The arrays stay where they are as long as the result lives.
+    pub unsafe fn arguments(&self, bound: &Bound, structs: &StructTable) -> Result<Arguments> {
+        let lent = bound.arrays.iter().map(|array| Lent {
+            key: self.name(&array.path, structs),
+            ty: array.ty,
+            offset: array.offset,
+            descriptor: array.descriptor,
+            bytes: array.bytes,
+        });
+        // SAFETY: the caller's promise; the descriptors were made from slices of so many bytes.
+        unsafe { Arguments::lent(&bound.bytes()[..self.size], lent, structs) }
+    }
+
+    /// `x`, or `s.x`.
+    fn name(&self, path: &[u32], structs: &StructTable) -> String {
+        let param = &self.params[path[0] as usize];
+        let (mut name, mut ty) = (param.name.clone(), param.ty);
+        for &k in &path[1..] {
+            let Type::Struct(id) = ty else { break };
+            let field = &structs[id].fields[k as usize];
+            name = format!("{name}.{}", field.name);
+            ty = field.ty;
+        }
+        name
+    }
+
+    fn fail(&self, place: &Place, code: Code, structs: &StructTable, what: &str) -> Fail {
+        let name = self.name(&place.path, structs);
+        Box::new(Diagnostic::new(code, format!("argument `{name}` of kernel `{}`: {what}", self.kernel)))
+    }
+}
+
+/// Where an argument goes.
+struct Place {
+    /// The parameter, then fields.
+    path: SmallVec<[u32; 4]>,
+    ty: Type,
+    offset: u32,
+}
+
+impl Place {
+    fn field(&self, k: u32, ty: Type, structs: &StructTable) -> Place {
+        let mut path = self.path.clone();
+        path.push(k);
+        Place { path, ty, offset: self.offset + Layout::step_offset(self.ty, k, structs) }
+    }
+}
+
+/// What fits a parameter, in the words of both languages.
+fn expected(ty: Type, structs: &StructTable) -> String {
+    let shown = ty.shown(structs);
+    match ty {
+        Type::Array(array) => {
+            let extents = if array.ndim == 1 { String::new() } else { format!(" with {} extents", array.ndim) };
+            match rust_type(array.element.into(), structs) {
+                Some(element) => format!("`{shown}`, a slice of `{element}`{extents}"),
+                None => format!("`{shown}`"),
+            }
+        }
+        _ => match rust_type(ty, structs) {
+            Some(rust) => format!("`{shown}`, a value `{rust}`"),
+            None => format!("`{shown}`, its fields with `Arg::fields`"),
+        },
+    }
+}
+
+/// The descriptor of an array, without a gradient, and the elements from its first to its last. None: it is too large. There
+/// are as many strides as extents.
+fn describe(given: &Array, shape: &Dim) -> Option<(ArrayDescriptor, u64)> {
+    let small = |n: usize| i32::try_from(n).ok();
+    let mut descriptor = ArrayDescriptor {
+        data: address(given.data.start, given.data.len),
+        grad: 0,
+        shape: [0; MAX_DIMS],
+        strides: [0; MAX_DIMS],
+        ndim: shape.0.len() as i32,
+        flags: 0,
+    };
+    let (mut last, mut step) = (0u64, 1usize);
+    for (k, &n) in shape.0.iter().enumerate().rev() {
+        let stride = given.strides.as_ref().map_or(step, |strides| strides.0[k]);
+        *descriptor.shape.get_mut(k)? = small(n)?;
+        // Along a dimension with one element nobody steps.
+        let bytes = stride.checked_mul(given.size).and_then(small).or((n <= 1).then_some(0))?;
+        *descriptor.strides.get_mut(k)? = bytes;
+        last = last.checked_add((n.saturating_sub(1) as u64).checked_mul(stride as u64)?)?;
+        step = step.checked_mul(n.max(1))?;
+    }
+    let elements = if shape.0.contains(&0) { 0 } else { last + 1 };
+    Some((descriptor, elements))
+}
+
+/// As in Warp, an array without elements is null.
+fn address(start: *mut u8, len: usize) -> u64 {
+    if len == 0 { 0 } else { start.expose_provenance() as u64 }
+}

@@ -1,0 +1,222 @@
+//! How is a kernel launched?
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::arg::{Arg, Dim};
+use super::bind::{self, Signature};
+use super::{Error, Module};
+use crate::abi::LaunchBounds;
+use crate::analysis::written::written;
+use crate::driver;
+use crate::ir::{FuncId, FunctionKind, Module as Ir};
+use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report};
+use crate::run::gradients::{gradient, meeting};
+use crate::run::session::{self, Program};
+use crate::run::{Fail, Result};
+
+/// A kernel, ready to be launched: on all cores of this machine, with every array index tested.
+///
+/// It is compiled when it is first launched. Clones share the compiled code, and several threads may launch at once.
+#[derive(Clone)]
+pub struct Kernel {
+    shared: Arc<Shared>,
+    threads: usize,
+}
+
+/// What came of a launch besides the contents of its arrays.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// What the kernel printed. (What a GPU prints goes to standard output.)
+    pub printed: String,
+}
+
+struct Shared {
+    module: Module,
+    device: &'static dyn Device,
+    forward: FuncId,
+    signature: Signature,
+    entry: Entry,
+    gradient: OnceLock<Gradient>,
+}
+
+/// The kernel with its gradient.
+struct Gradient {
+    program: Arc<Program>,
+    forward: FuncId,
+    signature: Signature,
+    entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
+}
+
+/// Indices are tested: a slice's neighbours are not the kernel's.
+const HOW: How = How { checked: true, fmad: false, alone: false };
+
+impl Kernel {
+    pub(super) fn new(module: Module, name: &str) -> std::result::Result<Kernel, Error> {
+        Kernel::on_device(module, name, devices::default())
+    }
+
+    fn on_device(module: Module, name: &str, device: &'static dyn Device) -> std::result::Result<Kernel, Error> {
+        let program = module.program();
+        let forward = session::kernel(program, module.path(), Some(name))
+            .map_err(|reasons| Error::new(reasons, program.clone()))?;
+        let signature = signature(program, forward);
+        let entry = Entry::new(&program.module, forward, device, HOW);
+        let shared = Shared { forward, signature, entry, gradient: OnceLock::new(), device, module };
+        Ok(Kernel { shared: Arc::new(shared), threads: 0 })
+    }
+
+    /// Its name in the source.
+    pub fn name(&self) -> &str {
+        self.shared.signature.kernel()
+    }
+
+    /// The same kernel for another device: `host` (compiled, the default), `interp` (the reference interpreter), or `cuda`
+    /// (the first NVIDIA GPU; arrays are copied there and back, indices are not tested).
+    ///
+    /// # Errors
+    /// There is no device of this name. That the machine has none is reported by the launch.
+    pub fn on(&self, device: &str) -> std::result::Result<Kernel, Error> {
+        let device = devices::named(device).map_err(|error| Error::plain(*error))?;
+        let kernel = Kernel::on_device(self.shared.module.clone(), self.name(), device)?;
+        Ok(Kernel { threads: self.threads, ..kernel })
+    }
+
+    /// The same kernel, launched on this many threads of the host at most; 0, the default, is one per core.
+    pub fn threads(&self, threads: usize) -> Kernel {
+        Kernel { shared: self.shared.clone(), threads }
+    }
+
+    /// Runs the kernel for every thread of `dim`.
+    ///
+    /// A kernel whose threads store to one element without an atomic leaves one of the numbers there, as anywhere.
+    ///
+    /// # Errors
+    /// The arguments do not fit the kernel (codes `E10..`); or a thread was in error, such as by an index out of bounds
+    /// (`E1101`) or a failed assertion (`E1102`): then the other threads have run, and the arrays have what they stored.
+    pub fn launch(&self, dim: impl Into<Dim>, args: &mut [Arg<'_>]) -> std::result::Result<Outcome, Error> {
+        let shared = &*self.shared;
+        let program = shared.module.program();
+        self.forward(&dim.into(), args)
+            .map_err(|error| self.error(error, program))
+            .and_then(|(bounds, dims, report)| self.conclude(program, shared.forward, &bounds, dims, report))
+    }
+
+    fn forward(&self, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
+        let shared = &*self.shared;
+        let module = &shared.module.program().module;
+        let bounds = bind::bounds(dim)?;
+        let bound = shared.signature.bind(args, &module.structs)?;
+        let job =
+            Job { memory: &bound.memory, constant: &bound.constant, ..Job::new(bounds, bound.block(), self.threads) };
+        // SAFETY: the arguments fit the kernel, and their arrays are borrowed for the launch: those that it writes exclusively.
+        let report = unsafe { ready(&shared.entry, module, &job)?.run(module, &job) }?;
+        Ok((bounds, dim.0.len(), report))
+    }
+
+    /// Runs the kernel, then its derivative in reverse mode.
+    ///
+    /// The gradients of the arrays that the kernel writes ([`Arg::grad`]) say how a result depends on them; the gradients of
+    /// those that it reads are added to, by how the result depends on these. What a kernel overwrites has no more say in the
+    /// result: its gradient is zero afterwards. Arrays of floats without a gradient get one for the time of the run. To get
+    /// the gradient of a number, pass it as an array of one element.
+    ///
+    /// # Errors
+    /// As for [`Kernel::launch`]; or the kernel has no gradient that would be right (`E06..`, `E1103`, `E1108`).
+    pub fn gradient(&self, dim: impl Into<Dim>, args: &mut [Arg<'_>]) -> std::result::Result<Outcome, Error> {
+        let compiled = self.compiled_gradient()?;
+        let program = &compiled.program;
+        self.backward(compiled, &dim.into(), args)
+            .map_err(|error| self.error(error, program))
+            .and_then(|(bounds, dims, report)| self.conclude(program, compiled.forward, &bounds, dims, report))
+    }
+
+    fn compiled_gradient(&self) -> std::result::Result<&Gradient, Error> {
+        let shared = &*self.shared;
+        if let Some(known) = shared.gradient.get() {
+            return Ok(known);
+        }
+        let program = shared.module.with_gradient(self.name())?;
+        let refused = |reasons| Error::new(reasons, program.clone());
+        let forward = session::kernel(&program, shared.module.path(), Some(self.name())).map_err(refused)?;
+        let entries = gradient::entries(&program, forward).map_err(|error| refused(vec![*error]))?;
+        let mut signature = signature(&program, forward);
+        let others = [entries.augmented, Some(entries.backward)].into_iter().flatten();
+        others.for_each(|entry| signature.add(written(&program.module, entry)));
+        Ok(shared.gradient.get_or_init(|| Gradient { program, forward, signature, entries: Mutex::default() }))
+    }
+
+    fn backward(&self, compiled: &Gradient, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
+        let module = &compiled.program.module;
+        let bounds = bind::bounds(dim)?;
+        session::counts_once(&module.functions[compiled.forward], &bounds.shape[..dim.0.len()])?;
+        let bound = compiled.signature.bind(args, &module.structs)?;
+        // SAFETY: the arrays are borrowed for the run, and `arguments` goes before it ends.
+        let mut arguments = unsafe { compiled.signature.arguments(&bound, &module.structs) }?;
+        meeting::check(module, compiled.forward, &bounds, &mut arguments)?;
+        let memory = arguments.memory();
+        let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
+            let memory = [&memory, more].concat();
+            let job = Job { memory: &memory, ..Job::new(bounds, block, self.threads) };
+            // SAFETY: `block` was made for this entry; its arrays are borrowed for the run.
+            unsafe { ready(&compiled.entry(id, self.shared.device), module, &job)?.run(module, &job) }
+        };
+        let report = gradient::gradient(&compiled.program, compiled.forward, &mut arguments, bounds.size, &mut run)?;
+        Ok((bounds, dim.0.len(), report))
+    }
+
+    /// What a launch that ran is for its caller.
+    fn conclude(
+        &self,
+        program: &Arc<Program>,
+        kernel: FuncId,
+        bounds: &LaunchBounds,
+        dims: usize,
+        report: Report,
+    ) -> std::result::Result<Outcome, Error> {
+        let printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
+        let Some(trap) = report.trap else { return Ok(Outcome { printed }) };
+        let rank = match program.module.functions[kernel].kind {
+            FunctionKind::Kernel { rank } => rank.into(),
+            FunctionKind::Device => 0,
+        };
+        let error = session::describe_trap(&trap, bounds, dims.max(rank));
+        Err(self.error(Box::new(error), program).with_printed(printed))
+    }
+
+    fn error(&self, error: Fail, program: &Arc<Program>) -> Error {
+        Error::new(vec![*error], program.clone())
+    }
+}
+
+impl Gradient {
+    /// An entry, made ready when first asked for.
+    fn entry(&self, id: FuncId, device: &'static dyn Device) -> Arc<Entry> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Entry::new(&self.program.module, id, device, HOW));
+        entries.entry(id).or_insert_with(new).clone()
+    }
+}
+
+/// The code for a launch. LLVM's passes may recurse deep, so what is not there yet is compiled on a thread with the stack for
+/// that.
+fn ready<'e>(entry: &'e Entry, module: &Ir, job: &Job) -> Result<&'e dyn Executable> {
+    let (bounds, threads) = (job.bounds, job.threads);
+    if let Some(code) = entry.compiled(&bounds, threads) {
+        return Ok(code);
+    }
+    driver::guard(|| entry.ready(module, &bounds, threads)).unwrap_or_else(|fault| Err(Box::new(fault.into())))
+}
+
+fn signature(program: &Arc<Program>, kernel: FuncId) -> Signature {
+    let module = &program.module;
+    Signature::new(&module.functions[kernel], &module.structs, written(module, kernel))
+}
+
+impl std::fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let device = self.shared.device.name();
+        f.debug_struct("Kernel").field("name", &self.name()).field("device", &device).finish()
+    }
+}

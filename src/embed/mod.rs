@@ -1,0 +1,28 @@
+//! How does a Rust program compile kernels and call them?
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `element` | which Rust types lie in memory as a kernel's do? |
+//! | `arg` | what can a kernel be called with? |
+//! | `bind` | what does a kernel receive of that? |
+//! | `module` | what comes of a source file? |
+//! | `kernel` | how is a kernel launched? |
+//! | `error` | why did something not work? |
+//!
+//! What a user needs of it stands at the root of the crate.
+
+mod arg;
+mod bind;
+mod element;
+mod error;
+mod kernel;
+mod module;
+
+#[cfg(test)]
+mod tests;
+
+pub use arg::{Arg, Dim};
+pub use element::{Element, Kind, StructKind};
+pub use error::{Error, Location};
+pub use kernel::{Kernel, Outcome};
+pub use module::Module;

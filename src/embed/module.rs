@@ -1,0 +1,202 @@
+//! What comes of a source file? Kernels that can be launched, and texts for other compilers and machines.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Error, Kernel};
+use crate::diag::render::{Format, Style, render_all};
+use crate::diag::{Code, Diagnostic, Level};
+use crate::driver::{self, Arch, Artefact, Compilation, Compiler, Disk, Request};
+use crate::run::session::Program;
+use crate::source::{FileSystem, SourceMap};
+
+/// The compiled kernels of one source file. Clones share everything.
+#[derive(Clone)]
+pub struct Module(Arc<Source>);
+
+struct Source {
+    compiler: Compiler,
+    path: PathBuf,
+    text: String,
+    /// Imported files as they were when they were first read: what is compiled later is of the same program.
+    files: Arc<Recorded>,
+    program: Arc<Program>,
+}
+
+impl Compiler {
+    /// Compiles the kernels of a Python file. A file named `*.ir` holds IR text.
+    ///
+    /// # Errors
+    /// All errors of the file, if there are any.
+    pub fn compile(&self, path: impl AsRef<Path>) -> Result<Module, Error> {
+        let (mut sources, mut diagnostics) = (SourceMap::default(), crate::diag::Diagnostics::new());
+        let read = driver::read(path.as_ref(), &mut sources, &mut diagnostics);
+        match read {
+            Some(file) => self.compile_text(path, sources.file(file).text.clone()),
+            None => {
+                let program = Program { sources, ..Program::default() };
+                Err(Error::new(diagnostics.into_sorted(), Arc::new(program)))
+            }
+        }
+    }
+
+    /// Compiles the kernels of a text, as if it stood in a file at `path`: messages name it, and imports are looked for
+    /// beside it.
+    ///
+    /// # Errors
+    /// All errors of the text, if there are any.
+    pub fn compile_text(&self, path: impl AsRef<Path>, text: impl Into<String>) -> Result<Module, Error> {
+        let mut source = Source {
+            compiler: self.clone(),
+            path: path.as_ref().to_path_buf(),
+            text: text.into(),
+            files: Arc::default(),
+            program: Arc::default(),
+        };
+        let forward = driver::Gradients { backward: false, ..driver::Gradients::default() };
+        source.program = source.program(&Request { gradients: forward, ..Request::default() })?;
+        let program = &source.program;
+        let errors: Vec<Diagnostic> =
+            program.diagnostics.iter().filter(|found| found.level == Level::Error).cloned().collect();
+        if errors.is_empty() { Ok(Module(Arc::new(source))) } else { Err(Error::new(errors, program.clone())) }
+    }
+}
+
+impl Source {
+    /// Compiles the text, as far as IR. The stages recurse as deep as the source nests, and a fault of theirs is not the
+    /// caller's.
+    fn compile(&self, request: &Request) -> Result<Compilation, Error> {
+        let work = || self.compiler.check_among(&self.path, self.text.clone(), self.files.clone(), request);
+        driver::guard(work).map_err(Error::fault)
+    }
+
+    fn program(&self, request: &Request) -> Result<Arc<Program>, Error> {
+        let compilation = self.compile(request)?;
+        Ok(Arc::new(Program {
+            module: compilation.module,
+            sources: compilation.sources,
+            diagnostics: compilation.diagnostics.into_sorted(),
+        }))
+    }
+}
+
+impl Module {
+    /// The kernel of this name.
+    ///
+    /// # Errors
+    /// There is none, or it needs a value that only Python knows.
+    pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
+        Kernel::new(self.clone(), name)
+    }
+
+    /// The names of the kernels, in the order of the source.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.0.program.module.kernels().map(|(_, kernel)| kernel.source_name.as_str())
+    }
+
+    /// The warnings of the compiler with their source lines; an empty text if there are none.
+    pub fn warnings(&self) -> String {
+        let found = &self.0.program.diagnostics;
+        let found: Vec<Diagnostic> = found.iter().filter(|found| found.level == Level::Warning).cloned().collect();
+        render_all(&found, &self.0.program.sources, Format::Full, Style::PLAIN, 0)
+    }
+
+    /// All kernels and their gradients as PTX, the assembly of NVIDIA GPUs, for an architecture such as `sm_90`.
+    ///
+    /// # Errors
+    /// The architecture is unknown, or a kernel has no such form.
+    pub fn ptx(&self, arch: &str) -> Result<String, Error> {
+        let Some(found) = Arch::ALL.iter().find(|known| known.name == arch) else {
+            let known: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name).collect();
+            let message = format!("there is no architecture `{arch}`; kc knows {}", known.join(", "));
+            return Err(Error::plain(Diagnostic::new(Code::E1012, message)));
+        };
+        self.emit(Artefact::Ptx(*found))
+    }
+
+    /// All kernels and their gradients as CUDA C++: one self-contained file for nvcc or NVRTC.
+    ///
+    /// # Errors
+    /// A kernel has no such form.
+    pub fn cuda(&self) -> Result<String, Error> {
+        self.emit(Artefact::Cuda)
+    }
+
+    /// The C and C++ header of the kernels: their entries and the layout of what they take.
+    ///
+    /// # Errors
+    /// A kernel cannot be described.
+    pub fn header(&self) -> Result<String, Error> {
+        self.emit(Artefact::Header)
+    }
+
+    /// kc's intermediate representation of the kernels and their gradients, as text.
+    ///
+    /// # Errors
+    /// A fault of kc.
+    pub fn ir(&self) -> Result<String, Error> {
+        self.emit(Artefact::Ir)
+    }
+
+    fn emit(&self, artefact: Artefact) -> Result<String, Error> {
+        if self.kernels().next().is_none() {
+            let message = format!("{} has no kernels", self.0.path.display());
+            return Err(Error::plain(Diagnostic::new(Code::E0908, message)));
+        }
+        let mut compilation = self.0.compile(&Request::default())?;
+        let options = driver::Options::default();
+        let known = compilation.diagnostics.len();
+        let emitted = driver::guard(|| {
+            let bytes = compilation.emit(artefact, &options);
+            (compilation, bytes)
+        });
+        let (compilation, bytes) = emitted.map_err(Error::fault)?;
+        let refused: Vec<Diagnostic> = compilation.diagnostics.iter().skip(known).cloned().collect();
+        match bytes {
+            Some(bytes) if refused.is_empty() => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            _ => {
+                let program = Program { sources: compilation.sources, ..Program::default() };
+                Err(Error::new(refused, Arc::new(program)))
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// The forward entries of all kernels.
+    pub(super) fn program(&self) -> &Arc<Program> {
+        &self.0.program
+    }
+
+    /// All entries of one kernel.
+    pub(super) fn with_gradient(&self, kernel: &str) -> Result<Arc<Program>, Error> {
+        self.0.program(&Request { kernels: vec![kernel.to_string()], ..Request::default() })
+    }
+}
+
+impl std::fmt::Debug for Module {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kernels: Vec<&str> = self.kernels().collect();
+        f.debug_struct("Module").field("path", &self.0.path).field("kernels", &kernels).finish()
+    }
+}
+
+/// The files on the disk, each as it was when it was first asked for.
+#[derive(Debug, Default)]
+struct Recorded {
+    known: Mutex<HashMap<PathBuf, Option<Result<String, String>>>>,
+}
+
+impl FileSystem for Recorded {
+    fn read(&self, path: &Path) -> Option<Result<String, String>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(path.to_path_buf()).or_insert_with(|| Disk.read(path)).clone()
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        Disk.absolute(path)
+    }
+}

@@ -1,0 +1,333 @@
+use super::*;
+use crate::{Compiler, kernel_struct};
+
+/// The kernel `name` of `source`, which begins with the usual import.
+fn kernel(source: &str, name: &str) -> Kernel {
+    let module = Compiler::new().compile_text("test.py", format!("import warp as wp\n\n{source}"));
+    module.expect("a program without errors").kernel(name).expect("a kernel")
+}
+
+const COPY: &str = "
+@wp.kernel
+def copy(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i]
+";
+
+const SQUARE: &str = "
+@wp.kernel
+def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+";
+
+#[test]
+fn compiled_things_go_between_threads() {
+    fn is<T: Send + Sync>() {}
+    is::<Compiler>();
+    is::<Module>();
+    is::<Kernel>();
+    is::<Error>();
+    fn moves<T: Send>() {}
+    moves::<Arg<'static>>();
+}
+
+#[test]
+fn every_type_is_what_it_is_in_the_kernel() {
+    kernel_struct! {
+        #[derive(PartialEq, Debug)]
+        struct Part {
+            flag: bool,
+            at: [f64; 3],
+            count: i16,
+        }
+    }
+    let source = "
+@wp.struct
+class Part:
+    flag: bool
+    at: wp.vec3d
+    count: wp.int16
+
+@wp.kernel
+def all(s: wp.array(dtype=wp.float64), v: wp.vec2, m: wp.mat(shape=(2, 3), dtype=float), q: wp.quat, t: wp.transform,
+        h: wp.float16, b: bool, u: wp.uint64, part: Part, parts: wp.array(dtype=Part), halves: wp.array(dtype=wp.float16)):
+    s[0] = wp.float64(v[1])
+    s[1] = wp.float64(m[1, 2])
+    s[2] = wp.float64(q[3])
+    s[3] = wp.float64(wp.transform_get_rotation(t)[3])
+    s[4] = wp.float64(h)
+    if b:
+        s[5] = wp.float64(u)
+    s[6] = part.at[2]
+    s[7] = wp.float64(part.count)
+    parts[1].flag = part.flag
+    parts[1].at = part.at
+    parts[1].count = part.count
+    halves[1] = h
+";
+    let part = Part { flag: true, at: [1.0, 2.0, 3.0], count: -7 };
+    let mut parts = [Part { flag: false, at: [0.0; 3], count: 0 }; 2];
+    let mut halves = [half::f16::ZERO; 2];
+    for device in ["host", "interp"] {
+        let mut s = [0.0f64; 8];
+        let mut args = [
+            Arg::write(&mut s),
+            Arg::value([0.5f32, 1.5]),
+            Arg::value([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+            Arg::value([0.0f32, 0.0, 0.0, 1.0]),
+            Arg::value([0.0f32, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25]),
+            Arg::value(half::f16::from_f32(2.5)),
+            Arg::value(true),
+            Arg::value(1u64 << 40),
+            Arg::value(part),
+            Arg::write(&mut parts),
+            Arg::write(&mut halves),
+        ];
+        let all = kernel(source, "all").on(device).expect("a device");
+        all.launch(1, &mut args).expect("a launch");
+        drop(args);
+        assert_eq!(s, [1.5, 6.0, 1.0, 0.25, 2.5, (1u64 << 40) as f64, 3.0, -7.0], "{device}");
+        assert_eq!(parts[1], part);
+        assert_eq!(halves[1].to_f32(), 2.5);
+    }
+}
+
+#[test]
+fn arrays_of_several_dimensions_and_parts_of_them() {
+    let source = "
+@wp.kernel
+def twice(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    y[i, j] = 2.0 * x[i, j]
+";
+    let twice = kernel(source, "twice");
+    let x: Vec<f32> = (0..12).map(|n| n as f32).collect();
+    let mut y = vec![0.0f32; 12];
+    twice.launch([3, 4], &mut [Arg::read(&x).shape([3, 4]), Arg::write(&mut y).shape([3, 4])]).expect("a launch");
+    assert_eq!(y[11], 22.0);
+    // The transpose of the left two columns.
+    let mut z = vec![0.0f32; 6];
+    let mut args = [Arg::read(&x).shape([2, 3]).strides([1, 4]), Arg::write(&mut z).shape([2, 3])];
+    twice.launch([2, 3], &mut args).expect("a launch");
+    drop(args);
+    assert_eq!(z, [0.0, 8.0, 16.0, 2.0, 10.0, 18.0]);
+}
+
+#[test]
+fn structs_with_arrays_go_by_their_fields() {
+    let source = "
+@wp.struct
+class Bodies:
+    mass: wp.array(dtype=float)
+    speed: wp.array(dtype=float)
+    drag: float
+
+@wp.kernel
+def slow(b: Bodies):
+    i = wp.tid()
+    b.speed[i] = b.speed[i] - b.drag / b.mass[i]
+";
+    let slow = kernel(source, "slow");
+    let (mass, mut speed) = ([1.0f32, 2.0], [4.0f32, 4.0]);
+    fn fields<'a>(mass: Arg<'a>, speed: Arg<'a>) -> Arg<'a> {
+        Arg::fields([("drag", Arg::value(2.0f32)), ("mass", mass), ("speed", speed)])
+    }
+    slow.launch(2, &mut [fields(Arg::read(&mass), Arg::write(&mut speed))]).expect("a launch");
+    assert_eq!(speed, [2.0, 3.0]);
+    let error = slow.launch(2, &mut [fields(Arg::read(&mass), Arg::read(&speed))]).expect_err("it is written");
+    assert_eq!(
+        error.message(),
+        "argument `b.speed` of kernel `slow`: the kernel writes to it, and it is given with `Arg::read`; use `Arg::write`"
+    );
+    let error = slow.launch(2, &mut [Arg::fields([("mass", Arg::read(&mass))])]).expect_err("too few fields");
+    assert_eq!(error.code(), "E1004");
+    let mut gradient = [0.0f32; 2];
+    let mut seed = [1.0f32; 2];
+    let mut args = [fields(Arg::read(&mass).grad(&mut gradient), Arg::write(&mut speed).grad(&mut seed))];
+    slow.gradient(2, &mut args).expect("a gradient");
+    drop(args);
+    assert_eq!(gradient, [2.0, 0.5]);
+    assert_eq!(seed, [1.0, 1.0], "a speed depends on what it was before");
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_that_names_it() {
+    let copy = kernel(COPY, "copy");
+    let x = [1.0f32; 4];
+    let mut y = [0.0f32; 4];
+    let mut wide = [0.0f64; 4];
+    let cases: Vec<(Error, &str, &str)> = vec![
+        (copy.launch(4, &mut [Arg::read(&x)]).unwrap_err(), "E1004", "takes 2 arguments (`x`, `y`), and 1 are given"),
+        (
+            copy.launch(4, &mut [Arg::read(&x), Arg::write(&mut wide)]).unwrap_err(),
+            "E1005",
+            "argument `y` of kernel `copy`: expected `array(dtype=float32)`, a slice of `f32`, found a slice of `f64`",
+        ),
+        (copy.launch(4, &mut [Arg::value(1.0f32), Arg::write(&mut y)]).unwrap_err(), "E1005", "found a value `f32`"),
+        (copy.launch(4, &mut [Arg::read(&x), Arg::read(&[0.0f32; 4])]).unwrap_err(), "E1010", "use `Arg::write`"),
+        (
+            copy.launch(4, &mut [Arg::read(&x).shape([2, 2]), Arg::write(&mut y)]).unwrap_err(),
+            "E1005",
+            "found 2 extents",
+        ),
+        (
+            copy.launch(4, &mut [Arg::read(&x).shape(5), Arg::write(&mut y)]).unwrap_err(),
+            "E1009",
+            "shape [5] takes 5 elements, and the slice has 4",
+        ),
+        (
+            copy.launch(2, &mut [Arg::read(&x).shape(3).strides(2), Arg::write(&mut y)]).unwrap_err(),
+            "E1009",
+            "shape [3] with strides [2] takes 5 elements, and the slice has 4",
+        ),
+        (
+            copy.launch(2, &mut [Arg::read(&x).strides([2, 1]), Arg::write(&mut y)]).unwrap_err(),
+            "E1009",
+            "2 strides for 1 extents",
+        ),
+        (
+            copy.launch(4, &mut [Arg::value(1.0f32).shape(4), Arg::write(&mut y)]).unwrap_err(),
+            "E1005",
+            "found `.shape(...)` of what is no slice",
+        ),
+        (
+            copy.launch(4, &mut [Arg::read(&x).grad(&mut wide), Arg::write(&mut y)]).unwrap_err(),
+            "E1005",
+            "its gradient is a slice of `f64`, and not of `f32`",
+        ),
+        (
+            copy.launch(4, &mut [Arg::read(&x).grad(&mut [0.0f32; 3]), Arg::write(&mut y)]).unwrap_err(),
+            "E1009",
+            "its gradient has 3 elements, and the array has 4",
+        ),
+        (copy.launch(1 << 31, &mut [Arg::read(&x), Arg::write(&mut y)]).unwrap_err(), "E1006", "a launch has 1 to 4"),
+        (copy.launch([0; 0], &mut [Arg::read(&x), Arg::write(&mut y)]).unwrap_err(), "E1006", "a launch has 1 to 4"),
+        (copy.launch([1; 5], &mut [Arg::read(&x), Arg::write(&mut y)]).unwrap_err(), "E1006", "a launch has 1 to 4"),
+        (copy.on("abacus").unwrap_err(), "E1104", "there is no device `abacus`; kc knows `host`, `interp` and `cuda`"),
+        (kernel_error("nothing"), "E0905", "has no kernel `nothing`"),
+        (copy.launch(5, &mut [Arg::read(&x), Arg::write(&mut y)]).unwrap_err(), "E1101", "index 4 is out of bounds"),
+        (copy.launch(1, &mut [Arg::null(), Arg::write(&mut y)]).unwrap_err(), "E1101", "which has extent 0"),
+    ];
+    for (error, code, words) in cases {
+        assert_eq!(error.code(), code, "{error}");
+        assert!(error.message().contains(words), "{error}");
+        assert!(error.json().contains(code));
+    }
+}
+
+fn kernel_error(name: &str) -> Error {
+    let module = Compiler::new().compile_text("test.py", format!("import warp as wp\n{COPY}")).expect("no errors");
+    module.kernel(name).expect_err("no such kernel")
+}
+
+#[test]
+fn errors_of_the_source_show_its_lines() {
+    let text = "import warp as wp\n\n@wp.kernel\ndef bad(x: wp.array(dtype=float)):\n    x[0] = y\n";
+    let error = Compiler::new().compile_text("folder/bad.py", text).expect_err("an unknown name");
+    assert_eq!(error.code(), "E0201");
+    let at = error.location().expect("a place");
+    assert_eq!((at.path, at.line, at.column), (std::path::Path::new("folder/bad.py"), 5, 12));
+    assert!(error.to_string().contains("x[0] = y"), "{error}");
+    let error = Compiler::new().compile("no/such/file.py").expect_err("no file");
+    assert_eq!(error.code(), "E0901");
+    let module = Compiler::new().compile_text("empty.py", "x = 1\n").expect("no error");
+    assert_eq!(module.kernels().count(), 0);
+    assert_eq!(module.kernel("x").expect_err("no kernel").code(), "E0908");
+    assert_eq!(module.cuda().expect_err("no kernel").code(), "E0908");
+}
+
+#[test]
+fn gradients_are_added_to_and_devices_agree() {
+    let (x, mut y) = ([1.0f32, 2.0, 3.0], [0.0f32; 3]);
+    for device in ["host", "interp"] {
+        let square = kernel(SQUARE, "square").on(device).expect("a device");
+        let (mut x_grad, mut y_grad) = ([10.0f32; 3], [1.0f32, 0.5, 0.0]);
+        let mut args = [Arg::read(&x).grad(&mut x_grad), Arg::write(&mut y).grad(&mut y_grad)];
+        square.gradient(3, &mut args).expect("a gradient");
+        drop(args);
+        assert_eq!(x_grad, [12.0, 12.0, 10.0], "{device}");
+        assert_eq!(y_grad, [0.0; 3], "{device}");
+        assert_eq!(y, [1.0, 4.0, 9.0]);
+    }
+}
+
+#[test]
+fn a_gradient_that_would_be_wrong_is_refused() {
+    let square = kernel(SQUARE, "square");
+    let mut y = [0.0f32; 6];
+    let error =
+        square.gradient([3, 2], &mut [Arg::read(&[1.0f32; 6]), Arg::write(&mut y)]).expect_err("each thread twice");
+    assert_eq!(error.code(), "E1103");
+    let off = kernel(&SQUARE.replace("@wp.kernel", "@wp.kernel(enable_backward=False)"), "square");
+    let error = off.gradient(3, &mut [Arg::read(&[1.0f32; 6]), Arg::write(&mut y)]).expect_err("no backward entry");
+    assert_eq!(error.code(), "E1103");
+    let meet = kernel(&SQUARE.replace("y[i]", "y[i // 2]"), "square");
+    let error = meet.gradient(3, &mut [Arg::read(&[1.0f32; 6]), Arg::write(&mut y)]).expect_err("threads meet");
+    assert_eq!(error.code(), "E1108");
+}
+
+#[test]
+fn what_a_kernel_prints_comes_back() {
+    let source = "
+@wp.kernel
+def talk(n: int):
+    i = wp.tid()
+    print(i)
+    assert i < n
+";
+    let talk = kernel(source, "talk");
+    assert_eq!(talk.launch(2, &mut [Arg::value(2)]).expect("a launch").printed, "0\n1\n");
+    let error = talk.launch(3, &mut [Arg::value(2)]).expect_err("an assertion");
+    assert_eq!((error.code(), error.printed()), ("E1102", "0\n1\n2\n"));
+}
+
+#[test]
+fn many_threads_launch_one_kernel() {
+    let sum = kernel(
+        "
+@wp.kernel
+def sum(x: wp.array(dtype=wp.int64), total: wp.array(dtype=wp.int64)):
+    i = wp.tid()
+    wp.atomic_add(total, 0, x[i])
+",
+        "sum",
+    );
+    std::thread::scope(|scope| {
+        for n in [1usize, 100, 100_000] {
+            let sum = &sum;
+            scope.spawn(move || {
+                let x: Vec<i64> = (0..n as i64).collect();
+                for threads in [0, 1, 3, 0] {
+                    let mut total = [0i64];
+                    sum.threads(threads).launch(n, &mut [Arg::read(&x), Arg::write(&mut total)]).expect("a launch");
+                    assert_eq!(total[0], (n as i64 - 1) * n as i64 / 2);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn texts_for_other_compilers() {
+    let module = Compiler::new().compile_text("square.py", format!("import warp as wp\n{SQUARE}")).expect("no errors");
+    assert_eq!(module.kernels().collect::<Vec<_>>(), ["square"]);
+    assert!(module.ptx("sm_90").expect("PTX").contains(".visible .entry square_cuda_kernel_backward"));
+    assert!(module.cuda().expect("CUDA").contains("square_cuda_kernel_backward"));
+    assert!(module.header().expect("a header").contains("square_cpu_kernel_forward"));
+    assert!(module.ir().expect("IR").contains("kernel @square"));
+    let error = module.ptx("sm_1").expect_err("no such architecture");
+    assert!(error.code() == "E1012" && error.message().contains("sm_90"), "{error}");
+}
+
+#[test]
+fn without_the_feature_the_gpu_is_an_error() {
+    if cfg!(feature = "cuda") {
+        return;
+    }
+    let cuda = kernel(SQUARE, "square").on("cuda").expect("a device of that name");
+    let mut y = [0.0f32];
+    let error = cuda.launch(1, &mut [Arg::read(&[1.0f32]), Arg::write(&mut y)]).expect_err("it is left out");
+    assert_eq!(error.code(), "E1104");
+    assert!(error.message().contains("feature `cuda`"), "{error}");
+}

@@ -1,0 +1,195 @@
+//! How does compiled code run on the cores of this machine?
+
+use std::ffi::c_void;
+
+use super::copies::Copies;
+use super::order::{has_atomics, prints};
+use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind, pieces, pool};
+use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
+use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use crate::codegen::reduced::{ArrayArgument, reduced};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{FuncId, FunctionKind, Module};
+use crate::run::{Result, fail};
+use crate::source::{FileId, Span};
+use crate::types::Type;
+
+/// This machine: kernels are compiled and run on all cores.
+pub struct Host;
+
+impl Device for Host {
+    fn name(&self) -> &'static str {
+        "host"
+    }
+
+    fn about(&self) -> &'static str {
+        "Compiled for this machine, on all cores"
+    }
+
+    fn found(&self) -> Result<Vec<Found>> {
+        let cores = pool::cores();
+        let facts = [("cores".to_string(), cores.into())].into_iter().collect();
+        Ok(vec![Found { name: self.name().to_string(), about: format!("this machine, {cores} cores"), facts }])
+    }
+
+    fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
+        let sharing = sharing(module, kernel, how.alone);
+        let alone = !matches!(sharing, Sharing::Free);
+        let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: Cpu::Native, alone };
+        let code = HostModule::compile(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
+        Ok(Box::new(Compiled { code, entry, sharing, smallest: pieces::smallest(module, kernel) }))
+    }
+}
+
+/// A kernel as machine code.
+pub struct Compiled {
+    code: HostModule,
+    entry: HostEntry,
+    sharing: Sharing,
+    /// As [`pieces::smallest`].
+    smallest: u64,
+}
+
+impl Compiled {
+    /// A kernel of compiled code, to be run by one worker.
+    pub fn alone(code: HostModule, entry: HostEntry) -> Compiled {
+        Compiled { code, entry, sharing: Sharing::Alone, smallest: u64::MAX }
+    }
+}
+
+impl Executable for Compiled {
+    unsafe fn run(&self, _: &Module, job: &Job) -> Result<Report> {
+        // SAFETY: the same contract.
+        Ok(unsafe { run_host(&self.code, self.entry, &self.sharing, self.smallest, job) })
+    }
+}
+
+/// How workers may share a launch on the host.
+#[derive(Clone, Debug)]
+enum Sharing {
+    /// Not at all: one runs it.
+    Alone,
+    /// As they like.
+    Free,
+    /// In parts, each with copies of those of these arrays that it adds to, if the launch has no more dimensions than the kernel's `rank`. The argument
+    /// struct has `args` bytes.
+    Copies { arrays: Vec<ArrayArgument>, rank: usize, args: usize },
+}
+
+/// How workers may share launches of a kernel.
+fn sharing(module: &Module, kernel: FuncId, alone: bool) -> Sharing {
+    if alone || prints(module, kernel) {
+        return Sharing::Alone;
+    }
+    let function = &module.functions[kernel];
+    let FunctionKind::Kernel { rank } = function.kind else { return Sharing::Alone };
+    match has_atomics(module, kernel).then(|| reduced(module, kernel)).flatten() {
+        None => Sharing::Free,
+        Some(arrays) => {
+            let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
+            let args = argument_layout(&types, &module.structs).1.size as usize;
+            Sharing::Copies { arrays, rank: rank.into(), args }
+        }
+    }
+}
+
+/// What the workers of a host launch share.
+struct Shared<'a> {
+    entry: HostEntry,
+    bounds: &'a LaunchBounds,
+    args: *const c_void,
+    status: *mut HostStatus,
+}
+
+// SAFETY: the code is reentrant, claims the status atomically, and the arrays are the kernel's own business (rule 15 of
+// the IR).
+unsafe impl Sync for Shared<'_> {}
+
+impl Shared<'_> {
+    /// Runs the threads `begin..end`.
+    fn run(&self, begin: u64, end: u64) {
+        // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the launch.
+        unsafe { (self.entry)(self.bounds, self.args, begin, end, self.status) }
+    }
+}
+
+/// Runs compiled code: in order on this thread if it must be alone or the launch is small, else in pieces on all cores.
+///
+/// # Safety
+/// As for [`Executable::run`].
+unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, smallest: u64, job: &Job) -> Report {
+    let mut printed = Printed::default();
+    let mut status = HostStatus {
+        kind: HostStatus::OK,
+        site: 0,
+        dim: 0,
+        extent: 0,
+        index: 0,
+        thread: 0,
+        print: Some(receive),
+        user: (&raw mut printed).cast(),
+    };
+    let shared = Shared { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
+    let size = job.bounds.size;
+    let mut workers = pieces::workers(&job.bounds, job.threads, smallest);
+    let mut copies = None;
+    match sharing {
+        Sharing::Alone => workers = 1,
+        Sharing::Free => {}
+        Sharing::Copies { arrays, rank, args } => {
+            let repeats = job.bounds.shape.get(*rank..).unwrap_or_default().iter().any(|&n| n != 1);
+            if workers > 1 && !repeats {
+                // SAFETY: the argument struct has that many bytes.
+                copies = unsafe { Copies::new(arrays, job.args, *args, workers, size) };
+            }
+            if copies.is_none() {
+                workers = 1;
+            }
+        }
+    }
+    if workers == 1 {
+        shared.run(0, size);
+    } else {
+        let shared = &shared;
+        let piece = match copies {
+            Some(_) => pieces::part(&job.bounds, workers),
+            None => pieces::chunk(&job.bounds, workers, smallest),
+        };
+        let run = |n: u64| {
+            let own = copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);
+            Shared { args: own, ..*shared }.run(n * piece, ((n + 1) * piece).min(size));
+        };
+        // Pieces are found by their number: a launch may have far more threads than a list could hold.
+        pool::for_each(workers, size.div_ceil(piece), &run);
+        if let Some(copies) = copies {
+            // SAFETY: the run is over, and its arrays are still there.
+            unsafe { copies.merge(workers) };
+        }
+    }
+    let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
+    Report { printed, trap, seconds: None }
+}
+
+/// Takes a printed text; `user` is a [`Printed`].
+unsafe extern "C" fn receive(user: *mut c_void, text: *const u8, len: u64) {
+    // SAFETY: `user` is the `Printed` of `run_host`, and only kernels that run on one thread print; the text is the
+    // kernel's buffer.
+    unsafe { (*user.cast::<Printed>()).push(std::slice::from_raw_parts(text, len as usize)) }
+}
+
+fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
+    let site = code.sites().get(status.site as usize);
+    let description = site.map(|s| s.description.clone()).unwrap_or_default();
+    let kind = match status.kind {
+        HostStatus::OUT_OF_BOUNDS => TrapKind::OutOfBounds {
+            array: Some(description).filter(|name| !name.is_empty()),
+            dim: status.dim,
+            index: status.index,
+            extent: status.extent.into(),
+        },
+        _ => TrapKind::Assert { message: description },
+    };
+    let nowhere = Span::new(FileId(0), 0, 0);
+    Trap { kind, span: site.map_or(nowhere, |s| s.span), thread: status.thread }
+}
