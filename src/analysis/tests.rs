@@ -1,11 +1,14 @@
+mod divergence;
 mod guards;
 mod random;
 
 use super::alias::Root;
-use super::effects::effects;
+use super::effects::{EffectTable, effects};
 use super::interval::Interval;
 use super::privatization::*;
 use super::ranges::{Bounds, Ranges};
+use super::strides::Strides;
+use super::uniformity::{Coordinates, Dependence, Uniformity};
 use super::uses;
 use crate::ir::parse::parse;
 use crate::ir::*;

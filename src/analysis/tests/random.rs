@@ -286,6 +286,7 @@ impl Writer {
 
 /// What a run saw: the value as the instruction that reads it, or as it is defined (None).
 pub struct Seen {
+    pub thread: usize,
     pub reader: Option<InstId>,
     pub value: ValueId,
     pub number: i128,
@@ -356,13 +357,13 @@ pub fn run(seed: u64) -> (Function, Vec<Seen>) {
     let mut outcome = Outcome::new(|text| {
         let mut parts = text.split_whitespace().map(|part| part.parse::<i128>().expect("a number"));
         let mut next = || parts.next().expect("four numbers");
-        let (_thread, reader, value, number) = (next(), next(), ValueId(next() as u32), next());
+        let (thread, reader, value, number) = (next() as usize, next(), ValueId(next() as u32), next());
         let number = match function.ty(value).as_scalar() {
             Some(Scalar::U64) => i128::from(number as i64 as u64),
             _ => number,
         };
         let reader = (reader >= 0).then_some(InstId(reader as u32));
-        seen.push(Seen { reader, value, number });
+        seen.push(Seen { thread, reader, value, number });
     });
     let launch = LaunchBounds::new(&[2, 3]).expect("a launch");
     for thread in 0..6 {
@@ -382,7 +383,7 @@ fn values_stay_inside_their_bounds() {
     for seed in 1..=300u64 {
         let (function, seen) = run(seed);
         let ranges = Ranges::of(&function);
-        for Seen { reader, value, number } in seen {
+        for Seen { reader, value, number, .. } in seen {
             let everywhere = ranges.interval(value).expect("the bounds of an integer");
             let bounds = reader.map_or(everywhere, |at| ranges.bounds_at(at, value).expect("bounds").interval);
             let holds = |interval: Interval| interval.low <= number && number <= interval.high;

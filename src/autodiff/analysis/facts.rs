@@ -7,7 +7,7 @@ use super::activity::{Activity, writing_calls};
 use super::finite::Finite;
 use super::needed::{bounds, closure, holders};
 use super::written::Written;
-use crate::analysis::privatization::{Known, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::autodiff::Options;
 use crate::autodiff::emit::reverse::{Reverse, World};
 use crate::autodiff::storage::buffers::slots_of;
@@ -34,7 +34,7 @@ pub struct Facts {
     pub plans: IdMap<InstId, Plan>,
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers, and what is equal.
-    pub known: Known,
+    pub known: IndexFacts,
     /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
     pub guards: bool,
     pub log: Log,
@@ -53,7 +53,7 @@ impl Facts {
         // What was logged need not be computed again, be it possible or not.
         let leaves =
             stale.iter().chain(log.at.keys()).map(|&id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
-        let known = Known::of(function);
+        let known = IndexFacts::of(function);
         let mut facts = Facts {
             reversed: reversed(world, function, &activity, &writing),
             written,

@@ -15,12 +15,11 @@ use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::debug_locations::DebugLocations;
 use super::flatten::{self, Leaf, LeafKind};
+use super::known::{Argument, Known, KnownTable};
 use super::lanes::{Copies, Lanes};
 use super::library::Library;
 use super::ops::Ops;
-use super::warp::Uniform;
 use super::{Site, SiteKind};
-use crate::analysis::ranges::{Bounds, Ranges};
 use crate::codegen::shadow::Shadows;
 use crate::ids::{Id, IdSet};
 use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
@@ -74,46 +73,6 @@ const INLINE_TOTAL: u64 = 20_000;
 /// Callees of at least this size are then called.
 const CALL_FROM: u64 = 200;
 
-/// The bounds of the integers of functions, by what is known of their arguments: a kernel is lowered more than once, and a
-/// callee where it is called.
-#[derive(Default)]
-struct RangeTable {
-    known: HashMap<(FuncId, SmallVec<[Option<Bounds>; 4]>), Rc<Ranges>>,
-    /// Whether bounds are asked for in a function or in what it calls.
-    wanted: HashMap<FuncId, bool>,
-    none: Rc<Ranges>,
-}
-
-impl RangeTable {
-    fn of_call(&mut self, ir: &ir::Module, id: FuncId, arguments: &[Option<Bounds>]) -> Rc<Ranges> {
-        if !self.is_wanted(ir, id) {
-            return self.none.clone();
-        }
-        let ranges = || Rc::new(Ranges::of_call(&ir.functions[id], arguments));
-        self.known.entry((id, SmallVec::from_slice(arguments))).or_insert_with(ranges).clone()
-    }
-
-    fn is_wanted(&mut self, ir: &ir::Module, id: FuncId) -> bool {
-        if let Some(&wanted) = self.wanted.get(&id) {
-            return wanted;
-        }
-        let function = &ir.functions[id];
-        let mut wanted = false;
-        let mut callees = SmallVec::<[FuncId; 4]>::new();
-        function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Call(callee, _) => callees.push(*callee),
-            Op::Extract(_, path) | Op::Insert(_, path, _) => {
-                wanted |= path.iter().any(|step| matches!(step, Step::Dynamic(_)));
-            }
-            Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::View(..) => wanted = true,
-            _ => {}
-        });
-        wanted = wanted || callees.into_iter().any(|callee| self.is_wanted(ir, callee));
-        self.wanted.insert(id, wanted);
-        wanted
-    }
-}
-
 /// What is shared by all LLVM functions of a module.
 pub struct ModuleState<'a, 'ctx> {
     pub ir: &'a ir::Module,
@@ -128,7 +87,7 @@ pub struct ModuleState<'a, 'ctx> {
     called: HashMap<FuncId, Func<'ctx>>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
-    ranges: RangeTable,
+    known: KnownTable,
     /// The library functions that are called, where such are.
     pub library: Option<Library<'a, 'ctx>>,
     /// What stands for absent arrays of adjoints.
@@ -158,7 +117,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             called: HashMap::new(),
             pending: Vec::new(),
             weights: HashMap::new(),
-            ranges: RangeTable::default(),
+            known: KnownTable::default(),
             library: None,
             shadows,
             locations: None,
@@ -298,16 +257,14 @@ pub struct Lower<'s, 'a, 'ctx> {
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
-    /// What is the same for all threads of a launch (device).
-    pub uniform: Uniform<'ctx>,
     call_large: bool,
 }
 
 /// One instance of an IR function: the body of a kernel, or of a callee at one call.
 pub struct Frame<'a, 'ctx> {
     pub function: &'a Function,
-    /// The bounds of its integers.
-    pub ranges: Rc<Ranges>,
+    /// What the analyses say of it.
+    pub known: Rc<Known>,
     /// The instruction that is being lowered: bounds are asked for there.
     pub at: InstId,
     values: Vec<Scalars<'ctx>>,
@@ -382,7 +339,6 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             lanes: None,
             copies: None,
             aligned: IdSet::default(),
-            uniform: Uniform::default(),
             call_large: inside_callee,
         }
     }
@@ -413,12 +369,12 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         self.function(id, args, &[]);
     }
 
-    /// The body of a function, inlined at the cursor; gives its results. `bounds`: those of the arguments.
-    pub fn function(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>, bounds: &[Option<Bounds>]) -> Vec<Scalars<'ctx>> {
+    /// The body of a function, inlined at the cursor; gives its results. `known`: of the arguments.
+    pub fn function(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>, known: &[Argument]) -> Vec<Scalars<'ctx>> {
         let function = &self.ir.functions[id];
         let mut frame = Frame {
             function,
-            ranges: self.state.ranges.of_call(self.ir, id, bounds),
+            known: self.state.known.of_call(self.ir, id, known),
             at: InstId(0),
             values: vec![Scalars::new(); function.values.len()],
             loops: Vec::new(),
@@ -602,7 +558,6 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             | Op::Continue(_)
             | Op::Return(_) => return,
         };
-        self.note_uniform(frame, &inst.op, &scalars);
         if let Some(result) = result {
             self.define(frame, result, scalars);
         }
@@ -635,7 +590,11 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
     }
 
     fn call(&mut self, frame: &mut Frame<'a, 'ctx>, callee: FuncId, args: &[ValueId], results: &[ValueId]) {
-        let bounds: SmallVec<[_; 4]> = args.iter().map(|a| frame.ranges.bounds_at(frame.at, *a)).collect();
+        let argument = |a: &ValueId| Argument {
+            bounds: frame.known.ranges.bounds_at(frame.at, *a),
+            dependence: frame.known.uniformity.dependence(*a),
+        };
+        let known: SmallVec<[Argument; 4]> = args.iter().map(argument).collect();
         let args: Vec<Scalars<'ctx>> = args.iter().map(|a| frame.get(*a).clone()).collect();
         let values = if let Some(made) = self.state.library_call(callee) {
             let flat: Scalars<'ctx> = args.into_iter().flatten().collect();
@@ -648,7 +607,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         } else if self.call_large && self.state.weight(callee) >= CALL_FROM {
             self.call_function(callee, args)
         } else {
-            self.function(callee, args, &bounds)
+            self.function(callee, args, &known)
         };
         for (&result, scalars) in results.iter().zip(values) {
             self.define(frame, result, scalars);
@@ -723,7 +682,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         if !s.is_signed_int() {
             return wide;
         }
-        if frame.ranges.is_at_least(frame.at, index, 0) {
+        if frame.known.ranges.is_at_least(frame.at, index, 0) {
             return wide;
         }
         let negative = self.ll.icmp(IntPredicate::SLT, wide, self.ll.const_i64(0));

@@ -34,6 +34,7 @@ mod instructions;
 mod jit;
 mod join;
 mod join_ir;
+mod known;
 mod lanes;
 mod library;
 mod local;

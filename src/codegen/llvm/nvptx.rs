@@ -317,7 +317,6 @@ fn entry<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, options: &PtxO
         })
         .collect();
     lower.default_adjoints(kernel, &mut args);
-    args.iter().for_each(|scalars| lower.uniform.insert(scalars));
     if options.layout == ArrayLayout::Contiguous {
         lower.aligned.extend(args.iter().flatten());
     }

@@ -1,14 +1,15 @@
-//! Which values differ between the lanes, and does it pay to run threads as lanes?
+//! Does it pay to run threads as lanes?
 //!
-//! A value differs if it comes from the thread's last coordinate, from memory at an address that differs, from an atomic, or
-//! from control flow that differs. The cost model counts instructions of one core: a lane-wise instruction costs what a scalar
+//! Lanes differ in what varies along the thread's last coordinate ([`uniformity`](crate::analysis::uniformity)). The cost model counts instructions of one core: a lane-wise instruction costs what a scalar
 //! one does, for all lanes together, but memory at unrelated addresses is reached lane by lane either way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
 use crate::analysis::alias::{Root, root};
-use crate::analysis::privatization::{PrivateArrays, Sharing, private_arrays};
+use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::strides::Strides;
+use crate::analysis::uniformity::Uniformity;
 use crate::ids::Id;
 use crate::ir::{
     Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, UnaryOp,
@@ -25,12 +26,11 @@ const MAX_LOCAL_BYTES: u32 = 64 << 10;
 
 /// What is known about a kernel before it is lowered for lanes.
 pub struct Plan {
-    /// By value: lanes differ.
-    varying: Vec<bool>,
+    uniformity: Uniformity,
+    /// The coordinate in which lanes differ.
+    last: u8,
     /// By value: something reads it.
     used: Vec<bool>,
-    /// By value: a local array whose elements differ.
-    own: Vec<bool>,
     private: PrivateArrays,
     /// Of a backward entry, the arrays that it adds to and does not use otherwise.
     sums: BTreeSet<Root>,
@@ -47,7 +47,7 @@ impl Plan {
     /// Each lane has a local array of its own; without this, all lanes share one, since they put the same into it.
     pub fn is_of_lane(&self, function: &Function, array: ValueId) -> bool {
         match root(function, array) {
-            Root::Local(local) => is_in(&self.own, local),
+            Root::Local(local) => self.uniformity.elements(local).coordinates.contains(self.last),
             _ => matches!(function.ty(array), Type::Local(_)),
         }
     }
@@ -58,7 +58,7 @@ impl Plan {
     }
 
     pub fn varies(&self, value: ValueId) -> bool {
-        is_in(&self.varying, value)
+        self.uniformity.varies_along(value, self.last)
     }
 
     pub fn is_used(&self, value: ValueId) -> bool {
@@ -71,30 +71,27 @@ impl Plan {
 pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, Plan, u32)> {
     let function = flat(module, kernel)?;
     let FunctionKind::Kernel { rank } = function.kind else { return None };
-    let alone = private_arrays(&function, &module.structs, Sharing::Never);
-    let private = private_arrays(&function, &module.structs, Sharing::SameType);
-    if depends_on_order(&function, &alone) || local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
+    let known = IndexFacts::of(&function);
+    let private = |sharing| private_arrays_among(&function, &module.structs, sharing, &known, &|_| true);
+    if depends_on_order(&function, &private(Sharing::Never))
+        || local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits
+    {
         return None;
     }
+    let (last, uniformity) = (rank.max(1) - 1, &known.uniformity);
     let mut survey = Survey {
         function: &function,
-        private: &private,
+        private: &private(Sharing::SameType),
         structs: &module.structs,
-        last: rank.max(1) - 1,
-        varying: vec![false; function.values.len()],
-        unit: vec![false; function.values.len()],
+        uniformity,
+        strides: &Strides::along(&function, uniformity, last),
+        last,
         used: vec![false; function.values.len()],
-        own: vec![false; function.values.len()],
-        parted: false,
-        changed: true,
         possible: true,
         insts: 0,
         doubles: 0,
     };
-    while survey.changed && survey.possible {
-        (survey.changed, survey.insts, survey.doubles) = (false, 0, 0);
-        survey.block(function.entry);
-    }
+    survey.look();
     if !survey.possible || survey.insts > MAX_INSTS {
         return None;
     }
@@ -104,26 +101,20 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, 
     if cost.lanes * 1.2 > cost.threads {
         return None;
     }
-    let Survey { varying, used, own, insts, .. } = survey;
-    let sums = sums(&function, &used);
-    Some((function, Plan { varying, used, own, private, sums, insts }, count))
+    let Survey { private, used, insts, .. } = survey;
+    let (private, sums) = (private.clone(), sums(&function, &used));
+    Some((function, Plan { uniformity: known.uniformity, last, used, private, sums, insts }, count))
 }
 
 struct Survey<'a> {
     function: &'a Function,
     private: &'a PrivateArrays,
     structs: &'a StructTable,
+    uniformity: &'a Uniformity,
+    strides: &'a Strides,
     /// The number of the coordinate that differs.
     last: u8,
-    varying: Vec<bool>,
-    /// The value is the last coordinate plus something uniform.
-    unit: Vec<bool>,
     used: Vec<bool>,
-    /// As [`Plan::own`].
-    own: Vec<bool>,
-    /// Some lanes may rest here.
-    parted: bool,
-    changed: bool,
     possible: bool,
     insts: usize,
     /// Instructions on 64-bit numbers.
@@ -132,182 +123,46 @@ struct Survey<'a> {
 
 impl Survey<'_> {
     fn varies(&self, value: ValueId) -> bool {
-        is_in(&self.varying, value)
+        self.uniformity.varies_along(value, self.last)
     }
 
-    /// Lanes may differ in this value.
-    fn set(&mut self, value: ValueId, varies: bool) {
-        if !varies || self.varies(value) {
-            return;
-        }
-        self.varying[value.index()] = true;
-        self.changed = true;
+    /// Looks at what runs as lanes, and what for.
+    fn look(&mut self) {
+        let function = self.function;
         // Lanes share their arrays.
-        self.possible &= !holds_arrays(self.function.ty(value), self.structs);
-    }
-
-    fn set_all(&mut self, values: &[ValueId]) {
-        values.iter().for_each(|&v| self.set(v, true));
-    }
-
-    /// Lanes may differ in the elements of a local array.
-    fn set_own(&mut self, array: ValueId) {
-        if !matches!(self.function.ty(array), Type::Local(_)) {
-            return;
-        }
-        match root(self.function, array) {
-            Root::Local(local) => {
-                self.changed |= !self.own[local.index()];
-                self.own[local.index()] = true;
-            }
-            // One of several, which must be laid out alike.
-            _ => {
-                self.changed |= !self.own.iter().all(|own| *own);
-                self.own.fill(true);
-            }
-        }
-    }
-
-    fn is_own(&self, array: ValueId) -> bool {
-        match root(self.function, array) {
-            Root::Local(local) => is_in(&self.own, local),
-            _ => matches!(self.function.ty(array), Type::Local(_)),
-        }
-    }
-
-    /// What stands in a branch or loop; `parted`: lanes may take different ways there.
-    fn nested(&mut self, parted: bool, visit: impl FnOnce(&mut Self)) {
-        let before = self.parted;
-        self.parted |= parted;
-        visit(self);
-        self.parted = before;
-    }
-
-    fn block(&mut self, block: BlockId) {
-        let function = self.function;
-        for &id in &function.blocks[block].insts {
+        let shared = |value| !self.varies(value) || !holds_arrays(function.ty(value), self.structs);
+        self.possible = function.values.ids().all(shared);
+        function.walk(function.entry, &mut |_, inst| {
             self.insts += 1;
-            self.inst(&function.insts[id]);
-            function.insts[id].op.for_each_operand(|v| self.used[v.index()] = true);
-        }
+            inst.op.for_each_operand(|v| self.used[v.index()] = true);
+            let wide = |v: &ValueId| function.ty(*v).scalar_part().is_some_and(|s| s.size() == 8);
+            self.doubles += usize::from(inst.results.iter().any(wide));
+            self.possible &= self.runs_as_lanes(inst);
+        });
     }
 
-    /// What a block ends with.
-    fn yields(&self, block: BlockId) -> &[ValueId] {
-        let last = self.function.blocks[block].insts.last().map(|&id| &self.function.insts[id].op);
-        match last {
-            Some(Op::Yield(values)) => values,
-            _ => &[],
-        }
-    }
-
-    fn inst(&mut self, inst: &Inst) {
-        let function = self.function;
-        let wide = |v: &ValueId| function.ty(*v).scalar_part().is_some_and(|s| s.size() == 8);
-        self.doubles += usize::from(inst.results.iter().any(wide));
+    fn runs_as_lanes(&self, inst: &Inst) -> bool {
         match &inst.op {
-            Op::Call(..) | Op::Print { .. } | Op::Break(_) | Op::Continue(_) => self.possible = false,
+            Op::Call(..) | Op::Print { .. } | Op::Break(_) | Op::Continue(_) => false,
             // Every lane has its own, of numbers of one size.
-            Op::LocalArray => {
-                let numbers = inst.results.iter().all(|&r| match function.ty(r) {
-                    Type::Local(ty) => Type::from(ty.element).scalar_count().is_some(),
-                    _ => false,
-                });
-                self.possible &= numbers;
+            Op::LocalArray => inst.results.iter().all(|&r| match self.function.ty(r) {
+                Type::Local(ty) => Type::from(ty.element).scalar_count().is_some(),
+                _ => false,
+            }),
+            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                is_static(&access.path)
             }
-            Op::ThreadNumber => {
-                self.set_all(&inst.results);
-                inst.results.iter().for_each(|r| self.unit[r.index()] = true);
-            }
-            Op::ThreadIndex(n) if *n == self.last => {
-                self.set_all(&inst.results);
-                inst.results.iter().for_each(|r| self.unit[r.index()] = true);
-            }
-            &Op::If { condition, then, otherwise } => {
-                self.nested(self.varies(condition), |survey| {
-                    survey.block(then);
-                    survey.block(otherwise);
-                });
-                for (n, &result) in inst.results.iter().enumerate() {
-                    let differs = |b: BlockId| self.yields(b).get(n).is_some_and(|&v| self.varies(v));
-                    let varies = self.varies(condition) || differs(then) || differs(otherwise);
-                    self.set(result, varies);
-                }
-            }
-            Op::For { start, end, step, init, body } => {
-                let params = &function.blocks[*body].params;
-                let differ = [start, end, step].iter().any(|v| self.varies(**v));
-                if let Some((&variable, carried)) = params.split_first() {
-                    self.set(variable, differ);
-                    self.carried(init, carried, &inst.results, *body, differ);
-                }
-            }
-            Op::While { init, condition, body } => {
-                let differ = self.yields(*condition).first().is_some_and(|&v| self.varies(v));
-                self.nested(differ, |survey| survey.block(*condition));
-                let differ = self.yields(*condition).first().is_some_and(|&v| self.varies(v));
-                let (tested, carried) = (&function.blocks[*condition].params, &function.blocks[*body].params);
-                self.carried(init, carried, &inst.results, *body, differ);
-                for (&a, &b) in tested.iter().zip(carried) {
-                    self.set(a, self.varies(b));
-                }
-            }
-            Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
-                self.possible &= is_static(&access.path);
-                self.set_own(access.array);
-                self.set_all(&inst.results);
-            }
-            op => {
-                if let Op::Load(access) | Op::Store { access, .. } = op {
-                    self.possible &= is_static(&access.path);
-                }
-                if let Op::View(_, dims) = op {
-                    self.possible &= !dims.iter().any(|dim| match *dim {
-                        ViewIndex::At(index) => self.varies(index),
-                        ViewIndex::Range { start, stop, step } => [start, stop, step].iter().any(|v| self.varies(*v)),
-                    });
-                }
-                let mut varies = false;
-                op.for_each_operand(|v| varies |= self.varies(v));
-                match op {
-                    Op::Load(Access { array, .. }) => {
-                        if !matches!(root(function, *array), Root::Local(_)) {
-                            self.set_own(*array);
-                        }
-                        varies |= self.is_own(*array);
-                    }
-                    Op::Store { access: Access { array, .. }, .. } if varies || self.parted => self.set_own(*array),
-                    _ => {}
-                }
-                inst.results.iter().for_each(|&r| self.set(r, varies));
-                self.unit_stride(inst);
-            }
+            Op::View(_, dims) => !dims.iter().any(|dim| match *dim {
+                ViewIndex::At(index) => self.varies(index),
+                ViewIndex::Range { start, stop, step } => [start, stop, step].iter().any(|v| self.varies(*v)),
+            }),
+            _ => true,
         }
     }
 
-    /// The values that a loop carries; `differ`: lanes take different numbers of turns.
-    fn carried(&mut self, init: &[ValueId], params: &[ValueId], results: &[ValueId], body: BlockId, differ: bool) {
-        for ((&param, &result), &first) in params.iter().zip(results).zip(init) {
-            self.set(param, differ || self.varies(first) || self.varies(result));
-        }
-        self.nested(differ, |survey| survey.block(body));
-        for (n, (&param, &result)) in params.iter().zip(results).enumerate() {
-            let varies = self.varies(param) || self.yields(body).get(n).is_some_and(|&v| self.varies(v));
-            self.set(param, varies);
-            self.set(result, varies);
-        }
-    }
-
-    fn unit_stride(&mut self, inst: &Inst) {
-        let [result] = inst.results[..] else { return };
-        let unit = match inst.op {
-            Op::Binary(BinaryOp::Add, a, b) => {
-                is_in(&self.unit, a) && !self.varies(b) || is_in(&self.unit, b) && !self.varies(a)
-            }
-            Op::Binary(BinaryOp::Sub, a, b) => is_in(&self.unit, a) && !self.varies(b),
-            _ => false,
-        };
-        self.unit[result.index()] = unit;
+    /// Whether neighbouring lanes take neighbouring elements by this index.
+    fn is_unit(&self, index: ValueId) -> bool {
+        self.strides.of(index) == Some(1) && self.function.ty(index).as_scalar().is_some_and(|s| s.size() == 4)
     }
 
     /// Counted for one turn of the enclosing loop.
@@ -394,7 +249,7 @@ impl Survey<'_> {
         let scalar = count * lanes;
         if !outer_varies && !self.varies(last) {
             (count, scalar)
-        } else if !outer_varies && is_in(&self.unit, last) && components <= super::access::MAX_INTERLEAVED as f64 {
+        } else if !outer_varies && self.is_unit(last) && components <= super::access::MAX_INTERLEAVED as f64 {
             (if components == 1.0 { count } else { 3.0 * components }, scalar)
         } else {
             const LANE: f64 = 2.0;
