@@ -10,12 +10,11 @@ mod options;
 mod timings;
 
 use std::path::Path;
-use std::sync::Arc;
 
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
-pub use compiler::Compiler;
+pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
@@ -24,22 +23,19 @@ pub use timings::Timings;
 use crate::check;
 use crate::check::Checked;
 use crate::check::lints::Allows;
-use crate::check::shared;
 use crate::check::tree::Unresolved;
 use crate::diag::explain::distance;
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
-use crate::{autodiff, lower, passes};
-use compiler::LibraryCache;
+use crate::{autodiff, passes};
 
 /// One source file on its way: what was found in it, and the IR of what is good.
 #[derive(Debug, Default)]
 pub struct Compilation {
-    /// What the compiler that made it knows of the library.
-    #[expect(dead_code, reason = "the stages get it next")]
-    cache: Arc<LibraryCache>,
+    /// The one that made it.
+    pub compiler: Compiler,
     pub sources: SourceMap,
     pub diagnostics: Diagnostics,
     /// The kernels without errors and what they call, simplified.
@@ -98,19 +94,10 @@ impl Compilation {
                 types: request.types.clone(),
             },
         );
-        self.module = self.timings.time("lower", || lower::lower(&checked));
+        self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked));
         self.select(&request.kernels);
         let Compilation { module, timings, .. } = self;
-        timings.time("simplify", || {
-            if module.functions.len() < checked.functions.len() {
-                return passes::simplify(module);
-            }
-            // All functions stand where they were checked.
-            passes::simplify_functions(module, |id| shared::is_simplified(&checked, id));
-            autodiff::simplify_rules(module);
-            shared::keep(&checked, module);
-            passes::drop_unneeded(module);
-        });
+        timings.time("simplify", || passes::simplify(module));
     }
 
     /// What is done with IR, wherever it comes from.
@@ -121,10 +108,10 @@ impl Compilation {
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
-        // Release builds too: IR that breaks its rules must end as an error, never as code. What came from a table was
-        // verified before it was put there. Debug builds verify it again: that no stage changes it.
+        // Release builds too: IR that breaks its rules must end as an error, never as code. What is linked was verified
+        // when it was made. Debug builds verify it again.
         let Compilation { module, timings, .. } = self;
-        let known = |function: &ir::Function| !cfg!(debug_assertions) && function.content.is_some();
+        let known = |id: ir::FuncId| !cfg!(debug_assertions) && module.functions.is_linked(id);
         if let Err(faults) = timings.time("verify", || ir::verify::verify_but(module, known)) {
             let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
             self.diagnostics.push(Diagnostic::new(Code::E0999, message));
@@ -134,8 +121,9 @@ impl Compilation {
     }
 
     fn differentiate(&mut self, options: &Gradients) {
-        let Compilation { module, diagnostics, timings, .. } = self;
-        timings.time("differentiate", || autodiff::differentiate(module, options, diagnostics));
+        let Compilation { module, diagnostics, timings, compiler, .. } = self;
+        timings
+            .time("differentiate", || autodiff::differentiate(module, options, &compiler.cache.adjoints, diagnostics));
         // Adjoints that were written out where they are called.
         if module.kernels().next().is_some() {
             timings.time("select", || passes::select(module, |_| true));
@@ -170,8 +158,9 @@ impl Compilation {
     }
 
     fn front(&mut self, file: FileId, parsed: &Parsed, options: &check::Options) -> Checked {
-        let Compilation { sources, diagnostics, timings, .. } = self;
-        let checked = timings.time("check", || check::check(parsed, options, sources, diagnostics));
+        let Compilation { sources, diagnostics, timings, compiler, .. } = self;
+        let checked =
+            timings.time("check", || check::check(parsed, options, &compiler.cache.instances, sources, diagnostics));
         self.allows = Allows::read(parsed, &sources.file(file).text);
         self.declared.clone_from(&checked.declared);
         self.unresolved.clone_from(&checked.unresolved);

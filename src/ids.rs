@@ -63,6 +63,11 @@ impl<I: Id, T> IdVec<I, T> {
         id
     }
 
+    /// Drops all but the first items.
+    pub fn truncate(&mut self, count: usize) {
+        self.items.truncate(count);
+    }
+
     /// Makes room for `more` items.
     pub fn reserve(&mut self, more: usize) {
         self.items.reserve(more);

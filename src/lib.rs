@@ -109,6 +109,7 @@
 // | `ir` | what is to be computed, exactly? |
 // | `analysis` | what is true of IR, whatever the input? |
 // | `lower` | how does meaning become IR? |
+// | `link` | which library functions are compiled already? |
 // | `passes` | how is IR simplified? |
 // | `autodiff` | what is the gradient of a kernel? |
 // | `codegen` | how does IR become PTX, CUDA text, host code, headers? |
@@ -150,6 +151,8 @@ pub mod ids;
 pub mod ir;
 #[doc(hidden)]
 pub mod library;
+#[doc(hidden)]
+pub mod link;
 #[doc(hidden)]
 pub mod lower;
 #[cfg(feature = "cli")]

@@ -1,13 +1,19 @@
 //! Keeps the house as it is drawn in `src/lib.rs`: who may import whom, who may print or open files, how long a file
 //! may be.
 
+#[path = "common/rust_code.rs"]
+mod rust_code;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use rust_code::Code;
 
 /// Which modules of the crate each module may name. A module may always name itself.
 const ARROWS: &[(&str, &[&str])] = &[
     ("ids", &[]),
-    // What a thread keeps from program to program: a table that several stages have one of.
+    // What a compiler keeps from program to program: a table that several stages have one of.
     ("memo", &["ids"]),
     ("source", &["ids"]),
     ("types", &["ids", "source"]),
@@ -18,19 +24,20 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ir", &["ids", "memo", "source", "types", "abi"]),
     ("analysis", &["ids", "memo", "source", "types", "ir"]),
     ("syntax", &["ids", "source", "diag"]),
-    ("library", &["ids", "source", "diag", "syntax", "types", "ir"]),
+    ("library", &["ids", "memo", "source", "diag", "syntax", "types", "ir"]),
     ("check", &["ids", "memo", "source", "diag", "syntax", "types", "ir", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir", "analysis"]),
     ("autodiff", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "passes"]),
+    ("link", &["ids", "memo", "ir", "analysis", "check", "lower", "passes", "autodiff"]),
     // Host code for lanes wants calls inlined and one exit per region.
     ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "abi", "passes"]),
     ("run", &["ids", "source", "diag", "types", "ir", "codegen", "abi"]),
     (
         "driver",
         &[
-            "ids", "source", "diag", "types", "ir", "syntax", "library", "check", "lower", "passes", "autodiff",
-            "codegen",
+            "ids", "memo", "source", "diag", "types", "ir", "syntax", "library", "check", "link", "lower", "passes",
+            "autodiff", "codegen",
         ],
     ),
     ("embed", &["abi", "analysis", "diag", "driver", "ir", "run", "source", "types"]),
@@ -56,8 +63,6 @@ struct File {
     /// Relative to the repository, with `/`.
     path: String,
     text: String,
-    /// The code alone: no comments, no text literals, nothing from the first `#[cfg(test)]` of a module on.
-    code: String,
 }
 
 impl File {
@@ -67,9 +72,23 @@ impl File {
         inside.split('/').next().unwrap_or_default().trim_end_matches(".rs")
     }
 
-    fn is_test(&self) -> bool {
-        self.path.ends_with("tests.rs") || self.path.contains("/tests/")
+    /// The path of its module: `src/codegen/cuda/mod.rs` is `codegen/cuda/`, `src/lib.rs` is empty.
+    fn module_path(&self) -> String {
+        let inside = self.path.strip_prefix("src/").unwrap_or(&self.path).trim_end_matches(".rs");
+        let names = inside.split('/').filter(|name| !["mod", "lib", "main"].contains(name));
+        names.map(|name| format!("{name}/")).collect()
     }
+
+    /// How many modules it is in.
+    fn depth(&self) -> usize {
+        self.module_path().matches('/').count()
+    }
+}
+
+/// A source file with what the compiler builds of it.
+struct Source {
+    file: File,
+    code: Code,
 }
 
 fn files(folder: &str, extension: &str) -> Vec<File> {
@@ -91,50 +110,46 @@ fn files(folder: &str, extension: &str) -> Vec<File> {
         .iter()
         .map(|path| {
             let text = std::fs::read_to_string(path).expect("a readable text");
-            let code = code_of(&text);
             let path = path.strip_prefix(root).expect("below the root").to_string_lossy().replace('\\', "/");
-            File { path, text, code }
+            File { path, text }
         })
         .collect()
 }
 
-fn sources() -> Vec<File> {
-    let files: Vec<File> = files("src", "rs").into_iter().filter(|file| !file.is_test()).collect();
-    assert!(files.len() > 10, "the sources were not found");
-    files
-}
-
-/// Blanks out comments and text literals, and cuts the test module off.
-fn code_of(text: &str) -> String {
-    let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap_or(text);
-    let mut code = String::new();
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let skip = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if let Some(raw) = rest.strip_prefix("r#\"") {
-            raw.find("\"#").map_or(rest.len(), |end| end + 5)
-        } else if c == '"' {
-            let mut escaped = false;
-            let end = rest[1..].find(|c| {
-                let end = c == '"' && !escaped;
-                escaped = c == '\\' && !escaped;
-                end
-            });
-            end.map_or(rest.len(), |end| end + 2)
-        } else if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") {
-            rest[1..].find("'").map_or(rest.len(), |end| end + 2)
-        } else {
-            code.push(c);
-            c.len_utf8()
-        };
-        rest = &rest[skip..];
+/// The files that are built outside of tests.
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+    let mut sources: Vec<Source> =
+        files("src", "rs").into_iter().map(|file| Source { code: Code::of(&file.text), file }).collect();
+    // A module that is built for tests alone, and the modules in it.
+    let of_tests: Vec<(String, String)> = sources
+        .iter()
+        .flat_map(|Source { file, code }| {
+            code.test_modules.iter().map(|module| match &module.path {
+                Some(path) => {
+                    let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+                    (format!("{folder}/{path}"), format!("{folder}/{}/", path.trim_end_matches(".rs")))
+                }
+                None => {
+                    let stem = format!("src/{}{}", file.module_path(), module.name);
+                    (format!("{stem}.rs"), format!("{stem}/"))
+                }
+            })
+        })
+        .collect();
+    for (file, folder) in &of_tests {
+        let found = sources.iter().any(|source| source.file.path == *file || source.file.path.starts_with(folder));
+        assert!(found, "the module of tests in {file} was not found");
     }
-    code
-}
+    sources.retain(|Source { file, .. }| {
+        !of_tests.iter().any(|(f, folder)| file.path == *f || file.path.starts_with(folder))
+    });
+    assert!(sources.len() > 10, "the sources were not found");
+    sources
+});
 
-/// The paths after `crate::`, one for each leaf of `crate::{a, b::{c, d}}`.
-fn paths(code: &str) -> BTreeSet<String> {
+/// The paths after `crate::`, one for each leaf of `crate::{a, b::{c, d}}`, and after as many `super::` as lead there from a
+/// module that is `depth` deep.
+fn paths(code: &str, depth: usize) -> BTreeSet<String> {
     /// The leaves of the tree of paths at the start of the text, and what follows it.
     fn leaves<'a>(prefix: &str, text: &'a str, found: &mut BTreeSet<String>) -> &'a str {
         let length = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').unwrap_or(text.len());
@@ -157,15 +172,16 @@ fn paths(code: &str) -> BTreeSet<String> {
         }
     }
     let mut found = BTreeSet::new();
-    for (at, word) in code.match_indices("crate::") {
+    let up = "super::".repeat(depth.max(1));
+    for (at, word) in code.match_indices("crate::").chain(code.match_indices(&up)) {
         leaves("", &code[at + word.len()..], &mut found);
     }
     found
 }
 
-/// The first elements of the paths after `crate::`.
-fn imports(code: &str) -> BTreeSet<String> {
-    paths(code).iter().map(|path| path.split(':').next().unwrap_or_default().to_string()).collect()
+/// The first elements of these paths.
+fn imports(code: &str, depth: usize) -> BTreeSet<String> {
+    paths(code, depth).iter().map(|path| path.split(':').next().unwrap_or_default().to_string()).collect()
 }
 
 fn report(faults: Vec<String>) {
@@ -176,18 +192,18 @@ fn report(faults: Vec<String>) {
 fn modules_import_along_the_arrows() {
     let modules: Vec<&str> = ARROWS.iter().map(|(module, _)| *module).collect();
     let mut faults = Vec::new();
-    for file in sources() {
+    for Source { file, code } in SOURCES.iter() {
         let module = file.module();
         let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == module) else {
             faults.push(format!("{}: `{module}` is not in the drawing; add it to ARROWS", file.path));
             continue;
         };
-        for import in imports(&file.code) {
+        for import in imports(&code.text, file.depth()) {
             if modules.contains(&import.as_str()) && import != module && !allowed.contains(&import.as_str()) {
                 faults.push(format!("{}: `{module}` may not import `{import}`", file.path));
             }
         }
-        if file.path.starts_with("src/codegen/cuda/") && file.code.contains("codegen::llvm") {
+        if file.path.starts_with("src/codegen/cuda/") && code.text.contains("codegen::llvm") {
             faults.push(format!("{}: the CUDA text does not depend on LLVM", file.path));
         }
     }
@@ -199,8 +215,8 @@ fn modules_import_along_the_arrows() {
 fn orders_of_passes_are_pipelines() {
     const STEPS: &[&str] = &["adjacent", "dce", "forward_loads", "local_arrays", "rewrite", "sink"];
     let mut faults = Vec::new();
-    for file in sources().iter().filter(|file| file.module() != "passes") {
-        let named = paths(&file.code);
+    for Source { file, code } in SOURCES.iter().filter(|source| source.file.module() != "passes") {
+        let named = paths(&code.text, file.depth());
         for step in STEPS {
             let prefix = format!("passes::{step}");
             if named.iter().any(|path| *path == prefix || path.starts_with(&format!("{prefix}::"))) {
@@ -225,9 +241,9 @@ fn foreign_crates_stay_in_their_corner() {
         ("lsp_server", "src/lsp/"),
     ];
     let mut faults = Vec::new();
-    for file in sources() {
+    for Source { file, code } in SOURCES.iter() {
         for (name, corner) in CORNERS {
-            if file.code.contains(name) && !file.path.starts_with(corner) {
+            if code.text.contains(name) && !file.path.starts_with(corner) {
                 faults.push(format!("{}: only {corner} uses {name}", file.path));
             }
         }
@@ -242,9 +258,9 @@ fn llvm_is_used_through_its_wrappers() {
     const FACADE: &[&str] = &["builder", "instructions", "vector", "debug_locations", "machine", "fatal", "ffi"];
     const MOST_UNSAFE: usize = 30;
     let (mut count, mut faults) = (0, Vec::new());
-    for file in files("src/codegen/llvm", "rs") {
+    for Source { file, code } in SOURCES.iter().filter(|source| source.file.path.starts_with("src/codegen/llvm/")) {
         let name = file.path.trim_start_matches("src/codegen/llvm/").trim_end_matches(".rs");
-        if file.code.contains("inkwell") && !FACADE.contains(&name) {
+        if code.text.contains("inkwell") && !FACADE.contains(&name) {
             faults.push(format!("{}: inkwell is behind the façade", file.path));
         }
         let lines: Vec<&str> = file.text.lines().map(str::trim).collect();
@@ -269,14 +285,14 @@ fn the_core_is_pure() {
     const PRINTING: &[&str] = &["println!", "print!(", "eprint!(", "dbg!", "io::stdout", "io::stderr"];
     const WORLD: &[&str] = &["std::fs", "File::open", "std::time", "Instant::now", "std::env::var", "std::process"];
     let mut faults = Vec::new();
-    for file in sources() {
+    for Source { file, code } in SOURCES.iter() {
         let (module, path) = (file.module(), &file.path);
-        for word in PRINTING.iter().filter(|word| file.code.contains(**word)) {
+        for word in PRINTING.iter().filter(|word| code.text.contains(**word)) {
             if module != "cli" {
                 faults.push(format!("{path}: only the command line prints ({word})"));
             }
         }
-        for word in WORLD.iter().filter(|word| file.code.contains(**word)) {
+        for word in WORLD.iter().filter(|word| code.text.contains(**word)) {
             // The views of kernels are made by a process of their own.
             if !["cli", "driver", "run", "dataset", "main"].contains(&module) && path != "src/lsp/views.rs" {
                 faults.push(format!("{path}: the core touches no files, clock or environment ({word})"));
@@ -289,8 +305,8 @@ fn the_core_is_pure() {
 #[test]
 fn nothing_is_left_to_chance() {
     let mut faults = Vec::new();
-    for file in sources() {
-        for (number, line) in file.code.lines().enumerate() {
+    for Source { file, code } in SOURCES.iter() {
+        for (number, line) in code.text.lines().enumerate() {
             for word in [".unwrap()", "todo!(", "unimplemented!("] {
                 if line.contains(word) {
                     faults.push(format!(
@@ -324,8 +340,8 @@ fn files_are_short_and_say_what_they_are() {
 
 #[test]
 fn every_library_module_has_an_arrow() {
-    let lib = files("src", "rs").into_iter().find(|file| file.path == "src/lib.rs").expect("src/lib.rs");
-    for line in lib.code.lines().filter_map(|line| line.strip_prefix("pub mod ")) {
+    let lib = SOURCES.iter().find(|source| source.file.path == "src/lib.rs").expect("src/lib.rs");
+    for line in lib.code.text.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod ")) {
         let module = line.trim_end_matches(';');
         assert!(ARROWS.iter().any(|(name, _)| *name == module), "`{module}` has no arrows");
     }
@@ -333,10 +349,48 @@ fn every_library_module_has_an_arrow() {
 
 #[test]
 fn imports_are_read_as_rust_reads_them() {
-    let code =
-        code_of("use crate::{a::{b, c}, d};\n// crate::no\nlet s = \"crate::no\";\ncrate::e::f();\nuse crate::g;");
-    assert_eq!(imports(&code), ["a", "d", "e", "g"].map(String::from).into());
-    assert_eq!(paths(&code), ["a::b", "a::c", "d", "e::f", "g"].map(String::from).into());
+    let code = Code::of(
+        "use crate::{a::{b, c}, d};\n// crate::no\nlet s = \"crate::no\";\ncrate::e::f();\nuse crate::g;\n\
+         use super::no::x; super::super::h::x();",
+    );
+    assert_eq!(imports(&code.text, 2), ["a", "d", "e", "g", "h"].map(String::from).into());
+    assert_eq!(paths(&code.text, 2), ["a::b", "a::c", "d", "e::f", "g", "h::x"].map(String::from).into());
     let nested = "use crate::{a::{self, b as x, c::{d, e::*}}, f};";
-    assert_eq!(paths(nested), ["a::self", "a::b", "a::c::d", "a::c::e", "f"].map(String::from).into());
+    assert_eq!(paths(nested, 1), ["a::self", "a::b", "a::c::d", "a::c::e", "f"].map(String::from).into());
+}
+
+/// What follows an item for tests is code again, and a text literal with quotes is none.
+#[test]
+fn items_for_tests_alone_are_left_out() {
+    let code = Code::of(
+        r##"//! crate::no
+/// crate::no
+#[cfg(test)]
+#[path = "t.rs"]
+mod elsewhere;
+#[cfg(test)]
+mod tests {
+    fn a() { crate::no() }
+}
+fn b<'a>(x: &'a str) -> char { crate::yes(x, "\" crate::no", r#"" crate::no"#); '"' }
+#[cfg(test)]
+pub(crate) fn c<A, B>(x: [u8; 2]) -> Map<A, B> { crate::no() }
+struct S {
+    #[cfg(test)]
+    seen: crate::no::T,
+    kept: crate::also::T,
+}
+#[cfg(test)]
+use crate::no;
+impl S {
+    #[cfg(test)]
+    fn d() { crate::no() }
+    fn e() { crate::last() }
+}
+"##,
+    );
+    assert_eq!(imports(&code.text, 1), ["yes", "also", "last"].map(String::from).into());
+    let [module] = &code.test_modules[..] else { panic!("one module is in a file of its own") };
+    assert_eq!((&*module.name, module.path.as_deref()), ("elsewhere", Some("t.rs")));
+    assert_eq!(code.text.lines().position(|line| line.contains("crate::last")), Some(22));
 }

@@ -8,7 +8,7 @@ mod host_text;
 
 use std::path::{Path, PathBuf};
 
-use kc::codegen::cuda::{CudaOptions, emit, emit_marked};
+use kc::codegen::cuda::{CudaOptions, Texts, emit, emit_marked};
 use kc::dataset::sample::{Category, sample};
 use kc::driver::{Compiler, Request};
 use kc::ir::{AtomicOp, BinaryOp, CompareOp, FuncId, Module, UnaryOp, parse, verify};
@@ -107,7 +107,7 @@ fn check_kept() -> Result<(), Failed> {
             let marked = emit_marked(module, kernels, &options).map_err(|diagnostic| diagnostic.message)?;
             let source = SourceFile::new("kernel.py", String::new());
             let expected = Lined::read(&marked, FileId(0), &source).text;
-            let kept = emit(module, kernels, &options).map_err(|diagnostic| diagnostic.message)?;
+            let kept = emit(module, kernels, &options, &Texts::new(0)).map_err(|diagnostic| diagnostic.message)?;
             if kept != expected {
                 return Err(format!("with kept functions:\n{kept}\nwithout:\n{expected}").into());
             }
@@ -154,5 +154,5 @@ fn check(path: &Path) -> Result<(), Failed> {
 fn text_of(module: &Module, path: &Path) -> Result<String, Failed> {
     let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
     let source_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    emit(module, &kernels, &CudaOptions { source_name }).map_err(|diagnostic| diagnostic.message.into())
+    emit(module, &kernels, &CudaOptions { source_name }, &Texts::new(0)).map_err(|diagnostic| diagnostic.message.into())
 }

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kc::diag::Level;
-use kc::driver::Analysis;
+use kc::driver::{Compiler, Disk};
 
 /// The most errors that one slip may cause: the slip, and one thing that it hides.
 const MOST: usize = 2;
@@ -50,7 +51,7 @@ fn look(path: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     for token in tokens(&text, start) {
         let shorter = format!("{}{}", &text[..token.start], &text[token.end..]);
-        let (analysis, _) = Analysis::new(path, shorter);
+        let (analysis, _) = Compiler::new().analyse(path, shorter, Arc::new(Disk));
         let errors: Vec<_> = analysis.diagnostics.iter().filter(|d| d.level == Level::Error).collect();
         if errors.len() > MOST {
             let line = text[..token.start].matches('\n').count() + 1;

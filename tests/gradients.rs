@@ -299,6 +299,41 @@ fn threads_that_meet_are_found() {
     }
 }
 
+/// The same of IR text, with the backward entry in it and without; the store is in a function that the kernel calls.
+#[test]
+fn threads_that_meet_are_found_in_ir_text() {
+    let called = SCATTER.replace("    y[int(to[i])] = x[i] * x[i]", "    put(y, int(to[i]), x[i] * x[i])").replace(
+        "@wp.kernel",
+        "@wp.func\ndef put(y: wp.array(dtype=float), at: int, v: float):\n    if v > 1.0e9:\n        return\n    y[at] = v\n\n@wp.kernel",
+    );
+    for source in [SCATTER, &called] {
+        let seeds: &[f32] = &[1.0, 2.0, 3.0];
+        let arrays = |to: &'static [f32]| [("x", &X[..], None), ("y", &[0.0; 3][..], Some(seeds)), ("to", to, None)];
+        let python = python_folder(source, &arrays(&[0.0, 1.0, 2.0]), &[3]);
+        let output = Command::new(env!("CARGO_BIN_EXE_kc"))
+            .args(["compile", "--emit", "ir", "-o"])
+            .args([python.path("text"), python.path("kernel.py")])
+            .output()
+            .expect("kc runs");
+        assert!(output.status.success(), "{}", text(&output));
+        let both = std::fs::read_to_string(python.path("text/kernel.ir")).expect("IR");
+        assert!(both.contains(" backward assumes_disjoint ("), "{both}");
+        let functions = both.split_inclusive("\n}\n");
+        let forward: String =
+            functions.filter(|f| !f.lines().any(|line| line.contains(" backward assumes_disjoint"))).collect();
+        assert!(forward.len() < both.len());
+        for ir in [&both, &forward] {
+            let apart = Folder::new(ir, "k", "gradient", &arrays(&[2.0, 0.0, 1.0]));
+            assert_eq!(apart.result("host", "x.grad"), [6.0, -4.0, 16.0], "{ir}");
+            let together = Folder::new(ir, "k", "gradient", &arrays(&[2.0, 0.0, 2.0]));
+            let output = together.kc(&["run"]);
+            assert_eq!(output.status.code(), Some(1), "{ir}\n{}", text(&output));
+            assert!(text(&output).contains("E1108"), "{}", text(&output));
+            assert!(text(&output).contains("threads (0) and (2)"), "{}", text(&output));
+        }
+    }
+}
+
 #[test]
 fn more_dimensions_than_coordinates_are_refused() {
     let source = "import warp as wp

@@ -335,6 +335,42 @@ fn bench_counts_bytes_and_operations() {
     assert!(backward > forward && backward < 5.0 * forward, "{backward}");
 }
 
+/// Workers that each add to a copy of their own give the sum of what each would give alone, bit by bit. Workers that share the
+/// array add in another order.
+#[test]
+fn workers_add_to_copies_of_their_own() {
+    let folder = Folder::new();
+    folder.write(
+        "sum.py",
+        "import warp as wp
+
+@wp.kernel
+def sum(x: wp.array(dtype=float), first: int, s: wp.array2d(dtype=wp.vec3)):
+    v = x[first + wp.tid()]
+    wp.atomic_add(s, 0, 1, wp.vec3(v, v * v, -1.5))
+",
+    );
+    let sum = |first: u32, dim: u32, threads: u32| -> Vec<f32> {
+        let numbers = [format!("first={first}"), dim.to_string(), threads.to_string()];
+        let [first, dim, threads] = numbers.each_ref().map(String::as_str);
+        let arrays = ["--arg", "x=random:1:100000", "--arg", "s=zeros:1,2", "--out-dir", "out"];
+        let args = [&["sum.py", "--arg", first, "--dim", dim, "--threads", threads][..], &arrays].concat();
+        let output = folder.run(&args);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        folder.npy("out/s.npy", 6).into_iter().map(f32::from_le_bytes).collect()
+    };
+    for workers in [2, 4] {
+        let part = 100_000 / workers;
+        let mut expected = vec![0.0; 6];
+        for worker in 0..workers {
+            let own = sum(worker * part, part, 1);
+            expected.iter_mut().zip(own).for_each(|(sum, own)| *sum += own);
+        }
+        assert_eq!(sum(0, 100_000, workers), expected, "{workers} workers");
+        assert_ne!(sum(0, 100_000, 1), expected, "the sum does not depend on its order: the test shows nothing");
+    }
+}
+
 #[test]
 fn deterministic_sums_are_the_same_on_any_number_of_cores() {
     let folder = Folder::new();

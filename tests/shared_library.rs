@@ -1,5 +1,5 @@
-//! Does a program come out the same whatever its thread has compiled before? Threads keep functions of the library from one
-//! program to the next ([`kc::check::shared`]), and with them their adjoints (`src/autodiff/memo.rs`) and texts.
+//! Does a program come out the same whatever its compiler has compiled before? Compilers keep functions of the library from
+//! one program to the next: checked ([`kc::check::Instances`]), as IR ([`kc::link`]), differentiated, and as texts.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kc::autodiff;
 use kc::dataset::sample::{self, category::Category};
-use kc::driver::{Compiler, Request};
+use kc::driver::{Arch, ArrayLayout, Artefact, Compiler, Cpu, Grid, Opt, Options, Request};
 
 /// A program, and how it is compiled.
 #[derive(Clone)]
@@ -15,6 +15,8 @@ struct Program {
     name: String,
     text: String,
     request: Request,
+    /// PTX takes time.
+    ptx: bool,
 }
 
 /// What came of it, in all detail: the modules of good compilations are compared with every place and unused value.
@@ -23,17 +25,38 @@ struct Outcome {
     ir: String,
     diagnostics: String,
     everything: u64,
+    cuda: Option<String>,
+    ptx: Option<u64>,
 }
 
-fn outcome(program: &Program) -> Outcome {
-    let mut made = Compiler::new().load_text(Path::new("program.py"), program.text.clone(), &program.request);
-    let diagnostics = format!("{:?}", made.diagnostics);
-    let ir = kc::ir::print::print(&made.module);
-    // Known or not, it is the same: debug builds compare wherever it is used.
-    made.module.functions.values_mut().for_each(|function| (function.content, function.calls) = (None, None));
+fn hash(text: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
-    format!("{:?}", made.module).hash(&mut hasher);
-    Outcome { ir, diagnostics, everything: hasher.finish() }
+    text.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn outcome(compiler: &Compiler, program: &Program) -> Outcome {
+    let mut made = compiler.load_text(Path::new("program.py"), program.text.clone(), &program.request);
+    let options = Options {
+        opt: Opt::Lean,
+        fmad: true,
+        layout: ArrayLayout::Strided,
+        grid: Grid::Any,
+        cpu: Cpu::Native,
+        checked: false,
+        ptx: Vec::new(),
+    };
+    let cuda = made.emit(Artefact::Cuda, &options).map(|text| String::from_utf8(text).unwrap());
+    let ptx = Some(Artefact::Ptx(Arch::ALL[0])).filter(|_| program.ptx).and_then(|ptx| made.emit(ptx, &options));
+    let diagnostics = format!("{:?}", made.diagnostics);
+    let ir = String::from_utf8(made.emit(Artefact::Ir, &options).unwrap()).unwrap();
+    let outcome = Outcome { ir, diagnostics, everything: hash(format!("{:?}", made.module)), cuda, ptx: ptx.map(hash) };
+    // Whoever has a module may do with it what he likes.
+    for function in made.module.functions.values_mut() {
+        function.name.push_str("_changed");
+        function.insts.values_mut().for_each(|inst| inst.op = kc::ir::Op::Zero);
+    }
+    outcome
 }
 
 /// Programs whose function names meet those of the library, that have errors, structs, gradients in forward code, and the
@@ -85,30 +108,68 @@ fn programs() -> Vec<Program> {
         1 => Request { gradients: forward, ..Request::default() },
         _ => Request::default(),
     };
-    let program = |(n, (name, text))| Program { name, text, request: request(n) };
+    let program = |(n, (name, text))| Program { name, text, request: request(n), ptx: n % 8 == 0 };
     texts.into_iter().enumerate().map(program).collect()
 }
 
-/// The outcomes of some programs compiled one after the other in one new thread.
-fn in_one_thread(programs: Vec<Program>) -> Vec<Outcome> {
-    let work = move || programs.iter().map(outcome).collect();
-    std::thread::Builder::new().stack_size(64 << 20).spawn(work).unwrap().join().unwrap()
+/// The outcomes of some programs compiled one after the other by one compiler.
+fn by_one(compiler: &Compiler, programs: &[&Program]) -> Vec<Outcome> {
+    let work = || programs.iter().map(|program| outcome(compiler, program)).collect();
+    std::thread::scope(|scope| {
+        std::thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work).unwrap().join().unwrap()
+    })
+}
+
+#[track_caller]
+fn assert_same(programs: &[&Program], outcomes: &[Outcome], alone: &[Outcome], way: &str) {
+    for (n, outcome) in outcomes.iter().enumerate() {
+        let at = n % programs.len();
+        assert!(*outcome == alone[at], "{} differs {way}:\n{outcome:#?}\n\n{:#?}", programs[at].name, alone[at]);
+    }
 }
 
 #[test]
 fn a_program_does_not_depend_on_those_before_it() {
     let programs = programs();
-    let alone: Vec<Outcome> = programs.iter().flat_map(|program| in_one_thread(vec![program.clone()])).collect();
+    let programs: Vec<&Program> = programs.iter().collect();
+    let alone: Vec<Outcome> = programs.iter().flat_map(|program| by_one(&Compiler::new(), &[program])).collect();
     assert!(alone.iter().filter(|outcome| outcome.ir.contains("kernel")).count() > 200, "too few programs are good");
-    let turned = |programs: &[Program]| programs.iter().rev().cloned().collect::<Vec<_>>();
+    assert!(alone.iter().filter(|outcome| outcome.ptx.is_some()).count() > 20, "too few programs have PTX");
     // Twice each, so that what the first compilation kept meets the program again.
-    let forwards = in_one_thread([&programs[..], &programs[..]].concat());
-    let mut backwards = in_one_thread([turned(&programs), turned(&programs)].concat());
+    let compiler = Compiler::new();
+    assert_same(&programs, &by_one(&compiler, &[&programs[..], &programs[..]].concat()), &alone, "forwards");
+    let turned: Vec<&Program> = programs.iter().rev().copied().collect();
+    let mut backwards = by_one(&Compiler::new(), &[&turned[..], &turned[..]].concat());
     backwards.reverse();
-    for (way, outcomes) in [("forwards", forwards), ("backwards", backwards)] {
-        for (n, outcome) in outcomes.iter().enumerate() {
-            let at = n % programs.len();
-            assert!(*outcome == alone[at], "{} differs {way}:\n{outcome:#?}\n\n{:#?}", programs[at].name, alone[at]);
-        }
+    assert_same(&programs, &backwards, &alone, "backwards");
+    // Hardly anything is kept for long, and what is left was made for what is forgotten.
+    for room in [1, 7, 40] {
+        let few: Vec<&Program> = programs.iter().step_by(3).copied().collect();
+        let alone: Vec<Outcome> = few.iter().flat_map(|program| by_one(&Compiler::new(), &[program])).collect();
+        assert_same(&few, &by_one(&Compiler::with_room_for(room), &few), &alone, "where there is little room");
     }
+    // By several threads at once, with one that knows everything and one that knows nothing.
+    for compiler in [compiler, Compiler::new()] {
+        let halves = [&programs[..programs.len() / 2], &programs[programs.len() / 2..], &turned[..]];
+        let found: Vec<Vec<Outcome>> = std::thread::scope(|scope| {
+            let threads = halves.map(|half| scope.spawn(|| by_one(&compiler, half)));
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let mut found = found.into_iter();
+        let halves: Vec<Outcome> = found.by_ref().take(2).flatten().collect();
+        assert_same(&programs, &halves, &alone, "beside others");
+        let mut turned = found.next().unwrap();
+        turned.reverse();
+        assert_same(&programs, &turned, &alone, "beside others, backwards");
+    }
+}
+
+#[test]
+fn two_compilers_of_one_thread_share_nothing() {
+    let programs = programs();
+    let (one, other) = (Compiler::new(), Compiler::new());
+    let program = programs.iter().find(|program| program.name.starts_with("curious")).unwrap();
+    outcome(&one, program);
+    assert_eq!(format!("{other:?}"), format!("{:?}", Compiler::new()), "it knows of what the first one has compiled");
+    assert_ne!(format!("{one:?}"), format!("{other:?}"));
 }

@@ -56,6 +56,11 @@ pub fn root(function: &Function, array: ValueId) -> Root {
     }
 }
 
+/// The array whose memory an operation reads or writes, if it does.
+pub fn accessed(function: &Function, op: &Op) -> Root {
+    op.access().map_or(Root::Unknown, |access| root(function, access.array))
+}
+
 /// An element of a root array: through views, with one index per dimension of the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Location {

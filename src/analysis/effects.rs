@@ -1,15 +1,13 @@
 //! What does a function do besides giving its results?
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Index;
-use std::rc::Rc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use super::alias::{Root, in_caller, root};
+use super::alias::{Root, accessed, in_caller};
 use crate::ids::{Id, IdVec};
+use crate::ir::properties::{Cost, DependsOn, Io, Properties};
 use crate::ir::*;
-use crate::memo::Memo;
 
 /// What a function does besides giving its results. Roots are in its own terms; its local arrays are left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -17,14 +15,17 @@ pub struct Effects {
     pub loads: BTreeSet<Root>,
     pub stores: BTreeSet<Root>,
     pub atomics: BTreeSet<Root>,
-    /// `print` or `assert`.
-    pub reports: bool,
-    /// There is a `while`, which may turn for ever.
-    pub may_hang: bool,
-    /// It asks for the thread's coordinates or the block's size.
-    pub knows_thread: bool,
+    pub io: Io,
+    /// There is a `while`, which may run for ever.
+    pub may_not_return: bool,
+    /// What it asks for besides its arguments and memory.
+    pub depends_on: DependsOn,
     /// It stores to an array, be it a local one.
     pub stores_any: bool,
+    /// See [`Properties`].
+    pub may_trap: bool,
+    pub convergent: bool,
+    pub synchronises: bool,
 }
 
 impl Effects {
@@ -37,21 +38,47 @@ impl Effects {
         self.writes().next().is_some()
     }
 
-    /// A call whose results nothing uses can go. A `while` counts as an effect, since it may not end.
-    pub fn can_go(&self) -> bool {
-        !self.stores_any && !self.reports && !self.may_hang
+    /// A call whose results nothing uses may be removed. A `while` counts as an effect, since it may not end.
+    pub fn is_removable(&self) -> bool {
+        let call = self.properties();
+        !call.has_side_effect() && !call.may_not_return
     }
 
     /// Its results depend on its arguments alone, and giving them is all it does (if it ends).
     pub fn is_pure(&self) -> bool {
-        self.loads.is_empty() && !self.writes_memory() && !self.reports && !self.knows_thread
+        self.loads.is_empty()
+            && !self.writes_memory()
+            && self.io == Io::None
+            && !self.synchronises
+            && !self.convergent
+            && self.depends_on == DependsOn::Nothing
+    }
+
+    /// The row of a call in the [table of operations](crate::ir::properties).
+    pub fn properties(&self) -> Properties {
+        let atomic = !self.atomics.is_empty();
+        Properties {
+            reads: atomic || !self.loads.is_empty(),
+            writes: self.stores_any,
+            atomic,
+            io: self.io,
+            may_trap: self.may_trap,
+            may_not_return: self.may_not_return,
+            // Its local arrays are its own business.
+            allocates: false,
+            convergent: self.convergent,
+            synchronises: self.synchronises,
+            control: false,
+            depends_on: self.depends_on,
+            cost: Cost::Slow,
+        }
     }
 }
 
 /// The effects of a module's functions, calls included, found once for each. A function that was not looked at may do
 /// anything.
 #[derive(Clone, Debug, Default)]
-pub struct EffectTable(IdVec<FuncId, Option<Rc<Effects>>>);
+pub struct EffectTable(IdVec<FuncId, Option<Arc<Effects>>>);
 
 impl Index<FuncId> for EffectTable {
     type Output = Effects;
@@ -61,22 +88,16 @@ impl Index<FuncId> for EffectTable {
             loads: BTreeSet::from([Root::Unknown]),
             stores: BTreeSet::from([Root::Unknown]),
             atomics: BTreeSet::from([Root::Unknown]),
-            reports: true,
-            may_hang: true,
-            knows_thread: true,
+            io: Io::Output,
+            may_not_return: true,
+            depends_on: DependsOn::Thread,
             stores_any: true,
+            may_trap: true,
+            convergent: true,
+            synchronises: true,
         });
         self.0.get(id).and_then(Option::as_deref).unwrap_or(&UNKNOWN)
     }
-}
-
-/// The most functions whose effects a thread remembers, some hundred bytes each.
-const MOST_KNOWN: usize = 1 << 13;
-
-thread_local! {
-    /// By the [contents](crate::ir::content) of functions, which decide them. (That a callee's body is written is no part of
-    /// its content; those of functions with a known one are.)
-    static KNOWN: RefCell<Memo<u128, Rc<Effects>>> = const { RefCell::new(Memo::new(MOST_KNOWN)) };
 }
 
 /// The effects of every function.
@@ -87,6 +108,14 @@ pub fn effects(module: &Module) -> EffectTable {
 }
 
 impl EffectTable {
+    /// What an operation does, blocks nested in it left out; a call does what its function does.
+    pub fn properties(&self, op: &Op) -> Properties {
+        match op {
+            Op::Call(callee, _) => self[*callee].properties(),
+            op => op.properties(),
+        }
+    }
+
     /// Looks at a function and those that it calls, as far as that was not done. Their bodies must be written by now: an adjoint
     /// ([`Derivative::AdjointOf`]) whose body is not may do anything, and is looked at again when asked for.
     pub fn cover(&mut self, module: &Module, id: FuncId) {
@@ -103,54 +132,60 @@ impl EffectTable {
             // Of CUDA text nobody knows more.
             return;
         }
-        function.callees().into_iter().for_each(|callee| self.cover(module, callee));
-        let kept = function.content.and_then(|content| KNOWN.with_borrow(|all| all.get(&content).cloned()));
-        let found = kept.unwrap_or_else(|| {
-            let found = Rc::new(self.find(function));
-            if let Some(content) = function.content {
-                KNOWN.with_borrow_mut(|all| _ = all.keep(content, found.clone(), 1));
-            }
-            found
-        });
+        module.functions.callees(id).into_iter().for_each(|callee| self.cover(module, callee));
+        // (That a callee's body is written is no part of a function; those of linked ones are.)
+        let found = match module.functions.linked(id) {
+            Some(linked) => linked.facts.get_or_find(|| self.find(function)),
+            None => Arc::new(self.find(function)),
+        };
         self.0[id] = Some(found);
     }
 
     /// The effects of a function; those that it calls are covered.
     fn find(&self, function: &Function) -> Effects {
-        let own = function.native.is_some();
-        let mut found = Effects { knows_thread: own, reports: own, ..Effects::default() };
+        let mut found = Effects::default();
+        if function.native.is_some() {
+            // CUDA text may do anything to what it can reach: numbers.
+            found.io = Io::Output;
+            found.depends_on = DependsOn::Thread;
+            found.convergent = true;
+            found.synchronises = true;
+        }
         let add = |set: &mut BTreeSet<Root>, root: Root| {
             if !root.is_local() {
                 set.insert(root);
             }
         };
         function.walk(function.entry, &mut |_, inst| {
-            found.stores_any |= matches!(inst.op, Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. });
-            match &inst.op {
-                Op::Load(Access { array, .. }) => add(&mut found.loads, root(function, *array)),
-                Op::Store { access: Access { array, .. }, .. } => add(&mut found.stores, root(function, *array)),
-                Op::Atomic { access: Access { array, .. }, .. }
-                | Op::AtomicCas { access: Access { array, .. }, .. } => {
-                    add(&mut found.atomics, root(function, *array));
+            let own = self.properties(&inst.op);
+            found.io = found.io.max(own.io);
+            found.depends_on = found.depends_on.max(own.depends_on);
+            found.may_not_return |= own.may_not_return;
+            found.stores_any |= own.writes;
+            found.may_trap |= own.may_trap;
+            found.convergent |= own.convergent;
+            found.synchronises |= own.synchronises;
+            if let Op::Call(callee, args) = &inst.op {
+                let inner = &self[*callee];
+                for (to, from) in [
+                    (&mut found.loads, &inner.loads),
+                    (&mut found.stores, &inner.stores),
+                    (&mut found.atomics, &inner.atomics),
+                ] {
+                    from.iter().for_each(|r| add(to, in_caller(function, args, r)));
                 }
-                Op::Print { .. } | Op::Assert { .. } => found.reports = true,
-                Op::While { .. } => found.may_hang = true,
-                Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => found.knows_thread = true,
-                Op::Call(callee, args) => {
-                    let inner = &self[*callee];
-                    for (to, from) in [
-                        (&mut found.loads, &inner.loads),
-                        (&mut found.stores, &inner.stores),
-                        (&mut found.atomics, &inner.atomics),
-                    ] {
-                        from.iter().for_each(|r| add(to, in_caller(function, args, r)));
-                    }
-                    found.reports |= inner.reports;
-                    found.may_hang |= inner.may_hang;
-                    found.knows_thread |= inner.knows_thread;
-                    found.stores_any |= inner.stores_any;
+                return;
+            }
+            let root = || accessed(function, &inst.op);
+            if own.atomic {
+                add(&mut found.atomics, root());
+            } else {
+                if own.reads {
+                    add(&mut found.loads, root());
                 }
-                _ => {}
+                if own.writes {
+                    add(&mut found.stores, root());
+                }
             }
         });
         found

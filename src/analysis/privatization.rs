@@ -97,29 +97,25 @@ pub fn private_arrays_among(
     let mut unknown = IdSet::default();
     function.walk(function.entry, &mut |id, inst| match &inst.op {
         op if !counts(op) => {}
-        Op::Load(Access { array, indices, .. })
-        | Op::Store { access: Access { array, indices, .. }, .. }
-        | Op::Atomic { access: Access { array, indices, .. }, .. }
-        | Op::AtomicCas { access: Access { array, indices, .. }, .. } => {
-            if let Type::Array(ArrayType { element, .. }) = function.ty(*array) {
-                let place = location(function, *array, indices);
-                if place.root == Root::Unknown {
-                    unknown.insert(element);
+        op => match op.access() {
+            Some(Access { array, indices, .. }) => {
+                if let Type::Array(ArrayType { element, .. }) = function.ty(*array) {
+                    let place = location(function, *array, indices);
+                    if place.root == Root::Unknown {
+                        unknown.insert(element);
+                    }
+                    let forms = place.index.iter().map(|i| forms.index(id, (*i)?)).collect();
+                    accesses.push(Found { element, root: place.root, writes: op.properties().writes, forms });
                 }
-                let forms = place.index.iter().map(|i| forms.index(id, (*i)?)).collect();
-                let writes = !matches!(inst.op, Op::Load(_));
-                accesses.push(Found { element, root: place.root, writes, forms });
             }
-        }
-        // What the callee does with it is not known here.
-        Op::Call(_, args) => {
-            for &arg in args {
-                elements(function.ty(arg), structs, &mut |element| {
+            // What a callee does with its arrays is not known here.
+            None if op.properties().accesses_memory() => op.for_each_operand(|operand| {
+                elements(function.ty(operand), structs, &mut |element| {
                     unknown.insert(element);
                 });
-            }
-        }
-        _ => {}
+            }),
+            None => {}
+        },
     });
     let written: BTreeSet<&Root> = accesses.iter().filter(|a| a.writes).map(|a| &a.root).collect();
     let is_private = |access: &&Found| {

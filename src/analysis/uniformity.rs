@@ -13,6 +13,7 @@ use std::ops::{BitOr, BitOrAssign};
 use super::alias::{Root, root};
 use super::effects::EffectTable;
 use crate::ids::{IdMap, IdVec};
+use crate::ir::properties::DependsOn;
 use crate::ir::*;
 use crate::types::Type;
 
@@ -356,42 +357,44 @@ impl<'a> Analysis<'a> {
         let result = match op {
             Op::ThreadIndex(n) => Dependence::on(Coordinates::one(*n)),
             Op::ThreadNumber => Dependence::on(self.launch),
-            Op::Load(access) => {
-                let known_root = matches!(root(self.function, access.array), Root::Local(_));
-                if self.is_local(access.array) && !known_root {
-                    self.grow_elements(access.array, Dependence::ALL);
-                }
-                let elements = if self.is_local(access.array) { self.elements(access.array) } else { Dependence::NONE };
-                operands | elements | Dependence::TIME
-            }
-            Op::Store { access, .. } => {
-                if self.is_local(access.array) {
-                    self.grow_elements(access.array, operands | Dependence::on(context.control));
-                }
-                return;
-            }
-            Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
-                if self.is_local(access.array) {
-                    self.grow_elements(access.array, Dependence::ALL);
-                }
-                Dependence::ALL
-            }
             Op::Call(callee, args) => {
-                let effects = &self.effects[*callee];
-                let locals: Vec<ValueId> = args.iter().copied().filter(|&arg| self.is_local(arg)).collect();
-                for local in locals {
+                let own = self.effects[*callee].properties();
+                let mut shares_local = false;
+                for &local in args.iter().filter(|&&arg| matches!(self.function.ty(arg), Type::Local(_))) {
+                    shares_local = true;
                     self.grow_elements(local, Dependence::ALL);
                 }
-                let own =
-                    effects.knows_thread || !effects.atomics.is_empty() || args.iter().any(|&arg| self.is_local(arg));
-                match (own, effects.is_pure()) {
-                    (true, _) => Dependence::ALL,
-                    (false, true) => operands,
-                    (false, false) => operands | Dependence::TIME,
+                if own.atomic || own.depends_on == DependsOn::Thread || shares_local {
+                    Dependence::ALL
+                } else {
+                    operands | Dependence { time: own.reads, ..Dependence::NONE }
                 }
             }
-            _ => operands,
+            _ => self.access(op, operands, context),
         };
         inst.results.iter().for_each(|&r| self.grow(r, result));
+    }
+
+    /// Of an operation by its row of the table, above all on memory.
+    fn access(&mut self, op: &Op, operands: Dependence, context: Context) -> Dependence {
+        let own = op.properties();
+        let mut result = operands;
+        if own.atomic || own.depends_on == DependsOn::Thread {
+            result = Dependence::ALL;
+        } else if own.reads {
+            result = result | Dependence::TIME;
+        }
+        if let Some(access) = op.access()
+            && self.is_local(access.array)
+        {
+            let meant = matches!(root(self.function, access.array), Root::Local(_));
+            if own.writes {
+                self.grow_elements(access.array, result | Dependence::on(context.control));
+            } else if !meant {
+                self.grow_elements(access.array, Dependence::ALL);
+            }
+            result = result | self.elements(access.array);
+        }
+        result
     }
 }

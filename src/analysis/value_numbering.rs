@@ -12,7 +12,7 @@ pub fn numbering(function: &Function) -> IdVec<ValueId, ValueId> {
     known.reserve(function.insts.len());
     function.walk(function.entry, &mut |_, inst| {
         let [result] = inst.results[..] else { return };
-        if !is_value_op(&inst.op) {
+        if !inst.op.properties().is_value() {
             return;
         }
         let mut op = inst.op.clone();
@@ -32,20 +32,4 @@ pub fn numbering(function: &Function) -> IdVec<ValueId, ValueId> {
         first[result] = *known.entry((op, function.ty(result))).or_insert(result);
     });
     first
-}
-
-fn is_value_op(op: &Op) -> bool {
-    !op.is_terminator()
-        && op.blocks().is_empty()
-        && !matches!(
-            op,
-            Op::Call(..)
-                | Op::LocalArray
-                | Op::Load(_)
-                | Op::Store { .. }
-                | Op::Atomic { .. }
-                | Op::AtomicCas { .. }
-                | Op::Print { .. }
-                | Op::Assert { .. }
-        )
 }

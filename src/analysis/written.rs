@@ -33,9 +33,6 @@ fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, Written>
         let function = &module.functions[id];
         let mut found = Written { any: function.native.is_some(), ..Written::default() };
         function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
-                origins(function, access.array, &[], &mut found);
-            }
             Op::Call(callee, args) => {
                 let inner = find(module, *callee, known).clone();
                 found.any |= inner.any;
@@ -46,6 +43,10 @@ fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, Written>
                     }
                 }
             }
+            op if op.properties().writes => match op.access() {
+                Some(access) => origins(function, access.array, &[], &mut found),
+                None => found.any = true,
+            },
             _ => {}
         });
         known.insert(id, found);

@@ -49,6 +49,8 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
+pub use memo::Adjoints;
+
 /// What is wanted of [`differentiate`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
@@ -65,22 +67,23 @@ impl Default for Options {
     }
 }
 
-/// Simplifies the gradient rules of a simplified module further than its other functions, as [`differentiate`] does
-/// otherwise: an adjoint has no use for a sum that begins with zero.
-pub fn simplify_rules(module: &mut Module) {
-    emit::finish::rules(module);
+/// Simplifies a gradient rule of a module, which is simplified, further than other functions, as [`differentiate`] does
+/// otherwise. `effects`: what is known of the module.
+pub fn simplify_rule(module: &mut Module, rule: FuncId, effects: &mut EffectTable) {
+    emit::finish::rule(module, rule, effects);
 }
 
 /// Appends to a simplified module the backward entry of each forward kernel that has none yet, and its augmented entry
 /// where the launch overwrites what the backward entry needs. A gradient that can't be right is an error, and the kernel
 /// keeps its forward entry alone. The new functions are simplified; what
-/// nothing calls any more stays.
-pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut Diagnostics) {
-    simplify_rules(module);
+/// nothing calls any more stays. `known`: the adjoints of linked functions that earlier programs asked for.
+pub fn differentiate(module: &mut Module, options: &Options, known: &Adjoints, diagnostics: &mut Diagnostics) {
+    emit::finish::rules(module);
     let names = module.functions.values().map(|function| function.name.clone()).collect();
     let mut work = Work {
         module,
         options,
+        known,
         effects: EffectTable::default(),
         prepared: IdSet::default(),
         adjoints: IdMap::default(),
@@ -127,6 +130,7 @@ pub fn differentiate(module: &mut Module, options: &Options, diagnostics: &mut D
 struct Work<'a> {
     module: &'a mut Module,
     options: &'a Options,
+    known: &'a Adjoints,
     /// Those of the functions looked at so far, and of all that they call.
     effects: EffectTable,
     /// The functions that [`Work::prepare`] has been through.
@@ -207,7 +211,7 @@ impl Work<'_> {
         }
         let Err(faults) = verify_function(self.module, id) else { return Some(id) };
         self.found.push(analysis::refuse::fault(span, &faults.join("; ")));
-        self.module.functions = self.module.functions.values().take(before).cloned().collect();
+        self.module.functions.truncate(before);
         None
     }
 
@@ -317,7 +321,7 @@ impl Work<'_> {
             return;
         }
         self.found.extend(analysis::lossy::warnings(self.module, &self.effects, function));
-        for callee in function.callees() {
+        for callee in self.module.functions.callees(id) {
             if self.module.functions[callee].derivative == Derivative::Body {
                 self.warn_of_losses(callee);
             }
@@ -364,7 +368,7 @@ impl Work<'_> {
         if !self.prepared.insert(id) {
             return;
         }
-        for callee in self.module.functions[id].callees() {
+        for callee in self.module.functions.callees(id) {
             self.fill_adjoint(callee);
             self.prepare(callee);
             if let Derivative::Replay(stand_in) = self.module.functions[callee].derivative {
@@ -382,8 +386,8 @@ impl Work<'_> {
         }
         loop {
             let before = bad.len();
-            for (id, function) in self.module.functions.iter() {
-                if function.callees().iter().any(|callee| bad.contains(callee)) {
+            for id in self.module.functions.ids() {
+                if self.module.functions.callees(id).iter().any(|callee| bad.contains(callee)) {
                     bad.insert(id);
                 }
             }
@@ -420,21 +424,20 @@ impl Work<'_> {
         self.polished.insert(made);
         self.note_made(made);
         let unasked = before == (self.found.len(), self.next_snapshot);
-        if unasked && verify_function(self.module, made).is_ok() {
-            reached.keep(self.module, made, &asked, &self.adjoints);
+        if unasked {
+            reached.keep(self.known, self.module, made, &asked, &self.adjoints);
         }
         Some(made)
     }
 
     /// The adjoint of a function, if it was made for an earlier program.
     fn recall(&mut self, id: FuncId, reached: &memo::Reached) -> Option<FuncId> {
-        let kept = reached.kept()?;
+        let kept = reached.kept(self.known)?;
         for &asked in &kept.asked {
             self.adjoint_of(reached.ids[asked])?;
         }
         let name = self.world(&IdMap::default()).unique_name(format!("adj_{}", self.module.functions[id].name));
-        let code = kept.code(self.module, reached, &self.adjoints, name)?;
-        let made = self.module.functions.push(code);
+        let made = kept.link(self.module, reached, &self.adjoints, name)?;
         self.polished.insert(made);
         self.note_made(made);
         Some(made)

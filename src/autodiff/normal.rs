@@ -72,7 +72,7 @@ fn calls_to_inline(
             function.ty(arg).bears_array(&module.structs)
                 && (matches!(function.ty(arg), crate::types::Type::Local(_)) || written.overwrites_any(function, arg))
         });
-        if !effects[*callee].can_go() || shared {
+        if !effects[*callee].is_removable() || shared {
             found.push(*callee);
         }
     });

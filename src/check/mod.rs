@@ -23,24 +23,24 @@ pub mod tree;
 mod types;
 pub mod visit;
 
-pub use calls::shared;
+pub use calls::instances;
 pub use types::value;
 
-use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::check::names::scope::{Global, Scope, ScopeId};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ids::{IdMap, IdVec};
-use crate::library::Library;
+use crate::memo::Same;
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
 use crate::types::{StructTable, Type};
 use body::Body;
+pub use calls::instances::Instances;
 pub use tree::Checked;
 
 /// What is wanted of [`check()`].
@@ -63,8 +63,15 @@ impl Default for Options {
     }
 }
 
-/// Checks every kernel and function of a file. What has errors is reported and left out of the result.
-pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagnostics: &mut Diagnostics) -> Checked {
+/// Checks every kernel and function of a file. What has errors is reported and left out of the result. What there is to know
+/// of the library, beyond `known`, is added to that.
+pub fn check(
+    parsed: &Parsed,
+    options: &Options,
+    known: &Instances,
+    sources: &mut SourceMap,
+    diagnostics: &mut Diagnostics,
+) -> Checked {
     let syntax_errors =
         diagnostics.iter().filter(|d| d.level == crate::diag::Level::Error).filter_map(|d| d.span()).collect();
     let mut checker = Checker {
@@ -74,7 +81,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
         following: 0,
         sources,
         diagnostics,
-        library: Library::default(),
+        known,
         scopes: IdVec::new(),
         scope: ScopeId(0),
         conditional: false,
@@ -107,7 +114,7 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
     };
     checker.collect(parsed);
     checker.take_types(&options.types);
-    let mut written: Vec<Rc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
+    let mut written: Vec<Arc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
     checker.check_gradient_targets();
     let mut kernels = Vec::new();
     for definition in checker.definitions.clone() {
@@ -158,28 +165,22 @@ pub fn check(parsed: &Parsed, options: &Options, sources: &mut SourceMap, diagno
 pub(crate) struct Definition {
     pub ast: Arc<ast::Function>,
     /// The library's entry, for built-ins.
-    pub entry: Option<Rc<crate::library::Entry>>,
+    pub entry: Option<Arc<crate::library::Entry>>,
     pub kernel: bool,
     /// Its body is CUDA text.
     pub native: bool,
     /// Where it stands.
     pub scope: ScopeId,
     /// Its parameters, once they were looked at; None: they have errors.
-    signature: OnceCell<Option<Rc<Signature>>>,
-}
-
-thread_local! {
-    /// The definitions of the library's entries by name. They mean the same in every program, so a thread keeps them, and
-    /// what it finds out about their parameters, for the next one.
-    static BUILTINS: RefCell<HashMap<String, Rc<[Rc<Definition>]>>> = RefCell::default();
+    signature: OnceLock<Option<Arc<Signature>>>,
 }
 
 impl Definition {
     fn new(ast: Arc<ast::Function>, kernel: bool, native: bool, scope: ScopeId) -> Definition {
-        Definition { ast, entry: None, kernel, native, scope, signature: OnceCell::new() }
+        Definition { ast, entry: None, kernel, native, scope, signature: OnceLock::new() }
     }
 
-    fn of_entry(entry: &Rc<crate::library::Entry>) -> Definition {
+    fn of_entry(entry: &Arc<crate::library::Entry>) -> Definition {
         Definition { entry: Some(entry.clone()), ..Definition::new(entry.function.clone(), false, false, ScopeId(0)) }
     }
 
@@ -205,10 +206,10 @@ pub(crate) struct ParamInfo {
     pub span: Span,
 }
 
-/// What a definition is instantiated with. Definitions are compared by address: each lives as long as the checker.
+/// What a definition is instantiated with.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct InstanceKey {
-    definition: *const Definition,
+    definition: Same<Definition>,
     args: Vec<InstanceArg>,
 }
 
@@ -240,7 +241,8 @@ pub(crate) struct Checker<'a> {
     following: usize,
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
-    pub library: Library,
+    /// The library, and what is known of it.
+    known: &'a Instances,
     /// What names mean. The first scope is the module.
     scopes: IdVec<ScopeId, Scope>,
     /// Where names are looked up.
@@ -256,7 +258,7 @@ pub(crate) struct Checker<'a> {
     /// The calls of host functions around the value that is computed.
     call_depth: u32,
     /// The kernels and functions of the file, in its order.
-    definitions: Vec<Rc<Definition>>,
+    definitions: Vec<Arc<Definition>>,
     /// The names of the kernels' entries.
     entries: HashMap<*const Definition, String>,
     /// Names without known values that the current kernel needs.
@@ -285,7 +287,7 @@ pub(crate) struct Checker<'a> {
     /// Gradients are part of forward code: the library's rules are needed in any case.
     needs_rules: bool,
     /// What the functions under check asked for, innermost last.
-    requests: Vec<calls::shared::Requests>,
+    requests: Vec<calls::instances::Requests>,
     /// `wp.overload(kernel, types)` in the file.
     overloads: Vec<host::overload::Overload>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
@@ -311,7 +313,7 @@ impl Checker<'_> {
         ty.display(&self.structs)
     }
 
-    fn kernel(&mut self, definition: &Rc<Definition>) -> Res<tree::FnId> {
+    fn kernel(&mut self, definition: &Arc<Definition>) -> Res<tree::FnId> {
         let signature = self.signature(definition)?;
         let mut args = Vec::new();
         for param in &signature.params {
@@ -331,7 +333,7 @@ impl Checker<'_> {
         self.instance(definition, args, Bindings::default(), definition.ast.name.span)
     }
 
-    fn check_uncalled(&mut self, definition: &Rc<Definition>) {
+    fn check_uncalled(&mut self, definition: &Arc<Definition>) {
         let Ok(signature) = self.signature(definition) else { return };
         if signature.params.iter().all(|param| param.pattern.is_exact()) {
             let args = signature
@@ -347,7 +349,7 @@ impl Checker<'_> {
     /// The instance of a definition for these arguments, checked on first use.
     pub fn instance(
         &mut self,
-        definition: &Rc<Definition>,
+        definition: &Arc<Definition>,
         args: Vec<InstanceArg>,
         bindings: Bindings,
         call: Span,
@@ -359,12 +361,12 @@ impl Checker<'_> {
 
     fn find_instance(
         &mut self,
-        definition: &Rc<Definition>,
+        definition: &Arc<Definition>,
         args: Vec<InstanceArg>,
         bindings: Bindings,
         call: Span,
     ) -> Res<tree::FnId> {
-        let key = InstanceKey { definition: Rc::as_ptr(definition), args };
+        let key = InstanceKey::new(definition, args);
         match self.instances.get(&key) {
             Some(Instance::Done(id)) => return Ok(*id),
             Some(Instance::Failed) => {
@@ -388,7 +390,7 @@ impl Checker<'_> {
             }
             None => {}
         }
-        if let Some(id) = self.place_kept(definition, &key) {
+        if let Some(id) = self.import(&key) {
             return Ok(id);
         }
         self.instances.insert(key.clone(), Instance::Open);
@@ -405,8 +407,10 @@ impl Checker<'_> {
         if generic && !definition.kernel {
             self.diagnostics.blame(known, call, "for this call");
         }
-        let shared = self.end_requests(definition, &key, false).filter(|_| unknown.is_empty());
-        let function = function.map(|function| tree::Function { shared, ..function });
+        let function = match self.end_requests(definition, &key).filter(|_| unknown.is_empty()) {
+            Some(callees) => function.map(|function| self.keep(definition, &key, false, callees, function)),
+            None => function,
+        };
         let result = self.accept(definition, errors, function);
         if let (Ok(id), false) = (result, definition.kernel) {
             let (definition, args) = (definition.clone(), key.args.clone());
@@ -473,7 +477,7 @@ impl Checker<'_> {
     }
 
     /// The parameters of a definition.
-    pub fn signature(&mut self, definition: &Rc<Definition>) -> Res<Rc<Signature>> {
+    pub fn signature(&mut self, definition: &Arc<Definition>) -> Res<Arc<Signature>> {
         if let Some(known) = definition.signature.get() {
             return known.clone().ok_or(Reported);
         }
@@ -484,7 +488,7 @@ impl Checker<'_> {
         result
     }
 
-    fn resolve_signature(&mut self, definition: &Definition) -> Res<Rc<Signature>> {
+    fn resolve_signature(&mut self, definition: &Definition) -> Res<Arc<Signature>> {
         let mut params = Vec::new();
         let mut failed = false;
         let outer = std::mem::take(&mut self.unknown);
@@ -532,15 +536,15 @@ impl Checker<'_> {
             Some(annotation) if definition.library() => self.annotation(annotation, true).ok(),
             _ => None,
         };
-        if failed { Err(Reported) } else { Ok(Rc::new(Signature { params, returns, unknown })) }
+        if failed { Err(Reported) } else { Ok(Arc::new(Signature { params, returns, unknown })) }
     }
 
     /// All definitions that a function name stands for.
-    pub fn candidates(&mut self, name: &FunctionName) -> Rc<[Rc<Definition>]> {
+    pub fn candidates(&mut self, name: &FunctionName) -> Arc<[Arc<Definition>]> {
         match name {
             FunctionName::User { scope, name } => match self.scopes[*scope].names.get(name) {
                 Some(Global::Functions(definitions)) => definitions.as_slice().into(),
-                _ => Rc::from([]),
+                _ => Arc::from([]),
             },
             FunctionName::Builtin(name) => self.builtin_definitions(name),
         }

@@ -1,7 +1,7 @@
 //! The typed tree: what the checker hands to lowering. Every name is resolved, every type known, every generic function
 //! instantiated, every built-in either a primitive operation or a function of this module.
 
-use crate::check::calls::shared::Shared;
+use crate::check::calls::instances::Imported;
 use crate::check::facts::Facts;
 use crate::ids::IdVec;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
@@ -71,8 +71,15 @@ pub struct Function {
     pub derivative: Derivative,
     pub body: Vec<Stmt>,
     pub span: Span,
-    /// Of a library function that other programs have too: what they have in common. Then `body` may be missing.
-    pub shared: Option<Shared>,
+    /// A library function that other programs have too: what they have in common. Then that has the body and its variables.
+    pub imported: Option<Imported>,
+}
+
+impl Function {
+    /// The function with its body: an imported one has that elsewhere.
+    pub fn with_body(&self) -> &Function {
+        self.imported.as_ref().map_or(self, |imported| imported.function().function())
+    }
 }
 
 /// How a function is differentiated: see [`crate::ir::Derivative`].

@@ -71,6 +71,8 @@ enum Emit {
     Ir,
     /// Object file for this machine's processor (.o).
     Obj,
+    /// How this machine's processor runs each kernel: vector lanes or why not, array accesses, workers (.plan).
+    Plan,
     /// C and C++ header for calling the kernels (.h).
     Header,
     /// Description of kernels, parameters and layouts (.json).
@@ -212,6 +214,7 @@ fn artefacts(args: &Args) -> Vec<(Artefact, String)> {
             Emit::Cuda => one(Artefact::Cuda, "cu"),
             Emit::Ir => one(Artefact::Ir, "ir"),
             Emit::Obj => one(Artefact::Object, "o"),
+            Emit::Plan => one(Artefact::Plan, "plan"),
             Emit::Header => one(Artefact::Header, "h"),
             Emit::Meta => one(Artefact::Metadata, "json"),
         });

@@ -16,7 +16,7 @@ use crate::dataset::store::{Store, Writer};
 use crate::dataset::{Config, Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, produce, validate};
 use crate::diag::Code;
 use crate::diag::render::{Format, render};
-use crate::driver::Timings;
+use crate::driver::{Compilers, Timings};
 use crate::source::SourceMap;
 
 /// Generates kernels, compiles them, runs them, checks their gradients, and writes what passed as Parquet and JSONL.
@@ -251,6 +251,7 @@ fn generate(args: &Args) -> Result<()> {
     let total: u64 = (0..options.shards()).filter(|&s| own(s)).map(|s| options.rows_of(s)).sum();
     let mut progress = Progress::new(total);
     let mut seen = produce::Seen::default();
+    let compilers = Compilers::default();
     let mut timings = Timings::default();
     let mut rejected = args.rejected.as_deref().map(Rejected::open).transpose()?;
     let last = (0..options.shards()).rev().find(|&s| own(s) && !store.shards.contains_key(&s));
@@ -276,7 +277,7 @@ fn generate(args: &Args) -> Result<()> {
                 }
             };
             let mut sink = |rows| writer.push(rows);
-            produce::shard(&options, &categories, shard, &mut seen, &mut timings, &mut report, &mut sink)
+            produce::shard(&options, &categories, shard, &mut seen, &compilers, &mut timings, &mut report, &mut sink)
         })?;
         progress.done += options.rows_of(shard);
         timings.time("write", || pool.install(|| writer.finish(&mut store, tally)))?;

@@ -52,11 +52,7 @@ pub fn reduced(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
     let mut roles: BTreeMap<Root, Role> = BTreeMap::new();
     let mut possible = true;
     function.walk(function.entry, &mut |_, inst| {
-        let (Op::Atomic { access: Access { array, .. }, .. } | Op::AtomicCas { access: Access { array, .. }, .. }) =
-            &inst.op
-        else {
-            return;
-        };
+        let Some(Access { array, .. }) = inst.op.access().filter(|_| inst.op.properties().atomic) else { return };
         if matches!(function.ty(*array), Type::Local(_)) {
             return;
         }
@@ -92,13 +88,12 @@ pub fn reduced(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
 fn used_otherwise(function: &Function, array: &Root) -> bool {
     let mut used = false;
     function.walk(function.entry, &mut |_, inst| {
-        used |= match &inst.op {
-            Op::Load(Access { array: a, .. }) | Op::Store { access: Access { array: a, .. }, .. } => {
-                root(function, *a) == *array
-            }
+        let own = inst.op.properties();
+        used |= match (&inst.op, inst.op.access()) {
             // Another array, through it.
-            Op::Gradient(a) | Op::Address(a) => root(function, *a) == *array,
-            _ => false,
+            (Op::Gradient(a) | Op::Address(a), _) => root(function, *a) == *array,
+            (_, Some(access)) => !own.atomic && root(function, access.array) == *array,
+            (_, None) => own.accesses_memory(),
         };
     });
     used

@@ -28,6 +28,8 @@ impl Rejection {
 /// A compiled program.
 pub struct Compiled {
     pub program: Program,
+    /// The one that made it.
+    pub compiler: Compiler,
     pub forward: FuncId,
     /// The kernel's other entries.
     pub backward: Option<FuncId>,
@@ -57,10 +59,11 @@ pub fn compile(
     name: &str,
     backward: bool,
     checks: bool,
+    compiler: &Compiler,
     timings: &mut Timings,
 ) -> Result<Compiled, Rejection> {
     let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
-    let mut compilation = of(text, parsed, &request);
+    let mut compilation = of(text, parsed, &request, compiler);
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
     for finding in compilation.diagnostics.iter() {
         let code = finding.code.name();
@@ -94,21 +97,22 @@ pub fn entries(compilation: Compilation, name: &str) -> Option<Compiled> {
     let (backward, augmented) = (find(Phase::Backward), find(Phase::Augmented));
     let diagnostics = compilation.diagnostics.into_sorted();
     let program = Program { module, sources: compilation.sources, diagnostics };
-    Some(Compiled { program, forward, backward, augmented, tangents: None, no_backward: None })
+    let compiler = compilation.compiler;
+    Some(Compiled { program, compiler, forward, backward, augmented, tangents: None, no_backward: None })
 }
 
 /// The forward entries of a program, parsed if that gave no finding, in double precision; empty if it cannot be had so.
-pub fn double(text: &str, parsed: Option<&Parsed>) -> Module {
+pub fn double(text: &str, parsed: Option<&Parsed>, compiler: &Compiler) -> Module {
     let gradients = Gradients { backward: false, store: None };
     let request = Request { gradients, double: true, ..Request::default() };
-    of(text, parsed, &request).module
+    of(text, parsed, &request, compiler).module
 }
 
-fn of(text: &str, parsed: Option<&Parsed>, request: &Request) -> Compilation {
+fn of(text: &str, parsed: Option<&Parsed>, request: &Request, compiler: &Compiler) -> Compilation {
     let (path, owned) = (Path::new("kernel.py"), text.to_string());
     match parsed {
-        Some(parsed) => Compiler::new().load_parsed(path, owned, parsed, request),
-        None => Compiler::new().load_text(path, owned, request),
+        Some(parsed) => compiler.load_parsed(path, owned, parsed, request),
+        None => compiler.load_text(path, owned, request),
     }
 }
 
@@ -119,12 +123,12 @@ pub fn arch() -> Option<Arch> {
 
 /// The texts that are asked for.
 pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<Texts, Rejection> {
-    let module = &compiled.program.module;
+    let (module, compiler) = (&compiled.program.module, &compiled.compiler);
     let refused = |what: &str, message: String| Rejection::new(format!("back end {what}"), message);
     let backward: Vec<FuncId> = compiled.augmented.into_iter().chain(compiled.backward).collect();
     let mut out = Texts::default();
     if emit.cuda {
-        let mut printer = cuda::Printer::new(module);
+        let mut printer = cuda::Printer::new(module, compiler.cuda_texts());
         let mut print = |kernels: &[FuncId]| {
             printer.emit(kernels, &CudaOptions::default()).map_err(|e| refused("cuda", e.message.clone()))
         };
@@ -141,19 +145,24 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     if let Some(arch) = arch().filter(|_| emit.ptx || emit.llvm) {
         let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any };
         let failed = |e: llvm::CodegenError| refused("device", e.message);
+        let known = compiler.device_parts();
         if emit.ptx && emit.llvm {
-            let (ir, ptx) = timings.time("device", || llvm::emit_device(module, &kernels, &options)).map_err(failed)?;
+            let (ir, ptx) =
+                timings.time("device", || llvm::emit_device(module, &kernels, &options, known)).map_err(failed)?;
             (out.llvm_nvptx, out.ptx) = (Some(ir), Some(ptx));
         } else if emit.ptx {
-            out.ptx = Some(timings.time("device", || llvm::emit_ptx(module, &kernels, &options)).map_err(failed)?);
+            out.ptx =
+                Some(timings.time("device", || llvm::emit_ptx(module, &kernels, &options, known)).map_err(failed)?);
         } else {
-            let text = timings.time("device", || llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Ptx(options)));
+            let text = timings.time("device", || llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Ptx(options), known));
             out.llvm_nvptx = Some(text.map_err(failed)?);
         }
     }
     if emit.host {
         let options = HostOptions { checked: false, opt: Opt::Lean, cpu: Cpu::Baseline(CpuLevel::V3), alone: false };
-        let text = timings.time("host ir", || llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options)));
+        let text = timings.time("host ir", || {
+            llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options), compiler.device_parts())
+        });
         out.llvm_host = Some(text.map_err(|e| refused("host", e.message))?);
     }
     Ok(out)

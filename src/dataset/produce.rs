@@ -17,7 +17,7 @@ use super::row::Row;
 use super::sample::{self, Category, Sample};
 use super::{Config, Options, Result, fail, near, record, repair};
 use crate::diag::{Code, Diagnostics};
-use crate::driver::{self, Timings};
+use crate::driver::{self, Compiler, Compilers, Timings};
 use crate::source::FileId;
 use crate::syntax::{self, ast::Parsed};
 
@@ -149,6 +149,7 @@ pub fn shard(
     categories: &[Category],
     shard: u64,
     seen: &mut Seen,
+    compilers: &Compilers,
     timings: &mut Timings,
     report: &mut dyn FnMut(Event),
     sink: &mut (dyn FnMut(Vec<Made>) -> Result<()> + Send),
@@ -188,7 +189,8 @@ pub fn shard(
         }
         let attempt = |candidate: Candidate| {
             let mut timings = Timings::default();
-            (candidate.number, attempt(&candidate, options, &mut timings), timings)
+            let made = compilers.lend(|compiler| attempt(&candidate, options, compiler, &mut timings));
+            (candidate.number, made, timings)
         };
         // What is ready is written while the next rows are made.
         let done = std::mem::take(&mut ready);
@@ -257,14 +259,20 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
 }
 
 /// A panic of a stage costs one candidate, and is counted.
-fn attempt(candidate: &Candidate, options: &Options, timings: &mut Timings) -> std::result::Result<Made, Rejection> {
+fn attempt(
+    candidate: &Candidate,
+    options: &Options,
+    compiler: &Compiler,
+    timings: &mut Timings,
+) -> std::result::Result<Made, Rejection> {
     let Candidate { number, sample, text, parsed, identity } = candidate;
     if identity::is_known(identity, &sample.program.kernel.name) {
         return Err(Rejection::new("known collection", "a collection that models are measured with has it"));
     }
     let make = || {
-        let pair = record::make(sample, text, parsed.as_ref(), identity, *number, options, timings)?;
-        let repair = options.repair.then(|| timings.time("repair", || repair::make(sample, text, *number, options)));
+        let pair = record::make(sample, text, parsed.as_ref(), identity, *number, options, compiler, timings)?;
+        let repair =
+            options.repair.then(|| timings.time("repair", || repair::make(sample, text, *number, options, compiler)));
         let measured = parsed.as_ref().filter(|_| options.is_measured(shard_of(*number)));
         let kernel = measured.and_then(|parsed| Kernel::of_parsed(text, parsed, identity.clone()));
         Ok(Made { pair, repair: repair.flatten(), kernel: kernel.map(Arc::new) })
@@ -280,6 +288,7 @@ pub fn again(
     options: &Options,
     categories: &[Category],
     number: u64,
+    compiler: &Compiler,
 ) -> std::result::Result<Row, Rejection> {
     let Some(candidate) = candidate(options, categories, number) else {
         return Err(Rejection::new("no kernel", "the program has no kernel"));
@@ -287,9 +296,9 @@ pub fn again(
     match config {
         Config::Pairs => {
             let options = Options { repair: false, ..options.clone() };
-            attempt(&candidate, &options, &mut Timings::default()).map(|made| made.pair)
+            attempt(&candidate, &options, compiler, &mut Timings::default()).map(|made| made.pair)
         }
-        Config::Repair => driver::catch(|| repair::make(&candidate.sample, &candidate.text, number, options))
+        Config::Repair => driver::catch(|| repair::make(&candidate.sample, &candidate.text, number, options, compiler))
             .unwrap_or_default()
             .ok_or_else(|| Rejection::new("no fault", "no fault shows in its program")),
     }

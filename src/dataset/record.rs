@@ -10,8 +10,8 @@ use super::sample::{Sample, random::Random};
 use super::statics::Statics;
 use super::verify::{Example, Launched, Tensor, Verdict};
 use super::{Config, Options, entry, identity, standalone, verify};
-use crate::driver::Timings;
-use crate::ir::{Module, Op};
+use crate::driver::{Compiler, Timings};
+use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued or joined.
@@ -29,11 +29,12 @@ pub fn make(
     identity: &Identity,
     candidate: u64,
     options: &Options,
+    compiler: &Compiler,
     timings: &mut Timings,
 ) -> Result<Row, Rejection> {
     let program = &sample.program;
     let (backward, verify) = (options.backward, options.emit.verify);
-    let compiled = artefacts::compile(text, parsed, &program.kernel.name, backward, verify, timings)?;
+    let compiled = artefacts::compile(text, parsed, &program.kernel.name, backward, verify, compiler, timings)?;
     let seed = Random::new(options.seed, candidate).word();
     let checked = match options.emit.verify {
         true => Some(verify::verify(program, text, parsed, &compiled, seed, timings)?),
@@ -241,13 +242,9 @@ fn counts(module: &Module) -> Counts {
     for function in module.functions.values().filter(|f| !f.library) {
         function.walk(function.entry, &mut |_, inst| {
             counts.all += 1;
-            match inst.op {
-                Op::Load(_) | Op::Store { .. } => counts.memory += 1,
-                Op::Atomic { .. } | Op::AtomicCas { .. } => {
-                    counts.memory += 1;
-                    counts.atomics += 1;
-                }
-                _ => {}
+            if inst.op.access().is_some() {
+                counts.memory += 1;
+                counts.atomics += u32::from(inst.op.properties().atomic);
             }
         });
     }

@@ -4,7 +4,7 @@ use super::record::SCHEMA;
 use super::sample::{Category, sample};
 use super::store::{Store, Writer};
 use super::{Config, Emit, Options, diversity, identity, produce, validate};
-use crate::driver::Timings;
+use crate::driver::{Compilers, Timings};
 
 fn options(rows: u64) -> Options {
     Options {
@@ -81,7 +81,8 @@ fn rows_are_made_again_and_damage_is_found() {
         writer.push(some)
     };
     let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
-    let tally = produce::shard(&options, &categories, 0, seen, timings, &mut |_| {}, &mut sink).expect("rows");
+    let tally = produce::shard(&options, &categories, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
+        .expect("rows");
     writer.finish(&mut store, tally.clone()).expect("written");
     store.finish(&serde_json::json!({})).expect("written");
     let report = validate::validate(&store, 1.0, true).expect("readable");

@@ -187,7 +187,7 @@ impl Case<'_> {
         if double::rounds(module, compiled.forward) {
             return Ok((None, 0.0));
         }
-        let wide = artefacts::double(text, parsed);
+        let wide = artefacts::double(text, parsed, &compiled.compiler);
         let Some(kernel) = wide.entry(name, Phase::Forward) else { return Ok((None, 0.0)) };
         let launch = launch::launch(self.program, self.size, self.seed, Direction::Forward);
         let given = self.bind(Direction::Forward)?;

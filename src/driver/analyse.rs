@@ -1,6 +1,6 @@
 //! What does an editor need to know about a text? Everything the stages found, kept apart from any artefact.
 //!
-//! It comes in two steps, because gradients take longest: [`Analysis::new`] parses and checks, [`Pending::finish`] adds what
+//! It comes in two steps, because gradients take longest: [`Compiler::analyse`](super::Compiler::analyse) parses and checks, [`Pending::finish`] adds what
 //! differentiation finds. That is remembered per kernel, so an edit inside one costs the gradient of that one.
 
 use std::collections::HashMap;
@@ -8,10 +8,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::Disk;
 use crate::check::facts::Facts;
 use crate::check::lints::Allows;
-use crate::check::{self, Checked};
+use crate::check::{self, Checked, Instances};
 use crate::diag::{Diagnostic, Diagnostics};
 use crate::library::Library;
 use crate::source::{FileId, FileSystem, SourceFile, SourceMap, Span};
@@ -44,18 +43,12 @@ impl Analysis {
     /// The file that is analysed.
     pub const FILE: FileId = FileId(0);
 
-    /// Parses and checks a text as if it stood in a file at `path`.
-    pub fn new(path: &Path, text: String) -> (Analysis, Pending) {
-        Analysis::with_files(path, text, Arc::new(Disk))
-    }
-
-    /// The same, with imported files read from `files`.
-    pub fn with_files(path: &Path, text: String, files: Arc<dyn FileSystem>) -> (Analysis, Pending) {
+    pub(super) fn new(path: &Path, text: String, files: Arc<dyn FileSystem>, known: &Instances) -> (Analysis, Pending) {
         let (mut sources, mut diagnostics) = (SourceMap::with_files(files), Diagnostics::new());
         let file = sources.add(SourceFile::new(path, text));
         let parsed = syntax::parse(file, &sources.file(file).text, &mut diagnostics);
         let options = check::Options { facts: true, ..check::Options::default() };
-        let mut checked = check::check(&parsed, &options, &mut sources, &mut diagnostics);
+        let mut checked = check::check(&parsed, &options, known, &mut sources, &mut diagnostics);
         let facts = std::mem::take(&mut checked.facts);
         let mut allows = Allows::read(&parsed, &sources.file(file).text);
         allows.apply(file, &mut diagnostics);
@@ -139,7 +132,8 @@ impl Pending {
             if stop() {
                 return false;
             }
-            autodiff::differentiate(&mut module, &autodiff::Options::default(), &mut found);
+            let adjoints = autodiff::Adjoints::new(0);
+            autodiff::differentiate(&mut module, &autodiff::Options::default(), &adjoints, &mut found);
         }
         let mut now = Memory::default();
         let attributed = found.iter().all(|finding| keys.keys().any(|kernel| inside(finding, *kernel)));

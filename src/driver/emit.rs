@@ -1,5 +1,6 @@
 //! From IR to one artefact: which back end makes it?
 
+use super::compiler::LibraryCache;
 use super::guard::on_workers;
 use super::{Artefact, Compilation, Options};
 use crate::codegen::cuda::{self, CudaOptions};
@@ -15,9 +16,9 @@ impl Compilation {
     /// One artefact of the good kernels. A kernel that the back end refuses is reported and left out; None when
     /// nothing is left.
     pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Option<Vec<u8>> {
-        let Compilation { module, diagnostics, timings, name, .. } = self;
+        let Compilation { module, diagnostics, timings, name, compiler, .. } = self;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-        let job = Job { module, name, artefact, options, marked: None };
+        let job = Job { module, cache: &compiler.cache, name, artefact, options, marked: None };
         timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
     }
 
@@ -27,10 +28,10 @@ impl Compilation {
         if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir) {
             return None;
         }
-        let Compilation { module, diagnostics, timings, name, sources, .. } = self;
+        let Compilation { module, diagnostics, timings, name, sources, compiler, .. } = self;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
-        let job = Job { module, name, artefact, options, marked: Some(file) };
+        let job = Job { module, cache: &compiler.cache, name, artefact, options, marked: Some(file) };
         let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))?;
         Some(Lined::read(&String::from_utf8_lossy(&bytes), file, sources.file(file)))
     }
@@ -44,6 +45,7 @@ fn stage(artefact: Artefact) -> &'static str {
         Artefact::Cuda => "cuda text",
         Artefact::Ir => "ir text",
         Artefact::Object => "object",
+        Artefact::Plan => "plan",
         Artefact::Header => "header",
         Artefact::Metadata => "metadata",
     }
@@ -52,6 +54,7 @@ fn stage(artefact: Artefact) -> &'static str {
 /// What is to be made.
 struct Job<'a> {
     module: &'a Module,
+    cache: &'a LibraryCache,
     /// The source file's name, without its folder.
     name: &'a str,
     artefact: Artefact,
@@ -88,7 +91,8 @@ impl Job<'_> {
         let device = |arch| PtxOptions { arch, opt, fmad, layout, grid };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
-        let translated = matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object);
+        let translated =
+            matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Object | Artefact::Plan);
         if let Some((kernel, text)) =
             kernels.iter().filter(|_| translated).find_map(|&k| Some((k, module.native_below(k, |_| true)?)))
         {
@@ -96,27 +100,28 @@ impl Job<'_> {
         }
         let text = match self.artefact {
             Artefact::Ptx(arch) => {
-                let marked = self.marked;
+                let (marked, known) = (self.marked, &self.cache.device);
                 let emit = || match marked {
-                    Some(file) => llvm::emit_ptx_marked(module, kernels, &device(arch), file),
-                    None => llvm::emit_ptx(module, kernels, &device(arch)),
+                    Some(file) => llvm::emit_ptx_marked(module, kernels, &device(arch), known, file),
+                    None => llvm::emit_ptx(module, kernels, &device(arch), known),
                 };
                 // A single kernel, with three entries at most, is not worth the threads.
                 let text = if kernels.len() > 3 { on_workers(emit) } else { emit() };
                 text.map_err(boxed)?
             }
             Artefact::Llvm(arch) => {
-                llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch))).map_err(boxed)?
+                llvm::emit_llvm_ir(module, kernels, LlvmTarget::Ptx(device(arch)), &self.cache.device).map_err(boxed)?
             }
             Artefact::Object => {
                 return llvm::emit_object(module, kernels, &HostOptions { checked, opt, cpu, alone: false })
                     .map_err(boxed);
             }
+            Artefact::Plan => llvm::emit_plan(module, kernels, &HostOptions { checked, opt, cpu, alone: false }),
             Artefact::Cuda => {
                 let options = CudaOptions { source_name: self.name.to_string() };
                 match self.marked {
                     Some(_) => cuda::emit_marked(module, kernels, &options)?,
-                    None => cuda::emit(module, kernels, &options)?,
+                    None => cuda::emit(module, kernels, &options, &self.cache.cuda)?,
                 }
             }
             Artefact::Ir if self.marked.is_some() => ir::print::print_marked(module),

@@ -15,6 +15,8 @@ pub enum Artefact {
     Ir,
     /// Object file for a host processor.
     Object,
+    /// How the host runs each kernel: its lanes, how they use arrays, how workers share a launch.
+    Plan,
     /// C and C++ header.
     Header,
     /// JSON description.

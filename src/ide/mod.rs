@@ -28,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::diag::Diagnostic;
-use crate::driver::{Analysis, Pending};
+use crate::driver::{Analysis, Compiler, Disk, Pending};
 use crate::source::{FileSystem, Span};
 use names::Names;
 
@@ -42,17 +42,9 @@ pub struct File {
 }
 
 impl File {
-    /// Looks at a text, and tells what is left to do: its gradients.
-    pub fn new(path: &Path, text: String) -> (File, Pending) {
-        File::of(Analysis::new(path, text))
-    }
-
-    /// The same, with imported files read from `files`.
-    pub fn with_files(path: &Path, text: String, files: Arc<dyn FileSystem>) -> (File, Pending) {
-        File::of(Analysis::with_files(path, text, files))
-    }
-
-    fn of((analysis, pending): (Analysis, Pending)) -> (File, Pending) {
+    /// Looks at a text, with imported files read from `files`, and tells what is left to do: its gradients.
+    pub fn new(path: &Path, text: String, files: Arc<dyn FileSystem>, compiler: &Compiler) -> (File, Pending) {
+        let (analysis, pending) = compiler.analyse(path, text, files);
         let names = Names::of(&analysis.parsed, &analysis.facts, analysis.text());
         let inside = names::decorated(&analysis.parsed);
         (File { analysis, names, inside }, pending)
@@ -60,7 +52,7 @@ impl File {
 
     /// Looks at a text without its gradients.
     pub fn quick(path: &Path, text: String) -> File {
-        File::new(path, text).0
+        File::new(path, text, Arc::new(Disk), &Compiler::new()).0
     }
 
     pub fn text(&self) -> &str {

@@ -38,8 +38,6 @@ impl Builder {
                 insts: IdVec::new(),
                 blocks,
                 span,
-                content: None,
-                calls: None,
             },
             block: entry,
             span,

@@ -1,18 +1,11 @@
 //! Who calls whom?
 
-use std::sync::Arc;
-
 use super::{FuncId, Function, Inst, InstId, Module, Op};
 use crate::ids::{IdSet, IdVec};
 
 impl Function {
-    /// [`Function::calls`], if they are known.
-    fn known_calls(&self) -> Option<&Arc<[InstId]>> {
-        self.calls.as_ref().filter(|_| self.content.is_some())
-    }
-
-    /// Finds what [`Function::calls`] is to be. None if there is also a call that stands in no block.
-    pub fn find_calls(&self) -> Option<Arc<[InstId]>> {
+    /// The instructions that call, in order. None if there is also a call that stands in no block.
+    pub(super) fn standing_calls(&self) -> Option<Box<[InstId]>> {
         let is_call = |inst: &Inst| matches!(inst.op, Op::Call(..));
         let mut found = Vec::new();
         self.walk(self.entry, &mut |id, inst| found.extend(is_call(inst).then_some(id)));
@@ -20,30 +13,23 @@ impl Function {
     }
 
     /// Calls `f` on all callees, in place, those of calls that stand in no block too.
-    pub fn for_each_callee_mut(&mut self, mut f: impl FnMut(&mut FuncId)) {
-        let mut change = |inst: &mut Inst| {
+    pub(super) fn for_each_callee_mut(&mut self, mut f: impl FnMut(&mut FuncId)) {
+        for inst in self.insts.values_mut() {
             if let Op::Call(callee, _) = &mut inst.op {
                 f(callee);
             }
-        };
-        match self.known_calls().cloned() {
-            Some(calls) => calls.iter().for_each(|&call| change(&mut self.insts[call])),
-            None => self.insts.values_mut().for_each(change),
         }
     }
 
-    /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice.
+    /// The functions that a function calls, in the order of the calls; one that is called twice stands there twice. Of a
+    /// function of a module, [`super::Functions::callees`] is quicker.
     pub fn callees(&self) -> Vec<FuncId> {
         let mut found = Vec::new();
-        let mut look = |inst: &Inst| {
+        self.walk(self.entry, &mut |_, inst| {
             if let Op::Call(callee, _) = inst.op {
                 found.push(callee);
             }
-        };
-        match self.known_calls() {
-            Some(calls) => calls.iter().for_each(|&call| look(&self.insts[call])),
-            None => self.walk(self.entry, &mut |_, inst| look(inst)),
-        }
+        });
         found
     }
 }
@@ -58,10 +44,9 @@ impl Module {
     pub fn reached_through(&self, from: FuncId, enter: impl Fn(&Function) -> bool) -> Vec<FuncId> {
         let (mut seen, mut open, mut order) = (IdSet::default(), vec![from], Vec::new());
         while let Some(id) = open.pop() {
-            let Some(function) = self.functions.get(id).filter(|function| enter(function)) else { continue };
-            if seen.insert(id) {
+            if self.functions.get(id).is_some_and(&enter) && seen.insert(id) {
                 order.push(id);
-                open.extend(function.callees());
+                open.extend(self.functions.callees(id));
             }
         }
         order
@@ -74,7 +59,7 @@ impl Module {
         while let Some(id) = work.pop() {
             if !std::mem::replace(&mut needed[id], true) {
                 work.extend(self.functions[id].derivative.functions());
-                work.extend(self.functions[id].callees());
+                work.extend(self.functions.callees(id));
             }
         }
         needed

@@ -48,7 +48,6 @@
 //! [`interp`] whole kernels.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -57,17 +56,20 @@ pub use crate::abi::Phase;
 use crate::ids::IdVec;
 use crate::source::Span;
 use crate::types::{StructTable, Type};
+pub use functions::{Functions, LinkedFunction};
 
 pub mod build;
 mod calls;
 mod clone;
-pub mod content;
 pub mod eval;
+pub mod fingerprint;
+mod functions;
 pub mod interp;
 mod op;
 mod operands;
 pub mod parse;
 pub mod print;
+pub mod properties;
 mod text;
 pub mod verify;
 
@@ -92,7 +94,7 @@ crate::define_id!(
 #[derive(Clone, Debug, Default)]
 pub struct Module {
     pub structs: StructTable,
-    pub functions: IdVec<FuncId, Function>,
+    pub functions: Functions,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -141,8 +143,7 @@ pub struct Function {
     pub derivative: Derivative,
     /// The buffers among a kernel's last parameters that the caller provides for keeping values.
     pub tape: Vec<TapeBuffer>,
-    /// The stores of a kernel that its backward entry takes to be made to an element by one thread at most, without a proof;
-    /// not part of the text form.
+    /// The stores of a kernel that its backward entry takes to be made to an element by one thread at most, without a proof.
     pub scattered: Vec<Span>,
     /// What the loops of a backward entry keep for their reverse, for people and metadata; not part of the text form.
     pub kept: Vec<Kept>,
@@ -153,11 +154,6 @@ pub struct Function {
     pub insts: IdVec<InstId, Inst>,
     pub blocks: IdVec<BlockId, Block>,
     pub span: Span,
-    /// Its [content](content), where that is known already: the function came from a table, as it was put there, verified.
-    /// Who changes a function, or one that it calls, takes this away.
-    pub content: Option<u128>,
-    /// Where the content is known: the instructions that call, in order.
-    pub calls: Option<Arc<[InstId]>>,
 }
 
 /// How a function is differentiated.

@@ -110,6 +110,52 @@ macro_rules! each_operand {
     }};
 }
 
+/// The operations that neither address an element nor hold blocks.
+macro_rules! simple {
+    () => {
+        Op::Const(_)
+            | Op::Zero
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Compare(..)
+            | Op::Fma(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Select { .. }
+            | Op::Construct(_)
+            | Op::Extract(..)
+            | Op::Insert(..)
+            | Op::Call(..)
+            | Op::ThreadIndex(_)
+            | Op::ThreadNumber
+            | Op::BlockDim
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Gradient(_)
+            | Op::Address(_)
+            | Op::View(..)
+            | Op::LocalArray
+            | Op::Print { .. }
+            | Op::Assert { .. }
+            | Op::Yield(_)
+            | Op::Break(_)
+            | Op::Continue(_)
+            | Op::Return(_)
+    };
+}
+
+/// What `$op` addresses, shared or mutable.
+macro_rules! access {
+    ($op:expr) => {
+        match $op {
+            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                Some(access)
+            }
+            Op::If { .. } | Op::For { .. } | Op::While { .. } | simple!() => None,
+        }
+    };
+}
+
 /// The blocks nested in an instruction: a list of two at most, without an allocation or anything to drop.
 #[derive(Clone, Copy)]
 pub struct Nested {
@@ -153,22 +199,13 @@ impl Op {
     /// What a load, store or atomic addresses.
     #[inline]
     pub fn access(&self) -> Option<&Access> {
-        match self {
-            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
-                Some(access)
-            }
-            _ => None,
-        }
+        access!(self)
     }
 
     /// The same, in place.
+    #[inline]
     pub fn access_mut(&mut self) -> Option<&mut Access> {
-        match self {
-            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
-                Some(access)
-            }
-            _ => None,
-        }
+        access!(self)
     }
 
     /// The blocks nested in this instruction.
@@ -178,7 +215,9 @@ impl Op {
             Op::If { then, otherwise, .. } => Nested { blocks: [then, otherwise], count: 2 },
             Op::For { body, .. } => Nested { blocks: [body, body], count: 1 },
             Op::While { condition, body, .. } => Nested { blocks: [condition, body], count: 2 },
-            _ => Nested { blocks: [BlockId(0); 2], count: 0 },
+            Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | simple!() => {
+                Nested { blocks: [BlockId(0); 2], count: 0 }
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 //! Reads the text that [`super::print`] writes. Names and types are resolved here; whether the module keeps the rules is
-//! for [`super::verify`]. Spans are empty.
+//! for [`super::verify`]. Spans are those of the text: an instruction's is its line.
 
 mod inst;
 mod lex;
@@ -9,7 +9,7 @@ mod tests;
 use std::collections::HashMap;
 
 use self::lex::{Token, TokenKind, tokens};
-use super::text::builtin_type;
+use super::text::{builtin_type, stores};
 use super::*;
 use crate::source::FileId;
 use crate::types::{ArrayType, Element, Field, LocalArrayType, MAX_DIMS, Scalar, StructDef, StructId};
@@ -32,7 +32,7 @@ impl std::error::Error for ParseError {}
 
 type Parsed<T> = Result<T, ParseError>;
 
-/// The module in a text.
+/// The module in a text, which is file 0 of what is compiled.
 pub fn parse(text: &str) -> Parsed<Module> {
     let mut parser = Parser {
         tokens: tokens(text)?,
@@ -41,16 +41,13 @@ pub fn parse(text: &str) -> Parsed<Module> {
         structs: HashMap::new(),
         calls: Vec::new(),
         derivatives: Vec::new(),
+        disjoint: Vec::new(),
         function: empty_function(),
         values: HashMap::new(),
         depth: 0,
     };
     parser.module()?;
     Ok(parser.module)
-}
-
-fn no_span() -> Span {
-    Span::new(FileId(0), 0, 0)
 }
 
 fn empty_function() -> Function {
@@ -72,9 +69,7 @@ fn empty_function() -> Function {
         values: IdVec::new(),
         insts: IdVec::new(),
         blocks: IdVec::new(),
-        span: no_span(),
-        content: None,
-        calls: None,
+        span: Span::new(FileId(0), 0, 0),
     }
 }
 
@@ -95,6 +90,15 @@ struct PendingDerivative {
     line: u32,
 }
 
+/// A store that a backward entry assumes disjoint, as written.
+struct PendingStore<'t> {
+    entry: FuncId,
+    function: &'t str,
+    /// Which of the function's stores, in the order of the text.
+    number: usize,
+    line: u32,
+}
+
 struct Parser<'t> {
     tokens: Vec<Token<'t>>,
     at: usize,
@@ -103,6 +107,7 @@ struct Parser<'t> {
     structs: HashMap<String, StructId>,
     calls: Vec<PendingCall>,
     derivatives: Vec<PendingDerivative>,
+    disjoint: Vec<PendingStore<'t>>,
     /// The function in progress and its values by name.
     function: Function,
     values: HashMap<&'t str, ValueId>,
@@ -114,6 +119,7 @@ struct Typed<'t> {
     name: &'t str,
     ty: Type,
     line: u32,
+    span: Span,
 }
 
 impl<'t> Parser<'t> {
@@ -125,6 +131,14 @@ impl<'t> Parser<'t> {
 
     fn line(&self) -> u32 {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(1, |t| t.line)
+    }
+
+    /// From this token to the end of its line.
+    fn span_of_line(&self) -> Span {
+        let rest = self.tokens.get(self.at..).unwrap_or_default();
+        let start = rest.first().map_or(0, |token| token.start);
+        let end = rest.iter().find(|token| token.kind == TokenKind::LineEnd).map_or(start, |token| token.start);
+        Span::new(FileId(0), start, end)
     }
 
     fn next(&mut self) -> TokenKind<'t> {
@@ -247,6 +261,14 @@ impl<'t> Parser<'t> {
                 *target = callee;
             }
         }
+        for store in std::mem::take(&mut self.disjoint) {
+            let function = find(&self.module, store.function, store.line)?;
+            let Some(&place) = stores(&self.module.functions[function]).get(store.number) else {
+                let message = format!("`@{}` has no store {}", store.function, store.number);
+                return Err(ParseError { line: store.line, message });
+            };
+            self.module.functions[store.entry].scattered.push(place);
+        }
         Ok(())
     }
 
@@ -281,6 +303,7 @@ impl<'t> Parser<'t> {
 
     fn function_def(&mut self, kernel: bool) -> Parsed<()> {
         self.function = empty_function();
+        self.function.span = self.span_of_line();
         self.values.clear();
         let name = self.function_name()?.to_string();
         let entry = self.function.blocks.push(Block::default());
@@ -312,6 +335,14 @@ impl<'t> Parser<'t> {
             }
         }
         self.derivative()?;
+        if self.eat_word("assumes_disjoint") {
+            let entry = FuncId(self.module.functions.len() as u32);
+            let stores = self.list('(', ')', |p| {
+                let line = p.line();
+                Ok(PendingStore { entry, function: p.function_name()?, number: p.number()?, line })
+            })?;
+            self.disjoint.extend(stores);
+        }
         if self.eat_word("tape") {
             self.function.tape = self.list('(', ')', Self::tape_buffer)?;
         }
@@ -428,10 +459,11 @@ impl<'t> Parser<'t> {
 
     fn typed(&mut self) -> Parsed<Typed<'t>> {
         let line = self.line();
+        let (start, end) = self.tokens.get(self.at).map_or((0, 0), |token| (token.start, token.end));
         match self.next() {
             TokenKind::Value(name) => {
                 self.mark(':')?;
-                Ok(Typed { name, ty: self.ty()?, line })
+                Ok(Typed { name, ty: self.ty()?, line, span: Span::new(FileId(0), start, end) })
             }
             _ => {
                 self.at -= 1;
@@ -444,7 +476,7 @@ impl<'t> Parser<'t> {
         // `x.1` is the second value called `x`; numbers are no names.
         let stem = typed.name.split_once('.').map_or(typed.name, |(stem, _)| stem);
         let name = Some(stem).filter(|s| !s.starts_with(|c: char| c.is_ascii_digit())).map(str::to_string);
-        let value = self.function.values.push(Value { ty: typed.ty, def, name, span: no_span() });
+        let value = self.function.values.push(Value { ty: typed.ty, def, name, span: typed.span });
         match self.values.insert(typed.name, value) {
             None => Ok(value),
             Some(_) => Err(ParseError { line: typed.line, message: format!("`%{}` is defined twice", typed.name) }),

@@ -21,13 +21,19 @@
 
 use std::fmt::{Arguments, Write as _};
 use std::ops::Range;
+use std::sync::Arc;
 
-use super::text::{constant, is_identifier, number, quote, shown_structs};
+use super::text::{constant, is_identifier, number, quote, shown_structs, stores};
 use super::*;
 use crate::ids::IdMap;
 use crate::source::lined;
 
-mod memo;
+/// The last text of a linked function, and what it shows beside its code: names, and the derivative.
+struct Text {
+    fingerprint: u128,
+    derivative: String,
+    text: String,
+}
 
 /// The whole module.
 pub fn print(module: &Module) -> String {
@@ -56,21 +62,25 @@ fn text_of(module: &Module, marked: bool, wanted: impl Fn(FuncId) -> bool) -> St
         text.push_str("}\n\n");
     }
     let mut types = IdMap::default();
-    for (n, (_, function)) in module.functions.iter().filter(|(id, _)| wanted(*id)).enumerate() {
+    for (n, (id, function)) in module.functions.iter().filter(|(id, _)| wanted(*id)).enumerate() {
         if n > 0 {
             text.push('\n');
         }
-        let derivative = derivative(module, function);
-        let content = function.content.filter(|_| !marked);
-        if content.is_some_and(|content| memo::copy(content, &derivative, &mut text)) {
+        let derivative = derivative(module, function) + &assumed_disjoint(module, function, &wanted);
+        let linked = module.functions.linked(id).zip(module.functions.fingerprint(id)).filter(|_| !marked);
+        if let Some((linked, fingerprint)) = linked
+            && let Some(known) = linked.facts.get::<Text>()
+            && (known.fingerprint, &known.derivative) == (fingerprint, &derivative)
+        {
+            text.push_str(&known.text);
             continue;
         }
         let start = text.len();
         let mut printer = Printer { text, marked, types, ..Printer::new(module, &structs, function) };
         printer.function(&derivative);
         (text, types) = (printer.text, printer.types);
-        if let Some(content) = content {
-            memo::keep(content, derivative, &text[start..]);
+        if let Some((linked, fingerprint)) = linked {
+            linked.facts.keep(Arc::new(Text { fingerprint, derivative, text: text[start..].to_string() }));
         }
     }
     text
@@ -90,6 +100,24 @@ fn derivative(module: &Module, function: &Function) -> String {
         Derivative::None(reason) => format!(" no_gradient {}", quote(reason)),
         Derivative::AdjointOf(of) => format!(" adjoint_of @{}", name(*of)),
     }
+}
+
+/// ` assumes_disjoint (@k 0, @k 2)`: the stores that a backward entry assumes disjoint, by their numbers in the functions that
+/// its forward entry runs. Empty where it assumes nothing, or where its forward entry is not shown.
+fn assumed_disjoint(module: &Module, function: &Function, wanted: &impl Fn(FuncId) -> bool) -> String {
+    let forward = || module.entry(&function.source_name, Phase::Forward);
+    let Some(forward) = Some(&function.scattered).filter(|stores| !stores.is_empty()).and_then(|_| forward()) else {
+        return String::new();
+    };
+    let run = module.needed_by([forward].into_iter());
+    let shown = module.functions.iter().filter(|(id, _)| run[*id] && wanted(*id));
+    let stores: Vec<String> = shown
+        .flat_map(|(_, f)| {
+            let places = stores(f).into_iter().enumerate().filter(|(_, place)| function.scattered.contains(place));
+            places.map(|(n, _)| format!("@{} {n}", f.name))
+        })
+        .collect();
+    if stores.is_empty() { String::new() } else { format!(" assumes_disjoint ({})", stores.join(", ")) }
 }
 
 /// One instruction as its line in [`print`] (for messages); nested blocks are left out.

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::Const;
+use super::{Const, Function, Op};
+use crate::source::Span;
 use crate::types::{Scalar, StructTable, Type};
 
 /// Letters (of any script), digits and underscores, not starting with a digit.
@@ -80,6 +81,17 @@ pub(super) fn parse_constant(scalar: Scalar, text: &str) -> Option<Const> {
             Some(Const::int(s, value)).filter(|c| c.as_int() == Some(value))?
         }
     })
+}
+
+/// The places of a function's stores, in the order of the text: by their numbers the text names them.
+pub(super) fn stores(function: &Function) -> Vec<Span> {
+    let mut places = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Store { .. } = inst.op {
+            places.push(inst.span);
+        }
+    });
+    places
 }
 
 /// The built-in type with a name of one word: `float32`, `vec3f`, `spatial_matrixd`.

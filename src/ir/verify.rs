@@ -17,7 +17,7 @@ pub fn verify(module: &Module) -> Result<(), Vec<String>> {
 }
 
 /// The same, without what functions have to keep by themselves that are known to.
-pub fn verify_but(module: &Module, known: impl Fn(&Function) -> bool) -> Result<(), Vec<String>> {
+pub fn verify_but(module: &Module, known: impl Fn(FuncId) -> bool) -> Result<(), Vec<String>> {
     let mut errors = Vec::new();
     structs(module, &mut errors);
     // Everything after this looks types up.
@@ -25,7 +25,7 @@ pub fn verify_but(module: &Module, known: impl Fn(&Function) -> bool) -> Result<
         signatures(module, &known, &mut errors);
     }
     if errors.is_empty() {
-        for (id, _) in module.functions.iter().filter(|(_, function)| !known(function)) {
+        for (id, _) in module.functions.iter().filter(|(id, _)| !known(*id)) {
             errors.extend(verify_function(module, id).err().unwrap_or_default());
         }
         recursion(module, &mut errors);
@@ -80,10 +80,10 @@ fn structs(module: &Module, errors: &mut Vec<String>) {
     }
 }
 
-fn signatures(module: &Module, known: impl Fn(&Function) -> bool, errors: &mut Vec<String>) {
+fn signatures(module: &Module, known: impl Fn(FuncId) -> bool, errors: &mut Vec<String>) {
     let mut names = IdSet::default();
     names.reserve(module.functions.len());
-    for function in module.functions.values() {
+    for (id, function) in module.functions.iter() {
         let name = &function.name;
         let mut error = |message: &str| errors.push(format!("@{name}: {message}"));
         if !names.insert(name) || !is_c_identifier(name) {
@@ -92,7 +92,7 @@ fn signatures(module: &Module, known: impl Fn(&Function) -> bool, errors: &mut V
         if function.derivative.functions().any(|id| module.functions.get(id).is_none()) {
             error("its derivative names a function that is not there");
         }
-        if known(function) {
+        if known(id) {
             continue;
         }
         let all_types = function.values.values().map(|v| v.ty).chain(function.results.iter().map(|r| r.ty));

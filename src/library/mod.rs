@@ -6,14 +6,13 @@
 //! beside it, `@zero_grad("reason")`, `@no_grad("reason")`, `@compiler_grad("words")`, or, for composites, its own body.
 //! Names that begin with `_` are helpers of the library that users do not see.
 //!
-//! Entries are parsed when a compilation first uses them; a thread keeps them for the next compilation.
+//! Entries are parsed when they are first used.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::diag::Diagnostics;
+use crate::memo::lock;
 use crate::source::{FileId, SourceFile, SourceMap};
 use crate::syntax::ast::{self, ExprKind, Item};
 
@@ -73,25 +72,23 @@ pub struct CudaNames {
 
 /// The door to the entries; they are the same for all compilations.
 #[derive(Debug, Default)]
-pub struct Library {}
+pub struct Library {
+    parsed: Mutex<Parsed>,
+}
 
 /// What was parsed so far.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Parsed {
-    entries: HashMap<String, Rc<[Rc<Entry>]>>,
+    entries: HashMap<String, Arc<[Arc<Entry>]>>,
     meanings: HashMap<String, Option<Meaning>>,
 }
 
 /// What a name stands for in library code.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum Meaning {
     /// A module-level constant: its value.
-    Constant(Rc<ast::Expr>),
+    Constant(Arc<ast::Expr>),
     Function,
-}
-
-thread_local! {
-    static PARSED: RefCell<Parsed> = RefCell::default();
 }
 
 /// The texts, numbered as in the index.
@@ -128,7 +125,7 @@ impl Library {
     }
 
     /// How the statement is written that a name stands for: `a[i] = value` for `array_store`.
-    pub fn statement(&mut self, name: &str, sources: &mut SourceMap) -> Option<String> {
+    pub fn statement(&self, name: &str, sources: &mut SourceMap) -> Option<String> {
         self.entries(&format!("{name}.syntax"), sources).iter().find_map(|entry| entry.form.clone())
     }
 
@@ -143,45 +140,45 @@ impl Library {
     }
 
     /// All overloads of a name, in the order of the files; empty when there are none.
-    pub fn entries(&mut self, name: &str, sources: &mut SourceMap) -> Rc<[Rc<Entry>]> {
+    pub fn entries(&self, name: &str, sources: &mut SourceMap) -> Arc<[Arc<Entry>]> {
         self.open(sources);
-        if let Some(entries) = PARSED.with_borrow(|parsed| parsed.entries.get(name).cloned()) {
+        if let Some(entries) = lock(&self.parsed).entries.get(name).cloned() {
             return entries;
         }
         let has_rules = !name.contains('.') && Library::has(&format!("{name}.grad"));
-        let rules = if has_rules { self.rules(name, sources) } else { Rc::from([]) };
-        let entries: Rc<[Rc<Entry>]> = self
+        let rules = if has_rules { self.rules(name, sources) } else { Arc::from([]) };
+        let entries: Arc<[Arc<Entry>]> = self
             .parse(name)
             .into_iter()
             .filter_map(|item| match item {
                 Item::Function(function) => {
                     let has_rule = rules.iter().any(|rule| belongs(&rule.function, &function));
-                    Some(Rc::new(Entry::new(function, has_rule)))
+                    Some(Arc::new(Entry::new(function, has_rule)))
                 }
                 _ => None,
             })
             .collect();
-        PARSED.with_borrow_mut(|parsed| parsed.entries.insert(name.to_string(), entries.clone()));
-        entries
+        // Another thread may have been quicker.
+        lock(&self.parsed).entries.entry(name.to_string()).or_insert(entries).clone()
     }
 
     /// The `@func_grad` rules for a name, of all its overloads.
-    pub fn rules(&mut self, name: &str, sources: &mut SourceMap) -> Rc<[Rc<Entry>]> {
+    pub fn rules(&self, name: &str, sources: &mut SourceMap) -> Arc<[Arc<Entry>]> {
         self.entries(&format!("{name}.grad"), sources)
     }
 
     /// What a name stands for in library code; None: the library has no such name.
-    pub fn meaning(&mut self, name: &str, sources: &mut SourceMap) -> Option<Meaning> {
+    pub fn meaning(&self, name: &str, sources: &mut SourceMap) -> Option<Meaning> {
         self.open(sources);
-        if let Some(meaning) = PARSED.with_borrow(|parsed| parsed.meanings.get(name).cloned()) {
+        if let Some(meaning) = lock(&self.parsed).meanings.get(name).cloned() {
             return meaning;
         }
         let constant = self.parse(name).into_iter().find_map(|item| match item {
-            Item::Constant(constant) => Some(Meaning::Constant(Rc::new(constant.value))),
+            Item::Constant(constant) => Some(Meaning::Constant(Arc::new(constant.value))),
             _ => None,
         });
         let meaning = constant.or(Library::has(name).then_some(Meaning::Function));
-        PARSED.with_borrow_mut(|parsed| parsed.meanings.insert(name.to_string(), meaning.clone()));
+        lock(&self.parsed).meanings.insert(name.to_string(), meaning.clone());
         meaning
     }
 
@@ -292,7 +289,7 @@ mod tests {
 
     #[test]
     fn every_public_entry_has_a_doc_and_a_gradient_decision() {
-        let mut library = Library::default();
+        let library = Library::default();
         let mut sources = SourceMap::default();
         let mut faults = Vec::new();
         let mut count = 0;

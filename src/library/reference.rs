@@ -1,7 +1,7 @@
 //! What does the reference page of built-ins say? The entries of the library, in the order of the page.
 
 use std::fmt::Write as _;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::{Decision, Entry, Library};
 use crate::source::SourceMap;
@@ -58,13 +58,13 @@ pub struct Builtin {
 
 /// Every public built-in: by subject, then by name.
 pub fn builtins() -> Vec<Builtin> {
-    let (mut library, mut sources) = (Library::default(), SourceMap::default());
+    let (library, mut sources) = (Library::default(), SourceMap::default());
     let names = Library::public_names().map(|name| (name, name.to_string()));
     let statements = Library::statements().map(|name| (name, format!("{name}.syntax")));
     let mut all: Vec<Builtin> = names
         .chain(statements)
         .map(|(name, key)| {
-            let overloads = overloads(&key, &mut library, &mut sources);
+            let overloads = overloads(&key, &library, &mut sources);
             let place = |overload: &Overload| SUBJECTS.iter().position(|(stem, _)| *stem == overload.subject);
             let subject = overloads.iter().filter_map(place).min().unwrap_or(SUBJECTS.len());
             Builtin { name, subject, overloads }
@@ -85,13 +85,13 @@ fn by_subject(all: &[Builtin]) -> impl Iterator<Item = (&'static str, &[Builtin]
 
 /// The overloads of one built-in; none when there is no such name.
 pub fn builtin(name: &str) -> Vec<Overload> {
-    overloads(name, &mut Library::default(), &mut SourceMap::default())
+    overloads(name, &Library::default(), &mut SourceMap::default())
 }
 
-fn overloads(key: &str, library: &mut Library, sources: &mut SourceMap) -> Vec<Overload> {
+fn overloads(key: &str, library: &Library, sources: &mut SourceMap) -> Vec<Overload> {
     let rules = library.rules(key, sources);
     let entries = library.entries(key, sources);
-    let overload = |entry: &Rc<Entry>| {
+    let overload = |entry: &Arc<Entry>| {
         let function = &entry.function;
         let param = |param: &crate::syntax::ast::Param| sources.text(param.span).to_string();
         let params: Vec<String> = function.params.iter().map(param).collect();

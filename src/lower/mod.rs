@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use crate::check::instances::Imported;
 use crate::check::tree;
 use crate::ids::Id;
 use crate::ir::build::Builder;
@@ -31,24 +32,24 @@ mod tidy;
 #[cfg(test)]
 mod tests;
 
-/// The IR of a checked file, function by function in the same order. Those that [`Shared`](crate::check::shared::Shared) has
-/// simplified already come so.
+/// The IR of a checked file, function by function in the same order.
 pub fn lower(checked: &tree::Checked) -> Module {
-    let functions = checked.functions.values().map(|function| {
-        let Some(mut code) = function.shared.as_ref().and_then(|shared| shared.code(function, func_id)) else {
-            return Lowering::of(checked, function).run();
-        };
-        code.derivative = derivative(&function.derivative);
-        code
-    });
-    let functions = functions.collect();
-    Module { structs: checked.structs.clone(), functions }
+    let functions = checked.functions.values().map(|function| lower_function(checked, function));
+    Module { structs: checked.structs.clone(), functions: functions.collect() }
+}
+
+/// The IR of one function of a checked file.
+pub fn lower_function(checked: &tree::Checked, function: &tree::Function) -> Function {
+    Lowering::of(checked, function).run()
 }
 
 /// One function on its way to IR.
 struct Lowering<'a> {
     checked: &'a tree::Checked,
+    /// With its body.
     function: &'a tree::Function,
+    /// If it is a library function: what stands for its callees.
+    imported: Option<&'a Imported>,
     flow: flow::Flow,
     b: Builder,
     /// The current value of each local; None before its first assignment.
@@ -62,7 +63,9 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn of(checked: &'a tree::Checked, function: &'a tree::Function) -> Lowering<'a> {
+    fn of(checked: &'a tree::Checked, head: &'a tree::Function) -> Lowering<'a> {
+        let imported = head.imported.as_ref();
+        let function = head.with_body();
         let locals = function.locals.values();
         let params: Vec<(String, Type)> =
             locals.take(function.param_count as usize).map(|local| (local.name.clone(), local.ty)).collect();
@@ -70,14 +73,14 @@ impl<'a> Lowering<'a> {
             Some(rank) => FunctionKind::Kernel { rank },
             None => FunctionKind::Device,
         };
-        let mut b = Builder::new(&function.name, kind, &params, function.span);
+        let mut b = Builder::new(&head.name, kind, &params, function.span);
         b.reserve(64);
         b.function.source_name = function.source_name.clone();
         b.function.cuda_name = function.cuda_name.clone();
         b.function.native = function.native.clone();
         b.function.library = function.library;
         b.function.results = result_infos(function);
-        b.function.derivative = derivative(&function.derivative);
+        b.function.derivative = derivative(&head.derivative);
         let mut env = vec![None; function.locals.len()];
         for (slot, &param) in env.iter_mut().zip(b.function.params()) {
             *slot = Some(param);
@@ -85,6 +88,7 @@ impl<'a> Lowering<'a> {
         Lowering {
             checked,
             function,
+            imported,
             flow: flow::Flow::of(function),
             b,
             env,
@@ -169,7 +173,8 @@ fn result_infos(function: &tree::Function) -> Vec<ResultInfo> {
     returned.chain(by_ref).collect()
 }
 
-fn derivative(derivative: &tree::Derivative) -> Derivative {
+/// How a checked function is differentiated.
+pub fn derivative(derivative: &tree::Derivative) -> Derivative {
     match derivative {
         tree::Derivative::Body => Derivative::Body,
         tree::Derivative::Rule { adjoint, replay } => {
@@ -183,6 +188,6 @@ fn derivative(derivative: &tree::Derivative) -> Derivative {
 }
 
 /// Functions keep their places.
-fn func_id(id: tree::FnId) -> FuncId {
+pub fn func_id(id: tree::FnId) -> FuncId {
     FuncId::new(id.index())
 }

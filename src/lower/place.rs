@@ -150,7 +150,8 @@ impl<'a> Lowering<'a> {
 
     /// A call's results, without those that go back to by-reference arguments, which are assigned here.
     pub(super) fn call(&mut self, call: &'a Call) -> SmallVec<[ValueId; 1]> {
-        let callee = &self.checked.functions[call.callee];
+        let id = self.imported.map_or(call.callee, |imported| imported.callee(call.callee));
+        let callee = &self.checked.functions[id];
         let by_ref = &callee.by_ref;
         let mut targets: Vec<Option<Target>> = call.by_ref.iter().map(|_| None).collect();
         let mut args = ir::Values::new();
@@ -169,7 +170,7 @@ impl<'a> Lowering<'a> {
         self.b.span = call.span;
         let mut types: Vec<Type> = callee.results.clone();
         types.extend(by_ref.iter().map(|&param| callee.locals[param].ty));
-        let mut results = self.b.push(Op::Call(super::func_id(call.callee), args), &types);
+        let mut results = self.b.push(Op::Call(super::func_id(id), args), &types);
         for (target, &value) in targets.iter().zip(&results[callee.results.len()..]) {
             if let Some(target) = target {
                 self.write(target, value);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::answer::{self, Answer, Context, error};
 use super::client::Client;
 use super::documents::Snapshot;
-use crate::driver;
+use crate::driver::{self, Compiler};
 use crate::ide::File;
 
 /// The most analyses that are kept: those of the documents used last.
@@ -152,6 +152,7 @@ struct Kept {
 struct Work<'a> {
     shared: &'a Shared,
     out: &'a Sender<Message>,
+    compiler: Compiler,
     /// The document used last stands last.
     kept: Vec<Kept>,
     /// The documents that have findings on the client's screen.
@@ -162,7 +163,14 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn new(shared: &'a Shared, out: &'a Sender<Message>) -> Work<'a> {
-        Work { shared, out, kept: Vec::new(), shown: HashMap::new(), gradients: HashMap::new() }
+        Work {
+            shared,
+            out,
+            compiler: Compiler::new(),
+            kept: Vec::new(),
+            shown: HashMap::new(),
+            gradients: HashMap::new(),
+        }
     }
 
     fn run(&mut self) {
@@ -239,8 +247,8 @@ impl<'a> Work<'a> {
         if stopped() {
             return None;
         }
-        let (mut file, pending) =
-            File::with_files(&snapshot.source.path, snapshot.source.text.clone(), snapshot.files.clone());
+        let (path, text) = (&snapshot.source.path, snapshot.source.text.clone());
+        let (mut file, pending) = File::new(path, text, snapshot.files.clone(), &self.compiler);
         if stopped() {
             return None;
         }

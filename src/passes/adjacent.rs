@@ -6,8 +6,6 @@
 use crate::analysis::effects::EffectTable;
 use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
 
-use super::functions::has_effect;
-
 /// Joins what can be joined; says whether there was anything.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     let mut changed = false;
@@ -75,10 +73,12 @@ fn falls_through(function: &Function, block: BlockId) -> bool {
 
 /// Whether effects can be moved from before an instruction to behind it.
 fn is_free_of_memory(function: &Function, effects: &EffectTable, inst: &Inst) -> bool {
-    let free = |op: &Op| match op {
-        Op::Call(callee, _) => effects[*callee].is_pure(),
-        Op::Load(_) | Op::LocalArray => false,
-        op => !has_effect(op) && !matches!(op, Op::Break(_) | Op::Continue(_) | Op::Return(_)),
+    let free = |op: &Op| {
+        let properties = effects.properties(op);
+        !properties.accesses_memory()
+            && !properties.has_side_effect()
+            && !properties.allocates
+            && !matches!(op, Op::Break(_) | Op::Continue(_) | Op::Return(_))
     };
     let mut all = free(&inst.op);
     for block in inst.op.blocks() {

@@ -6,7 +6,6 @@
 
 use smallvec::SmallVec;
 
-use super::functions::has_effect;
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdVec;
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
@@ -160,12 +159,9 @@ struct Liveness<'a> {
 impl Liveness<'_> {
     fn roots(&mut self, effects: &EffectTable) {
         for &id in &self.shape.order {
-            let root = match &self.function.insts[id].op {
-                Op::Return(_) | Op::While { .. } => true,
-                Op::Call(callee, _) => !effects[*callee].can_go(),
-                op => has_effect(op),
-            };
-            if root {
+            let op = &self.function.insts[id].op;
+            let properties = effects.properties(op);
+            if properties.has_side_effect() || properties.may_not_return || matches!(op, Op::Return(_)) {
                 self.inst(id);
                 self.mark();
             }

@@ -160,20 +160,28 @@ impl Forward<'_> {
 
     /// Forgets what an instruction may write.
     fn forget(&mut self, op: &Op) {
-        match op {
-            Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+        let properties = self.effects.properties(op);
+        if properties.synchronises {
+            // What other threads wrote before it is seen behind it; nobody else writes this thread's own arrays.
+            self.known.retain(|known| known.element.root.is_local());
+        }
+        if !properties.writes {
+            return;
+        }
+        match (op, op.access()) {
+            (_, Some(access)) => {
                 let written = self.element(access);
                 let mut known = std::mem::take(&mut self.known);
                 known.retain(|known| self.apart(&known.element, &written));
                 self.known = known;
             }
-            Op::Call(callee, args) => {
+            (Op::Call(callee, args), None) => {
                 let function = &self.rebuild.b.function;
                 let written: Vec<Root> =
                     self.effects[*callee].writes().map(|inner| in_caller(function, args, inner)).collect();
                 self.known.retain(|known| written.iter().all(|root| different(root, &known.element.root)));
             }
-            _ => {}
+            (_, None) => self.known.clear(),
         }
     }
 

@@ -25,7 +25,6 @@ pub mod copy;
 pub mod dce;
 pub mod fold;
 pub mod forward_loads;
-pub mod functions;
 pub mod inline;
 pub mod local_arrays;
 pub mod loops;
@@ -42,5 +41,5 @@ mod tests;
 pub mod unroll;
 
 pub use dce::forget_calls;
-pub use pipelines::{drop_unneeded, simplify, simplify_functions};
+pub use pipelines::{simplify, simplify_function};
 pub use select::select;

@@ -29,38 +29,36 @@ const MAX_CLEANING: usize = 6;
 /// A local array with more scalars than this stays in memory when its function is differentiated.
 const MAX_LOCAL_SCALARS: u64 = 256;
 
-/// Simplifies a module. Debug builds verify the module after every pass; the driver verifies the result always.
+/// Simplifies a module, but for linked functions, which are finished. Debug builds verify the module after every pass; the
+/// driver verifies the result always.
 pub fn simplify(module: &mut Module) {
-    simplify_functions(module, |_| false);
-    drop_unneeded(module);
-}
-
-/// The part of [`simplify`] that looks at one function at a time, for all functions but those that are simple already.
-pub fn simplify_functions(module: &mut Module, simple: impl Fn(FuncId) -> bool) {
     let mut effects = EffectTable::default();
-    for id in module.functions.ids().filter(|&id| !simple(id)) {
-        // What it calls is simple by now: callees come first, where the compiler made the module.
-        for callee in module.functions[id].callees() {
-            effects.cover(module, callee);
+    for id in module.functions.ids() {
+        if !module.functions.is_linked(id) {
+            simplify_function(module, id, &mut effects);
         }
-        for _ in 0..MAX_ROUNDS {
-            let more = round(&mut module.functions[id], &module.structs, &effects);
-            check("round", module, || verify_function(module, id));
-            if !more {
-                break;
-            }
-        }
-        dce::forget_calls(&mut module.functions[id]);
     }
-}
-
-/// The part of [`simplify`] that removes functions.
-pub fn drop_unneeded(module: &mut Module) {
     // A module without kernels is a library: all of it is wanted.
     if module.kernels().next().is_some() {
         select(module, |_| true);
         check("select", module, || verify(module));
     }
+}
+
+/// The part of [`simplify`] that looks at one function. Those that it calls are simple by now: callees come first, where the
+/// compiler made the module.
+pub fn simplify_function(module: &mut Module, id: FuncId, effects: &mut EffectTable) {
+    for callee in module.functions.callees(id) {
+        effects.cover(module, callee);
+    }
+    for _ in 0..MAX_ROUNDS {
+        let more = round(&mut module.functions[id], &module.structs, effects);
+        check("round", module, || verify_function(module, id));
+        if !more {
+            break;
+        }
+    }
+    dce::forget_calls(&mut module.functions[id]);
 }
 
 /// Removes what a transformation of a function left unused.

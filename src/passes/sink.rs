@@ -10,7 +10,6 @@ use std::collections::BinaryHeap;
 
 use smallvec::SmallVec;
 
-use super::functions::has_effect;
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
 use crate::ir::{BinaryOp, Block, BlockId, Function, Inst, InstId, Op, UnaryOp, ValueDef, ValueId};
@@ -259,21 +258,22 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Whether an instruction reads memory, and whether it has effects.
+    /// Whether an instruction reads memory, and whether it must stay where it is.
     fn memory(&self, function: &Function, inst: &Inst) -> (bool, bool) {
-        let mut found = match &inst.op {
-            Op::Call(callee, _) => (true, !self.effects[*callee].can_go()),
-            Op::Load(_) => (true, false),
-            // A local array is zeroed where it stands.
-            Op::LocalArray => (true, true),
-            op => (false, has_effect(op) || op.is_terminator()),
+        // A local array is zeroed where it stands; a `while` inside ends where its region ends.
+        let look = |op: &Op| {
+            let own = self.effects.properties(op);
+            let stays = own.has_side_effect() || own.allocates || own.convergent;
+            let call = matches!(op, Op::Call(..)) && own.may_not_return;
+            (own.reads || own.allocates, stays || call)
         };
+        let mut found = look(&inst.op);
+        found.1 |= inst.op.is_terminator();
         for block in inst.op.blocks() {
             function.walk(block, &mut |_, inst| {
-                found.0 |= matches!(inst.op, Op::Load(_) | Op::Call(..));
-                found.1 |= has_effect(&inst.op)
-                    || matches!(inst.op, Op::LocalArray | Op::Break(_) | Op::Continue(_) | Op::Return(_))
-                    || matches!(inst.op, Op::Call(callee, _) if !self.effects[callee].can_go());
+                let (reads, stays) = look(&inst.op);
+                found.0 |= reads;
+                found.1 |= stays || matches!(inst.op, Op::Break(_) | Op::Continue(_) | Op::Return(_));
             });
         }
         found

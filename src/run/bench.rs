@@ -11,7 +11,7 @@ use super::session::Program;
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
-use crate::ir::{Access, FuncId, Module, Op, Phase, ValueId, interp};
+use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
 use crate::run::devices::{Device, Entry, How, Job, Report};
 use crate::run::gradients::gradient;
 use crate::types::Type;
@@ -197,13 +197,6 @@ fn uses(module: &Module, id: FuncId, array: ValueId) -> Uses {
     let mut found = Uses::default();
     let mut aliases = vec![array];
     function.walk(function.entry, &mut |_, inst| match &inst.op {
-        Op::Load(Access { array, .. }) if aliases.contains(array) => found.read = true,
-        Op::Store { access: Access { array, .. }, .. } if aliases.contains(array) => found.written = true,
-        Op::Atomic { access: Access { array, .. }, .. } | Op::AtomicCas { access: Access { array, .. }, .. }
-            if aliases.contains(array) =>
-        {
-            found = Uses { read: true, written: true };
-        }
         Op::View(of, _) | Op::Gradient(of) if aliases.contains(of) => aliases.extend(inst.results.iter().copied()),
         // A gradient is the adjoint argument, or what its array brings along.
         Op::Select { then, otherwise, .. } if aliases.contains(then) || aliases.contains(otherwise) => {
@@ -218,7 +211,16 @@ fn uses(module: &Module, id: FuncId, array: ValueId) -> Uses {
                 }
             }
         }
-        _ => {}
+        op => {
+            let own = op.properties();
+            let mut named = false;
+            match op.access() {
+                Some(access) => named = aliases.contains(&access.array),
+                None => op.for_each_operand(|v| named |= aliases.contains(&v)),
+            }
+            found.read |= named && own.reads;
+            found.written |= named && own.writes;
+        }
     });
     found
 }

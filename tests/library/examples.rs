@@ -14,7 +14,7 @@ use crate::memory::{self, Memory};
 
 /// An example is the body of a kernel, which has the array `data` of eight float32.
 pub fn check(name: &str) -> Result<(), Failed> {
-    let (mut library, mut sources) = (Library::default(), SourceMap::default());
+    let (library, mut sources) = (Library::default(), SourceMap::default());
     let mut count = 0;
     let mut missing = false;
     for entry in library.entries(name, &mut sources).iter() {

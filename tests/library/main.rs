@@ -44,7 +44,7 @@ fn main() {
 
 /// The kernels of a name.
 fn all_instances(name: &str) -> Vec<Instance> {
-    let (mut library, mut sources) = (Library::default(), SourceMap::default());
+    let (library, mut sources) = (Library::default(), SourceMap::default());
     let entries = library.entries(name, &mut sources);
     let own = entries.iter().enumerate().filter(|(_, entry)| !entry.intrinsic);
     own.flat_map(|(n, entry)| instances(name, n, entry, &sources)).collect()

@@ -1,6 +1,6 @@
 //! Loops, branches, calls, launches.
 
-use kc::codegen::llvm::{Grid, HostModule, HostOptions, LlvmTarget, Opt, PtxOptions, emit_llvm_ir, emit_ptx};
+use kc::codegen::llvm::{Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, emit_llvm_ir, emit_ptx};
 use kc::types::Scalar;
 
 use crate::common;
@@ -205,7 +205,7 @@ fn grids_that_cover_the_launch_save_the_loop_over_tasks() {
         let any = assert_ptx(&module, &kernels, arch, Opt::Full);
         assert!(any.contains("%nctaid.x") && any.contains("div.u64"), "{any}");
         let options = PtxOptions { grid: Grid::Covering, ..ptx_options(arch, Opt::Full) };
-        let covering = emit_ptx(&module, &kernels, &options).unwrap();
+        let covering = emit_ptx(&module, &kernels, &options, &Parts::new(0)).unwrap();
         common::assert_ptx(&covering, arch);
         assert!(!covering.contains("%nctaid.x") && !covering.contains("div.u64"), "{covering}");
         assert!(covering.contains("div.u32") && covering.contains("setp.ge.u32"), "{covering}");
@@ -224,8 +224,9 @@ fn large_kernels_are_optimised_leanly() {
         );
         let module = parse(&text);
         let kernels = [module.find("k").unwrap()];
-        [Opt::Full, Opt::Lean]
-            .map(|opt| emit_ptx(&module, &kernels, &ptx_options(common::ARCHITECTURES[0], opt)).unwrap())
+        [Opt::Full, Opt::Lean].map(|opt| {
+            emit_ptx(&module, &kernels, &ptx_options(common::ARCHITECTURES[0], opt), &Parts::new(0)).unwrap()
+        })
     };
     let [full, lean] = sums(40);
     assert_ne!(full, lean);
@@ -327,7 +328,8 @@ fn callees_give_several_floats() {
         assert_eq!(run.failure, None);
         let module = parse(&text);
         let options = HostOptions { opt: Opt::None, ..CHECKED };
-        let ir = emit_llvm_ir(&module, &[module.find("k").unwrap()], LlvmTarget::Host(options)).unwrap();
+        let ir =
+            emit_llvm_ir(&module, &[module.find("k").unwrap()], LlvmTarget::Host(options), &Parts::new(0)).unwrap();
         // With five or six, some are added that nobody reads: seven come through memory.
         let fields = vec!["float"; if width > 4 { 7 } else { width }].join(", ");
         assert!(ir.contains(&format!("define internal swiftcc {{ {fields} }}")), "{ir}");

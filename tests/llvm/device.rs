@@ -1,7 +1,7 @@
 //! What only device code has: atomics that a warp does together, wide accesses, unrolled loops. What they compute is not run here:
 //! only a GPU can.
 
-use kc::codegen::llvm::{ArrayLayout, Grid, Opt, PtxOptions, emit_ptx};
+use kc::codegen::llvm::{ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx};
 
 use crate::common;
 use crate::harness::*;
@@ -87,7 +87,7 @@ fn dense(text: &str) -> String {
     let module = parse(text);
     let options =
         |arch| PtxOptions { layout: ArrayLayout::Contiguous, grid: Grid::Covering, ..ptx_options(arch, Opt::Full) };
-    let emit = |arch| emit_ptx(&module, &[module.find("k").unwrap()], &options(arch)).unwrap();
+    let emit = |arch| emit_ptx(&module, &[module.find("k").unwrap()], &options(arch), &Parts::new(0)).unwrap();
     for arch in common::ARCHITECTURES {
         common::assert_ptx(&emit(arch), arch);
     }

@@ -4,7 +4,10 @@ use std::ffi::c_void;
 
 use kc::abi;
 use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
-use kc::codegen::llvm::{Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, Opt, PtxOptions, emit_ptx};
+use kc::codegen::llvm::{
+    Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, emit_llvm_ir,
+    emit_plan, emit_ptx,
+};
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
 use kc::ir::{FuncId, Module};
 use kc::types::{Scalar, Type};
@@ -302,13 +305,39 @@ pub fn compare(text: &str, dims: &[u32], args: &[Arg]) -> Run {
     expected
 }
 
+/// The plan and the LLVM IR of kernel `@k` for a processor with AVX-512, whatever this one has.
+pub fn host_code(text: &str, checked: bool, alone: bool) -> (String, String) {
+    let module = parse(text);
+    let kernel = module.find("k").expect("the kernel is called k");
+    let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V4), alone };
+    let ir =
+        emit_llvm_ir(&module, &[kernel], LlvmTarget::Host(options), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
+    (emit_plan(&module, &[kernel], &options), ir)
+}
+
+/// Kernel `@k` runs as so many lanes of vectors of 512 bits: by plan, and in the code.
+#[track_caller]
+pub fn assert_lanes(text: &str, count: u32) {
+    let (plan, ir) = host_code(text, true, false);
+    assert!(plan.contains(&format!("\n  lanes: {count}, in vectors of 512 bits;")), "{plan}");
+    // The block for the lanes that are left at the end of a row.
+    assert!(ir.contains("\nlanes:") && ir.contains(&format!("<{count} x i1>")), "{ir}");
+}
+
+/// The part of LLVM IR that defines a function with a name that ends so.
+pub fn function_of<'t>(ir: &'t str, name: &str) -> &'t str {
+    let mut functions = ir.split("\ndefine ").skip(1);
+    let is = |text: &&str| text.split('(').next().is_some_and(|head| head.ends_with(name));
+    functions.find(is).unwrap_or_else(|| panic!("no function {name}:\n{ir}"))
+}
+
 pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
     PtxOptions { arch: Arch::from_name(arch).unwrap(), opt, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any }
 }
 
 #[track_caller]
 pub fn assert_ptx(module: &Module, kernels: &[FuncId], arch: &str, opt: Opt) -> String {
-    let text = emit_ptx(module, kernels, &ptx_options(arch, opt)).unwrap_or_else(|e| panic!("{e}"));
+    let text = emit_ptx(module, kernels, &ptx_options(arch, opt), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
     crate::common::assert_ptx(&text, arch);
     text
 }

@@ -54,6 +54,7 @@ fn local_arrays_of_all_lanes_and_of_each() {
         return
     }";
     let input: Vec<i32> = (0..77).collect();
+    assert_lanes(text, 16);
     let run = compare(text, &[77], &[i32s(&input), zeros(Scalar::I32, &[77])]);
     let expected = |v: i32| {
         let turns: i32 = (0..7).map(|n| (0..2 * n).map(|m| 2 * (m % 7) + v).sum::<i32>()).sum();
@@ -132,6 +133,10 @@ fn shared(rows: i32, columns: i32, n: i32, wanted: [bool; 3]) -> Run {
 
 #[test]
 fn lanes_add_to_elements_that_they_share() {
+    assert_lanes(SHARED, 16);
+    // A worker that is alone with the arrays gives each lane a copy of the elements that a row adds to.
+    let copies = |alone| host_code(SHARED, true, alone).1.contains("@kc_add_copy_64x16(");
+    assert!(copies(true) && !copies(false));
     // Long rows, with and without a rest; short ones; elements that are too many for copies.
     for (rows, columns, n) in [(2, 160, 7), (3, 203, 4), (2, 9, 5), (1, 130, 90), (2, 400, 1)] {
         for wanted in [[true; 3], [true, false, true], [false, true, false]] {

@@ -103,6 +103,7 @@ fn lanes_update_places_that_meet() {
         let args = [ends_array, kc_array(Scalar::F32, 3, &[9], &x), kc_array(Scalar::F32, 3, &[9], &[0; 27])];
         compare(PAIRS, &[ends.len() as u32], &args).failure
     };
+    assert_lanes(PAIRS, 16);
     let ends: Vec<(i32, i32)> = (0..53).map(|n| (n * 5 % 9, -1 - n * 7 % 4)).filter(|(i, j)| i - j != 9).collect();
     assert_eq!(run(&ends), None);
     let mut bad = ends.clone();
@@ -142,5 +143,6 @@ fn lanes_convert_floats_as_threads_do() {
     };
     let out = zeros(Scalar::I32, &[3, values.len() as i32]);
     let args = [of(Scalar::F32), of(Scalar::F64), of(Scalar::F16), out];
+    assert_lanes(text, 16);
     assert_eq!(compare(text, &[values.len() as u32], &args).failure, None);
 }

@@ -1,6 +1,6 @@
 //! Determinism, and limits that are refused before LLVM sees them.
 
-use kc::codegen::llvm::{HostModule, Opt, emit_object, emit_ptx};
+use kc::codegen::llvm::{HostModule, Opt, Parts, emit_object, emit_ptx};
 
 use crate::harness::*;
 
@@ -15,7 +15,7 @@ const PRINTING: &str = "kernel @k(%x: array(dtype=float32)) rank 1 {
 fn ptx_text_does_not_depend_on_what_was_compiled_before() {
     let module = parse(PRINTING);
     let kernels: Vec<_> = module.kernels().map(|(id, _)| id).collect();
-    let emit = || emit_ptx(&module, &kernels, &ptx_options("sm_90", Opt::Full)).unwrap();
+    let emit = || emit_ptx(&module, &kernels, &ptx_options("sm_90", Opt::Full), &Parts::new(0)).unwrap();
     let (first, second) = (emit(), emit());
     assert_eq!(first, second);
     assert!(first.contains("vprintf"));
@@ -66,6 +66,6 @@ fn what_does_not_fit_is_refused() {
     let params: Vec<String> = (0..100).map(|n| format!("%a{n}: array(dtype=float32)")).collect();
     let module = parse(&format!("kernel @k({}) rank 1 {{\nreturn\n}}", params.join(", ")));
     let kernel = module.find("k").unwrap();
-    let error = emit_ptx(&module, &[kernel], &ptx_options("sm_90", Opt::Full)).unwrap_err();
+    let error = emit_ptx(&module, &[kernel], &ptx_options("sm_90", Opt::Full), &Parts::new(0)).unwrap_err();
     assert_eq!(error.code, kc::diag::Code::E0803);
 }

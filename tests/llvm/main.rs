@@ -5,6 +5,7 @@ mod common;
 
 mod backward;
 mod control;
+mod decisions;
 mod device;
 mod harness;
 mod lane_sums;

@@ -1,6 +1,6 @@
 //! Arrays, views, composites in memory, local arrays, atomics, bad indices.
 
-use kc::codegen::llvm::{HostModule, LlvmTarget, SiteKind, emit_llvm_ir};
+use kc::codegen::llvm::{HostModule, LlvmTarget, Parts, SiteKind, emit_llvm_ir};
 use kc::types::Scalar;
 
 use crate::harness::*;
@@ -81,7 +81,7 @@ fn the_stencil_and_saxpy_vectorise() {
     for text in [saxpy, STENCIL] {
         let module = parse(text);
         let kernels: Vec<_> = module.kernels().map(|(id, _)| id).collect();
-        let ir = emit_llvm_ir(&module, &kernels, LlvmTarget::Host(CHECKED)).unwrap();
+        let ir = emit_llvm_ir(&module, &kernels, LlvmTarget::Host(CHECKED), &Parts::new(0)).unwrap();
         assert!(ir.contains("x float>"), "{ir}");
     }
     let two = u64::from(2f32.to_bits());

@@ -1,6 +1,6 @@
 //! Every scalar operation on every scalar type, with the values at the edges.
 
-use kc::codegen::llvm::{ArrayLayout, Grid, HostModule, Opt, PtxOptions, emit_ptx};
+use kc::codegen::llvm::{ArrayLayout, Grid, HostModule, Opt, Parts, PtxOptions, emit_ptx};
 use kc::ir::eval;
 use kc::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use kc::types::Scalar;
@@ -216,7 +216,7 @@ fn ptxas_takes_every_operation() {
         ..ptx_options("sm_80", Opt::Full)
     };
     let some = &kernels[..2];
-    let ptx = emit_ptx(&module, some, &contiguous).unwrap();
+    let ptx = emit_ptx(&module, some, &contiguous, &Parts::new(0)).unwrap();
     common::assert_ptx(&ptx, "sm_80");
     assert_eq!(ptx.matches(".visible .entry").count(), 2);
 }

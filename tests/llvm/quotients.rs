@@ -4,7 +4,8 @@
 //! `c / 2b` units in the last place from the middle for integers `x` and `b` of 24 bits and an integer `c`, and the way is
 //! exact to 2^-22 units, so that only `|c| <= 8` counts. For each `b` and `c` these `x` solve `x * 2^k = c mod b`.
 
-use kc::codegen::llvm::HostModule;
+use kc::codegen::llvm::{Cpu, CpuLevel, HostModule, HostOptions, LlvmTarget, Parts, emit_llvm_ir};
+use kc::ir::{FuncId, Module};
 use kc::types::Scalar;
 
 use crate::harness::*;
@@ -34,35 +35,53 @@ fn hard_numerators(b: u32, found: &mut Vec<u32>) {
     }
 }
 
-fn by_reciprocal(x: f32, b: f32) -> f32 {
-    let reciprocal = 1.0 / b;
-    let near = x * reciprocal;
-    (-near).mul_add(b, x).mul_add(reciprocal, near)
-}
-
-/// Checks every `stride`th denominator; gives the number of quotients.
+/// Divides what lies next to the middle of two floats, for every `stride`th denominator; gives the number of quotients.
 fn hard_quotients(stride: usize) -> usize {
-    let (mut count, mut numerators) = (0, Vec::new());
-    for b in (ONE..2 * ONE).step_by(stride).chain([2 * ONE - 1]) {
+    /// Quotients that are found at a time.
+    const BATCH: usize = 1 << 20;
+    let divide = Divide::new();
+    let (mut count, mut numerators, mut numbers) = (0, Vec::new(), Vec::new());
+    let last = 2 * ONE - 1;
+    for b in (ONE..last).step_by(stride).chain([last]) {
         numerators.clear();
         hard_numerators(b, &mut numerators);
         count += numerators.len();
-        for x in &numerators {
-            let (x, b) = (*x as f32, b as f32);
-            assert_eq!(by_reciprocal(x, b).to_bits(), (x / b).to_bits(), "{x} / {b}");
+        for x in numerators.chunks(3) {
+            numbers.push(([0, 1, 2].map(|k| *x.get(k).unwrap_or(&x[0]) as f32), b as f32));
+        }
+        if 3 * numbers.len() >= BATCH || b == last {
+            divide.check(&numbers);
+            numbers.clear();
         }
     }
     count
 }
 
+/// The code that divides is that of lanes; with AVX-512 it is the way with a reciprocal.
 #[test]
 fn quotients_next_to_a_middle() {
+    for text in KERNELS {
+        assert_lanes(text, 16);
+        let (_, ir) = host_code(text, true, false);
+        let entry = function_of(&ir, "k_cpu_kernel_forward");
+        // Of the two copies of the body, each divides three numbers once by the reciprocal, once with zeros, once as it is.
+        for block in ["\nusual", "\nzeros", "\nothers"] {
+            assert!(entry.contains(block), "{block}:\n{entry}");
+        }
+        assert!(entry.matches("@llvm.fma.v16f32(").count() >= 2 * 2 * 6, "{entry}");
+        // Fewer lanes divide.
+        let module = parse(text);
+        let options = HostOptions { cpu: Cpu::Baseline(CpuLevel::V3), ..CHECKED };
+        let ir =
+            emit_llvm_ir(&module, &[module.find("k").unwrap()], LlvmTarget::Host(options), &Parts::new(0)).unwrap();
+        assert!(!ir.contains("@llvm.fma"), "{ir}");
+    }
     assert!(hard_quotients(331) > 100_000);
 }
 
 /// All of them, `cargo test --test llvm quotients -- --ignored`.
 #[test]
-#[ignore = "takes half a minute in a debug build"]
+#[ignore = "takes a minute in a debug build"]
 fn all_quotients_next_to_a_middle() {
     assert!(hard_quotients(1) > 40_000_000);
 }
@@ -95,23 +114,39 @@ const KERNELS: [&str; 2] = [
       }",
 ];
 
-/// Divides in threads side by side, and compares every bit; all NaNs are one.
-fn divide(numbers: &[([f32; 3], f32)]) {
-    let bits = |values: Vec<f32>| values.iter().map(|v| u64::from(v.to_bits())).collect::<Vec<_>>();
-    let array =
-        |width, values: Vec<f32>| Arg::Array(Array::new(Scalar::F32, width, &[numbers.len() as i32], &bits(values)));
-    let x = array(3, numbers.iter().flat_map(|n| n.0).collect());
-    let b = array(1, numbers.iter().map(|n| n.1).collect());
-    for (n, text) in KERNELS.iter().enumerate() {
-        let module = parse(text);
-        let kernel = module.find("k").expect("the kernel is called k");
-        let host = HostModule::compile(&module, &[kernel], &CHECKED).unwrap_or_else(|e| panic!("{e}"));
-        let quotient = |x: f32, b: f32| if n == 0 || b > 0.0 { x / b } else { 0.0 };
-        let expected = numbers.iter().flat_map(|(x, b)| x.map(|x| quotient(x, *b))).collect();
-        let out = Arg::Array(Array::zeros(Scalar::F32, 3, &[numbers.len() as i32]));
-        let run = run_host(&host, &module, kernel, &[numbers.len() as u32], &[x.clone(), b.clone(), out], u64::MAX);
-        assert_eq!(run.failure, None);
-        assert_same(text, &[x.clone(), b.clone(), array(3, expected)], &run.args);
+/// Divides in threads side by side.
+struct Divide {
+    code: Vec<(Module, FuncId, HostModule)>,
+}
+
+impl Divide {
+    fn new() -> Divide {
+        let compile = |text| {
+            let module = parse(text);
+            let kernel = module.find("k").expect("the kernel is called k");
+            let host = HostModule::compile(&module, &[kernel], &CHECKED).unwrap_or_else(|e| panic!("{e}"));
+            (module, kernel, host)
+        };
+        Divide { code: KERNELS.map(compile).into() }
+    }
+
+    /// Compares every bit; all NaNs are one.
+    fn check(&self, numbers: &[([f32; 3], f32)]) {
+        let bits = |values: Vec<f32>| values.iter().map(|v| u64::from(v.to_bits())).collect::<Vec<_>>();
+        let array = |width, values: Vec<f32>| {
+            Arg::Array(Array::new(Scalar::F32, width, &[numbers.len() as i32], &bits(values)))
+        };
+        let x = array(3, numbers.iter().flat_map(|n| n.0).collect());
+        let b = array(1, numbers.iter().map(|n| n.1).collect());
+        for (n, (module, kernel, host)) in self.code.iter().enumerate() {
+            let quotient = |x: f32, b: f32| if n == 0 || b > 0.0 { x / b } else { 0.0 };
+            let expected = numbers.iter().flat_map(|(x, b)| x.map(|x| quotient(x, *b))).collect();
+            let out = Arg::Array(Array::zeros(Scalar::F32, 3, &[numbers.len() as i32]));
+            let args = [x.clone(), b.clone(), out];
+            let run = run_host(host, module, *kernel, &[numbers.len() as u32], &args, u64::MAX);
+            assert_eq!(run.failure, None);
+            assert_same(KERNELS[n], &[x.clone(), b.clone(), array(3, expected)], &run.args);
+        }
     }
 }
 
@@ -181,5 +216,5 @@ fn lanes_divide_vectors() {
             }
         }
     }
-    divide(&numbers);
+    Divide::new().check(&numbers);
 }

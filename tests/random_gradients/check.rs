@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 
 use kc::abi::{HostStatus, LaunchBounds};
-use kc::autodiff::{Options, Store, differentiate, jvp};
+use kc::autodiff::{Adjoints, Options, Store, differentiate, jvp};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use kc::diag::{Diagnostics, Level};
 use kc::driver::{Compiler, Request};
@@ -164,7 +164,7 @@ fn again(program: &Program, options: &Options, unroll: bool) -> Option<Program> 
         passes::simplify(&mut module);
     }
     let mut diagnostics = Diagnostics::default();
-    differentiate(&mut module, options, &mut diagnostics);
+    differentiate(&mut module, options, &Adjoints::new(0), &mut diagnostics);
     passes::simplify(&mut module);
     module.entry("k", Phase::Backward)?;
     Some(Program { module, ..Program::default() })

@@ -1,7 +1,7 @@
 //! Which stores only add to what was there? `a[i] = a[i] + e` passes the adjoint of the element on to `e` and leaves it
 //! where it is for the old value: nothing is cleared and added again.
 
-use crate::analysis::alias::{Root, root};
+use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::uses;
 use crate::ids::IdMap;
 use crate::ir::{Access, BinaryOp, BlockId, Function, InstId, Op, ValueId};
@@ -66,15 +66,10 @@ fn accumulated(function: &Function, block: BlockId, at: usize, once: &dyn Fn(Val
     // The element may not change on the way.
     let untouched = insts[start + 1..at].iter().all(|&id| {
         let mut fine = true;
-        let mut look = |op: &Op| match op {
-            Op::Store { access: Access { array, .. }, .. }
-            | Op::Atomic { access: Access { array, .. }, .. }
-            | Op::AtomicCas { access: Access { array, .. }, .. } => {
-                let other = root(function, *array);
-                fine &= other != Root::Unknown && other != known;
-            }
-            Op::Call(..) => fine = false,
-            _ => {}
+        let mut look = |op: &Op| {
+            let properties = op.properties();
+            let other = properties.writes.then(|| accessed(function, op));
+            fine &= !properties.synchronises && other.is_none_or(|other| other != Root::Unknown && other != known);
         };
         look(&function.insts[id].op);
         for nested in function.insts[id].op.blocks() {

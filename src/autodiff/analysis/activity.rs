@@ -86,7 +86,33 @@ pub fn smooth_operands(op: &Op) -> Values {
         Op::Select { then, otherwise, .. } => list.extend([*then, *otherwise]),
         Op::Construct(args) | Op::Call(_, args) => list.extend(args.iter().copied()),
         Op::Insert(a, _, b) => list.extend([*a, *b]),
-        _ => {}
+        Op::Const(_)
+        | Op::Zero
+        | Op::Unary(..)
+        | Op::Compare(..)
+        | Op::Bitcast(_)
+        | Op::ThreadIndex(_)
+        | Op::ThreadNumber
+        | Op::BlockDim
+        | Op::Extent(..)
+        | Op::IsSet(_)
+        | Op::Gradient(_)
+        | Op::Address(_)
+        | Op::View(..)
+        | Op::LocalArray
+        | Op::Load(_)
+        | Op::Store { .. }
+        | Op::Atomic { .. }
+        | Op::AtomicCas { .. }
+        | Op::If { .. }
+        | Op::For { .. }
+        | Op::While { .. }
+        | Op::Print { .. }
+        | Op::Assert { .. }
+        | Op::Yield(_)
+        | Op::Break(_)
+        | Op::Continue(_)
+        | Op::Return(_) => {}
     }
     list
 }
@@ -139,7 +165,6 @@ impl Flow<'_> {
     fn forward_inst(&mut self, _: InstId, inst: &Inst) {
         let function = self.function;
         match &inst.op {
-            Op::Load(_) | Op::Atomic { .. } | Op::AtomicCas { .. } => self.vary(inst.results[0], true),
             Op::Call(callee, args) => {
                 let zero = matches!(self.module.functions[*callee].derivative, Derivative::Zero(_));
                 let structs = &self.module.structs;
@@ -158,6 +183,7 @@ impl Flow<'_> {
             }
             Op::For { init, body, .. } => self.forward_loop(inst, init, *body, 1),
             Op::While { init, body, .. } => self.forward_loop(inst, init, *body, 0),
+            op if op.properties().reads => inst.results.iter().for_each(|&r| self.vary(r, true)),
             op => {
                 let varies = smooth_operands(op).iter().any(|&v| self.varied[v]);
                 for &result in &inst.results {
@@ -205,6 +231,7 @@ impl Flow<'_> {
             Op::While { init, body, .. } => self.backward_loop(inst, init, *body, 0),
             Op::Call(callee, _) if matches!(self.module.functions[*callee].derivative, Derivative::Zero(_)) => {}
             Op::Call(_, args) if self.writing.contains(&id) => args.iter().for_each(|&v| self.use_(v, true)),
+            op if op.properties().writes && !matches!(op, Op::Call(..)) => op.for_each_operand(|v| self.use_(v, true)),
             op => {
                 if inst.results.iter().any(|&r| self.useful[r]) {
                     smooth_operands(op).iter().for_each(|&v| self.use_(v, true));

@@ -147,7 +147,7 @@ fn holds_effect(function: &Function, inst: &Inst, reversed: &IdSet<InstId>) -> b
     let mut found = false;
     for block in inst.op.blocks() {
         function.walk(block, &mut |id, inst| {
-            found |= reversed.contains(&id) && matches!(inst.op, Op::Store { .. } | Op::Atomic { .. } | Op::Call(..));
+            found |= reversed.contains(&id) && inst.op.properties().has_side_effect();
         });
     }
     found

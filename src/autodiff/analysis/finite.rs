@@ -15,12 +15,9 @@
 //! what is computed from these. Overflow is not considered, nor are inputs that are infinite or NaN themselves: outside
 //! of 1, their gradients are what IEEE arithmetic makes of the chain rule.
 
-use std::cell::RefCell;
-
 use super::activity::{smooth_operands, yields};
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
-use crate::memo::Memo;
 
 /// Which values may meet a zero adjoint, and which are no factors for one.
 pub struct Finite {
@@ -55,26 +52,20 @@ pub fn is_tame(module: &Module, id: FuncId, known: &mut Tame) -> bool {
         return known;
     }
     let function = &module.functions[id];
-    // Those of a known content are the same in all programs.
-    let kept = function.content.and_then(|content| TAME.with_borrow(|all| all.get(&content).copied()));
-    let tame = kept.unwrap_or_else(|| {
+    let mut find = || {
         function.library && FINITE.contains(&function.source_name.as_str())
             || !wild(module, function, known).values().any(|&wild| wild)
-    });
+    };
+    let tame = match module.functions.linked(id) {
+        Some(linked) => linked.facts.get_or_find(|| IsTame(find())).0,
+        None => find(),
+    };
     known.insert(id, tame);
-    if let (None, Some(content)) = (kept, function.content) {
-        TAME.with_borrow_mut(|all| _ = all.keep(content, tame, 1));
-    }
     tame
 }
 
-/// The most functions of which a thread remembers whether they are tame, by their [contents](crate::ir::content), which
-/// decide it: a few words each.
-const MOST_KEPT: usize = 1 << 14;
-
-thread_local! {
-    static TAME: RefCell<Memo<u128, bool>> = const { RefCell::new(Memo::new(MOST_KEPT)) };
-}
+/// Whether a linked function is tame.
+struct IsTame(bool);
 
 /// Values that flow into `select`, `min` or `max`.
 fn chosen(function: &Function) -> IdSet<ValueId> {
@@ -220,7 +211,38 @@ impl Search<'_> {
                     }
                     Op::Bitcast(_) => true,
                     Op::Call(callee, _) => !is_tame(self.module, *callee, self.known),
-                    _ => false,
+                    Op::Zero
+                    | Op::Unary(..)
+                    | Op::Binary(..)
+                    | Op::Compare(..)
+                    | Op::Fma(..)
+                    | Op::Cast(_)
+                    | Op::Select { .. }
+                    | Op::Construct(_)
+                    | Op::Extract(..)
+                    | Op::Insert(..)
+                    | Op::ThreadIndex(_)
+                    | Op::ThreadNumber
+                    | Op::BlockDim
+                    | Op::Extent(..)
+                    | Op::IsSet(_)
+                    | Op::Gradient(_)
+                    | Op::Address(_)
+                    | Op::View(..)
+                    | Op::LocalArray
+                    | Op::Load(_)
+                    | Op::Store { .. }
+                    | Op::Atomic { .. }
+                    | Op::AtomicCas { .. }
+                    | Op::If { .. }
+                    | Op::For { .. }
+                    | Op::While { .. }
+                    | Op::Print { .. }
+                    | Op::Assert { .. }
+                    | Op::Yield(_)
+                    | Op::Break(_)
+                    | Op::Continue(_)
+                    | Op::Return(_) => false,
                 };
                 let mut wild = own;
                 op.for_each_operand(|v| wild |= self.wild[v]);

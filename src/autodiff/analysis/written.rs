@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::alias::{Root, root};
+use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::effects::EffectTable;
-use crate::ir::{Access, Function, Op, ValueId};
+use crate::ir::{Function, Op, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The arrays that the function writes.
@@ -16,11 +16,6 @@ impl Written {
     pub fn of(structs: &StructTable, effects: &EffectTable, function: &Function) -> Written {
         let mut roots = BTreeSet::new();
         function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Store { access: Access { array, .. }, .. }
-            | Op::Atomic { access: Access { array, .. }, .. }
-            | Op::AtomicCas { access: Access { array, .. }, .. } => {
-                roots.insert(root(function, *array));
-            }
             // Which of its arrays a function writes is not looked into.
             Op::Call(callee, args) if effects[*callee].writes_memory() => {
                 for &arg in args.iter().filter(|&&arg| function.ty(arg).bears_array(structs)) {
@@ -28,6 +23,8 @@ impl Written {
                     roots.insert(if whole { root(function, arg) } else { Root::Unknown });
                 }
             }
+            Op::Call(..) => {}
+            op if op.properties().writes => _ = roots.insert(accessed(function, op)),
             _ => {}
         });
         Written(roots)

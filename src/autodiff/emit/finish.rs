@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
+use std::sync::Arc;
 
 use super::repeated;
 use crate::analysis::effects::EffectTable;
@@ -10,25 +11,34 @@ use crate::analysis::uses;
 use crate::analysis::value_numbering::numbering;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
-use crate::ir::{BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueId};
+use crate::ir::{
+    BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, LinkedFunction, Module, Op, Phase, ValueId,
+};
 use crate::passes::pipelines::{clean, tidy_reverse};
 use crate::passes::{forget_calls, inline};
 
 /// A built-in's adjoint with no more instructions than this, in one block, is written where it is called.
 const MAX_INLINED: usize = 8;
 
-/// Finishes the gradient rules that somebody wrote, but for those that came from a table, finished.
+/// Finishes the gradient rules that somebody wrote, but for those that are linked, finished.
 pub fn rules(module: &mut Module) {
     let rule = |f: &Function| if let Derivative::Rule { adjoint, .. } = f.derivative { Some(adjoint) } else { None };
     let rules: IdSet<FuncId> = module.functions.values().filter_map(rule).collect();
     let mut effects = EffectTable::default();
     for rule in rules {
-        if module.functions[rule].content.is_none() && start_without_zero(&mut module.functions[rule]) {
-            for callee in module.functions[rule].callees() {
-                effects.cover(module, callee);
-            }
-            tidy(module, rule, &effects);
+        if !module.functions.is_linked(rule) {
+            self::rule(module, rule, &mut effects);
         }
+    }
+}
+
+/// Finishes a gradient rule: an adjoint has no use for a sum that begins with zero.
+pub fn rule(module: &mut Module, rule: FuncId, effects: &mut EffectTable) {
+    if start_without_zero(&mut module.functions[rule]) {
+        for callee in module.functions.callees(rule) {
+            effects.cover(module, callee);
+        }
+        tidy(module, rule, effects);
     }
 }
 
@@ -38,7 +48,6 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
     for &id in made.iter().filter(|id| !polished.contains(id)) {
         polish(module, id, effects);
     }
-    let mut changed = IdSet::default();
     let mut calls = Calls { of: made.iter().copied().collect(), found: BTreeMap::new() };
     for (id, function) in module.functions.iter() {
         if !calls.of.contains(&id) {
@@ -50,29 +59,27 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
         let is_free = !named.contains(&id) && function.phase == Phase::Forward && !function.is_kernel();
         if is_free && drop_results(module, id, calls.found.get(&id)) {
             tidy(module, id, effects);
-            changed.insert(id);
         }
         calls.count(id, &module.functions[id]);
     }
     for &id in made {
-        let function = &mut module.functions[id];
-        if tidy_reverse(function, effects) {
-            changed.insert(id);
-        }
-        // The content of a function covers what it calls.
-        if function.content.is_some()
-            && (changed.contains(&id) || function.callees().iter().any(|callee| changed.contains(callee)))
-        {
-            function.content = None;
-            changed.insert(id);
+        // What a linked function calls is linked: this is the same in all programs.
+        let settled = |linked: &Arc<LinkedFunction>| {
+            linked.facts.get_or_find(|| Settled(!tidy_reverse(&mut module.functions[id].clone(), effects))).0
+        };
+        if !module.functions.linked(id).is_some_and(settled) {
+            tidy_reverse(&mut module.functions[id], effects);
         }
     }
 }
 
+/// Whether [`tidy_reverse`] leaves a linked function as it is.
+struct Settled(bool);
+
 /// The first steps, which depend on nothing but the function and what it calls: small adjoints are written where they are
 /// called, sums are simplified, and what is computed twice or not needed goes.
 pub fn polish(module: &mut Module, id: FuncId, effects: &EffectTable) {
-    let mut small = module.functions[id].callees();
+    let mut small = module.functions.callees(id);
     small.retain(|&callee| is_small(&module.functions[callee]));
     let mut function = take(module, id);
     let more: usize = small.iter().map(|&callee| module.functions[callee].insts.len()).sum();
@@ -306,7 +313,8 @@ mod tests {
             return
             }";
         let mut module = parse(text).unwrap();
-        crate::autodiff::differentiate(&mut module, &crate::autodiff::Options::default(), &mut Diagnostics::new());
+        let (options, adjoints) = (crate::autodiff::Options::default(), crate::autodiff::Adjoints::new(0));
+        crate::autodiff::differentiate(&mut module, &options, &adjoints, &mut Diagnostics::new());
         assert_eq!(verify(&module), Ok(()));
         let adjoint = &module.functions[module.find("adj_f").unwrap()];
         assert_eq!(adjoint.results.len(), 1, "the second argument is no float of an array");

@@ -36,11 +36,8 @@ impl Reverse<'_> {
         self.b.span = span;
     }
 
-    /// One instruction without blocks.
+    /// One instruction without blocks whose result is needed; what has only effects is not done again.
     fn copy(&mut self, id: InstId, inst: &Inst, op: &Op) {
-        if op.is_terminator() || matches!(op, Op::Store { .. } | Op::Print { .. } | Op::Assert { .. }) {
-            return;
-        }
         if let Some(logged) = self.facts.log.at.get(&id) {
             return self.read_log(inst, logged);
         }

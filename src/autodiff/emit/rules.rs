@@ -82,7 +82,31 @@ impl Reverse<'_> {
                     self.add(*whole, to_whole);
                 }
             }
-            _ => {}
+            Op::Extract(..) | Op::Insert(..) => {}
+            // Zero almost everywhere, bits, or no floats at all.
+            Op::Const(_)
+            | Op::Zero
+            | Op::Compare(..)
+            | Op::Bitcast(_)
+            | Op::ThreadIndex(_)
+            | Op::ThreadNumber
+            | Op::BlockDim
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Address(_) => {}
+            // Arrays: their adjoints are arrays too, which `super::memory` looks up.
+            Op::Gradient(_) | Op::View(..) | Op::LocalArray => {}
+            // Reversed as wholes: see [`Reverse::inst`].
+            Op::Call(..)
+            | Op::Load(_)
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | Op::If { .. }
+            | Op::For { .. }
+            | Op::While { .. } => {}
+            Op::Print { .. } | Op::Assert { .. } => {}
+            Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => {}
         }
     }
 

@@ -50,8 +50,8 @@ pub fn is_stale(module: &Module, function: &Function, written: &Written, inst: &
                 && args.iter().any(reads)
         }
         Op::Load(Access { array, .. }) => written.overwrites(function, *array),
-        Op::Atomic { .. } | Op::AtomicCas { .. } => true,
-        _ => false,
+        // The content of memory, which is another one by then.
+        op => op.properties().reads,
     }
 }
 

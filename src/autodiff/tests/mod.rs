@@ -5,7 +5,7 @@ mod overwritten;
 mod stores;
 
 use super::jvp::jvp;
-use super::{Options, Store, differentiate};
+use super::{Adjoints, Options, Store, differentiate};
 use crate::abi::{ArrayDescriptor, LaunchBounds};
 use crate::diag::Diagnostics;
 use crate::ir::interp::{Outcome, run_kernel};
@@ -134,7 +134,7 @@ fn differentiated(text: &str, store: Option<Store>) -> (Module, Vec<String>) {
     assert_eq!(verify(&module), Ok(()), "{text}");
     simplify(&mut module);
     let mut diagnostics = Diagnostics::new();
-    differentiate(&mut module, &Options { store, ..Options::default() }, &mut diagnostics);
+    differentiate(&mut module, &Options { store, ..Options::default() }, &Adjoints::new(0), &mut diagnostics);
     assert_eq!(verify(&module), Ok(()), "{}", print(&module));
     simplify(&mut module);
     (module, diagnostics.into_sorted().iter().map(|d| format!("{} {}", d.code.name(), d.message)).collect())

@@ -82,6 +82,34 @@ fn constant_turns() {
     assert_eq!(loops, 0);
 }
 
+/// A loop whose unrolled code would be too large has another store, even where unrolling was asked for.
+#[test]
+fn long_loops_are_not_unrolled() {
+    let loops = |turns: u32| {
+        let text = kernel(
+            "x y",
+            &format!(
+                "%a: float64 = load %x[%i]
+                 %end: int32 = const {turns}
+                 %r: float64 = for %k: int32 = %zero to %end step %c1 carry %s: float64 = %a {{
+                   %p: float64 = mul %s, %a
+                   %q: float64 = mul %p, %s
+                   yield %q
+                 }}
+                 store %y[%i], %r"
+            ),
+        );
+        let (module, _) = differentiated(&text, Some(Store::Unroll));
+        let backward = &module.functions[module.entry("k", Phase::Backward).unwrap()];
+        let mut loops = 0;
+        backward.walk(backward.entry, &mut |_, inst| loops += usize::from(matches!(inst.op, Op::For { .. })));
+        loops
+    };
+    // Three instructions of 16,384.
+    assert_eq!(loops(5461), 0);
+    assert!(loops(5462) > 0);
+}
+
 #[test]
 fn nested_and_sibling_loops_with_run_time_turns() {
     check(

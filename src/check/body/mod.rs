@@ -11,7 +11,7 @@ mod slice;
 mod stmt;
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::check::body::known::Known;
 use crate::check::calls::gradient::Rule;
@@ -123,7 +123,7 @@ impl<'c, 'a> Body<'c, 'a> {
     /// Checks the body of a definition for these arguments.
     pub fn check(
         c: &'c mut Checker<'a>,
-        definition: &Rc<Definition>,
+        definition: &Arc<Definition>,
         args: &[InstanceArg],
         bindings: Bindings,
     ) -> Res<Function> {
@@ -147,7 +147,7 @@ impl<'c, 'a> Body<'c, 'a> {
 
     fn look(
         c: &'c mut Checker<'a>,
-        definition: &Rc<Definition>,
+        definition: &Arc<Definition>,
         args: &[InstanceArg],
         bindings: Bindings,
         out: Option<LocalArrayType>,
@@ -223,7 +223,7 @@ impl<'c, 'a> Body<'c, 'a> {
             derivative,
             body: statements,
             span: definition.ast.span,
-            shared: None,
+            imported: None,
         };
         Ok(Look { function, returned })
     }
@@ -361,7 +361,7 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(ty) = crate::check::types::value::type_of_name(name) {
             return Some(Ok(Operand::Type(TypeWord::Type(ty))));
         }
-        Some(match self.c.library.meaning(name, self.c.sources)? {
+        Some(match self.c.known.library.meaning(name, self.c.sources)? {
             Meaning::Constant(value) => self.c.constant(&value, true),
             Meaning::Function => {
                 Ok(Operand::Function(crate::check::types::value::FunctionName::Builtin(name.to_string())))

@@ -1,6 +1,6 @@
 //! Calls: which overload, with which arguments.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::check::body::Body;
 use crate::check::facts::Callee;
@@ -9,7 +9,7 @@ use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::types::advice::left_moves;
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
-use crate::check::{BUILTINS, Checker, Definition, InstanceArg, Signature};
+use crate::check::{Checker, Definition, InstanceArg, Signature};
 use crate::diag::explain::distance;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
@@ -28,8 +28,8 @@ pub(crate) struct Given {
 
 /// An overload that fits: for each parameter the argument that fills it (None: its default).
 struct Fit {
-    definition: Rc<Definition>,
-    signature: Rc<Signature>,
+    definition: Arc<Definition>,
+    signature: Arc<Signature>,
     slots: Vec<Option<usize>>,
     bindings: Bindings,
     /// Fewer open parts and conversions are better.
@@ -38,8 +38,8 @@ struct Fit {
 
 /// A call whose arguments are evaluated.
 struct Bound {
-    definition: Rc<Definition>,
-    signature: Rc<Signature>,
+    definition: Arc<Definition>,
+    signature: Arc<Signature>,
     bindings: Bindings,
     values: Vec<Expr>,
     /// What chooses the instance.
@@ -56,17 +56,15 @@ impl Bound {
 
 impl Checker<'_> {
     /// The definitions of a library name: `sin`; `sin.grad` for the rules of its gradient.
-    pub fn builtin_definitions(&mut self, name: &str) -> Rc<[Rc<Definition>]> {
-        if let Some(known) = BUILTINS.with_borrow(|known| known.get(name).cloned()) {
-            self.library.open(self.sources);
-            return known;
-        }
-        let entries = self.library.entries(name, self.sources);
-        // What the compiler does itself is not called like a function.
-        let called = entries.iter().filter(|entry| !entry.intrinsic);
-        let definitions: Rc<[Rc<Definition>]> = called.map(|entry| Rc::new(Definition::of_entry(entry))).collect();
-        BUILTINS.with_borrow_mut(|known| known.insert(name.to_string(), definitions.clone()));
-        definitions
+    pub fn builtin_definitions(&mut self, name: &str) -> Arc<[Arc<Definition>]> {
+        let library = &self.known.library;
+        library.open(self.sources);
+        self.known.definitions(name, || {
+            let entries = library.entries(name, self.sources);
+            // What the compiler does itself is not called like a function.
+            let called = entries.iter().filter(|entry| !entry.intrinsic);
+            called.map(|entry| Arc::new(Definition::of_entry(entry))).collect()
+        })
     }
 }
 
@@ -187,7 +185,7 @@ impl Body<'_, '_> {
     }
 
     /// How the arguments fill the parameters of one overload, if they do.
-    fn fit(&self, definition: &Rc<Definition>, signature: &Rc<Signature>, given: &[Given]) -> Option<Fit> {
+    fn fit(&self, definition: &Arc<Definition>, signature: &Arc<Signature>, given: &[Given]) -> Option<Fit> {
         let mut slots: Vec<Option<usize>> = vec![None; signature.params.len()];
         for (k, arg) in given.iter().enumerate() {
             let slot = match &arg.name {
@@ -469,8 +467,8 @@ impl Body<'_, '_> {
     /// Why the only function of a name does not take the arguments.
     fn explain(
         &mut self,
-        definition: &Rc<Definition>,
-        signature: &Rc<Signature>,
+        definition: &Arc<Definition>,
+        signature: &Arc<Signature>,
         given: &[Given],
         name: &str,
         span: Span,
@@ -560,7 +558,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn show_signature(&mut self, definition: &Rc<Definition>) -> Option<String> {
+    fn show_signature(&mut self, definition: &Arc<Definition>) -> Option<String> {
         let signature = self.c.signature(definition).ok()?;
         let params: Vec<String> =
             signature.params.iter().map(|p| format!("{}: {}", p.name, p.pattern.display(&self.c.structs))).collect();

@@ -1,7 +1,7 @@
 //! What does `wp.grad(f)(...)` call? Two functions of the checker's own making: one that takes the arguments of `f` and
 //! gives their gradients, and below it the adjoint of `f`, whose body differentiation writes.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::check::body::Body;
 use crate::check::tree::{Call, Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Step, Stmt, StmtKind};
@@ -49,12 +49,12 @@ impl Checker<'_> {
     /// A function that is only the operation of a library entry.
     pub fn wrapper(
         &mut self,
-        definition: &Rc<Definition>,
+        definition: &Arc<Definition>,
         key: &[InstanceArg],
         params: Vec<Local>,
         result: Expr,
     ) -> FnId {
-        let key = InstanceKey { definition: Rc::as_ptr(definition), args: key.to_vec() };
+        let key = InstanceKey::new(definition, key.to_vec());
         if let Some(Instance::Done(id)) = self.instances.get(&key) {
             return *id;
         }
@@ -167,7 +167,7 @@ impl Checker<'_> {
             derivative: Derivative::Body,
             body: Vec::new(),
             span,
-            shared: None,
+            imported: None,
         })
     }
 

@@ -7,7 +7,6 @@
 //! reference, `adjoint[x]` starts as the adjoint of the new value, and ends as that of the old one.
 
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::check::body::{Binding, Body, Mode};
@@ -28,27 +27,27 @@ use crate::types::{BOOL, Type};
 #[derive(Debug)]
 pub(crate) struct Underived {
     pub id: FnId,
-    pub definition: Rc<Definition>,
+    pub definition: Arc<Definition>,
     pub args: Vec<InstanceArg>,
 }
 
 /// What the user wrote for the functions of one name.
 #[derive(Debug, Default)]
 pub(crate) struct Custom {
-    pub gradients: Vec<Rc<Definition>>,
-    pub replays: Vec<Rc<Definition>>,
+    pub gradients: Vec<Arc<Definition>>,
+    pub replays: Vec<Arc<Definition>>,
 }
 
 /// A `@wp.func_grad(target)` or `@wp.func_replay(target)` as it stands in the file.
 #[derive(Debug)]
 pub(crate) struct CustomWritten {
     target: String,
-    definition: Rc<Definition>,
+    definition: Arc<Definition>,
     replay: bool,
 }
 
 impl CustomWritten {
-    pub fn definition(&self) -> &Rc<Definition> {
+    pub fn definition(&self) -> &Arc<Definition> {
         &self.definition
     }
 }
@@ -85,7 +84,7 @@ impl Checker<'_> {
                 [ast::Arg { value: ast::Expr { kind: Ast::Name(name), .. }, .. }] => name,
                 _ => continue,
             };
-            let definition = Rc::new(Definition::new(function.clone(), false, false, self.scope));
+            let definition = Arc::new(Definition::new(function.clone(), false, false, self.scope));
             self.custom_written.push(CustomWritten { target: target.clone(), definition, replay });
         }
     }
@@ -138,7 +137,7 @@ impl Checker<'_> {
     }
 
     fn library_derivative(&mut self, of: &Underived) -> Derivative {
-        if let Some(adjoint) = self.place_rule(of.id) {
+        if let Some(adjoint) = self.import_rule(of) {
             return Derivative::Rule { adjoint, replay: None };
         }
         let rules = self.builtin_definitions(&format!("{}.grad", of.definition.ast.name.text));
@@ -149,10 +148,7 @@ impl Checker<'_> {
                 continue;
             }
             return match self.rule(rule, of, bindings) {
-                Ok(adjoint) => {
-                    self.keep_rule(of.id, adjoint);
-                    Derivative::Rule { adjoint, replay: None }
-                }
+                Ok(adjoint) => Derivative::Rule { adjoint, replay: None },
                 Err(Reported) => Derivative::None("the library's rule has an error".into()),
             };
         }
@@ -201,7 +197,7 @@ impl Checker<'_> {
     }
 
     /// What the variables of a rule's signature stand for, if its first parameters take the arguments of the instance.
-    fn takes(&mut self, rule: &Rc<Definition>, of: &Underived) -> Option<Bindings> {
+    fn takes(&mut self, rule: &Arc<Definition>, of: &Underived) -> Option<Bindings> {
         let signature = self.signature(rule).ok()?;
         if signature.params.len() < of.args.len() {
             return None;
@@ -216,7 +212,7 @@ impl Checker<'_> {
     }
 
     /// Whether the parameters behind those take the adjoints of the results. A user's rule that doesn't is reported.
-    fn takes_results(&mut self, rule: &Rc<Definition>, of: &Underived, bindings: &mut Bindings) -> Res<()> {
+    fn takes_results(&mut self, rule: &Arc<Definition>, of: &Underived, bindings: &mut Bindings) -> Res<()> {
         let signature = self.signature(rule)?;
         let extra = signature.params.get(of.args.len()..).unwrap_or_default();
         let results = self.functions[of.id].results.clone();
@@ -245,7 +241,7 @@ impl Checker<'_> {
         ))
     }
 
-    fn replay(&mut self, replays: &[Rc<Definition>], of: &Underived) -> Res<Option<FnId>> {
+    fn replay(&mut self, replays: &[Arc<Definition>], of: &Underived) -> Res<Option<FnId>> {
         for definition in replays {
             let signature = self.signature(definition)?;
             let Some(bindings) = self.takes(definition, of) else { continue };
@@ -274,14 +270,17 @@ impl Checker<'_> {
     }
 
     /// The function that a rule is for one instance.
-    fn rule(&mut self, rule: &Rc<Definition>, of: &Underived, bindings: Bindings) -> Res<FnId> {
+    fn rule(&mut self, rule: &Arc<Definition>, of: &Underived, bindings: Bindings) -> Res<FnId> {
         let errors = self.diagnostics.error_count();
         let scope = self.body_scope(rule);
         self.start_requests();
         let function = self.within(scope, |c| Body::check_rule(c, rule, of, bindings));
-        let key = InstanceKey { definition: Rc::as_ptr(&of.definition), args: of.args.clone() };
-        let shared = self.end_requests(rule, &key, true);
-        self.accept(rule, errors, function.map(|function| Function { shared, ..function }))
+        let key = InstanceKey::new(&of.definition, of.args.clone());
+        let function = match self.end_requests(rule, &key) {
+            Some(callees) => function.map(|function| self.keep(rule, &key, true, callees, function)),
+            None => function,
+        };
+        self.accept(rule, errors, function)
     }
 
     /// A gradient without effects is wrong more often than meant: the adjoint of each float argument that the function
@@ -368,7 +367,7 @@ fn count(n: usize, what: &str) -> String {
 
 impl<'a> Body<'_, 'a> {
     /// Checks a rule as a function with the signature of [`crate::ir::Derivative::Rule`].
-    fn check_rule(c: &mut Checker<'a>, rule: &Rc<Definition>, of: &Underived, bindings: Bindings) -> Res<Function> {
+    fn check_rule(c: &mut Checker<'a>, rule: &Arc<Definition>, of: &Underived, bindings: Bindings) -> Res<Function> {
         let signature = c.signature(rule)?;
         let mode = if rule.library() { Mode::Library } else { Mode::User };
         let primal = &c.functions[of.id];
@@ -452,7 +451,7 @@ impl<'a> Body<'_, 'a> {
             derivative: Derivative::Body,
             body: statements,
             span: rule.ast.span,
-            shared: None,
+            imported: None,
         })
     }
 

@@ -5,5 +5,5 @@ mod call;
 mod construct;
 mod grad_call;
 pub(super) mod gradient;
+pub mod instances;
 mod native;
-pub mod shared;

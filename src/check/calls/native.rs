@@ -2,7 +2,7 @@
 //! checked, the texts are passed on to the CUDA output as they are. The adjoint's text sees the parameters, `adj_x` for each
 //! of them (arrays of adjoints; numbers to add to), and `adj_ret`.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::gradient::Underived;
 use crate::check::host::nest::{Unknown, Why};
@@ -20,7 +20,7 @@ const REPLAY: (usize, &str) = (2, "replay_snippet");
 
 impl Checker<'_> {
     /// The instance of a native function for these arguments. Err: its text or its result is nothing that kc can know.
-    pub fn native_function(&mut self, definition: &Rc<Definition>, args: &[InstanceArg]) -> Res<Function> {
+    pub fn native_function(&mut self, definition: &Arc<Definition>, args: &[InstanceArg]) -> Res<Function> {
         let name = &definition.ast.name;
         let unknown = Unknown { name: name.text.clone(), place: name.span, why: Why::Native };
         let Ok(Some(text)) = self.native_text(definition, SNIPPET) else { return Err(self.need_unknown(&unknown)) };
@@ -80,7 +80,7 @@ impl Checker<'_> {
     }
 
     /// The parameters as variables. None: one of them has no form in the text.
-    fn native_params(&mut self, definition: &Rc<Definition>, args: &[InstanceArg]) -> Res<Option<Vec<Local>>> {
+    fn native_params(&mut self, definition: &Arc<Definition>, args: &[InstanceArg]) -> Res<Option<Vec<Local>>> {
         let signature = self.signature(definition)?;
         let local = |(param, arg): (&crate::check::ParamInfo, &InstanceArg)| match arg {
             InstanceArg::Type(ty) if !matches!(ty, Type::Local(_)) => {
@@ -118,7 +118,7 @@ impl Checker<'_> {
             derivative: Derivative::Body,
             body: Vec::new(),
             span: ast.span,
-            shared: None,
+            imported: None,
         }
     }
 

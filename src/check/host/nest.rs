@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::check::body::Body;
 use crate::check::names::scope::{Global, MODULE, ScopeId};
@@ -308,8 +309,8 @@ impl Checker<'_> {
 
     /// Gives each kernel the name of its entry: its own; where several have that, one with what makes them differ.
     pub fn name_kernels(&mut self) {
-        let mut groups: HashMap<String, Vec<Rc<Definition>>> = HashMap::new();
-        let kernels: Vec<Rc<Definition>> = self.definitions.iter().filter(|d| d.kernel).cloned().collect();
+        let mut groups: HashMap<String, Vec<Arc<Definition>>> = HashMap::new();
+        let kernels: Vec<Arc<Definition>> = self.definitions.iter().filter(|d| d.kernel).cloned().collect();
         for kernel in &kernels {
             groups.entry(kernel.ast.name.text.clone()).or_default().push(kernel.clone());
         }
@@ -323,11 +324,11 @@ impl Checker<'_> {
             if let Some(owner) = owner
                 && self.names.insert(name.clone())
             {
-                self.entries.insert(Rc::as_ptr(owner), name.clone());
+                self.entries.insert(Arc::as_ptr(owner), name.clone());
             }
         }
         for kernel in &kernels {
-            if self.entries.contains_key(&Rc::as_ptr(kernel)) {
+            if self.entries.contains_key(&Arc::as_ptr(kernel)) {
                 continue;
             }
             let name = &kernel.ast.name.text;
@@ -339,7 +340,7 @@ impl Checker<'_> {
             let one_place = same.iter().all(|other| other.ast.span == kernel.ast.span);
             let wanted = if one_place { tagged } else { full };
             let entry = self.unique_name(&wanted);
-            self.entries.insert(Rc::as_ptr(kernel), entry);
+            self.entries.insert(Arc::as_ptr(kernel), entry);
         }
     }
 
@@ -358,7 +359,7 @@ impl Checker<'_> {
     }
 
     /// Reports a kernel that was checked and cannot be compiled because of names without known values.
-    pub fn report_unresolved(&mut self, definition: &Rc<Definition>, unknown: &[Unknown]) {
+    pub fn report_unresolved(&mut self, definition: &Arc<Definition>, unknown: &[Unknown]) {
         let Some(first) = unknown.first() else { return };
         let kernel = &definition.ast.name;
         let mut names: Vec<String> = unknown.iter().map(|u| format!("`{}`", u.name)).collect();

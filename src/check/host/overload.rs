@@ -1,7 +1,7 @@
 //! For which types is a generic kernel compiled? For those that the file names (`wp.overload(kernel, [types])`), those of
 //! its launches as far as reading the file tells them, and those of `--types` on the command line.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::launches;
 use crate::check::names::scope::{Global, ScopeId};
@@ -101,7 +101,7 @@ impl Checker<'_> {
 
     /// The kernels that a definition is: one, or for a generic one those that the file and the command line ask for. What
     /// has errors is reported and left out.
-    pub fn kernels(&mut self, definition: &Rc<Definition>) -> Vec<FnId> {
+    pub fn kernels(&mut self, definition: &Arc<Definition>) -> Vec<FnId> {
         let signature = self.signature(definition);
         self.unknown.clear();
         let Ok(signature) = signature else { return Vec::new() };
@@ -145,7 +145,7 @@ impl Checker<'_> {
     }
 
     /// What `check` makes of a kernel. One that needs unknown names is reported as unresolved.
-    fn resolved(&mut self, definition: &Rc<Definition>, check: impl FnOnce(&mut Self) -> Res<FnId>) -> Option<FnId> {
+    fn resolved(&mut self, definition: &Arc<Definition>, check: impl FnOnce(&mut Self) -> Res<FnId>) -> Option<FnId> {
         self.unknown.clear();
         let result = check(self);
         let unknown = std::mem::take(&mut self.unknown);
@@ -159,12 +159,12 @@ impl Checker<'_> {
         result.ok()
     }
 
-    fn overloads_of(&mut self, definition: &Rc<Definition>) -> Vec<Overload> {
+    fn overloads_of(&mut self, definition: &Arc<Definition>) -> Vec<Overload> {
         let all = self.overloads.clone();
         let of = |overload: &Overload| match overload.scope {
             None => self.entry_name(definition) == overload.kernel,
             Some(scope) => self.within(scope, |c| match c.lookup(&overload.kernel) {
-                Some((_, Global::Kernel(kernel))) => Rc::ptr_eq(kernel, definition),
+                Some((_, Global::Kernel(kernel))) => Arc::ptr_eq(kernel, definition),
                 _ => false,
             }),
         };
@@ -224,7 +224,7 @@ impl Checker<'_> {
         Ok(types)
     }
 
-    fn kernel_for(&mut self, definition: &Rc<Definition>, types: Vec<Type>, span: Span) -> Res<FnId> {
+    fn kernel_for(&mut self, definition: &Arc<Definition>, types: Vec<Type>, span: Span) -> Res<FnId> {
         let signature = self.signature(definition)?;
         let mut bindings = Bindings::default();
         for (param, ty) in signature.params.iter().zip(&types) {
@@ -246,7 +246,7 @@ impl Checker<'_> {
     }
 
     /// `scale_float32`: a name for one overload of a generic kernel, from the types of its generic parameters.
-    pub fn overload_name(&mut self, definition: &Rc<Definition>, args: &[InstanceArg]) -> Option<String> {
+    pub fn overload_name(&mut self, definition: &Arc<Definition>, args: &[InstanceArg]) -> Option<String> {
         let signature = self.signature(definition).ok()?;
         let mut name = self.entry_name(definition);
         let mut seen: Vec<Type> = Vec::new();

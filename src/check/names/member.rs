@@ -63,7 +63,7 @@ impl Checker<'_> {
         if let Some(reason) = super::words::unsupported(name) {
             return self.error(Code::E0408, span, format!("`{name}` is not supported"), reason);
         }
-        if let Some(form) = self.library.statement(name, self.sources) {
+        if let Some(form) = self.known.library.statement(name, self.sources) {
             let diagnostic = Diagnostic::new(Code::E0408, format!("`{name}` cannot be called"))
                 .label(span, "Warp's name for a statement")
                 .help(format!("write the statement itself: `{form}`"));

@@ -57,8 +57,8 @@ pub(crate) enum Global {
         name: String,
     },
     /// Functions of one name: overloads.
-    Functions(Vec<Rc<Definition>>),
-    Kernel(Rc<Definition>),
+    Functions(Vec<Arc<Definition>>),
+    Kernel(Arc<Definition>),
     Struct(StructId),
     /// A `@wp.struct` of another file, not looked at until it is used.
     ForeignStruct(Rc<ast::Class>),
@@ -300,7 +300,7 @@ impl Checker<'_> {
         let role = self.role(function);
         let kernel = role == Some(Role::Kernel);
         let native = role == Some(Role::Native);
-        let definition = || Rc::new(Definition::new(function.clone(), kernel, native, self.scope));
+        let definition = || Arc::new(Definition::new(function.clone(), kernel, native, self.scope));
         match role {
             Some(Role::Kernel) => {
                 let definition = definition();

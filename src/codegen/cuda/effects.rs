@@ -2,7 +2,8 @@
 
 use super::survey::Summary;
 use crate::ids::IdMap;
-use crate::ir::{Access, FuncId, Function, Inst, Op, ResultRole, ValueId};
+use crate::ir::properties::Io;
+use crate::ir::{FuncId, Function, Inst, Op, ResultRole};
 use crate::types::Type;
 
 /// Kinds of memory; a local array never overlaps with an array argument.
@@ -15,33 +16,35 @@ pub struct Effects {
     pub reads: u8,
     pub writes: u8,
     /// Prints or asserts.
-    pub speaks: bool,
+    pub io: bool,
 }
 
 impl Effects {
     /// Those of an instruction that is no call, without those of what is nested in it.
     pub fn of(function: &Function, inst: &Inst) -> Effects {
-        let memory = |array: &ValueId| if matches!(function.ty(*array), Type::Local(_)) { LOCAL } else { GLOBAL };
-        match &inst.op {
-            Op::Load(Access { array, .. }) => Effects { reads: memory(array), ..Effects::default() },
-            Op::Store { access: Access { array, .. }, .. } => Effects { writes: memory(array), ..Effects::default() },
-            Op::Atomic { access: Access { array, .. }, .. } | Op::AtomicCas { access: Access { array, .. }, .. } => {
-                Effects { reads: memory(array), writes: memory(array), speaks: false }
-            }
-            Op::Print { .. } | Op::Assert { .. } => Effects { speaks: true, ..Effects::default() },
-            _ => Effects::default(),
+        let own = inst.op.properties();
+        let memory = match inst.op.access().map(|access| function.ty(access.array)) {
+            Some(Type::Local(_)) => LOCAL,
+            _ => GLOBAL,
+        };
+        // Behind a barrier, arrays hold what other threads wrote before it.
+        let (reads, writes) = (own.reads || own.synchronises, own.writes || own.synchronises);
+        Effects {
+            reads: if reads { memory } else { 0 },
+            writes: if writes { memory } else { 0 },
+            io: own.io != Io::None,
         }
     }
 
     pub fn join(&mut self, other: Effects) {
         self.reads |= other.reads;
         self.writes |= other.writes;
-        self.speaks |= other.speaks;
+        self.io |= other.io;
     }
 
     /// An expression: it may stand anywhere between its place and the next write to what it reads.
     pub fn is_pure(self) -> bool {
-        self.writes == 0 && !self.speaks
+        self.writes == 0 && !self.io
     }
 }
 
@@ -63,7 +66,7 @@ impl FunctionEffects {
         }
         if function.native.is_some() {
             // What the text does is not known.
-            found = Effects { reads: GLOBAL, writes: GLOBAL, speaks: true };
+            found = Effects { reads: GLOBAL, writes: GLOBAL, io: true };
         }
         self.known.insert(id, found);
     }

@@ -175,7 +175,18 @@ impl Translator<'_> {
                     _ => return Err(self.fault(inst, "an atomic compare-and-swap of this type")),
                 }
             }
-            _ => return Err(self.fault(inst, "this operation as an expression")),
+            // Statements: see [`super::function`].
+            Op::Insert(..)
+            | Op::LocalArray
+            | Op::Store { .. }
+            | Op::For { .. }
+            | Op::While { .. }
+            | Op::Print { .. }
+            | Op::Assert { .. }
+            | Op::Yield(_)
+            | Op::Break(_)
+            | Op::Continue(_)
+            | Op::Return(_) => return Err(self.fault(inst, "this operation as an expression")),
         })
     }
 

@@ -3,7 +3,7 @@
 //! Per function: [`plan`] decides which values become variables and which are written where they are used, [`vars`]
 //! leaves SSA form, [`function`] and [`expr`] build a small syntax [`tree`], [`place`] declares the variables, [`names`]
 //! names them, [`print`] prints. [`prelude`] collects what the functions need above them: types and helpers, each only
-//! where it is used. Before all that, [`survey`] looks who calls whom, and which library functions [`memo`] still has from
+//! where it is used. Before all that, [`survey`] looks who calls whom, and which library functions [`memo`] has from
 //! an earlier text.
 //!
 //! The text means what the IR means, with three stated limits. The compiler may contract `a * b + c` unless it is told
@@ -31,7 +31,7 @@ mod vars;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdMap;
@@ -39,6 +39,7 @@ use crate::ir::{FuncId, Function, Module, ResultRole};
 use effects::FunctionEffects;
 use function::Fault;
 use helpers::Helper;
+pub use memo::Texts;
 use prelude::Prelude;
 use survey::{Order, Summary, Survey};
 pub use types::identifier;
@@ -51,29 +52,37 @@ pub struct CudaOptions {
 }
 
 /// Prints some kernels of a module, with the functions they call. The error names the construct that has no CUDA form.
-pub fn emit(module: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
-    Printer::new(module).emit(kernels, options)
+/// `known`: the texts of library functions that were printed before.
+pub fn emit(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &CudaOptions,
+    known: &Texts,
+) -> Result<String, Box<Diagnostic>> {
+    Printer::new(module, known).emit(kernels, options)
 }
 
 /// The same, with a mark around each statement ([`crate::source::lined`]).
 pub fn emit_marked(module: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
     // Marked texts are read once by a person: nothing is kept for them.
     let survey = Survey::new(module, false);
-    Printer { module, survey, printed: IdMap::default(), marked: true }.emit(kernels, options)
+    let known = Texts::new(0);
+    Printer { module, survey, known: &known, printed: IdMap::default(), marked: true }.emit(kernels, options)
 }
 
 /// Prints several texts of one module: what two of them share is looked at once, and the same functions are printed once.
 pub struct Printer<'a> {
     module: &'a Module,
     survey: Survey<'a>,
-    /// The functions, without kernels, that [`memo`] does not keep.
-    printed: IdMap<FuncId, Rc<memo::Printed>>,
+    known: &'a Texts,
+    /// The functions, without kernels, that have no place there.
+    printed: IdMap<FuncId, Arc<memo::Printed>>,
     marked: bool,
 }
 
 impl<'a> Printer<'a> {
-    pub fn new(module: &'a Module) -> Printer<'a> {
-        Printer { module, survey: Survey::new(module, true), printed: IdMap::default(), marked: false }
+    pub fn new(module: &'a Module, known: &'a Texts) -> Printer<'a> {
+        Printer { module, survey: Survey::new(module, true), known, printed: IdMap::default(), marked: false }
     }
 
     /// Like [`emit`].
@@ -83,7 +92,7 @@ impl<'a> Printer<'a> {
         let shared = Shared { module: self.module, effects: &self.survey.effects, names, marked: self.marked };
         let mut prelude = Prelude::default();
         let mut functions = String::new();
-        for &(id, content) in &order {
+        for &(id, fingerprint) in &order {
             let function = &self.module.functions[id];
             let failed = |fault: Fault| {
                 let message = format!("{} cannot be written as CUDA C++", fault.what);
@@ -95,7 +104,8 @@ impl<'a> Printer<'a> {
             functions.push('\n');
             match self.survey.summary(id).filter(|_| !function.is_kernel()) {
                 Some(summary) => {
-                    let printed = device_function(&shared, id, content, summary, &mut self.printed).map_err(failed)?;
+                    let printed = device_function(&shared, id, fingerprint, summary, self.known, &mut self.printed)
+                        .map_err(failed)?;
                     functions.push_str(&printed.text);
                     prelude.add(&printed.prelude);
                 }
@@ -113,19 +123,20 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A device function, whose text is printed once for all texts with these names: one with a content for all programs of
-/// this thread, another one for the texts of its module.
+/// A device function, whose text is printed once for all texts with these names: one with a fingerprint for all programs,
+/// another one for the texts of its module.
 fn device_function(
     shared: &Shared<'_>,
     id: FuncId,
-    content: Option<u128>,
+    fingerprint: Option<u128>,
     summary: &Summary,
-    own: &mut IdMap<FuncId, Rc<memo::Printed>>,
-) -> Result<Rc<memo::Printed>, Fault> {
+    kept: &Texts,
+    own: &mut IdMap<FuncId, Arc<memo::Printed>>,
+) -> Result<Arc<memo::Printed>, Fault> {
     let callees = || summary.callees(&shared.module.functions[id]);
     let names = || std::iter::once(id).chain(callees()).map(|id| shared.function_name(id));
-    let known = match content {
-        Some(content) => memo::printed(content),
+    let known = match fingerprint {
+        Some(fingerprint) => kept.get(fingerprint),
         None => own.get(&id).cloned(),
     };
     if let Some(printed) = known.filter(|printed| names().eq(printed.names.iter().map(String::as_str))) {
@@ -133,9 +144,9 @@ fn device_function(
     }
     let mut prelude = Prelude::default();
     let text = kernel::function(shared, id, &mut prelude)?;
-    let printed = Rc::new(memo::Printed { names: names().map(str::to_string).collect(), text, prelude });
-    match content {
-        Some(content) => memo::keep(content, printed.clone()),
+    let printed = Arc::new(memo::Printed { names: names().map(str::to_string).collect(), text, prelude });
+    match fingerprint {
+        Some(fingerprint) => kept.keep(fingerprint, printed.clone()),
         None => _ = own.insert(id, printed.clone()),
     }
     Ok(printed)

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::helpers::{self, Helper};
 use super::print::{self, WIDTH};
@@ -34,8 +34,8 @@ pub enum ArrayMember {
 
 #[derive(Clone, Default)]
 struct StructText {
-    fields: Rc<str>,
-    members: BTreeSet<Rc<str>>,
+    fields: Arc<str>,
+    members: BTreeSet<Arc<str>>,
 }
 
 impl StructText {
@@ -55,8 +55,8 @@ impl StructText {
 /// A function or template.
 #[derive(Clone)]
 struct Declared {
-    signature: Rc<str>,
-    text: Rc<str>,
+    signature: Arc<str>,
+    text: Arc<str>,
 }
 
 const TEMPLATE: &str = "template <typename B> ";
@@ -77,7 +77,7 @@ pub struct Prelude {
     /// Operators and functions on `float16`, `bfloat16` and composites, in the order they were needed.
     functions: Vec<Declared>,
     /// Theirs, and those of functions whose bodies are being made.
-    signatures: IdSet<Rc<str>>,
+    signatures: IdSet<Arc<str>>,
     /// The binary operations that were asked for here: their functions are among these.
     binary: IdSet<(BinaryOp, Type, Type)>,
 }
@@ -197,7 +197,7 @@ impl Prelude {
         if self.signatures.contains(signature.as_str()) {
             return;
         }
-        let signature: Rc<str> = signature.into();
+        let signature: Arc<str> = signature.into();
         self.signatures.insert(signature.clone());
         let body = body(self);
         let (template, rest) = match signature.strip_prefix(TEMPLATE) {

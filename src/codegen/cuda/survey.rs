@@ -2,12 +2,11 @@
 //! read and write, which operations on composites they use.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::effects::{Effects, FunctionEffects};
-use super::memo;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::content::Contents;
+use crate::ir::fingerprint::Fingerprints;
 use crate::ir::{FuncId, Function, InstId, Module, Op};
 
 /// What one walk over a function tells.
@@ -24,9 +23,11 @@ impl Summary {
     pub fn of(function: &Function) -> Summary {
         let mut found = Summary { calls: Vec::new(), effects: Effects::default(), operations: BTreeSet::new() };
         function.walk(function.entry, &mut |id, inst| {
+            if let Op::Call(..) = inst.op {
+                return found.calls.push(id);
+            }
             found.effects.join(Effects::of(function, inst));
             let name = match inst.op {
-                Op::Call(..) => return found.calls.push(id),
                 Op::Unary(op, _) => op.name(),
                 Op::Binary(op, ..) => op.name(),
                 _ => return,
@@ -51,8 +52,8 @@ impl Summary {
 pub struct Survey<'a> {
     module: &'a Module,
     /// None: nothing is kept from text to text.
-    contents: Option<Contents<'a>>,
-    summaries: IdMap<FuncId, Rc<Summary>>,
+    fingerprints: Option<Fingerprints<'a>>,
+    summaries: IdMap<FuncId, Arc<Summary>>,
     pub effects: FunctionEffects,
 }
 
@@ -60,18 +61,18 @@ pub struct Survey<'a> {
 #[derive(Default)]
 pub struct Order {
     seen: IdSet<FuncId>,
-    /// Those to print, callees first, each with its content if its text may be kept.
+    /// Those to print, callees first, each with its fingerprint if its text may be kept.
     pub printed: Vec<(FuncId, Option<u128>)>,
     /// Those to name.
     pub named: Vec<FuncId>,
 }
 
 impl<'a> Survey<'a> {
-    /// `keep`: library functions are looked up in [`memo`].
+    /// `keep`: library functions are looked up in a table ([`super::Texts`]).
     pub fn new(module: &'a Module, keep: bool) -> Survey<'a> {
         Survey {
             module,
-            contents: keep.then(|| Contents::new(module)),
+            fingerprints: keep.then(|| Fingerprints::new(module)),
             summaries: IdMap::default(),
             effects: FunctionEffects::default(),
         }
@@ -85,7 +86,7 @@ impl<'a> Survey<'a> {
     }
 
     /// What was found in a function that is to be printed.
-    pub fn summary(&self, id: FuncId) -> Option<&Rc<Summary>> {
+    pub fn summary(&self, id: FuncId) -> Option<&Arc<Summary>> {
         self.summaries.get(&id)
     }
 
@@ -99,22 +100,22 @@ impl<'a> Survey<'a> {
             order.named.push(id);
             return;
         }
-        let content = match &mut self.contents {
-            Some(contents) if function.library && !function.is_kernel() => contents.of(id),
+        let fingerprint = match &mut self.fingerprints {
+            Some(fingerprints) if function.library && !function.is_kernel() => fingerprints.of(id),
             _ => None,
         };
         let known = self.summaries.get(&id).cloned();
         let is_new = known.is_none();
-        let summary = known.unwrap_or_else(|| match content {
-            Some(content) => memo::summary(content, || Summary::of(function)),
-            None => Rc::new(Summary::of(function)),
+        let summary = known.unwrap_or_else(|| match self.module.functions.linked(id) {
+            Some(linked) => linked.facts.get_or_find(|| Summary::of(function)),
+            None => Arc::new(Summary::of(function)),
         });
         summary.callees(function).for_each(|callee| self.visit(callee, order));
         if is_new {
             self.effects.add(id, function, &summary);
             self.summaries.insert(id, summary);
         }
-        order.printed.push((id, content));
+        order.printed.push((id, fingerprint));
         order.named.push(id);
     }
 }

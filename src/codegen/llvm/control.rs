@@ -325,19 +325,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     fn reading_size(&self, function: &Function, block: BlockId) -> Option<u32> {
         let mut size = Some(0u32);
         function.walk(block, &mut |_, inst| {
+            let own = inst.op.properties();
             let more = match &inst.op {
-                Op::Store { .. }
-                | Op::Atomic { .. }
-                | Op::AtomicCas { .. }
-                | Op::Print { .. }
-                | Op::Assert { .. }
-                | Op::LocalArray
-                | Op::For { .. }
-                | Op::While { .. } => None,
+                Op::For { .. } | Op::While { .. } => None,
                 Op::Call(callee, _) => {
                     let callee = &self.ir.functions[*callee];
                     self.reading_size(callee, callee.entry)
                 }
+                _ if own.has_side_effect() || own.allocates => None,
                 _ => Some(1),
             };
             size = size.zip(more).map(|(a, b)| a.saturating_add(b)).filter(|&size| size <= UNROLLED_SIZE);

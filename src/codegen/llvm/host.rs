@@ -50,13 +50,13 @@ pub(super) struct Compiled<'ctx> {
     pub ll: Llvm<'ctx>,
     pub machine: Rc<Machine>,
     pub sites: Vec<Site>,
-    /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its content.
+    /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its fingerprint.
     pub library: Vec<(u128, Vec<u8>)>,
 }
 
-/// The name of a library function that code of other modules calls: those of one content are one function.
-fn symbol(content: u128) -> String {
-    format!("kc_library_{content:032x}")
+/// The name of a library function that code of other modules calls: those of one fingerprint are one function.
+fn symbol(fingerprint: u128) -> String {
+    format!("kc_library_{fingerprint:032x}")
 }
 
 /// A relocatable object with the kernels' entries, each `NAME_cpu_kernel_forward`. It needs the C library
@@ -67,7 +67,7 @@ pub fn emit_object(module: &Module, kernels: &[FuncId], options: &HostOptions) -
     compiled.machine.emit(&compiled.ll, false)
 }
 
-/// `library`: library functions are called rather than inlined, and those of these contents are there.
+/// `library`: library functions are called rather than inlined, and those of these fingerprints are there.
 pub(super) fn compile<'ctx>(
     context: &'ctx Context,
     module: &Module,
@@ -87,7 +87,7 @@ pub(super) fn compile<'ctx>(
     let mut bodies = Vec::new();
     for &kernel in kernels {
         let prepared = match options.opt {
-            Opt::Full => lanes::prepare(&module, kernel, Machine::host_vector_bits(options.cpu)),
+            Opt::Full => lanes::prepare(&module, kernel, Machine::host_vector_bits(options.cpu)).ok(),
             Opt::Lean | Opt::None => None,
         };
         bodies.push(prepared.map(|(mut function, plan, count)| {
@@ -115,18 +115,18 @@ pub(super) fn compile<'ctx>(
         machine.optimise(ll, passes)
     };
     let mut objects = Vec::new();
-    for (id, declared, content) in called {
-        ll.rename(declared, &symbol(content));
-        if library.is_none_or(|there| there.contains(&content)) {
+    for (id, declared, fingerprint) in called {
+        ll.rename(declared, &symbol(fingerprint));
+        if library.is_none_or(|there| there.contains(&fingerprint)) {
             continue;
         }
         let context = Context::create();
         let ll = Llvm::new(&context, "kc", "", names);
         machine.prepare(&ll);
         let made = ModuleState::new(&module, &shadows, &ll, target, has_half, names).library_function(id);
-        ll.rename(made, &symbol(content));
+        ll.rename(made, &symbol(fingerprint));
         optimise(&ll)?;
-        objects.push((content, machine.emit(&ll, false)?));
+        objects.push((fingerprint, machine.emit(&ll, false)?));
     }
     optimise(&ll)?;
     Ok(Compiled { ll, machine, sites, library: objects })
@@ -472,10 +472,7 @@ impl KernelEntry {
         }
         let mut memory = false;
         function.walk(function.entry, &mut |_, inst| {
-            memory |= matches!(
-                inst.op,
-                Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Call(..)
-            );
+            memory |= inst.op.properties().accesses_memory();
         });
         memory && state.weight(self.kernel) <= FAST_LOOP_LIMIT
     }

@@ -24,11 +24,11 @@ pub struct HostModule {
 /// An engine that links one module at a time, and library functions that stay for the next ones.
 ///
 /// A library function is compiled where [`Opt::None`] asks for code quickly: `log` is the same in every program. It is known
-/// by its content, which has all that its code depends on beside the machine and the options, of which there is one
+/// by its fingerprint, which has all that its code depends on beside the machine and the options, of which there is one
 /// choice (see [`shares`]).
 struct Engine {
     jit: Jit,
-    /// The contents of the library functions that are there.
+    /// The fingerprints of the library functions that are there.
     library: IdSet<u128>,
 }
 
@@ -76,9 +76,9 @@ impl HostModule {
         let library = shares(options).then_some(&engine.library);
         let compiled = host::compile(&context, module, kernels, options, false, library)?;
         let object = compiled.machine.emit(&compiled.ll, false)?;
-        for (content, object) in compiled.library {
+        for (fingerprint, object) in compiled.library {
             engine.jit.add(&object).map_err(CodegenError::llvm)?;
-            engine.library.insert(content);
+            engine.library.insert(fingerprint);
         }
         let own = engine.jit.add_removable(&object).map_err(CodegenError::llvm)?;
         let mut host = HostModule { engine: Some(engine), own: Some(own), entries: Vec::new(), sites: compiled.sites };

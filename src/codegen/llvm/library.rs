@@ -1,18 +1,18 @@
 //! Which library functions does lean code call instead of holding them, and where do their texts come from?
 //!
 //! `log` is the same in every program that uses it. Code that is to be made quickly ([`super::Opt::Lean`]) calls the larger
-//! of the functions that compute and do nothing else. Each is compiled once, for all programs of a thread, and its text
+//! of the functions that compute and do nothing else. Each is compiled once, for all programs of a compiler, and its text
 //! is put beside theirs. Host code that runs once ([`super::Opt::None`]) calls them too, and `jit` keeps their objects.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::CodegenError;
 use super::builder::{Attribute, AttributeLoc, Func, Ty};
 use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
-use crate::ir::content::Contents;
+use crate::ir::fingerprint::Fingerprints;
+use crate::ir::properties::DependsOn;
 use crate::ir::{FuncId, Function, Module, Op};
 use crate::memo::Memo;
 use crate::types::Type;
@@ -30,12 +30,9 @@ const MOST_RESULTS: usize = 9;
 /// The same on the host: those that come in registers (`results`).
 const MOST_REGISTERS: usize = 4;
 
-/// Bytes of text that a thread keeps.
-const MOST: usize = 16 << 20;
-
 /// The library functions that a module calls.
 pub struct Library<'a, 'ctx> {
-    contents: Contents<'a>,
+    fingerprints: Fingerprints<'a>,
     /// Whether a function computes and does nothing else.
     pure: HashMap<FuncId, bool>,
     /// Those that are called, in the order of their first calls.
@@ -47,13 +44,13 @@ pub struct Library<'a, 'ctx> {
 
 impl<'a, 'ctx> Library<'a, 'ctx> {
     pub fn new(module: &'a Module, contract: bool, target: Target) -> Library<'a, 'ctx> {
-        Library { contents: Contents::new(module), pure: HashMap::new(), called: Vec::new(), contract, target }
+        Library { fingerprints: Fingerprints::new(module), pure: HashMap::new(), called: Vec::new(), contract, target }
     }
 
-    /// The functions that are called, as what they are declared, and their contents.
+    /// The functions that are called, as what they are declared, and their fingerprints.
     pub fn into_called(mut self) -> Vec<(FuncId, Func<'ctx>, u128)> {
-        let contents = &mut self.contents;
-        self.called.iter().filter_map(|&(id, made)| Some((id, made, contents.of(id)?))).collect()
+        let fingerprints = &mut self.fingerprints;
+        self.called.iter().filter_map(|&(id, made)| Some((id, made, fingerprints.of(id)?))).collect()
     }
 
     /// Whether a function, of so many instructions, is called where it is used.
@@ -65,7 +62,7 @@ impl<'a, 'ctx> Library<'a, 'ctx> {
             && contract == self.contract
             && has_plain_signature(module, function, self.most_results())
             && self.is_pure(module, id)
-            && self.contents.of(id).is_some()
+            && self.fingerprints.of(id).is_some()
     }
 
     fn most_results(&self) -> usize {
@@ -95,43 +92,8 @@ impl<'a, 'ctx> Library<'a, 'ctx> {
 
 /// Whether an operation depends on its operands alone, and does nothing but give its results or lead the way.
 fn computes(op: &Op) -> bool {
-    match op {
-        Op::Const(_)
-        | Op::Zero
-        | Op::Unary(..)
-        | Op::Binary(..)
-        | Op::Compare(..)
-        | Op::Fma(..)
-        | Op::Cast(_)
-        | Op::Bitcast(_)
-        | Op::Select { .. }
-        | Op::Construct(_)
-        | Op::Extract(..)
-        | Op::Insert(..)
-        | Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::Yield(_)
-        | Op::Break(_)
-        | Op::Continue(_)
-        | Op::Return(_) => true,
-        Op::Call(..)
-        | Op::ThreadIndex(_)
-        | Op::ThreadNumber
-        | Op::BlockDim
-        | Op::Extent(..)
-        | Op::IsSet(_)
-        | Op::Gradient(_)
-        | Op::Address(_)
-        | Op::View(..)
-        | Op::LocalArray
-        | Op::Load(_)
-        | Op::Store { .. }
-        | Op::Atomic { .. }
-        | Op::AtomicCas { .. }
-        | Op::Print { .. }
-        | Op::Assert { .. } => false,
-    }
+    let own = op.properties();
+    (own.is_value() || own.control) && own.depends_on == DependsOn::Nothing
 }
 
 /// Numbers in, numbers out, and not too many.
@@ -206,37 +168,52 @@ impl<'ctx> ModuleState<'_, 'ctx> {
 }
 
 /// The texts of a library function: a module that holds nothing else.
-pub struct Part {
+pub(super) struct Part {
     /// If it was asked for.
     pub ir: Option<String>,
     pub ptx: String,
 }
 
-/// What the text of a library function depends on, beside its content.
+/// What the text of a library function depends on, beside its fingerprint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Kind {
+pub(super) struct Kind {
     pub arch: u32,
     pub fmad: bool,
     /// LLVM IR is asked for too, in which values keep their names.
     pub ir: bool,
 }
 
-thread_local! {
-    static PARTS: RefCell<Memo<(u128, Kind), Rc<Part>>> = const { RefCell::new(Memo::new(MOST)) };
+/// The texts of library functions that were compiled for a device, for later programs.
+#[derive(Debug)]
+pub struct Parts {
+    kept: Memo<(u128, Kind), Arc<Part>>,
 }
 
-/// The texts of the library functions of this content.
-pub fn part(
-    content: u128,
-    kind: Kind,
-    make: impl FnOnce() -> Result<Part, CodegenError>,
-) -> Result<Rc<Part>, CodegenError> {
-    let key = (content, kind);
-    if let Some(known) = PARTS.with_borrow(|parts| parts.get(&key).cloned()) {
-        return Ok(known);
+impl Parts {
+    /// None yet. `most`: the bytes of text that are kept.
+    pub fn new(most: usize) -> Parts {
+        Parts { kept: Memo::new(most) }
     }
-    let made = Rc::new(make()?);
-    let size = made.ptx.len() + made.ir.as_ref().map_or(0, String::len);
-    PARTS.with_borrow_mut(|parts| _ = parts.keep(key, made.clone(), size));
-    Ok(made)
+
+    #[cfg(test)]
+    pub fn size(&self) -> usize {
+        self.kept.size()
+    }
+
+    /// The texts of the library functions of this fingerprint.
+    pub(super) fn get_or_make(
+        &self,
+        fingerprint: u128,
+        kind: Kind,
+        make: impl FnOnce() -> Result<Part, CodegenError>,
+    ) -> Result<Arc<Part>, CodegenError> {
+        let key = (fingerprint, kind);
+        if let Some(known) = self.kept.get(&key) {
+            return Ok(known);
+        }
+        let made = Arc::new(make()?);
+        let size = made.ptx.len() + made.ir.as_ref().map_or(0, String::len);
+        self.kept.keep(key, made.clone(), size);
+        Ok(made)
+    }
 }

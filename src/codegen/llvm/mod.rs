@@ -16,6 +16,7 @@
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
 //! | `library` | which library functions does lean code call, and where are their texts? |
 //! | `join`, `join_ir` | how do the PTX texts, or the LLVM IR, of several modules become one? |
+//! | `report` | how will the host run a kernel, and why so? |
 //! | `jit` | how is host code run in this process? |
 //! | `debug_locations` | which place of the source does a line of PTX come from? |
 //! | `machine` | which machine and which passes? |
@@ -44,6 +45,7 @@ mod memory;
 mod nvptx;
 mod ops;
 mod print_format;
+mod report;
 mod results;
 mod vector;
 mod warp;
@@ -51,8 +53,10 @@ mod warp;
 pub use fatal::on_fatal_error;
 pub use host::emit_object;
 pub use jit::HostModule;
+pub use library::Parts;
 pub use machine::Arch;
 pub use nvptx::{emit_ptx, emit_ptx_marked};
+pub use report::emit_plan;
 
 use std::collections::HashMap;
 
@@ -231,10 +235,15 @@ pub enum LlvmTarget {
     Host(HostOptions),
 }
 
-/// The optimised LLVM IR of the kernels, as text.
-pub fn emit_llvm_ir(module: &ir::Module, kernels: &[FuncId], target: LlvmTarget) -> Result<String, CodegenError> {
+/// The optimised LLVM IR of the kernels, as text. `known`: as for [`emit_ptx`].
+pub fn emit_llvm_ir(
+    module: &ir::Module,
+    kernels: &[FuncId],
+    target: LlvmTarget,
+    known: &Parts,
+) -> Result<String, CodegenError> {
     match target {
-        LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options),
+        LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options, known),
         LlvmTarget::Host(options) => {
             let context = builder::Context::create();
             Ok(host::compile(&context, module, kernels, &options, true, None)?.ll.print())
@@ -247,8 +256,9 @@ pub fn emit_device(
     module: &ir::Module,
     kernels: &[FuncId],
     options: &PtxOptions,
+    known: &Parts,
 ) -> Result<(String, String), CodegenError> {
-    nvptx::emit_both(module, kernels, options)
+    nvptx::emit_both(module, kernels, options, known)
 }
 
 /// The most memory that the local arrays of one kernel may take, in bytes: what a device thread can have, and far less

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 
@@ -14,7 +15,7 @@ use super::debug_locations::{self, DebugLocations};
 use super::flatten;
 use super::join::join;
 use super::join_ir::join_ir;
-use super::library::{self, Kind, Library, Part};
+use super::library::{Kind, Library, Part, Parts};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Machine};
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
@@ -45,9 +46,15 @@ fn kernels_in_module(opt: Opt) -> usize {
     }
 }
 
-/// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`.
-pub fn emit_ptx(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
-    emit(module, kernels, options, None)
+/// The PTX text of the kernels, each as `NAME_cuda_kernel_forward`. `known`: the texts of library functions that were compiled
+/// before.
+pub fn emit_ptx(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &PtxOptions,
+    known: &Parts,
+) -> Result<String, CodegenError> {
+    emit(module, kernels, options, known, None)
 }
 
 /// The same, with a mark around each instruction that comes from the file `source` ([`crate::source::lined`]).
@@ -55,18 +62,20 @@ pub fn emit_ptx_marked(
     module: &Module,
     kernels: &[FuncId],
     options: &PtxOptions,
+    known: &Parts,
     source: FileId,
 ) -> Result<String, CodegenError> {
-    emit(module, kernels, options, Some(source))
+    emit(module, kernels, options, known, Some(source))
 }
 
 fn emit(
     module: &Module,
     kernels: &[FuncId],
     options: &PtxOptions,
+    known: &Parts,
     source: Option<FileId>,
 ) -> Result<String, CodegenError> {
-    let ready = Ready::of(module, kernels)?;
+    let ready = Ready::of(module, kernels, known)?;
     let part = |kernels: &Vec<FuncId>| ready.compile(&Context::create(), kernels, options, false, source)?.ptx(source);
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
     // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks are.
@@ -93,8 +102,13 @@ fn in_parts(module: &Module, entries: &[FuncId], kernels: usize) -> Vec<Vec<Func
 }
 
 /// The optimised LLVM IR of the kernels.
-pub(super) fn emit_ir(module: &Module, kernels: &[FuncId], options: &PtxOptions) -> Result<String, CodegenError> {
-    Ready::of(module, kernels)?.compile(&Context::create(), kernels, options, true, None)?.ir()
+pub(super) fn emit_ir(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &PtxOptions,
+    known: &Parts,
+) -> Result<String, CodegenError> {
+    Ready::of(module, kernels, known)?.compile(&Context::create(), kernels, options, true, None)?.ir()
 }
 
 /// The optimised LLVM IR of the kernels and its PTX, from one compilation.
@@ -102,8 +116,9 @@ pub(super) fn emit_both(
     module: &Module,
     kernels: &[FuncId],
     options: &PtxOptions,
+    known: &Parts,
 ) -> Result<(String, String), CodegenError> {
-    let ready = Ready::of(module, kernels)?;
+    let ready = Ready::of(module, kernels, known)?;
     let context = Context::create();
     let compiled = ready.compile(&context, kernels, options, true, None)?;
     // The back end works on the module: its text is taken first.
@@ -114,16 +129,17 @@ pub(super) fn emit_both(
 struct Ready<'a> {
     module: Cow<'a, Module>,
     shadows: Shadows,
+    known: &'a Parts,
 }
 
 impl Ready<'_> {
-    fn of<'a>(module: &'a Module, kernels: &[FuncId]) -> Result<Ready<'a>, CodegenError> {
+    fn of<'a>(module: &'a Module, kernels: &[FuncId], known: &'a Parts) -> Result<Ready<'a>, CodegenError> {
         for &kernel in kernels {
             super::validate(module, kernel)?;
             validate_parameters(module, kernel)?;
         }
         let (module, shadows) = shadow::extract_all(module, kernels);
-        Ok(Ready { module, shadows })
+        Ok(Ready { module, shadows, known })
     }
 
     /// The optimised module, `names`: in which values have theirs.
@@ -144,7 +160,7 @@ impl Ready<'_> {
         }
         state.finish();
         let called = state.library.take().map(Library::into_called).unwrap_or_default();
-        let library = called.iter().map(|&(id, _, content)| self.library_part(id, content, options, names));
+        let library = called.iter().map(|&(id, _, fingerprint)| self.library_part(id, fingerprint, options, names));
         let library = library.collect::<Result<_, _>>()?;
         if options.opt == Opt::Full && ll.largest_function() <= FULL_LIMIT {
             machine.optimise(&ll, FULL)?;
@@ -159,12 +175,12 @@ impl Ready<'_> {
     fn library_part(
         &self,
         id: FuncId,
-        content: u128,
+        fingerprint: u128,
         options: &PtxOptions,
         names: bool,
-    ) -> Result<Rc<Part>, CodegenError> {
+    ) -> Result<Arc<Part>, CodegenError> {
         let kind = Kind { arch: options.arch.number, fmad: options.fmad, ir: names };
-        library::part(content, kind, || {
+        self.known.get_or_make(fingerprint, kind, || {
             let context = Context::create();
             let (ll, machine) = empty_module(&context, options, names)?;
             let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
@@ -194,7 +210,7 @@ fn empty_module<'ctx>(
 struct Compiled<'ctx> {
     ll: Llvm<'ctx>,
     machine: Rc<Machine>,
-    library: Vec<Rc<Part>>,
+    library: Vec<Arc<Part>>,
 }
 
 impl<'ctx> Compiled<'ctx> {

@@ -32,6 +32,7 @@ use super::sample::random::Random;
 use super::{Config, Options, identity};
 use crate::diag::Level;
 use crate::diag::render::{Format, Style, render, render_all};
+use crate::driver::Compiler;
 
 /// What kind of mistake a fault is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,13 +89,13 @@ const TRIES: usize = 5;
 const STREAM: u64 = 0x7265_7061_6972_2121;
 
 /// Makes the repair row of a verified program. None where no fault shows that was tried.
-pub fn make(sample: &Sample, text: &str, candidate: u64, options: &Options) -> Option<Row> {
+pub fn make(sample: &Sample, text: &str, candidate: u64, options: &Options, compiler: &Compiler) -> Option<Row> {
     let mut random = Random::new(options.seed ^ STREAM, candidate);
     let parsed = sites::parse(text);
     let sites = Sites::new(text, &parsed);
     // The arrays hold what they hold in the checks of the program.
     let seed = Random::new(options.seed, candidate).word();
-    let trial = Trial { program: &sample.program, text, seed };
+    let trial = Trial { program: &sample.program, text, seed, compiler };
     let mut classes = Class::ALL.to_vec();
     while !classes.is_empty() {
         let weights: Vec<u32> = classes.iter().map(|class| class.weight()).collect();

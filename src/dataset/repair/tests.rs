@@ -4,6 +4,7 @@ use super::trial::Trial;
 use super::{Class, make};
 use crate::dataset::sample::{Category, Sample, sample};
 use crate::dataset::{Emit, Options};
+use crate::driver::Compiler;
 
 fn options() -> Options {
     Options {
@@ -31,12 +32,13 @@ fn samples(count: u64) -> impl Iterator<Item = (u64, Sample, String)> {
 
 #[test]
 fn all_classes_are_made_and_show() {
+    let compiler = Compiler::new();
     let mut classes: BTreeMap<String, u32> = BTreeMap::new();
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
     let mut made = 0;
     for (n, sample, text) in samples(49) {
-        let Some(row) = make(&sample, &text, n, &options()) else { continue };
-        assert_eq!(Some(&row), make(&sample, &text, n, &options()).as_ref(), "the same again");
+        let Some(row) = make(&sample, &text, n, &options(), &compiler) else { continue };
+        assert_eq!(Some(&row), make(&sample, &text, n, &options(), &compiler).as_ref(), "the same again");
         let row = serde_json::json!(row);
         made += 1;
         let of = |column: &str| row[column].as_str().unwrap_or_default();
@@ -68,7 +70,7 @@ fn all_classes_are_made_and_show() {
 #[test]
 fn a_right_program_shows_no_fault() {
     for (_, sample, text) in samples(8) {
-        let trial = Trial { program: &sample.program, text: &text, seed: 1 };
+        let trial = Trial { program: &sample.program, text: &text, seed: 1, compiler: &Compiler::new() };
         for class in Class::ALL {
             assert!(trial.show(class, &text).is_none(), "{}: {text}", class.name());
         }
@@ -78,7 +80,7 @@ fn a_right_program_shows_no_fault() {
 #[test]
 fn a_fault_of_another_class_is_no_fault_of_this_one() {
     let (_, sample, text) = samples(40).find(|(_, s, _)| s.program.rank == 1 && !s.program.guarded).expect("a program");
-    let trial = Trial { program: &sample.program, text: &text, seed: 1 };
+    let trial = Trial { program: &sample.program, text: &text, seed: 1, compiler: &Compiler::new() };
     let broken = text.replacen("wp.tid()", "wp.tid(", 1);
     assert!(trial.show(Class::Syntax, &broken).is_some());
     for class in [Class::Type, Class::Shape, Class::Semantic, Class::Race, Class::Bounds, Class::Gradient] {

@@ -25,6 +25,7 @@ pub struct Trial<'a> {
     pub program: &'a Program,
     pub text: &'a str,
     pub seed: u64,
+    pub compiler: &'a Compiler,
 }
 
 /// How a fault shows.
@@ -54,7 +55,7 @@ impl Trial<'_> {
     }
 
     fn check(&self, class: Class, faulty: &str) -> Option<Shown> {
-        let compilation = compile(faulty, false);
+        let compilation = self.compile(faulty, false);
         let diagnostics = compilation.diagnostics.into_sorted();
         let errors = || diagnostics.iter().filter(|d| d.level == Level::Error);
         let of_parser = |d: &Diagnostic| d.code.name().starts_with("E01");
@@ -70,8 +71,13 @@ impl Trial<'_> {
         Some(Shown { found_by: "check", diagnostics, sources: compilation.sources, failure, witness: None })
     }
 
+    fn compile(&self, text: &str, backward: bool) -> Compilation {
+        let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
+        self.compiler.load_text(Path::new("kernel.py"), text.to_string(), &request)
+    }
+
     fn entries(&self, text: &str, backward: bool) -> Option<Compiled> {
-        let compilation = compile(text, backward);
+        let compilation = self.compile(text, backward);
         let is_fault = |d: &Diagnostic| d.level == Level::Error && !d.code.name().starts_with("E06");
         if compilation.diagnostics.iter().any(is_fault) {
             return None;
@@ -193,11 +199,6 @@ impl Trial<'_> {
         out.insert("inputs".into(), json!(verify::tensors(inputs, case.compiled)));
         out
     }
-}
-
-fn compile(text: &str, backward: bool) -> Compilation {
-    let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
-    Compiler::new().load_text(Path::new("kernel.py"), text.to_string(), &request)
 }
 
 /// `E0109: a header without ...`

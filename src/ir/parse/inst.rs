@@ -1,7 +1,7 @@
 //! Blocks and instructions of IR text.
 
 use super::lex::TokenKind;
-use super::{Parsed, Parser, PendingCall, Typed, no_span};
+use super::{Parsed, Parser, PendingCall, Typed};
 use crate::ir::text::parse_constant;
 use crate::ir::*;
 
@@ -22,18 +22,18 @@ impl<'t> Parser<'t> {
         }
         self.depth -= 1;
         if block != self.function.entry && self.function.terminator(block).is_none() {
-            self.push(block, Op::Yield(Values::new()), &[])?;
+            self.push(block, Op::Yield(Values::new()), &[], self.span_of_line())?;
         }
         Ok(())
     }
 
-    fn push(&mut self, block: BlockId, op: Op, results: &[Typed<'t>]) -> Parsed<InstId> {
+    fn push(&mut self, block: BlockId, op: Op, results: &[Typed<'t>], span: Span) -> Parsed<InstId> {
         let inst = InstId(self.function.insts.len() as u32);
         let mut values = Results::new();
         for (n, typed) in results.iter().enumerate() {
             values.push(self.define(typed, ValueDef::Result(inst, n as u32))?);
         }
-        self.function.insts.push(Inst { op, results: values, span: no_span() });
+        self.function.insts.push(Inst { op, results: values, span });
         self.function.blocks[block].insts.push(inst);
         Ok(inst)
     }
@@ -53,6 +53,7 @@ impl<'t> Parser<'t> {
     }
 
     fn bare_inst(&mut self, block: BlockId) -> Parsed<InstId> {
+        let span = self.span_of_line();
         let mut results = Vec::new();
         if let TokenKind::Value(_) = self.peek() {
             results.push(self.typed()?);
@@ -66,7 +67,7 @@ impl<'t> Parser<'t> {
         if word == "call" {
             let callee = self.function_name()?.to_string();
             let args = self.list('(', ')', Self::value)?;
-            let inst = self.push(block, Op::Call(FuncId(0), args.into()), &results)?;
+            let inst = self.push(block, Op::Call(FuncId(0), args.into()), &results, span)?;
             self.calls.push(PendingCall { caller: FuncId(self.module.functions.len() as u32), inst, callee, line });
             Ok(inst)
         } else {
@@ -77,7 +78,7 @@ impl<'t> Parser<'t> {
                 "while" => self.while_op()?,
                 _ => self.op(word, results.first().map(|r| r.ty))?,
             };
-            self.push(block, op, &results)
+            self.push(block, op, &results, span)
         }
     }
 
@@ -214,7 +215,7 @@ impl<'t> Parser<'t> {
         if self.eat_word("else") {
             self.braces(otherwise)?;
         } else {
-            self.push(otherwise, Op::Yield(Values::new()), &[])?;
+            self.push(otherwise, Op::Yield(Values::new()), &[], self.span_of_line())?;
         }
         Ok(Op::If { condition, then, otherwise })
     }

@@ -39,6 +39,9 @@ impl std::fmt::Display for TokenKind<'_> {
 pub(super) struct Token<'t> {
     pub kind: TokenKind<'t>,
     pub line: u32,
+    /// The bytes of the text.
+    pub start: u32,
+    pub end: u32,
 }
 
 /// All tokens; the text ends as if with a line end.
@@ -46,6 +49,8 @@ pub(super) fn tokens(text: &str) -> Parsed<Vec<Token<'_>>> {
     let mut list: Vec<Token<'_>> = Vec::new();
     let mut line = 1;
     let mut rest = text;
+    // Source files are smaller than 4 GiB, and offsets beyond are wrong for reports alone.
+    let at = |rest: &str| (text.len() - rest.len()) as u32;
     while let Some(c) = rest.chars().next() {
         let mut length = c.len_utf8();
         let error = |message: String| Err(ParseError { line, message });
@@ -53,7 +58,7 @@ pub(super) fn tokens(text: &str) -> Parsed<Vec<Token<'_>>> {
             '\n' => {
                 let last = list.last().map(|t| &t.kind);
                 if !matches!(last, None | Some(TokenKind::LineEnd)) {
-                    list.push(Token { kind: TokenKind::LineEnd, line });
+                    list.push(Token { kind: TokenKind::LineEnd, line, start: at(rest), end: at(rest) });
                 }
                 line += 1;
                 None
@@ -104,11 +109,12 @@ pub(super) fn tokens(text: &str) -> Parsed<Vec<Token<'_>>> {
             '(' | ')' | '[' | ']' | '{' | '}' | ',' | ':' | '=' | '.' => Some(TokenKind::Mark(c)),
             c => return error(format!("unexpected character {c:?}")),
         };
-        list.extend(kind.map(|kind| Token { kind, line }));
+        let (start, end) = (at(rest), at(&rest[length..]));
+        list.extend(kind.map(|kind| Token { kind, line, start, end }));
         rest = &rest[length..];
     }
     if !matches!(list.last(), None | Some(Token { kind: TokenKind::LineEnd, .. })) {
-        list.push(Token { kind: TokenKind::LineEnd, line });
+        list.push(Token { kind: TokenKind::LineEnd, line, start: at(""), end: at("") });
     }
     Ok(list)
 }

@@ -75,7 +75,7 @@ impl Fun {
                 derivative: Default::default(),
                 body: Vec::new(),
                 span: at(),
-                shared: None,
+                imported: None,
             },
         }
     }
@@ -381,6 +381,37 @@ fn a_loop_over_components_is_unrolled() {
     let shown = launch(vec![function], &mut data);
     assert_eq!(data, [4, 5, 6, 0]);
     assert!(!shown.contains(" for "), "{shown}");
+}
+
+/// Unrolling stops at 16 iterations, and where all copies of a body would be too many: the inner loops stay then.
+#[test]
+fn long_and_deep_loops_over_components_stay() {
+    let loops = |iterations: i128, depth: u32| {
+        let vec3 = Type::Vec(3, Scalar::I32);
+        let function = kernel(|k| {
+            let (v, i) = (k.var("v", vec3), k.var("i", I32));
+            let path = vec![Step::Dynamic(Box::new(k.get(i)))];
+            let place = Place { root: Root::Local(v), path: path.clone(), ty: I32, span: at() };
+            let part = expr(ExprKind::Part { base: Box::new(k.get(v)), path }, I32);
+            let mut body = vec![assign(place, add(part, int(1)))];
+            for _ in 0..depth {
+                body = vec![k.count(i, int(iterations), body)];
+            }
+            body.insert(0, k.set(v, expr(ExprKind::Construct(vec![int(1), int(2), int(3)]), vec3)));
+            let first =
+                expr(ExprKind::Part { base: Box::new(k.get(v)), path: vec![Step::Dynamic(Box::new(int(0)))] }, I32);
+            body.push(assign(element_place(k.get(A), vec![int(0)]), first));
+            body
+        });
+        let mut data = [0];
+        let shown = launch(vec![function], &mut data);
+        assert_eq!(i128::from(data[0]), 1 + iterations.pow(depth - 1), "{shown}");
+        shown.matches("= for ").count()
+    };
+    assert_eq!(loops(16, 1), 0);
+    assert_eq!(loops(17, 1), 1);
+    assert_eq!(loops(16, 2), 0);
+    assert_eq!(loops(16, 3), 256);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use super::SingleExit;
 use super::count::CountEnd;
 use super::outcome::{Context, Left, Outcome, Outcomes, Slot};
 use crate::ir::{BinaryOp, BlockId, CompareOp, Const, Inst, InstId, Op, UnaryOp, ValueDef, ValueId, Values};
-use crate::passes::functions::has_effect;
 use crate::passes::loops::trips;
 use crate::types::{BOOL, I32, Scalar, Type};
 
@@ -166,7 +165,7 @@ impl SingleExit {
         let function = &self.rebuild.b.function;
         let harmless = insts.iter().all(|&id| {
             let op = &function.insts[id].op;
-            !has_effect(op) && op.blocks().is_empty() && !matches!(op, Op::Call(..) | Op::Load(_))
+            op.is_terminator() || op.properties().is_value()
         });
         let outside = self.rebuild.b.switch_to(condition);
         let left = self.not_lowest(outcomes, flag);

@@ -1,7 +1,7 @@
 //! How does the reference interpreter run a kernel?
 
 use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind};
-use crate::ir::{Access, FuncId, Module, Op, interp};
+use crate::ir::{Access, FuncId, Module, interp};
 use crate::run::Result;
 use crate::source::Span;
 
@@ -62,10 +62,7 @@ fn array_at(module: &Module, span: Span) -> Option<String> {
     let mut found = None;
     for function in module.functions.values() {
         function.walk(function.entry, &mut |_, inst| {
-            if let Op::Load(Access { array, .. })
-            | Op::Store { access: Access { array, .. }, .. }
-            | Op::Atomic { access: Access { array, .. }, .. }
-            | Op::AtomicCas { access: Access { array, .. }, .. } = &inst.op
+            if let Some(Access { array, .. }) = inst.op.access()
                 && inst.span == span
                 && found.is_none()
             {

@@ -1,15 +1,16 @@
 //! Does the order of threads show in what a kernel leaves?
 
+use crate::ir::properties::Io;
 use crate::ir::{AtomicOp, FuncId, Function, Inst, Module, Op, ValueId};
 
 /// Does a thread of the kernel print? Such kernels run in order on one thread, so that the output is always the same.
 pub fn prints(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |_, inst| matches!(inst.op, Op::Print { .. }))
+    reaches(module, kernel, |_, inst| inst.op.properties().io == Io::Output)
 }
 
 /// Does a thread of the kernel update memory atomically?
 pub fn has_atomics(module: &Module, kernel: FuncId) -> bool {
-    reaches(module, kernel, |_, inst| matches!(inst.op, Op::Atomic { .. } | Op::AtomicCas { .. }))
+    reaches(module, kernel, |_, inst| inst.op.properties().atomic)
 }
 
 /// Can the order in which threads reach their atomic updates show in the results? Sums of floats round by their order, and
@@ -21,8 +22,7 @@ pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
                 matches!(op, AtomicOp::Add | AtomicOp::Sub) && function.ty(*value).holds_floats(&module.structs);
             rounds || *op == AtomicOp::Exchange || inst.results.iter().any(|&old| is_used(function, old))
         }
-        Op::AtomicCas { .. } => true,
-        _ => false,
+        op => op.properties().atomic,
     })
 }
 
@@ -32,12 +32,14 @@ fn is_used(function: &Function, value: ValueId) -> bool {
     used
 }
 
-/// Whether some instruction of the kernel, or of what it calls, is such an operation.
+/// Whether some instruction of the kernel, or of what it calls, is such an operation; the calls themselves are none.
 fn reaches(module: &Module, kernel: FuncId, test: impl Fn(&Function, &Inst) -> bool) -> bool {
     module.reached_from(kernel).into_iter().any(|id| {
         let function = &module.functions[id];
         let mut found = false;
-        function.walk(function.entry, &mut |_, inst| found |= test(function, inst));
+        function.walk(function.entry, &mut |_, inst| {
+            found |= !matches!(inst.op, Op::Call(..)) && test(function, inst);
+        });
         found
     })
 }

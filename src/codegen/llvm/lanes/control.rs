@@ -171,17 +171,9 @@ fn needs_lanes<'ctx>(frame: &Frame<'_, 'ctx>, block: BlockId) -> bool {
     let mut must = false;
     frame.function.walk(block, &mut |_, inst| {
         insts += 1;
-        must |= matches!(
-            inst.op,
-            Op::Load(_)
-                | Op::Store { .. }
-                | Op::Atomic { .. }
-                | Op::AtomicCas { .. }
-                | Op::View(..)
-                | Op::For { .. }
-                | Op::While { .. }
-                | Op::Assert { .. }
-        );
+        let own = inst.op.properties();
+        must |= own.accesses_memory() || own.has_side_effect() || own.may_trap;
+        must |= matches!(inst.op, Op::For { .. } | Op::While { .. });
     });
     must || insts > SKIP_FROM
 }

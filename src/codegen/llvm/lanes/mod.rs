@@ -8,6 +8,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `plan` | which values differ between lanes, and does it pay? |
+//! | `refused` | why does a kernel run thread by thread? |
 //! | `control` | how do lanes branch and loop? |
 //! | `access` | how do lanes read and write memory? |
 //! | `update` | how do lanes update memory atomically? |
@@ -21,10 +22,11 @@ mod control;
 mod copies;
 mod plan;
 mod quotients;
+mod refused;
 mod update;
 
 pub use copies::Copies;
-pub use plan::{Plan, prepare};
+pub use plan::{Plan, Reach, prepare};
 
 use super::builder::{Ty, Val};
 use super::lower::{Frame, Lower, Scalars};

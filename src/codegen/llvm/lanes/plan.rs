@@ -6,14 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::is_in;
-use crate::analysis::alias::{Root, root};
+use super::refused::Refused;
+use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::analysis::strides::Strides;
 use crate::analysis::uniformity::Uniformity;
 use crate::ids::Id;
 use crate::ir::{
-    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, UnaryOp,
-    ValueId, ViewIndex,
+    Access, AtomicOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, ValueId, ViewIndex,
+    properties,
 };
 use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
@@ -26,9 +27,7 @@ const MAX_LOCAL_BYTES: u32 = 64 << 10;
 
 /// What is known about a kernel before it is lowered for lanes.
 pub struct Plan {
-    uniformity: Uniformity,
-    /// The coordinate in which lanes differ.
-    last: u8,
+    differences: Differences,
     /// By value: something reads it.
     used: Vec<bool>,
     private: PrivateArrays,
@@ -36,6 +35,19 @@ pub struct Plan {
     sums: BTreeSet<Root>,
     /// The number of instructions.
     pub insts: usize,
+    /// How many times longer the threads take one by one, as the cost model sees it.
+    pub gain: f64,
+}
+
+/// Where the elements of an array are that lanes use at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// All lanes use one.
+    Same,
+    /// Beside each other, in the order of the lanes.
+    Neighbours,
+    /// Anywhere.
+    Apart,
 }
 
 impl Plan {
@@ -47,7 +59,7 @@ impl Plan {
     /// Each lane has a local array of its own; without this, all lanes share one, since they put the same into it.
     pub fn is_of_lane(&self, function: &Function, array: ValueId) -> bool {
         match root(function, array) {
-            Root::Local(local) => self.uniformity.elements(local).coordinates.contains(self.last),
+            Root::Local(local) => self.differences.elements_vary(local),
             _ => matches!(function.ty(array), Type::Local(_)),
         }
     }
@@ -58,64 +70,72 @@ impl Plan {
     }
 
     pub fn varies(&self, value: ValueId) -> bool {
-        self.uniformity.varies_along(value, self.last)
+        self.differences.varies(value)
     }
 
     pub fn is_used(&self, value: ValueId) -> bool {
         is_in(&self.used, value)
     }
+
+    /// Where the elements are that an access uses.
+    pub fn reach(&self, function: &Function, access: &Access) -> Reach {
+        self.differences.reach(function, access)
+    }
 }
 
 /// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes for vectors of `bits`.
-/// None: it runs thread by thread.
-pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Option<(Function, Plan, u32)> {
-    let function = flat(module, kernel)?;
-    let FunctionKind::Kernel { rank } = function.kind else { return None };
-    let known = IndexFacts::of(&function);
+pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, Plan, u32), Refused> {
+    let function = flat(module, kernel).ok_or(Refused::Inlining)?;
+    let FunctionKind::Kernel { rank } = function.kind else { return Err(Refused::Exits) };
+    let IndexFacts { ranges, uniformity, first } = IndexFacts::of(&function);
+    let last = rank.max(1) - 1;
+    let differences = Differences { strides: Strides::along(&function, &uniformity, last), uniformity, last };
+    let known = IndexFacts { ranges, uniformity: differences.uniformity.clone(), first };
     let private = |sharing| private_arrays_among(&function, &module.structs, sharing, &known, &|_| true);
-    if depends_on_order(&function, &private(Sharing::Never))
-        || local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits
-    {
-        return None;
+    let (alone, private) = (private(Sharing::Never), private(Sharing::SameType));
+    if depends_on_order(&function, &alone) {
+        return Err(Refused::Order);
     }
-    let (last, uniformity) = (rank.max(1) - 1, &known.uniformity);
+    if local_bytes(&function, &module.structs) > MAX_LOCAL_BYTES * 8 / bits {
+        return Err(Refused::LocalArrays);
+    }
     let mut survey = Survey {
         function: &function,
-        private: &private(Sharing::SameType),
+        private: &private,
         structs: &module.structs,
-        uniformity,
-        strides: &Strides::along(&function, uniformity, last),
-        last,
+        differences: &differences,
         used: vec![false; function.values.len()],
-        possible: true,
+        obstacle: None,
         insts: 0,
         doubles: 0,
     };
     survey.look();
-    if !survey.possible || survey.insts > MAX_INSTS {
-        return None;
+    if let Some(obstacle) = survey.obstacle {
+        return Err(obstacle);
+    }
+    if survey.insts > MAX_INSTS {
+        return Err(Refused::Size(survey.insts));
     }
     let scalar_bits = if survey.doubles * 2 > survey.insts { 64 } else { 32 };
     let count = bits / scalar_bits;
     let cost = survey.cost(function.entry, f64::from(count));
+    let gain = cost.threads / cost.lanes;
     if cost.lanes * 1.2 > cost.threads {
-        return None;
+        return Err(Refused::Cost { lanes: count, gain });
     }
-    let Survey { private, used, insts, .. } = survey;
-    let (private, sums) = (private.clone(), sums(&function, &used));
-    Some((function, Plan { uniformity: known.uniformity, last, used, private, sums, insts }, count))
+    let Survey { used, insts, .. } = survey;
+    let sums = sums(&function, &used);
+    Ok((function, Plan { differences, used, private, sums, insts, gain }, count))
 }
 
 struct Survey<'a> {
     function: &'a Function,
     private: &'a PrivateArrays,
     structs: &'a StructTable,
-    uniformity: &'a Uniformity,
-    strides: &'a Strides,
-    /// The number of the coordinate that differs.
-    last: u8,
+    differences: &'a Differences,
     used: Vec<bool>,
-    possible: bool,
+    /// Why there can be no lanes.
+    obstacle: Option<Refused>,
     insts: usize,
     /// Instructions on 64-bit numbers.
     doubles: usize,
@@ -123,46 +143,58 @@ struct Survey<'a> {
 
 impl Survey<'_> {
     fn varies(&self, value: ValueId) -> bool {
-        self.uniformity.varies_along(value, self.last)
+        self.differences.varies(value)
+    }
+
+    fn require(&mut self, holds: bool, otherwise: Refused) {
+        if !holds {
+            self.obstacle.get_or_insert(otherwise);
+        }
     }
 
     /// Looks at what runs as lanes, and what for.
     fn look(&mut self) {
         let function = self.function;
-        // Lanes share their arrays.
-        let shared = |value| !self.varies(value) || !holds_arrays(function.ty(value), self.structs);
-        self.possible = function.values.ids().all(shared);
         function.walk(function.entry, &mut |_, inst| {
             self.insts += 1;
             inst.op.for_each_operand(|v| self.used[v.index()] = true);
             let wide = |v: &ValueId| function.ty(*v).scalar_part().is_some_and(|s| s.size() == 8);
             self.doubles += usize::from(inst.results.iter().any(wide));
-            self.possible &= self.runs_as_lanes(inst);
+            self.inst(inst);
         });
+        // Lanes share their arrays.
+        let shared = |value| !self.varies(value) || !holds_arrays(function.ty(value), self.structs);
+        let all_shared = function.values.ids().all(shared);
+        self.require(all_shared, Refused::ArrayOfThread);
     }
 
-    fn runs_as_lanes(&self, inst: &Inst) -> bool {
+    /// Whether an instruction can be one of lanes.
+    fn inst(&mut self, inst: &Inst) {
+        let function = self.function;
         match &inst.op {
-            Op::Call(..) | Op::Print { .. } | Op::Break(_) | Op::Continue(_) => false,
+            Op::Print { .. } => self.require(false, Refused::Print),
+            Op::Call(..) | Op::Break(_) | Op::Continue(_) => self.require(false, Refused::Exits),
             // Every lane has its own, of numbers of one size.
-            Op::LocalArray => inst.results.iter().all(|&r| match self.function.ty(r) {
-                Type::Local(ty) => Type::from(ty.element).scalar_count().is_some(),
-                _ => false,
-            }),
-            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
-                is_static(&access.path)
+            Op::LocalArray => {
+                let numbers = inst.results.iter().all(|&r| match function.ty(r) {
+                    Type::Local(ty) => Type::from(ty.element).scalar_count().is_some(),
+                    _ => false,
+                });
+                self.require(numbers, Refused::LocalArrays);
             }
-            Op::View(_, dims) => !dims.iter().any(|dim| match *dim {
-                ViewIndex::At(index) => self.varies(index),
-                ViewIndex::Range { start, stop, step } => [start, stop, step].iter().any(|v| self.varies(*v)),
-            }),
-            _ => true,
+            Op::View(_, dims) => {
+                let differ = dims.iter().any(|dim| match *dim {
+                    ViewIndex::At(index) => self.varies(index),
+                    ViewIndex::Range { start, stop, step } => [start, stop, step].iter().any(|v| self.varies(*v)),
+                });
+                self.require(!differ, Refused::ArrayOfThread);
+            }
+            op => {
+                if let Some(access) = op.access() {
+                    self.require(is_static(&access.path), Refused::Component);
+                }
+            }
         }
-    }
-
-    /// Whether neighbouring lanes take neighbouring elements by this index.
-    fn is_unit(&self, index: ValueId) -> bool {
-        self.strides.of(index) == Some(1) && self.function.ty(index).as_scalar().is_some_and(|s| s.size() == 4)
     }
 
     /// Counted for one turn of the enclosing loop.
@@ -199,12 +231,6 @@ impl Survey<'_> {
         let result = inst.results.first().copied();
         let count = result.map_or(1.0, width);
         let (vector, scalar) = match &inst.op {
-            Op::Const(_) | Op::Zero | Op::Construct(_) | Op::Extract(..) | Op::Insert(..) => {
-                return Cost::default();
-            }
-            Op::Yield(_) | Op::Return(_) | Op::Extent(..) | Op::BlockDim | Op::ThreadIndex(_) | Op::ThreadNumber => {
-                return Cost::default();
-            }
             Op::Load(access) => self.memory_cost(access, count, lanes),
             Op::Store { access, value } => self.memory_cost(access, width(*value), lanes),
             Op::Atomic { access, .. } if self.private.contains(function, access.array) => {
@@ -222,38 +248,71 @@ impl Survey<'_> {
                 }
             }
             Op::AtomicCas { .. } => (20.0 * lanes, 15.0 * lanes),
-            Op::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv, a, _) => {
-                let float = function.ty(*a).scalar_part().is_some_and(Scalar::is_float);
-                if float { (10.0 * count, 4.0 * count * lanes) } else { (9.0 * lanes, 8.0 * lanes) }
-            }
-            Op::Unary(UnaryOp::Sqrt, _) => (10.0 * count, 4.0 * count * lanes),
-            _ => (count, count * lanes),
+            op => match op.properties().cost {
+                properties::Cost::Free => return Cost::default(),
+                properties::Cost::Slow => {
+                    let float = result.is_some_and(|r| function.ty(r).scalar_part().is_some_and(Scalar::is_float));
+                    if float { (10.0 * count, 4.0 * count * lanes) } else { (9.0 * lanes, 8.0 * lanes) }
+                }
+                properties::Cost::Simple | properties::Cost::Memory => (count, count * lanes),
+            },
         };
         let mut varies = result.is_some_and(|r| self.varies(r));
         inst.op.for_each_operand(|v| varies |= self.varies(v));
-        varies |= matches!(inst.op, Op::Atomic { .. } | Op::AtomicCas { .. });
+        varies |= inst.op.properties().atomic;
         if varies { Cost { lanes: vector, threads: scalar } } else { Cost { lanes: scalar / lanes, threads: scalar } }
     }
 
     /// Of lanes together, and of as many threads.
     fn memory_cost(&self, access: &Access, count: f64, lanes: f64) -> (f64, f64) {
-        let Some((&last, outer)) = access.indices.split_last() else { return (count, count * lanes) };
-        let outer_varies = outer.iter().any(|v| self.varies(*v));
-        if matches!(self.function.ty(access.array), Type::Local(_)) && !access.indices.iter().any(|v| self.varies(*v)) {
-            return (count, count * lanes);
-        }
-        let components = match self.function.ty(access.array) {
-            Type::Array(ty) => element_scalars(ty.element),
-            _ => 1.0,
-        };
+        let components = components(self.function, access.array);
         let scalar = count * lanes;
+        match self.differences.reach(self.function, access) {
+            Reach::Same => (count, scalar),
+            Reach::Neighbours => (if components == 1.0 { count } else { 3.0 * components }, scalar),
+            Reach::Apart => {
+                const LANE: f64 = 2.0;
+                (LANE * count * lanes, scalar)
+            }
+        }
+    }
+}
+
+/// The numbers in an element.
+fn components(function: &Function, array: ValueId) -> f64 {
+    match function.ty(array) {
+        Type::Array(ty) => element_scalars(ty.element),
+        _ => 1.0,
+    }
+}
+
+/// What lanes differ in: what varies along the thread's last coordinate.
+struct Differences {
+    uniformity: Uniformity,
+    strides: Strides,
+    last: u8,
+}
+
+impl Differences {
+    fn varies(&self, value: ValueId) -> bool {
+        self.uniformity.varies_along(value, self.last)
+    }
+
+    /// Of a local array.
+    fn elements_vary(&self, local: ValueId) -> bool {
+        self.uniformity.elements(local).coordinates.contains(self.last)
+    }
+
+    fn reach(&self, function: &Function, access: &Access) -> Reach {
+        let Some((&last, outer)) = access.indices.split_last() else { return Reach::Same };
+        let outer_varies = outer.iter().any(|v| self.varies(*v));
+        let unit = self.strides.of(last) == Some(1) && function.ty(last).as_scalar().is_some_and(|s| s.size() == 4);
         if !outer_varies && !self.varies(last) {
-            (count, scalar)
-        } else if !outer_varies && self.is_unit(last) && components <= super::access::MAX_INTERLEAVED as f64 {
-            (if components == 1.0 { count } else { 3.0 * components }, scalar)
+            Reach::Same
+        } else if !outer_varies && unit && components(function, access.array) <= super::access::MAX_INTERLEAVED as f64 {
+            Reach::Neighbours
         } else {
-            const LANE: f64 = 2.0;
-            (LANE * count * lanes, scalar)
+            Reach::Apart
         }
     }
 }
@@ -283,18 +342,17 @@ impl Cost {
 fn depends_on_order(function: &Function, private: &PrivateArrays) -> bool {
     let mut stores: BTreeMap<Root, u32> = BTreeMap::new();
     let mut others: BTreeSet<Root> = BTreeSet::new();
-    let mut visit = |inst: &Inst, weight: u32| match &inst.op {
-        Op::Store { access: Access { array, .. }, .. } if !private.contains(function, *array) => {
-            *stores.entry(root(function, *array)).or_default() += weight;
+    let mut visit = |inst: &Inst, weight: u32| {
+        let own = inst.op.properties();
+        if !own.accesses_memory() || inst.op.access().is_some_and(|access| private.contains(function, access.array)) {
+            return;
         }
-        Op::Load(Access { array, .. })
-        | Op::Atomic { access: Access { array, .. }, .. }
-        | Op::AtomicCas { access: Access { array, .. }, .. }
-            if !private.contains(function, *array) =>
-        {
-            others.insert(root(function, *array));
+        let root = accessed(function, &inst.op);
+        if own.reads {
+            others.insert(root);
+        } else {
+            *stores.entry(root).or_default() += weight;
         }
-        _ => {}
     };
     walk_loops(function, function.entry, 1, &mut visit);
     stores.iter().any(|(root, &count)| count > 1 || *root == Root::Unknown || others.contains(root))
@@ -312,14 +370,8 @@ fn sums(function: &Function, used: &[bool]) -> BTreeSet<Root> {
         {
             sums.insert(root(function, access.array));
         }
-        Op::Load(Access { array, .. })
-        | Op::Store { access: Access { array, .. }, .. }
-        | Op::Atomic { access: Access { array, .. }, .. }
-        | Op::AtomicCas { access: Access { array, .. }, .. }
-        | Op::Gradient(array)
-        | Op::Address(array) => {
-            others.insert(root(function, *array));
-        }
+        Op::Gradient(array) | Op::Address(array) => _ = others.insert(root(function, *array)),
+        op if op.properties().accesses_memory() => _ = others.insert(accessed(function, op)),
         _ => {}
     });
     sums.retain(|root| matches!(root, Root::Param(..)) && !others.contains(root) && !others.contains(&Root::Unknown));

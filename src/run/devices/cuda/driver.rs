@@ -9,7 +9,7 @@ use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
 use crate::abi::{self, argument_layout, descriptor};
-use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions, emit_ptx};
+use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::devices::{Executable, Found, Job, Printed, Report};
@@ -183,7 +183,7 @@ impl Kernel {
         let context = Context::open(0)?;
         let (arch, layout) = (context.arch, ArrayLayout::Strided);
         let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering };
-        let text = emit_ptx(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let text = emit_ptx(module, &[kernel], &options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
         let loaded = load_ptx(&text)?;

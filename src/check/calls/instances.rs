@@ -1,0 +1,289 @@
+//! Which functions of the library were checked already? Most of what a program consists of are instances of library
+//! definitions, and one for given types is the same in every program but for its name and the numbers of what it calls.
+//! So a compiler keeps such instances for the programs that it checks later ([`LibraryFunction`]).
+//!
+//! Why this can't give a wrong answer: library code sees the names of the library only, so that an instance depends on its
+//! definition and its types. Not kept is what involves a type or function of the user, or a diagnostic, or a function that
+//! is not kept. A kept function enters a program at the moment when it would have been checked, after its callees in the
+//! order in which its check asked for them: names and numbers are given out as without it.
+//!
+//! What an editor asks for ([`crate::check::Options::facts`]) is found only by checking, so there nothing is imported.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::gradient;
+use crate::check::tree::{FnId, Function};
+use crate::check::types::value::{Reported, Res};
+use crate::check::{Checker, Definition, Instance, InstanceArg, InstanceKey};
+use crate::ids::Id;
+use crate::library::Library;
+use crate::memo::{Memo, Same, lock};
+use crate::types::{Element, Type};
+
+/// The library, and what was checked of it.
+#[derive(Debug)]
+pub struct Instances {
+    pub(in crate::check) library: Library,
+    /// The definitions of entries by name. They mean the same in every program, and so do their parameters.
+    definitions: Mutex<HashMap<String, Arc<[Arc<Definition>]>>>,
+    functions: Memo<Key, Arc<LibraryFunction>>,
+}
+
+/// A library function: an instance, or the gradient rule of one.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Key {
+    /// The instance, or the one that the rule belongs to.
+    of: InstanceKey,
+    is_rule: bool,
+}
+
+/// A checked instance of a library definition, or the gradient rule of one, as all programs have it.
+#[derive(Debug)]
+pub struct LibraryFunction {
+    key: Key,
+    definition: Arc<Definition>,
+    /// What its check asked for, in the order of the first requests, under the numbers that `function` knows them by.
+    callees: Callees,
+    /// The name that it has where that is free; empty for a rule.
+    name: String,
+    /// In the words of the program that it was checked for.
+    function: Function,
+}
+
+/// Functions by their numbers in a program.
+type Callees = Vec<(FnId, Arc<LibraryFunction>)>;
+
+/// A library function in a program.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    function: Arc<LibraryFunction>,
+    /// [`LibraryFunction::callees`] in this program.
+    callees: Vec<FnId>,
+}
+
+/// What was asked for while a function was checked, and how things were before.
+#[derive(Debug)]
+pub(in crate::check) struct Requests {
+    callees: Vec<FnId>,
+    /// Something failed, be it without a report.
+    failed: bool,
+    diagnostics: usize,
+    structs: usize,
+    functions: usize,
+}
+
+impl LibraryFunction {
+    /// The function with its body.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// Whether it is the gradient rule of another one.
+    pub fn is_rule(&self) -> bool {
+        self.key.is_rule
+    }
+
+    /// The function as its callers see it: parameters, no body.
+    fn head(&self, name: String, imported: Imported) -> Function {
+        let Function {
+            name: _,
+            source_name,
+            kernel_rank,
+            library,
+            cuda_name,
+            native,
+            locals,
+            param_count,
+            results,
+            accumulators: _,
+            by_ref,
+            out,
+            derivative,
+            body: _,
+            span,
+            imported: _,
+        } = &self.function;
+        Function {
+            name,
+            source_name: source_name.clone(),
+            kernel_rank: *kernel_rank,
+            library: *library,
+            cuda_name: cuda_name.clone(),
+            native: native.clone(),
+            locals: locals.values().take(*param_count as usize).cloned().collect(),
+            param_count: *param_count,
+            results: results.clone(),
+            accumulators: Vec::new(),
+            by_ref: by_ref.clone(),
+            out: *out,
+            derivative: derivative.clone(),
+            body: Vec::new(),
+            span: *span,
+            imported: Some(imported),
+        }
+    }
+}
+
+impl Imported {
+    pub fn function(&self) -> &Arc<LibraryFunction> {
+        &self.function
+    }
+
+    /// The functions of the program that its check asked for.
+    pub fn callees(&self) -> &[FnId] {
+        &self.callees
+    }
+
+    /// The function of the program that the library function's body calls `id`.
+    pub fn callee(&self, id: FnId) -> FnId {
+        let at = self.function.callees.iter().position(|(known, _)| *known == id);
+        at.map_or(id, |at| self.callees[at])
+    }
+}
+
+impl Instances {
+    /// Nothing is known yet. `most`: the most functions that are kept, some kB each; when there are more, all are forgotten.
+    pub fn new(most: usize) -> Instances {
+        Instances { library: Library::default(), definitions: Mutex::default(), functions: Memo::new(most) }
+    }
+
+    #[cfg(test)]
+    pub fn size(&self) -> usize {
+        self.functions.size()
+    }
+
+    /// The definitions of this name, made of the library's entries if this is the first time.
+    pub(in crate::check) fn definitions(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Arc<[Arc<Definition>]>,
+    ) -> Arc<[Arc<Definition>]> {
+        if let Some(known) = lock(&self.definitions).get(name) {
+            return known.clone();
+        }
+        let made = make();
+        // Another thread may have been quicker: a definition is known by its address.
+        lock(&self.definitions).entry(name.to_string()).or_insert(made).clone()
+    }
+}
+
+impl Checker<'_> {
+    /// Begins to note what is asked for.
+    pub(in crate::check) fn start_requests(&mut self) {
+        self.requests.push(Requests {
+            callees: Vec::new(),
+            failed: false,
+            diagnostics: self.diagnostics.len(),
+            structs: self.structs.len(),
+            functions: self.functions.len(),
+        });
+    }
+
+    /// Notes what an instance that was asked for came to.
+    pub(in crate::check) fn note_request(&mut self, result: Res<FnId>) {
+        if let Some(requests) = self.requests.last_mut() {
+            match result {
+                Ok(id) if requests.callees.contains(&id) => {}
+                Ok(id) => requests.callees.push(id),
+                Err(Reported) => requests.failed = true,
+            }
+        }
+    }
+
+    /// Ends what [`Checker::start_requests`] began: what the function asked for that was checked since then; None if it is not
+    /// one that programs share. `of`: the instance that it is, or whose rule it is.
+    pub(in crate::check) fn end_requests(&mut self, definition: &Definition, of: &InstanceKey) -> Option<Callees> {
+        let requests = self.requests.pop()?;
+        let clean = !requests.failed
+            && self.facts.is_none()
+            && definition.library()
+            && requests.diagnostics == self.diagnostics.len()
+            && requests.structs == self.structs.len()
+            && of.args.iter().all(is_plain);
+        let shared = |id: FnId| Some(self.functions[id].imported.as_ref()?.function.clone());
+        // What was made on the way, and what was there.
+        if !clean || !(requests.functions..self.functions.len()).all(|id| shared(FnId::new(id)).is_some()) {
+            return None;
+        }
+        requests.callees.into_iter().map(|id| Some((id, shared(id)?))).collect()
+    }
+
+    /// Keeps a function that was checked for this program, which becomes an imported one.
+    pub(in crate::check) fn keep(
+        &mut self,
+        definition: &Arc<Definition>,
+        of: &InstanceKey,
+        is_rule: bool,
+        callees: Callees,
+        function: Function,
+    ) -> Function {
+        let here = callees.iter().map(|(id, _)| *id).collect();
+        let name = if is_rule { String::new() } else { self.wanted_name(definition, &of.args) };
+        let key = Key { of: of.clone(), is_rule };
+        let in_program = function.name.clone();
+        let made =
+            Arc::new(LibraryFunction { key: key.clone(), definition: definition.clone(), callees, name, function });
+        self.known.functions.keep(key, made.clone(), 1);
+        made.head(in_program, Imported { function: made.clone(), callees: here })
+    }
+
+    /// A kept function, as a function of this program.
+    pub(in crate::check) fn import(&mut self, key: &InstanceKey) -> Option<FnId> {
+        if !key.definition.0.library() || self.facts.is_some() {
+            return None;
+        }
+        let kept = self.known.functions.get(&Key { of: key.clone(), is_rule: false })?;
+        self.import_instance(&kept)
+    }
+
+    fn import_instance(&mut self, kept: &Arc<LibraryFunction>) -> Option<FnId> {
+        if let Some(&Instance::Done(id)) = self.instances.get(&kept.key.of) {
+            return Some(id);
+        }
+        let id = self.import_as(kept, &kept.name)?;
+        let args = kept.key.of.args.clone();
+        self.underived.push(gradient::Underived { id, definition: kept.definition.clone(), args });
+        self.instances.insert(kept.key.of.clone(), Instance::Done(id));
+        Some(id)
+    }
+
+    /// Adds a function behind those that it calls.
+    fn import_as(&mut self, kept: &Arc<LibraryFunction>, name: &str) -> Option<FnId> {
+        let callee = |this: &mut Self, callee: &Arc<LibraryFunction>| {
+            let id = this.import_instance(callee)?;
+            // If the callee was forgotten and checked anew, so must be who calls it.
+            let same = this.functions[id].imported.as_ref().is_some_and(|known| Arc::ptr_eq(&known.function, callee));
+            same.then_some(id)
+        };
+        let callees = kept.callees.iter().map(|(_, kept)| callee(self, kept)).collect::<Option<Vec<_>>>()?;
+        let name = self.unique_name(name);
+        let function = kept.head(name, Imported { function: kept.clone(), callees });
+        Some(self.functions.push(function))
+    }
+
+    /// The kept rule of a function of this program, as a function of this program.
+    pub(in crate::check) fn import_rule(&mut self, of: &gradient::Underived) -> Option<FnId> {
+        let key = self.functions[of.id].imported.as_ref()?.function.key.of.clone();
+        let rule = self.known.functions.get(&Key { of: key, is_rule: true })?;
+        let name = format!("adj_{}", self.functions[of.id].name);
+        self.import_as(&rule, &name)
+    }
+}
+
+impl InstanceKey {
+    pub(in crate::check) fn new(definition: &Arc<Definition>, args: Vec<InstanceArg>) -> InstanceKey {
+        InstanceKey { definition: Same(definition.clone()), args }
+    }
+}
+
+/// Types that mean the same in every program.
+fn is_plain(arg: &InstanceArg) -> bool {
+    let element = match arg {
+        InstanceArg::Type(Type::Array(array)) => array.element,
+        InstanceArg::Type(Type::Local(array)) => array.element,
+        InstanceArg::Type(Type::Struct(_)) | InstanceArg::Function(_) | InstanceArg::Unknown => return false,
+        InstanceArg::Type(_) => return true,
+    };
+    !matches!(element, Element::Struct(_))
+}

@@ -1,0 +1,107 @@
+//! How will the host run the kernels, and why so? For people, and for tests of the decisions.
+
+use std::fmt::Write as _;
+
+use super::lanes::{self, Plan, Reach};
+use super::machine::Machine;
+use super::{HostOptions, Opt};
+use crate::abi;
+use crate::analysis::alias::{Root, root};
+use crate::codegen::reduced::{self, Role};
+use crate::codegen::shadow;
+use crate::ir::{FuncId, Function, Module, Op, ValueId};
+use crate::types::Type;
+
+/// For each kernel: its lanes, or why it has none; where the elements are that its lanes use; how workers share a launch.
+///
+/// ```text
+/// kernel scale forward
+///   lanes: 8, in vectors of 256 bits; a gain of 4.0
+///     load x: neighbouring elements
+///     store y: neighbouring elements, each of one thread
+///   workers: each takes threads as they come
+/// ```
+pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions) -> String {
+    let mut text = String::new();
+    let bits = Machine::host_vector_bits(options.cpu);
+    let (extracted, _) = shadow::extract_all(module, kernels);
+    for &kernel in kernels {
+        let entry = &module.functions[kernel];
+        let _ = writeln!(text, "kernel {} {}", entry.source_name, entry.phase.name());
+        match lanes::prepare(&extracted, kernel, bits) {
+            _ if options.opt != Opt::Full => text.push_str("  lanes: none, because little time is spent on the code\n"),
+            Ok((function, plan, count)) => {
+                let _ = writeln!(text, "  lanes: {count}, in vectors of {bits} bits; a gain of {:.1}", plan.gain);
+                accesses(&function, &plan, &mut text);
+            }
+            Err(why) => _ = writeln!(text, "  lanes: none, because {why}"),
+        }
+        let _ = writeln!(text, "  workers: {}", workers(module, kernel));
+    }
+    text
+}
+
+/// A line for each way in which lanes use an array, in the order of the code.
+fn accesses(function: &Function, plan: &Plan, text: &mut String) {
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    function.walk(function.entry, &mut |_, inst| {
+        let (verb, access) = match &inst.op {
+            Op::Load(access) => ("load".to_string(), access),
+            Op::Store { access, .. } => ("store".to_string(), access),
+            Op::Atomic { op, access, .. } => (format!("atomic {}", op.name()), access),
+            Op::AtomicCas { access, .. } => ("atomic cas".to_string(), access),
+            _ => return,
+        };
+        let array = access.array;
+        let mut line = format!("{verb} {}: ", name(function, array));
+        line.push_str(match plan.reach(function, access) {
+            _ if plan.is_of_lane(function, array) => "of each lane its own",
+            Reach::Same => "one element",
+            Reach::Neighbours => "neighbouring elements",
+            Reach::Apart => "scattered elements",
+        });
+        if plan.is_sum(function, array) {
+            line.push_str(", added to and nothing else");
+        } else if matches!(function.ty(array), Type::Array(_)) && plan.is_private(function, array) {
+            line.push_str(", each of one thread");
+        }
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, times)) => *times += 1,
+            None => lines.push((line, 1)),
+        }
+    });
+    for (line, times) in lines {
+        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+        let _ = writeln!(text, "    {line}{times}");
+    }
+}
+
+/// The source name of an array, of the one that it is a view of, or of the parameter that it is a field of.
+fn name(function: &Function, array: ValueId) -> String {
+    let own = |value: ValueId| function.values[value].name.clone();
+    let of_root = || match root(function, array) {
+        Root::Param(n, _) => own(*function.params().get(n as usize)?),
+        Root::Local(local) => own(local),
+        _ => None,
+    };
+    own(array).or_else(of_root).unwrap_or_else(|| "an array".to_string())
+}
+
+/// How the workers of a launch with several share it.
+fn workers(module: &Module, kernel: FuncId) -> String {
+    let function = &module.functions[kernel];
+    let Some(arrays) = reduced::reduced(module, kernel) else {
+        return "their updates of arrays are atomic".to_string();
+    };
+    let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
+    let (offsets, _) = abi::argument_layout(&types, &module.structs);
+    let sums = arrays.iter().filter(|array| array.role == Role::Sum).map(|array| {
+        let param = offsets.iter().rposition(|&offset| offset <= array.offset).map(|n| function.params()[n]);
+        param.and_then(|p| function.values[p].name.clone()).unwrap_or_else(|| "an array".to_string())
+    });
+    let sums: Vec<String> = sums.collect();
+    if sums.is_empty() {
+        return "each takes threads as they come, without atomics".to_string();
+    }
+    format!("each adds to copies of {}, which are summed at the end", sums.join(", "))
+}

@@ -1,0 +1,100 @@
+//! Do the decisions that make code fast show in the code? What it computes is for the other tests, which would pass without them.
+
+use kc::codegen::llvm::Opt;
+
+use crate::harness::*;
+
+/// A kernel of two coordinates `%i` and `%j` with this body, whose result is `%r`.
+fn kernel(body: &str) -> String {
+    format!(
+        "kernel @k(%x: array2d(dtype=float32), %y: array2d(dtype=float32), %n: int32, %m: int32) rank 2 {{
+            %i: int32 = thread_index 0
+            %j: int32 = thread_index 1
+            %c0: int32 = const 0
+            %c1: int32 = const 1
+            %c2: int32 = const 2
+            %zero: float32 = const 0.0
+            {body}
+            store %y[%i, %j], %r
+            return
+          }}"
+    )
+}
+
+/// Indices that are sums of the coordinates and of what a row does not change are checked before the row: the loop over its
+/// threads reports nothing, only the code for what is left does.
+#[test]
+fn affine_indices_are_checked_before_the_row() {
+    let beside = "%p: int32 = add %j, %c1
+        %q: int32 = sub %i, %c1
+        %r: float32 = load %x[%q, %p]";
+    let scaled = "%a: int32 = mul %j, %c2
+        %b: int32 = mul %n, %m
+        %c: int32 = add %a, %b
+        %d: int32 = sub %c, %i
+        %r: float32 = load %x[%m, %d]";
+    let turns = "%r: float32 = for %k: int32 = %c0 to %n step %c1 carry %s: float32 = %zero {
+          %p: int32 = add %j, %k
+          %v: float32 = load %x[%k, %p]
+          %t: float32 = add %s, %v
+          yield %t
+        }";
+    for body in [beside, scaled, turns] {
+        let (_, ir) = host_code(&kernel(body), true, false);
+        let (entry, rows) = (function_of(&ir, "k_cpu_kernel_forward"), function_of(&ir, "k_rows"));
+        assert!(!entry.contains("kc_out_of_bounds"), "{body}\n{entry}");
+        assert!(rows.contains("kc_out_of_bounds"), "{body}\n{rows}");
+        // Neighbours are read at once.
+        assert!(!entry.contains("llvm.masked.gather") || body == scaled, "{body}\n{entry}");
+    }
+    // What depends on memory is checked where it is used.
+    let (_, ir) = host_code(
+        &kernel(
+            "%v: float32 = load %x[%i, %j]
+            %p: int32 = cast %v
+            %r: float32 = load %x[%i, %p]",
+        ),
+        true,
+        false,
+    );
+    assert!(function_of(&ir, "k_cpu_kernel_forward").contains("kc_out_of_bounds"), "{ir}");
+}
+
+/// An index times a stride is one instruction of 32 bits by 32 bits.
+#[test]
+fn addresses_are_widening_products() {
+    let text = kernel("%r: float32 = load %x[%j, %i]");
+    let module = parse(&text);
+    let ptx = assert_ptx(&module, &[module.find("k").unwrap()], "sm_90", Opt::Full);
+    assert_eq!(ptx.matches("mul.wide.s32").count(), 4, "{ptx}");
+    assert_eq!(ptx.matches("mad.lo.s64").count(), 0, "{ptx}");
+}
+
+/// A short kernel that runs thread by thread takes eight threads in a turn; a longer one, and one with a loop, does not.
+#[test]
+fn short_kernels_take_eight_threads_in_a_turn() {
+    let updates = |text: &str| {
+        let (plan, ir) = host_code(text, false, false);
+        assert!(plan.contains("\n  lanes: none, because "), "{plan}");
+        function_of(&ir, "k_cpu_kernel_forward").matches("atomicrmw xor ").count()
+    };
+    let update = |n: usize| format!("%a{n}: int32 = atomic xor %to[%n], %c{}\n", n + 1);
+    let constant = |n: usize| format!("%c{n}: int32 = const {n}\n");
+    let text = |updates: usize, after: &str| {
+        let constants: String = (0..=updates).map(constant).collect();
+        let updates: String = (0..updates).map(update).collect();
+        format!(
+            "kernel @k(%at: array(dtype=int32), %to: array(dtype=int32)) rank 1 {{
+                %i: int32 = thread_index 0
+                %n: int32 = load %at[%i]
+                {constants}{updates}{after}
+                return
+              }}"
+        )
+    };
+    // One more for what is left of a row.
+    assert_eq!(updates(&text(1, "")), 9);
+    assert_eq!(updates(&text(30, "")), 30);
+    let turning = "for %k: int32 = %c0 to %n step %c1 {\n%b: int32 = atomic add %to[%n], %k\n}\n";
+    assert_eq!(updates(&text(1, turning)), 1);
+}
