@@ -2,7 +2,7 @@
 # make test      every check; what .ci/run calls
 # make release   target/release/kc, linked statically
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
-# make bench     start-up and compile latency
+# make bench     start-up and compile latency, and what a launch costs
 # make gpu-kit   out/gpu-kit: a folder to take to a machine with a GPU; `run.sh` there tests and times (tests/gpu)
 # make clean     removes build products, but not what was installed
 #
@@ -30,6 +30,7 @@ test:
 bench: release
 	@scripts/setup.sh test
 	.env-test/bin/python benches/latency.py --kc $(KC)
+	eval "$$(scripts/setup.sh env)" && cargo bench --no-default-features --features llvm-static --bench launch
 
 gpu-kit: release
 	@scripts/setup.sh test

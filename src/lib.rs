@@ -93,6 +93,10 @@
 //! | `cuda` | launches on NVIDIA GPUs, through the driver that the machine has; without it the device `cuda` is an error (`E1104`) |
 //! | `llvm-dynamic`, `llvm-static` | how LLVM 22 is linked: exactly one of them |
 
+// The insides of kc are documented for who works on it (`cargo doc --document-private-items --document-hidden-items`): there
+// public items may lead to private ones. What users see may not (`embed`).
+#![allow(rustdoc::private_intra_doc_links)]
+
 // The map, for who works on kc. Data flows one way; each stage is one folder with one output type:
 //
 // source.py -- syntax --> Parsed -- check --> Checked -- lower --> ir::Module -- passes --> ir::Module -- codegen --> artefacts

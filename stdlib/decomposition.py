@@ -3,6 +3,10 @@
 #
 # Kinks: where two singular values or two eigenvalues are equal, their vectors are free to turn, and no gradient is passed
 # through that turn. Gradients of the values themselves are passed there as everywhere.
+#
+# No rule can do better: for `Q * diag(h(d)) * transpose(Q)` with equal eigenvalues `d[i]` and `d[j]`, the derivative between
+# their vectors is h'(d[i]) times the weight of the pair (i, j). The adjoint of `Q` has that weight, but h alone; the adjoint
+# of `d` has h', but only times the weights of (i, i) and (j, j).
 
 
 @func
@@ -195,7 +199,8 @@ def _jacobi(a: Mat[3, 3, Float]) -> Quat[Float]:
             w = Float(1.0) / sqrt(ch * ch + sh * sh)
             ch = where(small, w * ch, Float(0.9238795325112867))
             sh = where(small, w * sh, Float(0.3826834323650898))
-            if sweep >= _sweeps(a) and abs(s[x, y]) <= Float(5.0e-7) * (abs(s[x, x]) + abs(s[y, y])):
+            small_enough = where(sweep >= _sweeps(a), Float(5.0e-7) * (abs(s[x, x]) + abs(s[y, y])), Float(0.0))
+            if abs(s[x, y]) <= small_enough:
                 ch = Float(1.0)
                 sh = Float(0.0)
             n = ch * ch + sh * sh

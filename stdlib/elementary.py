@@ -188,11 +188,14 @@ def atan2(y: Float, x: Float) -> Float:
 
 @func_grad(atan2)
 def _(y: Float, x: Float, adj_ret: Float):
-    # At the origin, which has no angle: 0.
-    d = x * x + y * y
-    if d > Float(0.0):
-        adjoint[y] += x / d * adj_ret
-        adjoint[x] -= y / d * adj_ret
+    # At the origin, which has no angle: 0. The larger coordinate as the unit keeps the squares in range.
+    unit = max(abs(x), abs(y))
+    if unit > Float(0.0):
+        c = x / unit
+        s = y / unit
+        d = (c * c + s * s) * unit
+        adjoint[y] += c / d * adj_ret
+        adjoint[x] -= s / d * adj_ret
 
 
 # ---- Hyperbolic ------------------------------------------------------------------------------------------------------

@@ -260,7 +260,7 @@ def _laplace(u: Vec[6, Float], l: Vec[6, Float]) -> Float:
 
 @func
 def inverse(a: Mat[2, 2, Float]) -> Mat[2, 2, Float]:
-    """Inverse of `a`; the zero matrix if the determinant is 0."""
+    """Inverse of `a`; the zero matrix, with derivative 0, if the determinant is 0."""
     det = determinant(a)
     if det == Float(0.0):
         return Mat[2, 2, Float]()
@@ -269,7 +269,7 @@ def inverse(a: Mat[2, 2, Float]) -> Mat[2, 2, Float]:
 
 @func
 def inverse(a: Mat[3, 3, Float]) -> Mat[3, 3, Float]:
-    """Inverse of `a`; the zero matrix if the determinant is 0."""
+    """Inverse of `a`; the zero matrix, with derivative 0, if the determinant is 0."""
     c0 = cross(a[1], a[2])
     c1 = cross(a[2], a[0])
     c2 = cross(a[0], a[1])
@@ -281,7 +281,7 @@ def inverse(a: Mat[3, 3, Float]) -> Mat[3, 3, Float]:
 
 @func
 def inverse(a: Mat[4, 4, Float]) -> Mat[4, 4, Float]:
-    """Inverse of `a`; the zero matrix if the determinant is 0."""
+    """Inverse of `a`; the zero matrix, with derivative 0, if the determinant is 0."""
     u = _minors(a[0], a[1])
     l = _minors(a[2], a[3])
     det = _laplace(u, l)

@@ -196,9 +196,47 @@ def quat_rotate_inv(quat: Quat[Float], vec: Vec[3, Float]) -> Vec[3, Float]:
 
 @func
 def quat_slerp(a: Quat[Float], b: Quat[Float], t: Float) -> Quat[Float]:
-    """Spherical interpolation from rotation `a` at `t = 0` to rotation `b` at `t = 1`, on the shorter way."""
-    axis, angle = quat_to_axis_angle(quat_inverse(a) * b)
-    return a * quat_from_axis_angle(axis, t * angle)
+    """Spherical interpolation from rotation `a` at `t = 0` to rotation `b` at `t = 1`, on the shorter way.
+
+    Smooth where `a` and `b` are equal.
+    """
+    # The rotation between them, to the power t: of its half angle h, only smooth functions of the square are taken.
+    between = quat_inverse(a) * b
+    v = Vec[3, Float](between[0], between[1], between[2])
+    s = dot(v, v)
+    scale = t * _atan_over_root(s, abs(between[3]))
+    cosine, sinc = _cos_sinc_root(s * scale * scale)
+    v = v * (where(between[3] < Float(0.0), -scale, scale) * sinc)
+    return a * Quat[Float](v[0], v[1], v[2], cosine)
+
+
+@func
+def _atan_over_root(s: Float, w: Float) -> Float:
+    """`atan2(sqrt(s), w) / sqrt(s)` for `w >= 0`, smooth down to `s = 0`; 0 if both are 0."""
+    if Float(64.0) * s < w * w:
+        # The power series; the quotient would have a derivative of few digits.
+        r = s / (w * w)
+        sum = Float(0.0)
+        for n in range(10):
+            sum = Float(1.0) / Float(19 - 2 * n) - r * sum
+        return sum / w
+    root = sqrt(s)
+    return _ratio(atan2(root, w), root)
+
+
+@func
+def _cos_sinc_root(s: Float) -> tuple[Float, Float]:
+    """`cos(r)` and `sin(r) / r` for `r = sqrt(s)`, smooth down to `s = 0`."""
+    if s < Float(0.25):
+        cosine = Float(1.0)
+        sinc = Float(1.0)
+        for n in range(9):
+            k = Float(18 - 2 * n)
+            cosine = Float(1.0) - s * cosine / (k * (k - Float(1.0)))
+            sinc = Float(1.0) - s * sinc / (k * (k + Float(1.0)))
+        return cosine, sinc
+    root = sqrt(s)
+    return cos(root), sin(root) / root
 
 
 # ---- Axis and angle -----------------------------------------------------------------------------------------------------
@@ -214,7 +252,10 @@ def quat_from_axis_angle(axis: Vec[3, Float], angle: Float) -> Quat[Float]:
 
 @func
 def quat_to_axis_angle(quat: Quat[Float]) -> tuple[Vec[3, Float], Float]:
-    """Axis and angle of the rotation `quat`: a unit vector (zero for no rotation) and an angle from 0 to pi."""
+    """Axis and angle of the rotation `quat`: a unit vector (zero for no rotation) and an angle from 0 to pi.
+
+    No rotation has no axis: there the derivatives of both are taken as 0.
+    """
     vec = Vec[3, Float](quat[0], quat[1], quat[2])
     axis = normalize(vec)
     if quat[3] < Float(0.0):
@@ -320,8 +361,7 @@ def quat_to_euler(q: Quat[Float], i: int32, j: int32, k: int32) -> Vec[3, Float]
         b += q[last] * parity
         c += q[3]
         d -= q[i]
-    ab = a * a + b * b
-    middle = acos(Float(2.0) * ab / (ab + c * c + d * d) - Float(1.0))
+    middle = Float(2.0) * atan2(length(Vec[2, Float](c, d)), length(Vec[2, Float](a, b)))
     plus = atan2(b, a)
     minus = atan2(d, c)
     first = plus - minus

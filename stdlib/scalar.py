@@ -1,8 +1,8 @@
 # Scalar functions that are one operation or a few: operators as functions, rounding, comparison, classification,
 # interpolation. The transcendental functions are in elementary.py.
 #
-# Kinks: the derivative of abs at 0 is 0; min and max give a tie to the left operand; clamp passes nothing to `x` at its
-# bounds.
+# Kinks: the derivative of abs at 0 is 0; min and max give a tie to the left operand. So clamp at `low` passes its adjoint
+# to `low`, and at `high` to `x`.
 
 
 # ---- The machine: operations that only the library uses --------------------------------------------------------------
@@ -311,17 +311,6 @@ def _(a: Float, b: Float, adj_ret: Float):
 def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     """`x` limited to `low`..`high`: `min(max(low, x), high)`. So NaN gives `low`, and `low > high` gives `high`."""
     return min(max(low, x), high)
-
-
-@func_grad(clamp)
-def _(x: Float, low: Float, high: Float, adj_ret: Float):
-    if max(low, x) < high:
-        if x > low:
-            adjoint[x] += adj_ret
-        else:
-            adjoint[low] += adj_ret
-    else:
-        adjoint[high] += adj_ret
 
 
 # ---- Classification --------------------------------------------------------------------------------------------------

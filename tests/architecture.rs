@@ -56,6 +56,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
 ];
 
+/// Inside a module, which of its folders a folder may not name: what it would come to know of a later step.
+const FOLDERS: &[(&str, &[&str])] = &[
+    ("autodiff::analysis", &["autodiff::storage", "autodiff::emit", "autodiff::normal", "autodiff::jvp"]),
+    ("autodiff::storage", &["autodiff::emit", "autodiff::normal", "autodiff::jvp"]),
+    ("autodiff::emit", &["autodiff::normal", "autodiff::jvp"]),
+    ("autodiff::jvp", &["autodiff::storage", "autodiff::emit", "autodiff::normal"]),
+    // Warnings are found on the typed tree alone.
+    ("check::lints", &["check::names", "check::body", "check::calls", "check::host"]),
+    ("run::devices", &["run::launch", "run::files", "run::gradients", "run::session"]),
+    ("run::files", &["run::launch", "run::devices", "run::gradients", "run::session"]),
+];
+
 const MAX_LINES: &[(&str, usize)] =
     &[("src/main.rs", 60), ("grammar/", 600), ("src/", 800), ("tests/", 800), ("stdlib/", 800)];
 
@@ -77,11 +89,6 @@ impl File {
         let inside = self.path.strip_prefix("src/").unwrap_or(&self.path).trim_end_matches(".rs");
         let names = inside.split('/').filter(|name| !["mod", "lib", "main"].contains(name));
         names.map(|name| format!("{name}/")).collect()
-    }
-
-    /// How many modules it is in.
-    fn depth(&self) -> usize {
-        self.module_path().matches('/').count()
     }
 }
 
@@ -147,9 +154,9 @@ static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
     sources
 });
 
-/// The paths after `crate::`, one for each leaf of `crate::{a, b::{c, d}}`, and after as many `super::` as lead there from a
-/// module that is `depth` deep.
-fn paths(code: &str, depth: usize) -> BTreeSet<String> {
+/// The paths in the code of the module `here` (`codegen/cuda/`): those after `crate::`, one for each leaf of
+/// `crate::{a, b::{c, d}}`, and those after `super::`.
+fn paths(code: &str, here: &str) -> BTreeSet<String> {
     /// The leaves of the tree of paths at the start of the text, and what follows it.
     fn leaves<'a>(prefix: &str, text: &'a str, found: &mut BTreeSet<String>) -> &'a str {
         let length = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':').unwrap_or(text.len());
@@ -172,16 +179,26 @@ fn paths(code: &str, depth: usize) -> BTreeSet<String> {
         }
     }
     let mut found = BTreeSet::new();
-    let up = "super::".repeat(depth.max(1));
-    for (at, word) in code.match_indices("crate::").chain(code.match_indices(&up)) {
+    for (at, word) in code.match_indices("crate::") {
         leaves("", &code[at + word.len()..], &mut found);
+    }
+    for (at, word) in code.match_indices("super::") {
+        let rest = &code[at + word.len()..];
+        // The last of several stands for all.
+        if rest.starts_with(word) {
+            continue;
+        }
+        let ups = 1 + (at - code[..at].trim_end_matches(word).len()) / word.len();
+        let names: Vec<&str> = here.split_terminator('/').collect();
+        let above: String = names[..names.len().saturating_sub(ups)].iter().map(|name| format!("{name}::")).collect();
+        leaves(&above, rest, &mut found);
     }
     found
 }
 
 /// The first elements of these paths.
-fn imports(code: &str, depth: usize) -> BTreeSet<String> {
-    paths(code, depth).iter().map(|path| path.split(':').next().unwrap_or_default().to_string()).collect()
+fn imports(code: &str, here: &str) -> BTreeSet<String> {
+    paths(code, here).iter().map(|path| path.split(':').next().unwrap_or_default().to_string()).collect()
 }
 
 fn report(faults: Vec<String>) {
@@ -198,7 +215,7 @@ fn modules_import_along_the_arrows() {
             faults.push(format!("{}: `{module}` is not in the drawing; add it to ARROWS", file.path));
             continue;
         };
-        for import in imports(&code.text, file.depth()) {
+        for import in imports(&code.text, &file.module_path()) {
             if modules.contains(&import.as_str()) && import != module && !allowed.contains(&import.as_str()) {
                 faults.push(format!("{}: `{module}` may not import `{import}`", file.path));
             }
@@ -210,13 +227,36 @@ fn modules_import_along_the_arrows() {
     report(faults);
 }
 
+#[test]
+fn folders_of_a_module_know_no_later_step() {
+    let is_in = |path: &str, folder: &str| path == folder || path.starts_with(&format!("{folder}::"));
+    let mut faults = Vec::new();
+    for Source { file, code } in SOURCES.iter() {
+        let here = file.module_path();
+        let path = here.trim_end_matches('/').replace('/', "::");
+        let Some((folder, later)) = FOLDERS.iter().find(|(folder, _)| is_in(&path, folder)) else { continue };
+        for name in paths(&code.text, &here) {
+            if later.iter().any(|folder| is_in(&name, folder)) {
+                faults.push(format!("{}: `{folder}` may not name `{name}`", file.path));
+            }
+        }
+    }
+    for (folder, later) in FOLDERS {
+        for folder in later.iter().chain([folder]) {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder.replace("::", "/"));
+            assert!(path.is_dir() || path.with_extension("rs").is_file(), "`{folder}` is not there");
+        }
+    }
+    report(faults);
+}
+
 /// The order in which passes run is decided in one place.
 #[test]
 fn orders_of_passes_are_pipelines() {
     const STEPS: &[&str] = &["adjacent", "dce", "forward_loads", "local_arrays", "rewrite", "sink"];
     let mut faults = Vec::new();
     for Source { file, code } in SOURCES.iter().filter(|source| source.file.module() != "passes") {
-        let named = paths(&code.text, file.depth());
+        let named = paths(&code.text, &file.module_path());
         for step in STEPS {
             let prefix = format!("passes::{step}");
             if named.iter().any(|path| *path == prefix || path.starts_with(&format!("{prefix}::"))) {
@@ -351,12 +391,15 @@ fn every_library_module_has_an_arrow() {
 fn imports_are_read_as_rust_reads_them() {
     let code = Code::of(
         "use crate::{a::{b, c}, d};\n// crate::no\nlet s = \"crate::no\";\ncrate::e::f();\nuse crate::g;\n\
-         use super::no::x; super::super::h::x();",
+         use super::i::x; super::super::h::x();",
     );
-    assert_eq!(imports(&code.text, 2), ["a", "d", "e", "g", "h"].map(String::from).into());
-    assert_eq!(paths(&code.text, 2), ["a::b", "a::c", "d", "e::f", "g", "h::x"].map(String::from).into());
+    assert_eq!(imports(&code.text, "m/n/"), ["a", "d", "e", "g", "h", "m"].map(String::from).into());
+    assert_eq!(
+        paths(&code.text, "m/n/"),
+        ["a::b", "a::c", "d", "e::f", "g", "h::x", "m::i::x"].map(String::from).into()
+    );
     let nested = "use crate::{a::{self, b as x, c::{d, e::*}}, f};";
-    assert_eq!(paths(nested, 1), ["a::self", "a::b", "a::c::d", "a::c::e", "f"].map(String::from).into());
+    assert_eq!(paths(nested, "m/"), ["a::self", "a::b", "a::c::d", "a::c::e", "f"].map(String::from).into());
 }
 
 /// What follows an item for tests is code again, and a text literal with quotes is none.
@@ -389,7 +432,7 @@ impl S {
 }
 "##,
     );
-    assert_eq!(imports(&code.text, 1), ["yes", "also", "last"].map(String::from).into());
+    assert_eq!(imports(&code.text, "m/"), ["yes", "also", "last"].map(String::from).into());
     let [module] = &code.test_modules[..] else { panic!("one module is in a file of its own") };
     assert_eq!((&*module.name, module.path.as_deref()), ("elsewhere", Some("t.rs")));
     assert_eq!(code.text.lines().position(|line| line.contains("crate::last")), Some(22));

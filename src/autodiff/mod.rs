@@ -32,8 +32,9 @@ use std::collections::HashSet;
 
 use crate::analysis::effects::EffectTable;
 use crate::autodiff::analysis::facts::Facts;
-use crate::autodiff::analysis::finite::Tame;
-use crate::autodiff::emit::reverse::World;
+use crate::autodiff::analysis::finite::Sizes;
+use crate::autodiff::analysis::world::World;
+use crate::autodiff::storage::Strategy;
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::verify::verify_function;
@@ -90,12 +91,12 @@ pub fn differentiate(module: &mut Module, options: &Options, known: &Adjoints, d
         generated: IdSet::default(),
         made: Vec::new(),
         next_snapshot: None,
-        tame: RefCell::default(),
+        sizes: RefCell::default(),
         names,
         polished: IdSet::default(),
         remembers: false,
         missing: IdSet::default(),
-        warned: IdSet::default(),
+        losses: IdMap::default(),
         found: Vec::new(),
     };
     // Gradients that forward code asks for come first: kernels may be differentiated through them.
@@ -143,7 +144,7 @@ struct Work<'a> {
     made: Vec<FuncId>,
     /// The function that places snapshots, once one was needed.
     next_snapshot: Option<FuncId>,
-    tame: RefCell<Tame>,
+    sizes: RefCell<Sizes>,
     /// Of all functions.
     names: IdSet<String>,
     /// Of the functions made, those that [`finish::polish`] has been through.
@@ -152,8 +153,8 @@ struct Work<'a> {
     remembers: bool,
     /// Those that could not be made although forward code calls them.
     missing: IdSet<FuncId>,
-    /// The functions that were looked through for lost gradients.
-    warned: IdSet<FuncId>,
+    /// The functions that were looked through for lost gradients, and whether one must not be lost there.
+    losses: IdMap<FuncId, bool>,
     found: Vec<Diagnostic>,
 }
 
@@ -172,13 +173,15 @@ impl Work<'_> {
             return;
         }
         let Some(normal) = self.normal_form(id) else { return };
-        self.warn_of_losses(id);
+        if self.loses(id) {
+            return;
+        }
         let mut forward = None;
-        let backward = self.reverse(id, &normal, |world, function, facts| {
-            if !facts.log.at.is_empty() {
-                forward = Some(storage::log::augmented(world, function, &facts.log));
+        let backward = self.reverse(id, &normal, |world, function, facts, strategy| {
+            if !strategy.log.at.is_empty() {
+                forward = Some(storage::log::augmented(world, function, &strategy.log));
             }
-            emit::entry::backward(world, function, facts)
+            emit::entry::backward(world, function, facts, strategy)
         });
         let Some((backward, _)) = backward else { return };
         if forward.is_none_or(|forward| self.push(forward).is_some()) {
@@ -228,13 +231,13 @@ impl Work<'_> {
         &mut self,
         id: FuncId,
         normal: &Function,
-        build: impl FnOnce(&World<'_>, &Function, &Facts) -> Result<Function, Vec<String>>,
+        build: impl FnOnce(&World<'_>, &Function, &Facts, &Strategy) -> Result<Function, Vec<String>>,
     ) -> Option<(Function, Vec<FuncId>)> {
         let none = IdMap::default();
         let world = self.world(&none);
         // What the log takes in turn may be needed too.
         let mut logged = IdSet::default();
-        let (normal, facts) = loop {
+        let (normal, facts, strategy, lost) = loop {
             let mut function = Cow::Borrowed(normal);
             let log = match storage::log::thread(&mut function, &self.module.structs, &logged) {
                 Ok(log) => log,
@@ -243,10 +246,12 @@ impl Work<'_> {
                     return None;
                 }
             };
-            let facts = Facts::of(&world, &function, self.options, self.generated.contains(&id), log);
-            let lost = facts.lost(&function);
+            let facts = Facts::of(&world, &function, self.generated.contains(&id));
+            let reads = emit::reads::reads(&world, &function, &facts);
+            let strategy = Strategy::of(&world, &function, &facts, &reads, self.options, log);
+            let lost = strategy.lost(&function);
             if lost.is_empty() || !function.is_kernel() {
-                break (function, facts);
+                break (function, facts, strategy, lost);
             }
             if let Some(replay) = self.replay_function(id) {
                 let what =
@@ -254,10 +259,10 @@ impl Work<'_> {
                 self.found.push(analysis::refuse::limit(normal.span, what));
                 return None;
             }
-            logged.extend(facts.to_log(&function, &self.module.structs));
+            logged.extend(strategy.to_log(&function, &facts, &self.module.structs));
         };
         let normal = &*normal;
-        let findings = analysis::refuse::findings(&world, normal, &facts);
+        let findings = analysis::refuse::findings(&world, normal, &facts, &lost);
         let (shared, scattered) = analysis::sharing::findings(&world, normal, &facts);
         let callees = emit::entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty() || shared.iter().any(|finding| finding.level == Level::Error);
@@ -270,16 +275,16 @@ impl Work<'_> {
             adjoints.insert(callee, self.adjoint_of(callee)?);
         }
         let checkpoints = |plan: &storage::plan::Plan| plan.store == Store::Checkpoint && plan.keeps();
-        if self.next_snapshot.is_none() && facts.plans.values().any(checkpoints) {
-            let function = storage::snapshots::next_snapshot(&self.world(&adjoints), normal.span);
+        if self.next_snapshot.is_none() && strategy.plans.values().any(checkpoints) {
+            let function = emit::snapshots::next_snapshot(&self.world(&adjoints), normal.span);
             self.next_snapshot = self.push(function);
         }
         let world = self.world(&adjoints);
-        match build(&world, normal, &facts) {
+        match build(&world, normal, &facts, &strategy) {
             Ok(mut function) => {
                 function.scattered = scattered;
                 if !normal.library {
-                    self.found.extend(storage::report::remarks(&world, normal, &facts));
+                    self.found.extend(storage::report::remarks(&world, normal, &strategy));
                 }
                 Some((function, callees))
             }
@@ -297,7 +302,7 @@ impl Work<'_> {
             adjoints,
             generated: &self.generated,
             next_snapshot: self.next_snapshot,
-            tame: &self.tame,
+            sizes: &self.sizes,
             names: &self.names,
         }
     }
@@ -310,22 +315,28 @@ impl Work<'_> {
         Some(self.module.functions[found].source_name.clone())
     }
 
-    /// Warns of gradients that get lost in a function and the functions that it calls, once each.
-    fn warn_of_losses(&mut self, id: FuncId) {
-        if !self.warned.insert(id) || self.generated.contains(&id) {
-            return;
+    /// Tells of gradients that get lost in a function and the functions that it calls, once each; says whether one must not.
+    fn loses(&mut self, id: FuncId) -> bool {
+        if let Some(&known) = self.losses.get(&id) {
+            return known;
         }
         let function = &self.module.functions[id];
         // Nothing is said about the library, which calls nothing else.
-        if function.library {
-            return;
+        let silent = function.library || self.generated.contains(&id);
+        self.losses.insert(id, false);
+        if silent {
+            return false;
         }
-        self.found.extend(analysis::lossy::warnings(self.module, &self.effects, function));
+        let found = analysis::lossy::findings(self.module, &self.effects, function);
+        let mut refused = found.iter().any(|finding| finding.level == Level::Error);
+        self.found.extend(found);
         for callee in self.module.functions.callees(id) {
             if self.module.functions[callee].derivative == Derivative::Body {
-                self.warn_of_losses(callee);
+                refused |= self.loses(callee);
             }
         }
+        self.losses.insert(id, refused);
+        refused
     }
 
     /// Writes the body of a function that is to be the adjoint of another one.
@@ -334,7 +345,7 @@ impl Work<'_> {
         // From here on it is a function like others, with zeros as its results.
         self.module.functions[id].derivative = Derivative::Body;
         self.generated.insert(id);
-        self.tame.get_mut().clear();
+        self.sizes.get_mut().clear();
         if let Derivative::Replay(stand_in) = self.module.functions[of].derivative {
             of = stand_in;
         }
@@ -352,7 +363,7 @@ impl Work<'_> {
             Some(adjoint) => {
                 let stub = &self.module.functions[id];
                 self.module.functions[id] = emit::entry::forward_to(stub, adjoint);
-                self.tame.get_mut().clear();
+                self.sizes.get_mut().clear();
             }
             None => {
                 let reason = "kc cannot make it, and forward code asks for it with `wp.grad`";

@@ -51,7 +51,7 @@ pub struct Options {
     /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
     /// gradients are checked in any case.
     pub backward: bool,
-    /// Every float type of the file is float64: see [`double`].
+    /// Every float type of the file is float64: see `types/double.rs`.
     pub double: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
     pub types: Vec<String>,

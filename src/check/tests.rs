@@ -233,13 +233,8 @@ def k(x: wp.array(dtype=float), n: wp.array(dtype=int)):
     assert!(matches!(derivative_of(&checked, "cos"), tree::Derivative::Rule { .. }));
     assert!(matches!(derivative_of(&checked, "sign"), tree::Derivative::Zero(_)));
     assert_eq!(*derivative_of(&checked, "smoothstep"), tree::Derivative::Body);
-    let clamps: Vec<bool> = checked
-        .functions
-        .values()
-        .filter(|f| f.source_name == "clamp")
-        .map(|f| matches!(f.derivative, tree::Derivative::Rule { .. }))
-        .collect();
-    assert_eq!(clamps, [true, false], "the rule for floats is not one for integers");
+    // At the bounds of `clamp`, its body says what a rule might say otherwise.
+    assert_eq!(*derivative_of(&checked, "clamp"), tree::Derivative::Body);
 }
 
 #[test]

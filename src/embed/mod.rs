@@ -11,6 +11,9 @@
 //!
 //! What a user needs of it stands at the root of the crate.
 
+#![deny(rustdoc::private_intra_doc_links)]
+#![warn(missing_docs)]
+
 mod arg;
 mod bind;
 mod element;

@@ -12,7 +12,7 @@ pub struct Const {
     pub bits: u64,
 }
 
-/// One step from a composite or struct to a part of it (see [`Type::step`]).
+/// One step from a composite or struct to a part of it (see [`crate::types::Type::step`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Step {
     At(u32),
@@ -106,7 +106,7 @@ pub enum Op {
     Address(ValueId),
     /// The sub-array that fixes or cuts the leading dimensions; those not named stay whole.
     View(ValueId, SmallVec<[ViewIndex; 4]>),
-    /// A zeroed per-thread array; the result is a [`Type::Local`], used like an array by the ops below.
+    /// A zeroed per-thread array; the result is a [`crate::types::Type::Local`], used like an array by the ops below.
     LocalArray,
     Load(Access),
     Store {

@@ -103,8 +103,8 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn atomic(&mut self, op: AtomicOp, place: &'a Place, value: &'a Expr) -> ValueId {
-        let value = self.expr(value);
         let target = self.target(place);
+        let value = self.expr(value);
         // No other thread sees an array of the thread.
         if self.is_local_array(&target) {
             let old = self.load(&target);
@@ -128,9 +128,9 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn compare_and_swap(&mut self, place: &'a Place, expected: &'a Expr, new: &'a Expr) -> ValueId {
+        let target = self.target(place);
         let expected = self.expr(expected);
         let new = self.expr(new);
-        let target = self.target(place);
         if self.is_local_array(&target) {
             let old = self.load(&target);
             let equal = self.b.compare(CompareOp::Eq, old, expected);

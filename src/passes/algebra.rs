@@ -28,6 +28,11 @@ pub fn simpler(function: &Function, structs: &StructTable, op: &Op, ty: Type) ->
             Some(Rewrite::Op(Op::Const(Const::bool(holds))))
         }
         Op::Cast(a) | Op::Bitcast(a) if function.ty(*a) == ty => Some(Rewrite::Same(*a)),
+        // Bits there and back again.
+        Op::Bitcast(a) => match function.def(*a)?.op {
+            Op::Bitcast(x) if function.ty(x) == ty => Some(Rewrite::Same(x)),
+            _ => None,
+        },
         Op::Select { then, otherwise, .. } if then == otherwise => Some(Rewrite::Same(*then)),
         Op::Select { condition, then, otherwise } => {
             let taken = if constant(*condition)?.bits != 0 { then } else { otherwise };

@@ -2,7 +2,7 @@
 //! matrices in SSA form, threaded through branches and loops.
 //!
 //! An array of n scalars is a `vec(n)`; an array of n vectors a `mat(n, c)`; any other element is split into such *parts*
-//! ([`parts`]), one per matrix row, quaternion component or struct field. Several dimensions are laid out row by row. Loads
+//! (`parts`), one per matrix row, quaternion component or struct field. Several dimensions are laid out row by row. Loads
 //! become `extract`, stores `insert`.
 //!
 //! An index outside the extent is an error of a checked run (rule 13). The values keep its effect (a load gives zero, a

@@ -34,10 +34,15 @@ pub fn fail(code: Code, message: impl Into<String>) -> Fail {
     Box::new(Diagnostic::new(code, message))
 }
 
+/// Long user text in a message would hide the message.
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= 60 { text.to_string() } else { text.chars().take(57).chain("...".chars()).collect() }
+}
+
 /// `a`, `b` and `c`; long lists are cut.
 fn list(names: &[String]) -> String {
     const SHOWN: usize = 8;
-    let quoted: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{}`", launch::shorten(n))).collect();
+    let quoted: Vec<String> = names.iter().take(SHOWN).map(|n| format!("`{}`", shorten(n))).collect();
     match (quoted.as_slice(), names.len().saturating_sub(SHOWN)) {
         (all, more @ 1..) => format!("{} and {more} more", all.join(", ")),
         ([first @ .., last], 0) if !first.is_empty() => format!("{} and {last}", first.join(", ")),

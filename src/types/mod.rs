@@ -114,6 +114,17 @@ impl Scalar {
     pub fn is_unsigned_int(self) -> bool {
         self.is_int() && !self.is_signed_int()
     }
+
+    /// The unsigned integer of the same width; other scalars stay.
+    pub fn to_unsigned(self) -> Scalar {
+        match self {
+            Scalar::I8 => Scalar::U8,
+            Scalar::I16 => Scalar::U16,
+            Scalar::I32 => Scalar::U32,
+            Scalar::I64 => Scalar::U64,
+            other => other,
+        }
+    }
 }
 
 crate::define_id!(

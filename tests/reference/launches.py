@@ -6,8 +6,9 @@ A run test `tests/run/NAME.py` holds kernels and, in the same file, a host funct
 
 `args` maps each parameter to a number, a list, a numpy array, or (for a struct) a dictionary of its fields, or None (for
 an array that is not set); `expect` maps
-arrays to what they must hold after the launch, computed here with numpy and nothing of kc. Integers are always compared
-exactly, floats within |a - b| <= atol + rtol |b|; NaN equals NaN.
+arrays to what they must hold after the launch, computed here with numpy and nothing of kc. `NAME.grad` is the array of
+gradients of NAME: where `args` or `expect` names one, the kernel runs forward and then backward. Integers are always
+compared exactly, floats within |a - b| <= atol + rtol |b|; NaN equals NaN.
 
     launches.py prepare TEST_FOLDER OUT    writes OUT/ID/case.json, inputs.npz, expected.npz, and copies the programs to OUT
     launches.py compare OUT A B [MORE..]   compares OUT/A/ID.npz with B (bit for bit) and all with what is expected; prints
@@ -46,7 +47,7 @@ def _plain(value):
     return flat if np.ndim(value) else flat[0]
 
 
-def _argument(name, annotation, value, arrays, key):
+def _argument(name, annotation, value, arrays, key, gradient=None):
     if isinstance(annotation, wp.Array):
         description = wp.describe(annotation.dtype)
         if value is None:
@@ -54,7 +55,11 @@ def _argument(name, annotation, value, arrays, key):
         value = np.asarray(value, dtype=_dtype(description))
         shape = value.shape[: value.ndim - len(description["shape"])]
         arrays[key] = value
-        return {"name": name, "kind": "array", "dtype": description, "ndim": len(shape), "shape": list(shape), "data": key}
+        argument = {"name": name, "kind": "array", "dtype": description, "ndim": len(shape), "shape": list(shape), "data": key}
+        if gradient is not None:
+            argument["grad"] = f"{key}.grad"
+            arrays[argument["grad"]] = np.asarray(gradient, dtype=value.dtype)
+        return argument
     if isinstance(annotation, type) and annotation not in (int, float, bool):
         fields = [_argument(n, a, value[n], arrays, f"{key}.{n}") for n, a in annotation.__annotations__.items()]
         return {"name": name, "kind": "struct", "struct": annotation.__name__, "fields": fields}
@@ -77,14 +82,17 @@ def prepare(tests, out):
         for case in module.cases():
             annotations = getattr(module, case.kernel).__annotations__
             arrays = {}
-            args = [_argument(n, a, case.args[n], arrays, n) for n, a in annotations.items() if n != "return"]
+            named = [(n, a, case.args[n], case.args.get(f"{n}.grad")) for n, a in annotations.items() if n != "return"]
+            args = [_argument(n, a, value, arrays, n, gradient) for n, a, value, gradient in named]
+            backward = any(name.endswith(".grad") for name in [*case.args, *case.expect])
             identity = f"{path.stem}__{case.id}"
             folder = out / identity
             folder.mkdir(parents=True)
             launch = {
-                "format": 1, "id": identity, "source": f"../{path.name}", "kernel": case.kernel, "direction": "forward",
+                "format": 1, "id": identity, "source": f"../{path.name}", "kernel": case.kernel,
+                "direction": "gradient" if backward else "forward",
                 "dim": case.dim, "block_dim": 256, "args": args, "outputs": sorted(case.expect),
-                "tolerance": {"rtol": case.rtol, "atol": case.atol},
+                "tolerance": {"rtol": float(case.rtol), "atol": float(case.atol)},
             }
             (folder / "case.json").write_text(json.dumps(launch, indent=1))
             np.savez(folder / "inputs.npz", **arrays)

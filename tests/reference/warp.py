@@ -36,6 +36,13 @@ def array(dtype=None, ndim=1):
     return Array(dtype, ndim)
 
 
+class ref:
+    """Of a function's parameter, which no launch has."""
+
+    def __class_getitem__(cls, dtype):
+        return dtype
+
+
 class _Ranked:
     def __init__(self, ndim):
         self.ndim = ndim

@@ -1,23 +1,17 @@
-//! What is known of a function before its reverse is built: activity, what is reversed, what is needed, how loops are kept.
-
-use std::rc::Rc;
+//! What is true of a function that is to be differentiated? All analyses of the forward program together.
 
 use super::accumulate::Accumulations;
 use super::activity::{Activity, writing_calls};
 use super::finite::Finite;
-use super::needed::{bounds, closure, holders};
-use super::written::Written;
+use super::needed::holders;
+use super::world::World;
+use super::written::{Written, stale};
 use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
-use crate::autodiff::Options;
-use crate::autodiff::emit::reverse::{Reverse, World};
-use crate::autodiff::storage::buffers::slots_of;
-use crate::autodiff::storage::log::{Log, stale};
-use crate::autodiff::storage::plan::{Plan, plan};
-use crate::ids::{IdMap, IdSet};
-use crate::ir::build::Builder;
-use crate::ir::{Access, AtomicOp, Derivative, Function, FunctionKind, Inst, InstId, Op, ValueDef, ValueId};
-use crate::types::{StructTable, Type};
+use crate::ids::IdSet;
+use crate::ir::{Access, AtomicOp, Derivative, Function, Inst, InstId, Op, ValueId};
+use crate::types::Type;
 
+/// What holds of one function in normal form.
 pub struct Facts {
     pub activity: Activity,
     pub written: Written,
@@ -27,108 +21,36 @@ pub struct Facts {
     /// Where guards are needed.
     pub finite: Finite,
     pub accumulations: Accumulations,
-    /// The values that reverse code computes again, in whatever scope.
-    pub needed: Rc<IdSet<ValueId>>,
-    /// Of these, those that the rules name.
-    roots: Vec<ValueId>,
-    pub plans: IdMap<InstId, Plan>,
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers, and what is equal.
     pub known: IndexFacts,
     /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
     pub guards: bool,
-    pub log: Log,
     /// The calls that write to arrays by themselves.
     pub writing: IdSet<InstId>,
-    /// The instructions whose results can't be computed again, with what finding them in the log takes.
-    pub leaves: IdMap<InstId, Option<ValueId>>,
+    /// The instructions whose results can't be computed again after the launch.
+    pub stale: IdSet<InstId>,
 }
 
 impl Facts {
-    pub fn of(world: &World<'_>, function: &Function, options: &Options, guards: bool, log: Log) -> Facts {
+    pub fn of(world: &World<'_>, function: &Function, guards: bool) -> Facts {
         let writing = writing_calls(world.module, world.effects, function);
         let activity = Activity::of(world.module, &writing, function);
         let written = Written::of(&world.module.structs, world.effects, function);
-        let stale = stale(world.module, function, &written);
-        // What was logged need not be computed again, be it possible or not.
-        let leaves =
-            stale.iter().chain(log.at.keys()).map(|&id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
         let known = IndexFacts::of(function);
-        let mut facts = Facts {
+        Facts {
             reversed: reversed(world, function, &activity, &writing),
+            stale: stale(world.module, function, &written),
             written,
             private: private_arrays_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
-            log,
-            leaves,
-            finite: Finite::of(world.module, function, &mut world.tame.borrow_mut()),
+            finite: Finite::of(world.module, function, &mut world.sizes.borrow_mut()),
             accumulations: Accumulations::of(function),
-            needed: Rc::default(),
-            roots: Vec::new(),
-            plans: IdMap::default(),
             holders: holders(function),
             known,
             guards,
             activity,
             writing,
-        };
-        let reads = reads(world, function, &facts);
-        facts.roots = reads.values().flatten().copied().collect();
-        let all = facts.roots.iter().copied();
-        facts.needed = Rc::new(closure(function, &facts.holders, all, &|_| false, &facts.leaves));
-        let mut plans = IdMap::default();
-        function.walk(function.entry, &mut |id, inst| {
-            if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {
-                plans.insert(id, plan(world, function, &facts, &reads, inst, options));
-            }
-        });
-        facts.plans = plans;
-        facts
-    }
-
-    /// The instructions whose results are needed, can't be computed again and are not logged.
-    pub fn lost(&self, function: &Function) -> Vec<InstId> {
-        let needed = |id: &InstId| function.insts[*id].results.iter().any(|r| self.needed.contains(r));
-        self.leaves.keys().copied().filter(|id| needed(id) && !self.log.at.contains_key(id)).collect()
-    }
-
-    /// What to log for the values that are lost: these, or the conditions of branches that are all they are needed for, where
-    /// that takes fewer slots.
-    pub fn to_log(&self, function: &Function, structs: &StructTable) -> Vec<InstId> {
-        let size = |list: &[InstId]| -> u32 {
-            let results = list.iter().flat_map(|&id| &function.insts[id].results);
-            results.map(|&r| slots_of(function.ty(r), structs).map_or(0, |slots| slots.values().sum())).sum()
-        };
-        let mut best = self.lost(function);
-        let mut leaves = self.leaves.clone();
-        let mut conditions: Vec<InstId> = Vec::new();
-        let mut candidates = Vec::new();
-        function.walk(function.entry, &mut |id, inst| {
-            if let (Op::If { condition, .. }, true) = (&inst.op, self.reversed.contains(&id))
-                && let ValueDef::Result(test, _) = function.values[*condition].def
-                && function.insts[test].op.blocks().is_empty()
-                && function.as_const(*condition).is_none()
-                && !leaves.contains_key(&test)
-            {
-                candidates.push(test);
-            }
-        });
-        for &test in &candidates {
-            if leaves.insert(test, None).is_some() {
-                continue;
-            }
-            let roots = self.roots.iter().copied();
-            let needed = closure(function, &self.holders, roots, &|_| false, &leaves);
-            let is_lost = |id: &InstId| function.insts[*id].results.iter().any(|r| needed.contains(r));
-            let left: Vec<InstId> = best.iter().copied().filter(is_lost).collect();
-            if size(&left) + size(&[test]) < size(&best) {
-                best = left;
-                conditions.push(test);
-            } else {
-                leaves.remove(&test);
-            }
         }
-        best.extend(conditions);
-        best
     }
 
     /// Whether the instruction holds stores or atomics with something to do in reverse.
@@ -185,37 +107,5 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing
             found.insert(id);
         }
     }
-    found
-}
-
-/// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on a scratch function.
-fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> IdMap<InstId, Vec<ValueId>> {
-    let mut scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
-    scratch.reserve(2 * function.insts.len());
-    let mut reverse = Reverse::new(world, function, facts, scratch);
-    reverse.scratch_shadows();
-    let mut found = IdMap::default();
-    function.walk(function.entry, &mut |id, inst| {
-        if !facts.reversed.contains(&id) {
-            return;
-        }
-        let mut read = Vec::new();
-        match &inst.op {
-            Op::If { condition, .. } => read.push(*condition),
-            Op::For { .. } | Op::While { .. } => bounds(function, id, &mut read),
-            _ => {
-                for &result in inst.results.iter().filter(|&&r| facts.activity.is_active(r)) {
-                    let seed = reverse.b.zero(function.ty(result));
-                    reverse.adjoints.insert(result, seed);
-                }
-                reverse.reads = Some(Vec::new());
-                reverse.inst(id);
-                read = reverse.reads.take().unwrap_or_default();
-                reverse.adjoints.clear();
-                reverse.parts.clear();
-            }
-        }
-        found.insert(id, read);
-    });
     found
 }

@@ -1,71 +1,113 @@
 //! Where could a zero adjoint meet a derivative that is not finite, and 0 * inf become NaN?
 //!
-//! A value that was not taken has the adjoint 0, and 0 is what must come to its operands, whatever their derivatives are.
-//! Guards (`adj == 0 ? 0 : ...`) see to that, and they stand only where they are needed:
+//! An adjoint of zero says that nothing depends on a value: it was not chosen, or the caller has no use for it. Zero is what
+//! must come to its operands then, whatever their derivatives are. Guards (`adj == 0 ? 0 : ...`) see to that, and they stand
+//! only where they are needed:
 //!
 //! 1. What only one side of a choice needs is computed under a branch ([`crate::passes::sink`]), and reversed under it: no
 //!    guard at all.
-//! 2. `sqrt` is guarded always: its derivative is infinite at 0, where its value is fine, and a zero adjoint may come from
-//!    the caller.
+//! 2. `sqrt` is guarded: its derivative is infinite at 0, where its value is fine. Not where it is known to be positive.
 //! 3. A custom rule is guarded unless it is *tame*: of finite arguments it computes nothing that can be infinite.
-//! 4. Products, quotients and calls are guarded where their result is still *chosen*: flows into `min`, `max` or a
-//!    choice that could not become a branch, and where what they multiply by is *wild*.
+//! 4. Products, quotients and calls are guarded where what they multiply by is *wild*.
 //!
 //! *Wild* is what can be infinite or NaN though the arguments are finite: quotients, roots, calls of wild functions, and
-//! what is computed from these. Overflow is not considered, nor are inputs that are infinite or NaN themselves: outside
-//! of 1, their gradients are what IEEE arithmetic makes of the chain rule.
+//! what is computed from these; but not quotients by what is known not to be zero, and roots of sums of squares. What can
+//! only overflow, as `exp` does, counts where the result is *chosen*: flows into `min`, `max` or a choice that could not
+//! become a branch. Overflow of sums and products is not considered, nor are inputs that are infinite or NaN themselves:
+//! outside of 1, their gradients are what IEEE arithmetic makes of the chain rule.
 
 use super::activity::{smooth_operands, yields};
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
 
+/// What a function of finite arguments may give.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Size {
+    Finite,
+    /// Infinite, where an argument is large.
+    Overflows,
+    Wild,
+}
+
 /// Which values may meet a zero adjoint, and which are no factors for one.
 pub struct Finite {
     chosen: IdSet<ValueId>,
-    wild: IdVec<ValueId, bool>,
+    sizes: IdVec<ValueId, Size>,
+    /// Roots that are not zero.
+    positive: IdSet<ValueId>,
 }
 
-/// Of functions whether they are tame, as far as asked for: true as long as their bodies stay.
-pub type Tame = IdMap<FuncId, bool>;
+/// Of functions what they give, as far as asked for: true as long as their bodies stay.
+pub type Sizes = IdMap<FuncId, Size>;
 
 impl Finite {
-    pub fn of(module: &Module, function: &Function, known: &mut Tame) -> Finite {
-        Finite { chosen: chosen(function), wild: wild(module, function, known) }
+    pub fn of(module: &Module, function: &Function, known: &mut Sizes) -> Finite {
+        let mut search = Search {
+            module,
+            function,
+            known,
+            sizes: function.values.ids().map(|_| Size::Finite).collect(),
+            positive: IdSet::default(),
+            nonzero: Vec::new(),
+            changed: true,
+            loops: false,
+        };
+        while std::mem::take(&mut search.changed) {
+            search.block(function.entry);
+            if !search.loops {
+                break;
+            }
+        }
+        Finite { chosen: chosen(function), sizes: search.sizes, positive: search.positive }
     }
 
-    /// Whether the adjoint of this value can be zero where its operands or itself are not finite.
-    pub fn is_chosen(&self, value: ValueId) -> bool {
-        self.chosen.contains(&value)
+    /// Whether a result may be infinite where it was not chosen.
+    pub fn is_dropped(&self, result: ValueId) -> bool {
+        self.sizes[result] != Size::Finite && self.chosen.contains(&result)
     }
 
-    pub fn is_wild(&self, value: ValueId) -> bool {
-        self.wild[value]
+    /// Whether a root is known to be positive.
+    pub fn is_positive(&self, root: ValueId) -> bool {
+        self.positive.contains(&root)
+    }
+
+    /// Whether a factor may make more than zero of a zero adjoint of `result`.
+    pub fn is_wild(&self, factor: ValueId, result: ValueId) -> bool {
+        match self.sizes[factor] {
+            Size::Finite => false,
+            Size::Overflows => self.chosen.contains(&result),
+            Size::Wild => true,
+        }
     }
 }
 
-/// Library functions that are finite wherever their arguments are, although a look at their code does not tell.
-const FINITE: [&str; 8] = ["sin", "cos", "tanh", "atan", "atan2", "erf", "erfc", "asinh"];
+/// Library functions that are finite wherever their arguments are, and those that only overflow, although a look at their
+/// code does not tell.
+const FINITE: [&str; 12] =
+    ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "tanh", "asinh", "cbrt", "erf", "erfc"];
+const OVERFLOWS: [&str; 3] = ["exp", "sinh", "cosh"];
 
-/// Whether a function of finite arguments computes finite values only.
-pub fn is_tame(module: &Module, id: FuncId, known: &mut Tame) -> bool {
+/// What a function of finite arguments computes on its way, at most.
+pub fn size_of(module: &Module, id: FuncId, known: &mut Sizes) -> Size {
     if let Some(&known) = known.get(&id) {
         return known;
     }
     let function = &module.functions[id];
-    let mut find = || {
-        function.library && FINITE.contains(&function.source_name.as_str())
-            || !wild(module, function, known).values().any(|&wild| wild)
+    let mut find = || match function.source_name.as_str() {
+        name if function.library && FINITE.contains(&name) => Size::Finite,
+        name if function.library && OVERFLOWS.contains(&name) => Size::Overflows,
+        _ => Finite::of(module, function, known).sizes.values().copied().max().unwrap_or(Size::Finite),
     };
-    let tame = match module.functions.linked(id) {
-        Some(linked) => linked.facts.get_or_find(|| IsTame(find())).0,
+    let size = match module.functions.linked(id) {
+        Some(linked) => linked.facts.get_or_find(|| Given(find())).0,
         None => find(),
     };
-    known.insert(id, tame);
-    tame
+    known.insert(id, size);
+    size
 }
 
-/// Whether a linked function is tame.
-struct IsTame(bool);
+/// What a linked function gives.
+struct Given(Size);
 
 /// Values that flow into `select`, `min` or `max`.
 fn chosen(function: &Function) -> IdSet<ValueId> {
@@ -121,31 +163,25 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
     }
 }
 
-/// The wild values of a function.
-fn wild(module: &Module, function: &Function, known: &mut Tame) -> IdVec<ValueId, bool> {
-    let mut search = Search {
-        module,
-        function,
-        known,
-        wild: function.values.ids().map(|_| false).collect(),
-        nonzero: Vec::new(),
-        changed: true,
-        loops: false,
-    };
-    while std::mem::take(&mut search.changed) {
-        search.block(function.entry);
-        if !search.loops {
-            break;
-        }
-    }
-    search.wild
+/// What a float is known not to be below.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Bound {
+    None,
+    /// At least zero, or NaN.
+    Zero,
+    /// Above zero, or NaN.
+    Positive,
 }
+
+/// How many operations [`lower_bound`] looks through.
+const DEPTH: u32 = 8;
 
 struct Search<'a> {
     module: &'a Module,
     function: &'a Function,
-    known: &'a mut Tame,
-    wild: IdVec<ValueId, bool>,
+    known: &'a mut Sizes,
+    sizes: IdVec<ValueId, Size>,
+    positive: IdSet<ValueId>,
     /// Values that branches around have found not to be zero.
     nonzero: Vec<ValueId>,
     changed: bool,
@@ -154,18 +190,29 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn mark(&mut self, value: ValueId, wild: bool) {
-        if wild && !self.wild[value] && self.function.ty(value).scalar_part().is_none_or(|s| s.is_float()) {
-            self.wild[value] = true;
+    fn mark(&mut self, value: ValueId, size: Size) {
+        if size > self.sizes[value] && self.function.ty(value).scalar_part().is_none_or(|s| s.is_float()) {
+            self.sizes[value] = size;
             self.changed = true;
         }
     }
 
     fn block(&mut self, block: BlockId) {
         let function = self.function;
+        let before = self.nonzero.len();
         for &id in &function.blocks[block].insts {
-            self.inst(&function.insts[id]);
+            let inst = &function.insts[id];
+            self.inst(inst);
+            // Behind `if x == 0 { return }`, x is not zero.
+            if let Op::If { condition, then, .. } = inst.op
+                && let Some(Op::Return(_) | Op::Break(_) | Op::Continue(_)) =
+                    function.terminator(then).map(|end| &end.op)
+            {
+                let nonzero = self.nonzero_if(condition, false);
+                self.nonzero.extend(nonzero);
+            }
         }
+        self.nonzero.truncate(before);
     }
 
     fn inst(&mut self, inst: &Inst) {
@@ -180,7 +227,7 @@ impl Search<'_> {
                     self.block(block);
                     self.nonzero.truncate(before);
                     for (&result, &value) in inst.results.iter().zip(yields(function, block)) {
-                        self.mark(result, self.wild[value]);
+                        self.mark(result, self.sizes[value]);
                     }
                 }
             }
@@ -188,14 +235,15 @@ impl Search<'_> {
                 self.loops = true;
                 let first = usize::from(matches!(inst.op, Op::For { .. }));
                 for (n, &start) in init.iter().enumerate() {
-                    let next = yields(function, *body).get(n).is_some_and(|&v| self.wild[v]);
-                    let wild = self.wild[start] || next;
-                    self.mark(function.blocks[*body].params[first + n], wild);
-                    self.mark(inst.results[n], wild);
+                    let next = yields(function, *body).get(n).map_or(Size::Finite, |&v| self.sizes[v]);
+                    let size = self.sizes[start].max(next);
+                    self.mark(function.blocks[*body].params[first + n], size);
+                    self.mark(inst.results[n], size);
                 }
                 if let Op::While { condition, .. } = inst.op {
                     for (n, &start) in init.iter().enumerate() {
-                        self.mark(function.blocks[condition].params[n], self.wild[start] || self.wild[inst.results[n]]);
+                        let size = self.sizes[start].max(self.sizes[inst.results[n]]);
+                        self.mark(function.blocks[condition].params[n], size);
                     }
                     self.block(condition);
                 }
@@ -203,15 +251,23 @@ impl Search<'_> {
             }
             Op::Load(_) => {}
             op => {
-                let own = match op {
+                let wild = match op {
                     Op::Const(_) => inst.results.iter().any(|&r| constant(r).is_some_and(|c| !c.is_finite())),
-                    Op::Unary(UnaryOp::Sqrt, _) => true,
+                    Op::Unary(UnaryOp::Sqrt, a) => {
+                        let bound = self.lower_bound(*a, DEPTH);
+                        if bound == Bound::Positive {
+                            self.positive.extend(inst.results.iter().copied());
+                        }
+                        bound == Bound::None
+                    }
                     Op::Binary(BinaryOp::Div | BinaryOp::Rem | BinaryOp::FloorDiv, _, b) => {
-                        !(self.nonzero.contains(b) || constant(*b).is_some_and(|c| c != 0.0))
+                        !(self.nonzero.contains(b)
+                            || constant(*b).is_some_and(|c| c != 0.0)
+                            || self.lower_bound(*b, DEPTH) == Bound::Positive)
                     }
                     Op::Bitcast(_) => true,
-                    Op::Call(callee, _) => !is_tame(self.module, *callee, self.known),
                     Op::Zero
+                    | Op::Call(..)
                     | Op::Unary(..)
                     | Op::Binary(..)
                     | Op::Compare(..)
@@ -244,13 +300,56 @@ impl Search<'_> {
                     | Op::Continue(_)
                     | Op::Return(_) => false,
                 };
-                let mut wild = own;
-                op.for_each_operand(|v| wild |= self.wild[v]);
+                let mut size = match op {
+                    _ if wild => Size::Wild,
+                    Op::Call(callee, _) => size_of(self.module, *callee, self.known),
+                    _ => Size::Finite,
+                };
+                op.for_each_operand(|v| size = size.max(self.sizes[v]));
                 for &result in &inst.results {
-                    self.mark(result, wild);
+                    self.mark(result, size);
                 }
             }
         }
+    }
+
+    /// Sums of squares and what is like them; a NaN does not count, it is wild anyway.
+    fn lower_bound(&self, value: ValueId, depth: u32) -> Bound {
+        let function = self.function;
+        if let Some(constant) = function.as_const(value).and_then(|c| c.as_float()) {
+            return match constant {
+                c if c > 0.0 => Bound::Positive,
+                0.0 => Bound::Zero,
+                _ => Bound::None,
+            };
+        }
+        let Some(inst) = function.def(value).filter(|_| depth > 0) else { return Bound::None };
+        let of = |value: ValueId| self.lower_bound(value, depth - 1);
+        let bound = match &inst.op {
+            Op::Unary(UnaryOp::Abs, _) => Bound::Zero,
+            Op::Unary(UnaryOp::Sqrt, a) => of(*a),
+            Op::Binary(BinaryOp::Add, a, b) => match (of(*a), of(*b)) {
+                (Bound::None, _) | (_, Bound::None) => Bound::None,
+                (a, b) => a.max(b),
+            },
+            Op::Binary(BinaryOp::Max, a, b) => of(*a).max(of(*b)),
+            Op::Binary(BinaryOp::Min, a, b) => of(*a).min(of(*b)),
+            Op::Binary(BinaryOp::Mul, a, b) if a == b => Bound::Zero,
+            // What is positive may be rounded to zero.
+            Op::Binary(BinaryOp::Mul | BinaryOp::Div, a, b) => of(*a).min(of(*b)).min(Bound::Zero),
+            Op::Call(callee, args) => {
+                let callee = &self.module.functions[*callee];
+                match (callee.source_name.as_str(), args.as_slice()) {
+                    _ if !callee.library => Bound::None,
+                    ("exp" | "length" | "length_sq" | "abs", _) => Bound::Zero,
+                    ("cosh", _) => Bound::Positive,
+                    ("dot", [a, b]) if a == b => Bound::Zero,
+                    _ => Bound::None,
+                }
+            }
+            _ => Bound::None,
+        };
+        if bound == Bound::Zero && self.nonzero.contains(&value) { Bound::Positive } else { bound }
     }
 
     /// The value that is not zero where a condition holds, or where it does not.
@@ -289,29 +388,47 @@ mod tests {
     use super::*;
     use crate::ir::parse::parse;
 
-    /// The facts about the values of `@f` with these names.
-    fn facts(body: &str, names: &[&str]) -> Vec<(bool, bool)> {
+    /// Which of the values of `@f` with these names are wild.
+    fn wild(body: &str, names: &[&str]) -> Vec<bool> {
         let text = format!("func @f(%x: float64, %y: float64) -> (float64) {{\n{body}\n}}");
         let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let function = &module.functions[module.find("f").unwrap()];
-        let finite = Finite::of(&module, function, &mut Tame::default());
+        let finite = Finite::of(&module, function, &mut Sizes::default());
         let value = |name: &&str| {
             let named = |v: &ValueId| function.values[*v].name.as_deref() == Some(*name);
             function.values.ids().find(named).unwrap()
         };
-        names.iter().map(value).map(|v| (finite.is_chosen(v), finite.is_wild(v))).collect()
+        names.iter().map(value).map(|v| finite.sizes[v] == Size::Wild).collect()
     }
 
     #[test]
-    fn quotients_are_wild_and_what_a_choice_takes_is_chosen() {
+    fn quotients_are_wild_and_what_comes_of_them() {
         let body = "%q: float64 = div %x, %y
              %p: float64 = mul %q, %x
              %s: float64 = add %x, %y
              %c: bool = lt %x, %y
              %r: float64 = select %c, %p, %s
              return %r";
-        let all = facts(body, &["q", "p", "s", "r"]);
-        assert_eq!(all, [(true, true), (true, true), (true, false), (false, true)]);
+        assert_eq!(wild(body, &["q", "p", "s", "r"]), [true, true, false, true]);
+    }
+
+    #[test]
+    fn sums_of_squares_have_roots_and_with_one_more_they_divide() {
+        let body = "%one: float64 = const 1
+             %a: float64 = mul %x, %x
+             %b: float64 = mul %y, %y
+             %s: float64 = add %a, %b
+             %root: float64 = sqrt %s
+             %more: float64 = add %one, %s
+             %q: float64 = div %x, %more
+             %large: float64 = sqrt %more
+             %t: float64 = div %x, %large
+             %u: float64 = div %x, %root
+             %v: float64 = sqrt %y
+             %d: float64 = sub %a, %b
+             %w: float64 = sqrt %d
+             return %q";
+        assert_eq!(wild(body, &["root", "q", "t", "u", "v", "w"]), [false, false, false, true, true, true]);
     }
 
     #[test]
@@ -325,7 +442,27 @@ mod tests {
              }
              %m: float64 = min %e, %y
              return %m";
-        let chosen: Vec<bool> = facts(body, &["x", "b", "e", "m"]).into_iter().map(|(chosen, _)| chosen).collect();
-        assert_eq!(chosen, [true, true, true, false]);
+        let text = format!("func @f(%x: float64, %y: float64) -> (float64) {{\n{body}\n}}");
+        let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let function = &module.functions[module.find("f").unwrap()];
+        let chosen = chosen(function);
+        let named = |name: &str| {
+            let is = |v: &ValueId| function.values[*v].name.as_deref() == Some(name);
+            chosen.contains(&function.values.ids().find(is).unwrap())
+        };
+        assert_eq!(["x", "b", "e", "m"].map(named), [true, true, true, false]);
+    }
+
+    #[test]
+    fn what_goes_round_a_loop_is_wild_with_its_next_value() {
+        let body = "%zero: int32 = const 0
+             %one: int32 = const 1
+             %three: int32 = const 3
+             %e: float64 = for %k: int32 = %zero to %three step %one carry %a: float64 = %x {
+               %b: float64 = div %a, %y
+               yield %b
+             }
+             return %e";
+        assert_eq!(wild(body, &["x", "a", "b", "e"]), [false, true, true, true]);
     }
 }

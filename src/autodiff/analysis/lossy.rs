@@ -1,19 +1,22 @@
-//! Where does a gradient end although the value goes on? Conversions of active floats to integers, and functions that are
-//! flat almost everywhere. Looked for in the code as written, before functions are inlined.
+//! Where does a gradient end although the value goes on? Conversions of active floats to integers, functions that are flat
+//! almost everywhere, and floats made of other floats' bits. Looked for in the code as written, before functions are inlined.
 
-use super::activity::{Activity, writing_calls};
+use super::activity::{Activity, writing_calls, yields};
+use super::refuse;
 use crate::analysis::effects::EffectTable;
 use crate::diag::{Code, Diagnostic};
+use crate::ids::IdSet;
 use crate::ir::{Access, Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
 
-/// The warnings AD-CAST about one function.
-pub fn warnings(module: &Module, effects: &EffectTable, function: &Function) -> Vec<Diagnostic> {
+/// The findings about one function: the warnings AD-CAST, and where what is lost is no step but the whole derivative, the
+/// error AD-DROP.
+pub fn findings(module: &Module, effects: &EffectTable, function: &Function) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     if function.library {
         return found;
     }
     let is_suspect = |inst: &Inst| match inst.op {
-        Op::Cast(a) => function.ty(a).scalar_part().is_some_and(|s| s.is_float()),
+        Op::Cast(a) | Op::Bitcast(a) => function.ty(a).scalar_part().is_some_and(|s| s.is_float()),
         Op::Unary(op, _) => is_flat(op),
         _ => false,
     };
@@ -21,10 +24,26 @@ pub fn warnings(module: &Module, effects: &EffectTable, function: &Function) -> 
         return found;
     }
     let activity = Activity::of(module, &writing_calls(module, effects, function), function);
+    let is_float = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_float());
+    let bits = of_bits(function, &activity);
+    let mut refused = false;
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Bitcast(a) = &inst.op
+            && (bits.contains(a) || is_float(*a) && activity.varies(*a))
+            && inst.results.iter().any(|&r| is_float(r) && activity.is_useful(r))
+        {
+            refused = true;
+            found.push(refuse::no_gradient("wp.cast", "a float is made of the bits of another one", inst.span));
+        }
+    });
     function.walk(function.entry, &mut |_, inst| {
         let lost = match &inst.op {
             Op::Cast(a) if inst.results.iter().any(|&r| function.ty(r).scalar_part().is_some_and(|s| s.is_int())) => {
-                activity.varies(*a).then(|| (*a, "a conversion to an integer".to_string()))
+                let a = before_steps(function, *a);
+                activity.varies(a).then(|| (a, "a conversion to an integer".to_string()))
+            }
+            Op::Bitcast(a) if is_float(*a) && !refused => {
+                activity.varies(*a).then(|| (*a, "the bits of a float".to_string()))
             }
             Op::Unary(op, a) if is_flat(*op) && inst.results.iter().any(|&r| activity.is_useful(r)) => {
                 activity.varies(*a).then(|| (*a, format!("`{}`", op.name())))
@@ -42,6 +61,53 @@ pub fn warnings(module: &Module, effects: &EffectTable, function: &Function) -> 
         found.push(Diagnostic::new(Code::W0604, message).label(inst.span, "no gradient passes here"));
     });
     found
+}
+
+/// What a float was before it was rounded.
+fn before_steps(function: &Function, value: ValueId) -> ValueId {
+    match function.def(value).map(|inst| &inst.op) {
+        Some(Op::Unary(op, a)) if is_flat(*op) => before_steps(function, *a),
+        _ => value,
+    }
+}
+
+/// The values without a gradient that depend on the bits of floats that vary.
+fn of_bits(function: &Function, activity: &Activity) -> IdSet<ValueId> {
+    let is_float = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_float());
+    let mut found: IdSet<ValueId> = IdSet::default();
+    loop {
+        let before = found.len();
+        function.walk(function.entry, &mut |_, inst| match &inst.op {
+            Op::Bitcast(a) if is_float(*a) && activity.varies(*a) => found.extend(inst.results.iter().copied()),
+            Op::If { then, otherwise, .. } => {
+                for block in [then, otherwise] {
+                    let pairs = inst.results.iter().zip(yields(function, *block));
+                    let more: Vec<ValueId> = pairs.filter(|(_, v)| found.contains(*v)).map(|(&r, _)| r).collect();
+                    found.extend(more);
+                }
+            }
+            Op::For { init, body, .. } | Op::While { init, body, .. } => {
+                let first = usize::from(matches!(inst.op, Op::For { .. }));
+                for (n, start) in init.iter().enumerate() {
+                    let next = yields(function, *body).get(n);
+                    if found.contains(start) || next.is_some_and(|v| found.contains(v)) {
+                        found.extend([inst.results[n], function.blocks[*body].params[first + n]]);
+                    }
+                }
+            }
+            Op::Load(_) | Op::Store { .. } | Op::Compare(..) => {}
+            op => {
+                let mut carries = false;
+                op.for_each_operand(|v| carries |= found.contains(&v));
+                if carries {
+                    found.extend(inst.results.iter().copied().filter(|&r| !is_float(r)));
+                }
+            }
+        });
+        if found.len() == before {
+            return found;
+        }
+    }
 }
 
 /// Whether the derivative is zero almost everywhere.

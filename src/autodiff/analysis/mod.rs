@@ -9,4 +9,5 @@ pub mod lossy;
 pub mod needed;
 pub mod refuse;
 pub mod sharing;
+pub mod world;
 pub mod written;

@@ -2,18 +2,17 @@
 
 use super::facts::Facts;
 use super::floats::has_tangent;
+use super::world::World;
 use crate::analysis::alias::{Root, root};
-use crate::autodiff::emit::reverse::World;
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{Access, AtomicOp, Derivative, Function, Op, ValueId};
+use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId};
 use crate::passes::single_exit::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
 
-/// The findings about one function in normal form.
-pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
+/// The findings about one function in normal form, which can't compute the results of the instructions `lost` again.
+pub fn findings(world: &World<'_>, function: &Function, facts: &Facts, lost: &[InstId]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let lost = facts.lost(function);
     let structs = &world.module.structs;
     let name = &function.source_name;
     if !is_single_exit(function) {

@@ -7,9 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::Facts;
+use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::privatization::{Sharing, private_arrays_among};
-use crate::autodiff::emit::reverse::World;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Access, AtomicOp, Function, Op, ValueId};
 use crate::source::Span;

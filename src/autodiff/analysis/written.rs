@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::effects::EffectTable;
-use crate::ir::{Function, Op, ValueId};
+use crate::ids::IdSet;
+use crate::ir::{Access, Derivative, Function, Inst, InstId, Module, Op, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The arrays that the function writes.
@@ -50,4 +51,31 @@ impl Written {
             _ => !self.0.is_empty(),
         }
     }
+}
+
+/// Whether an instruction's result can't be computed again after the launch.
+pub fn is_stale(module: &Module, function: &Function, written: &Written, inst: &Inst) -> bool {
+    match &inst.op {
+        Op::Call(callee, args) => {
+            let reads =
+                |&arg: &ValueId| function.ty(arg).bears_array(&module.structs) && written.overwrites_any(function, arg);
+            // A replay function says itself where it finds the results.
+            !matches!(module.functions[*callee].derivative, Derivative::Rule { replay: Some(_), .. })
+                && args.iter().any(reads)
+        }
+        Op::Load(Access { array, .. }) => written.overwrites(function, *array),
+        // The content of memory, which is another one by then.
+        op => op.properties().reads,
+    }
+}
+
+/// The stale instructions of a function.
+pub fn stale(module: &Module, function: &Function, written: &Written) -> IdSet<InstId> {
+    let mut found = IdSet::default();
+    function.walk(function.entry, &mut |id, inst| {
+        if is_stale(module, function, written, inst) {
+            found.insert(id);
+        }
+    });
+    found
 }

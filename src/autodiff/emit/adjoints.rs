@@ -5,14 +5,12 @@ use smallvec::{SmallVec, smallvec};
 
 use super::reverse::Reverse;
 use super::rules::scalar_path;
+use super::state::Parts;
 use crate::ir::{BinaryOp, Op, Path, Step, UnaryOp, ValueId, Values};
 use crate::types::Type;
 
 /// Composites with more scalars than this are changed part by part.
 const MAX_WHOLE: u32 = 16;
-
-/// Contributions to parts of a value that its adjoint does not hold yet.
-pub type Parts = Vec<(Path, ValueId)>;
 
 impl Reverse<'_> {
     /// Adds to the adjoint of an old value.

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::reverse::Reverse;
 use crate::analysis::alias::{Root, root};
-use crate::autodiff::analysis::finite::is_tame;
+use crate::autodiff::analysis::finite::{Size, size_of};
 use crate::ir::{BinaryOp, CompareOp, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
 use crate::types::{BOOL, Type};
 
@@ -66,14 +66,17 @@ impl Reverse<'_> {
         sums.into_iter().for_each(|(arg, sum)| self.add(arg, sum));
     }
 
-    /// Whether zero adjoints of a call's results may give more than zero. An adjoint function that kc made has its own guards
-    /// against what is infinite by its arguments.
+    /// Whether zero adjoints of a call's results may give more than zero. An adjoint function that kc made has its own guards,
+    /// which take its arguments for finite.
     fn needs_guard(&self, inst: &Inst, callee: FuncId, adjoint: FuncId) -> bool {
         let module = self.world.module;
-        let chosen = inst.results.iter().any(|&r| self.facts.finite.is_chosen(r));
         let own = matches!(module.functions[callee].derivative, Derivative::Rule { .. });
-        own && !is_tame(module, adjoint, &mut self.world.tame.borrow_mut())
-            || chosen && inst.results.iter().any(|&r| self.facts.finite.is_wild(r))
+        let wild = |of: ValueId| inst.results.iter().any(|&result| self.facts.finite.is_wild(of, result));
+        let mut infinite = false;
+        inst.op.for_each_operand(|arg| infinite |= wild(arg));
+        infinite
+            || own && size_of(module, adjoint, &mut self.world.sizes.borrow_mut()) != Size::Finite
+            || inst.results.iter().any(|&result| self.facts.finite.is_dropped(result))
     }
 
     /// Whether all floats in the values are zero; None if there are none.

@@ -2,16 +2,17 @@
 
 use smallvec::SmallVec;
 
-use super::memory::Shadow;
-use super::reverse::{Reverse, World};
+use super::reverse::Reverse;
+use super::state::{Shadow, Tape};
 use crate::analysis::alias::Root;
 use crate::autodiff::Store;
 use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::facts::Facts;
+use crate::autodiff::analysis::world::World;
+use crate::autodiff::storage::Strategy;
 use crate::autodiff::storage::buffers::{Buffers, Slots, Wanted, slots_of};
 use crate::autodiff::storage::plan::body_of;
 use crate::autodiff::storage::report::kept;
-use crate::autodiff::storage::stores::Tape;
 use crate::ir::build::Builder;
 use crate::ir::{
     Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, TapeRole, ValueId,
@@ -110,11 +111,12 @@ impl Reverse<'_> {
     }
 
     /// The tape for the loops that keep their state there.
-    fn make_tape(&mut self, world: &World<'_>, facts: &Facts) {
+    fn make_tape(&mut self, world: &World<'_>) {
         let mut all = Slots::new();
         let mut reasons = Vec::new();
         self.old.walk(self.old.entry, &mut |id, inst| {
-            let Some(plan) = facts.plans.get(&id).filter(|plan| plan.store == Store::Tape && plan.keeps()) else {
+            let Some(plan) = self.strategy.plans.get(&id).filter(|plan| plan.store == Store::Tape && plan.keeps())
+            else {
                 return;
             };
             let Some((body, first)) = body_of(&inst.op) else { return };
@@ -155,7 +157,12 @@ impl Reverse<'_> {
 }
 
 /// The backward entry of a kernel in normal form.
-pub fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Result<Function, Vec<String>> {
+pub fn backward(
+    world: &World<'_>,
+    old: &Function,
+    facts: &Facts,
+    strategy: &Strategy,
+) -> Result<Function, Vec<String>> {
     let own = parameters(old);
     let adjoint = own.iter().map(|(name, ty)| (format!("adj_{name}"), *ty));
     let all: Vec<(String, Type)> = own.iter().cloned().chain(adjoint).collect();
@@ -166,19 +173,19 @@ pub fn backward(world: &World<'_>, old: &Function, facts: &Facts) -> Result<Func
     builder.function.phase = Phase::Backward;
     builder.function.library = old.library;
     old.walk(old.entry, &mut |id, inst| {
-        builder.function.kept.extend(facts.plans.get(&id).and_then(|plan| kept(world, old, plan, inst)));
+        builder.function.kept.extend(strategy.plans.get(&id).and_then(|plan| kept(world, old, plan, inst)));
     });
-    let mut reverse = Reverse::new(world, old, facts, builder);
+    let mut reverse = Reverse::new(world, old, facts, strategy, builder);
     reverse.bind_parameters();
     let adjoints: Vec<ValueId> = reverse.b.function.params()[own.len()..].to_vec();
-    let log = &facts.log;
+    let log = &strategy.log;
     let wanted =
         Wanted { scalars: &log.scalars, role: TapeRole::Log, slots: log.slots, counted: false, reason: &log.reason };
     reverse.log = Buffers::new(&mut reverse.b, &wanted);
     if let (Some(buffers), Some(slots)) = (reverse.log.clone(), log.slots) {
         reverse.leave_unless_room(&buffers, slots);
     }
-    reverse.make_tape(world, facts);
+    reverse.make_tape(world);
     reverse.kernel_shadows(&adjoints);
     reverse.block(old.entry, |_| ());
     reverse.b.effect(Op::Return(SmallVec::new()));
@@ -206,7 +213,7 @@ fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, V
 }
 
 /// The adjoint function of a pure device function in normal form, under a name that the caller makes unique.
-pub fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Result<Function, Vec<String>> {
+pub fn adjoint(world: &World<'_>, old: &Function, facts: &Facts, strategy: &Strategy) -> Result<Function, Vec<String>> {
     let (all, additions) = adjoint_signature(world.module, old);
     let name = world.unique_name(format!("adj_{}", old.name));
     let mut builder = Builder::new(&name, FunctionKind::Device, &all, old.span);
@@ -214,7 +221,7 @@ pub fn adjoint(world: &World<'_>, old: &Function, facts: &Facts) -> Result<Funct
     builder.function.source_name = format!("adj_{}", old.source_name);
     builder.function.library = old.library;
     builder.function.results = additions;
-    let mut reverse = Reverse::new(world, old, facts, builder);
+    let mut reverse = Reverse::new(world, old, facts, strategy, builder);
     reverse.bind_parameters();
     let seeds_at = reverse.device_shadows(old.params().len());
     let seeds: Vec<ValueId> = reverse.b.function.params()[seeds_at..].to_vec();

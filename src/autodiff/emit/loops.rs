@@ -1,23 +1,13 @@
 //! Loops: the forward sweep that keeps state, and the reverse sweep from the last turn to the first.
 
 use super::reverse::Reverse;
+use super::snapshots::NUMBER;
+use super::state::{Kept, Sweep};
 use crate::autodiff::Store;
 use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::storage::plan::{Plan, Slot, body_of};
-use crate::autodiff::storage::snapshots::NUMBER;
-use crate::autodiff::storage::stores::Kept;
 use crate::ir::{BinaryOp, BlockId, CompareOp, Inst, InstId, Op, ValueId, Values};
 use crate::types::{I32, Scalar, Type};
-
-/// What the forward sweep of a loop leaves for the reverse sweep.
-#[derive(Clone, Debug, Default)]
-pub struct Sweep {
-    /// The number of turns, where the sweep counted them (int32).
-    pub turns: Option<ValueId>,
-    pub kept: Option<Kept>,
-    /// Whether all turns were kept; None: always.
-    pub complete: Option<ValueId>,
-}
 
 /// The counter of a `for` and how it goes backwards.
 enum Backwards {
@@ -37,10 +27,10 @@ impl Reverse<'_> {
         let old = self.old;
         let (body, first) = body_of(&inst.op).expect("a loop");
         let params = &old.blocks[body].params;
-        if self.facts.plans.get(&id).is_some_and(|plan| plan.store == Store::Unroll) {
+        if self.strategy.plans.get(&id).is_some_and(|plan| plan.store == Store::Unroll) {
             return self.unrolled_sweep(id, inst, keep);
         }
-        let plan = keep.then(|| self.facts.plans[&id].clone());
+        let plan = keep.then(|| self.strategy.plans[&id].clone());
         // A checkpointed loop keeps nothing on the way; it starts again from snapshots.
         let keeps = plan.as_ref().is_some_and(|plan| plan.keeps() && plan.store != Store::Checkpoint);
         let counts = keep && first == 0;
@@ -203,7 +193,7 @@ impl Reverse<'_> {
 
     pub fn reverse_loop(&mut self, id: InstId, inst: &Inst) {
         let old = self.old;
-        let plan = self.facts.plans[&id].clone();
+        let plan = self.strategy.plans[&id].clone();
         let seeds: Vec<Option<ValueId>> = plan.active.iter().map(|&n| self.take(inst.results[n])).collect();
         if seeds.iter().all(Option::is_none) && !self.facts.stores_floats(old, inst) {
             return;

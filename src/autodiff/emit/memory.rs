@@ -5,18 +5,12 @@ use smallvec::SmallVec;
 
 use super::reverse::Reverse;
 use super::rules::scalar_path;
+use super::state::Shadow;
 use crate::analysis::alias::{Root, root};
 use crate::ir::{
     Access, AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex,
 };
 use crate::types::{BOOL, Type};
-
-/// The array of adjoints of an array, and whether it is there.
-#[derive(Clone, Copy, Debug)]
-pub struct Shadow {
-    pub array: ValueId,
-    pub set: ValueId,
-}
 
 /// An element of a shadow: new values.
 struct Place {

@@ -1,9 +1,10 @@
 //! Computes parts of the forward program again inside reverse code: copies of its instructions, without effects, and
-//! only those that [`crate::autodiff::analysis::facts::Facts`] found to be needed.
+//! only those that [`crate::autodiff::storage::Strategy`] found to be needed.
 
 use super::reverse::Reverse;
 use crate::autodiff::analysis::activity::yields;
-use crate::autodiff::storage::log::{Logged, is_stale, last_slot};
+use crate::autodiff::analysis::written::is_stale;
+use crate::autodiff::storage::log::{Logged, last_slot};
 use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
@@ -24,7 +25,7 @@ impl Reverse<'_> {
         let needed = inst.results.iter().any(|r| self.scope.contains(r));
         match &inst.op {
             Op::For { .. } | Op::While { .. } => {
-                let keep = keep && self.facts.plans.contains_key(&id);
+                let keep = keep && self.strategy.plans.contains_key(&id);
                 if needed || keep {
                     self.forward_sweep(id, inst, keep);
                 }
@@ -38,7 +39,7 @@ impl Reverse<'_> {
 
     /// One instruction without blocks whose result is needed; what has only effects is not done again.
     fn copy(&mut self, id: InstId, inst: &Inst, op: &Op) {
-        if let Some(logged) = self.facts.log.at.get(&id) {
+        if let Some(logged) = self.strategy.log.at.get(&id) {
             return self.read_log(inst, logged);
         }
         if is_stale(self.world.module, self.old, &self.facts.written, inst) {
@@ -69,7 +70,7 @@ impl Reverse<'_> {
                 self.faults.push(format!("@{} has no log", self.old.name));
                 return;
             };
-            let value = if self.facts.log.slots.is_some() {
+            let value = if self.strategy.log.slots.is_some() {
                 buffers.get(&mut self.b, structs, ty, base, &logged.offset)
             } else {
                 let room = buffers.has_room(&mut self.b, base, last_slot(ty, structs, &logged.offset));

@@ -150,13 +150,14 @@ impl Reverse<'_> {
                 })
             }
             UnaryOp::Sqrt => {
+                let positive = self.facts.finite.is_positive(result);
                 let root = self.primal(result);
                 self.by_component(&[d, root], |this, parts| {
                     let (d, root) = (parts[0], parts[1]);
                     let half = this.float(this.b.ty(d), 0.5);
                     let scaled = this.b.binary(BinaryOp::Mul, d, half);
                     let quotient = this.b.binary(BinaryOp::Div, scaled, root);
-                    this.unless_zero(d, quotient)
+                    if positive { quotient } else { this.unless_zero(d, quotient) }
                 })
             }
             _ => return,
@@ -232,16 +233,17 @@ impl Reverse<'_> {
             return;
         }
         let pb = self.primal(b);
-        let chosen = self.facts.finite.is_chosen(result) && self.old.as_const(b).is_none();
+        let wild = self.facts.finite.is_wild(result, result);
         let quotient = self.b.binary(BinaryOp::Div, d, pb);
         if self.is_active(a) {
-            let to_a = if chosen { self.unless_zero(d, quotient) } else { quotient };
+            let is_safe = !wild || self.old.as_const(b).is_some();
+            let to_a = if is_safe { quotient } else { self.unless_zero_by(d, b, quotient) };
             self.add(a, to_a);
         }
         if self.is_active(b) {
             let pr = self.primal(result);
             let product = self.b.binary(BinaryOp::Mul, quotient, pr);
-            let product = if chosen { self.unless_zero(d, product) } else { product };
+            let product = if wild { self.unless_zero_by(d, b, product) } else { product };
             let product = if self.old.ty(b).is_composite() { product } else { self.sum(product) };
             let minus = self.b.unary(UnaryOp::Neg, product);
             self.add(b, minus);
@@ -252,11 +254,7 @@ impl Reverse<'_> {
     fn product(&mut self, result: ValueId, d: ValueId, factor: ValueId) -> ValueId {
         let copy = self.primal(factor);
         let product = self.b.binary(BinaryOp::Mul, d, copy);
-        if self.facts.finite.is_chosen(result) && self.facts.finite.is_wild(factor) {
-            // By the adjoint that comes in: the product may have more components than it.
-            return self.unless_zero(d, product);
-        }
-        product
+        if self.facts.finite.is_wild(factor, result) { self.unless_zero_by(d, factor, product) } else { product }
     }
 
     /// `value`, or zero where all components of the adjoint `d` are zero.
@@ -265,6 +263,15 @@ impl Reverse<'_> {
         let is_zero = self.b.compare(CompareOp::Eq, d, nothing);
         let zero = self.b.zero(self.b.ty(value));
         self.b.select(is_zero, zero, value)
+    }
+
+    /// `value`, which is `d` times or over `factor`, or zero where `d` is: component by component if both have some.
+    fn unless_zero_by(&mut self, d: ValueId, factor: ValueId, value: ValueId) -> ValueId {
+        if self.b.ty(d).is_composite() && self.old.ty(factor).is_composite() {
+            self.by_component(&[d, value], |this, parts| this.unless_zero(parts[0], parts[1]))
+        } else {
+            self.unless_zero(d, value)
+        }
     }
 
     /// A float constant of a scalar type.

@@ -1,10 +1,9 @@
 //! Loops whose turns each get code of their own: the forward sweep and the reverse sweep of [`crate::autodiff::Store::Unroll`].
 
-use super::loops::Sweep;
 use super::reverse::Reverse;
+use super::state::{Kept, Sweep};
 use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::storage::plan::Plan;
-use crate::autodiff::storage::stores::Kept;
 use crate::ir::{Inst, InstId, Op, ValueId, Values};
 use crate::passes::loops::counter;
 use crate::types::Scalar;
@@ -13,7 +12,7 @@ impl Reverse<'_> {
     /// The forward sweep, turn by turn: what is kept stays in values.
     pub fn unrolled_sweep(&mut self, id: InstId, inst: &Inst, keep: bool) {
         let Op::For { start, step, init, body, .. } = &inst.op else { return };
-        let (old, plan) = (self.old, self.facts.plans[&id].clone());
+        let (old, plan) = (self.old, self.strategy.plans[&id].clone());
         let params = &old.blocks[*body].params;
         let live = self.live_slots(inst, params, 1);
         let mut values: Vec<ValueId> = live.iter().map(|&n| self.primal(init[n])).collect();

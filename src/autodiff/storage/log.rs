@@ -8,11 +8,10 @@
 use std::borrow::Cow;
 
 use super::buffers::{Buffers, Slots, Wanted, add, height, slots_of};
-use crate::autodiff::analysis::written::Written;
-use crate::autodiff::emit::reverse::World;
+use crate::autodiff::analysis::world::World;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
-use crate::ir::{Access, BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, Phase, TapeRole, ValueId};
+use crate::ir::{Access, BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, TapeRole, ValueId};
 use crate::passes::loops::trips;
 use crate::source::Span;
 use crate::types::{I32, Scalar, StructTable};
@@ -37,33 +36,6 @@ pub struct Log {
     pub reason: String,
     /// All slots that the thread takes.
     end: Top,
-}
-
-/// Whether an instruction's result can't be computed again after the launch.
-pub fn is_stale(module: &Module, function: &Function, written: &Written, inst: &Inst) -> bool {
-    match &inst.op {
-        Op::Call(callee, args) => {
-            let reads =
-                |&arg: &ValueId| function.ty(arg).bears_array(&module.structs) && written.overwrites_any(function, arg);
-            // A replay function says itself where it finds the results.
-            !matches!(module.functions[*callee].derivative, Derivative::Rule { replay: Some(_), .. })
-                && args.iter().any(reads)
-        }
-        Op::Load(Access { array, .. }) => written.overwrites(function, *array),
-        // The content of memory, which is another one by then.
-        op => op.properties().reads,
-    }
-}
-
-/// The stale instructions of a function.
-pub fn stale(module: &Module, function: &Function, written: &Written) -> IdSet<InstId> {
-    let mut found = IdSet::default();
-    function.walk(function.entry, &mut |id, inst| {
-        if is_stale(module, function, written, inst) {
-            found.insert(id);
-        }
-    });
-    found
 }
 
 /// The next free slot: of buffer `s` it is `base + offset[s]`.

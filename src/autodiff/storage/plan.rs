@@ -7,7 +7,7 @@ use super::buffers::slots_of;
 use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::facts::Facts;
 use crate::autodiff::analysis::needed::{closure, defined_in};
-use crate::autodiff::emit::reverse::World;
+use crate::autodiff::analysis::world::World;
 use crate::autodiff::{Options, Store};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId};
@@ -85,6 +85,7 @@ pub fn plan(
     function: &Function,
     facts: &Facts,
     reads: &IdMap<InstId, Vec<ValueId>>,
+    leaves: &IdMap<InstId, Option<ValueId>>,
     inst: &Inst,
     options: &Options,
 ) -> Plan {
@@ -108,7 +109,7 @@ pub fn plan(
     // At the start of a turn its parameters are there, and all that stands outside the loop. (Looking behind what an outer loop
     // carries would lead back into this one.)
     let there = |value: ValueId| !inside.contains(&value);
-    let needs = closure(function, &facts.holders, roots, &there, &facts.leaves);
+    let needs = closure(function, &facts.holders, roots, &there, leaves);
     let next = yields(function, body);
     let slots: Vec<Slot> = params
         .iter()
@@ -125,7 +126,7 @@ pub fn plan(
     // Going on from a snapshot computes the next kept values, which takes others in turn.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
-        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &there, &facts.leaves);
+        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &there, leaves);
         let before = snapshot.len();
         snapshot.extend((0..slots.len()).filter(|&n| {
             steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()

@@ -1,9 +1,9 @@
 //! What does the reverse of a kernel keep, where, and why? For the metadata, the remark AD-TAPE and readers of the text.
 
+use super::Strategy;
 use super::plan::{Plan, body_of};
 use crate::autodiff::Store;
-use crate::autodiff::analysis::facts::Facts;
-use crate::autodiff::emit::reverse::World;
+use crate::autodiff::analysis::world::World;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Function, Inst, Kept, Op};
 use crate::source::Span;
@@ -55,13 +55,13 @@ pub fn kept(world: &World<'_>, function: &Function, plan: &Plan, inst: &Inst) ->
 }
 
 /// The remarks about all loops that keep state, and about the log.
-pub fn remarks(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Diagnostic> {
+pub fn remarks(world: &World<'_>, function: &Function, strategy: &Strategy) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let remark = |span: Span, message: String, label: &str| {
         Diagnostic::new(Code::I0608, format!("AD-TAPE: {message}")).label(span, label)
     };
     function.walk(function.entry, &mut |id, inst| {
-        let Some(kept) = facts.plans.get(&id).and_then(|plan| kept(world, function, plan, inst)) else { return };
+        let Some(kept) = strategy.plans.get(&id).and_then(|plan| kept(world, function, plan, inst)) else { return };
         let unit = if kept.store == "checkpoint" { "snapshot" } else { "turn" };
         let room = match (kept.store, kept.slots) {
             ("tape", _) => {
@@ -77,7 +77,7 @@ pub fn remarks(world: &World<'_>, function: &Function, facts: &Facts) -> Vec<Dia
         };
         found.push(remark(inst.span, message, label).note(format!("{}: {}", kept.store, kept.why)));
     });
-    let log = &facts.log;
+    let log = &strategy.log;
     if !log.at.is_empty() {
         let slots = log.slots.map_or("as many slots as the thread needs".to_string(), |n| format!("{n} slots"));
         let first = log.at.keys().min().map_or(function.span, |&id| function.insts[id].span);

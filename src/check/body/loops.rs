@@ -21,6 +21,14 @@ struct Range {
     step: Expr,
 }
 
+/// A loop over the numbers of a range from the last to the first.
+enum Mirrored {
+    /// It counts down by itself.
+    Down(Range),
+    /// It counts turns, and in each the number is computed.
+    Turns { turn: LocalId, count: Expr, number: Expr },
+}
+
 impl Body<'_, '_> {
     pub fn for_loop(
         &mut self,
@@ -33,29 +41,40 @@ impl Body<'_, '_> {
         let ast::ExprKind::Name(name) = &target.kind else {
             return self.unsupported(target.span, "loops over several variables", Some("loop over one index"));
         };
-        let header = self.header(iter, out);
-        if let Ok(range) = &header
+        let header = self.header(iter);
+        if let Ok((range, mirrored)) = &header
             && body.iter().any(|stmt| mentions_static(self.c.sources.text(stmt.span)))
-            && let Some(turns) = self.constant_turns(range)
+            && let Some(turns) = self.constant_turns(range, *mirrored)
         {
             return self.unroll(name, &turns, body, span, out);
         }
         let variable = match &header {
-            Ok(range) => self.assigned_local(name, range.scalar.into(), target.span, iter.span),
+            Ok((range, _)) => self.assigned_local(name, range.scalar.into(), target.span, iter.span),
             Err(Reported) => Err(Reported),
         };
         if variable.is_err() {
             self.scope.entry(name.clone()).or_insert(Binding::Broken);
         }
-        let last = header.as_ref().ok().and_then(|range| self.constant_turns(range)).and_then(|t| t.last().copied());
+        let turns = header.as_ref().ok().and_then(|(range, mirrored)| self.constant_turns(range, *mirrored));
+        let last = turns.and_then(|turns| turns.last().copied());
         self.forget_assigned(body);
         let plain = !leaves_or_assigns(body, name);
-        let body = self.loop_body(body);
+        let mut body = self.loop_body(body);
         // A loop that runs all its known turns leaves its variable at the last one.
         if let (Some(last), Ok(id), true) = (last, &variable, plain) {
             self.known.insert(*id, Constant::untyped(Number::Int(last)));
         }
-        let (Range { start, end, step, .. }, variable): (Range, LocalId) = (header?, variable?);
+        let ((range, mirrored), variable) = (header?, variable?);
+        let range = match if mirrored { self.mirror(range, iter.span, out) } else { Mirrored::Down(range) } {
+            Mirrored::Down(range) => range,
+            Mirrored::Turns { turn, count, number } => {
+                body.insert(0, self.assign_local(variable, number, iter.span));
+                let [start, step] = [0, 1].map(|n| whole(n, count.ty, iter.span));
+                out.push(Stmt { kind: StmtKind::For { variable: turn, start, end: count, step, body }, span });
+                return Ok(());
+            }
+        };
+        let Range { start, end, step, .. } = range;
         out.push(Stmt { kind: StmtKind::For { variable, start, end, step, body }, span });
         Ok(())
     }
@@ -83,16 +102,13 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// What the loop ranges over: `range(...)` or `reversed(range(...))`.
-    fn header(&mut self, iter: &ast::Expr, out: &mut Vec<Stmt>) -> Res<Range> {
+    /// What the loop ranges over, `range(...)` or `reversed(range(...))`, and whether from the last to the first.
+    fn header(&mut self, iter: &ast::Expr) -> Res<(Range, bool)> {
         let ast::ExprKind::Call { callee, args } = &iter.kind else { return self.not_iterable(iter.span) };
         match self.expr(callee)? {
-            Operand::Function(FunctionName::Builtin(f)) if f == "range" => self.range(args, iter.span),
+            Operand::Function(FunctionName::Builtin(f)) if f == "range" => Ok((self.range(args, iter.span)?, false)),
             Operand::Function(FunctionName::Builtin(f)) if f == "reversed" => match args.as_slice() {
-                [inner] => {
-                    let range = self.header(&inner.value, out)?;
-                    Ok(self.reverse(range, iter.span, out))
-                }
+                [inner] => self.header(&inner.value).map(|(range, mirrored)| (range, !mirrored)),
                 _ => self.error(
                     Code::E0402,
                     iter.span,
@@ -164,11 +180,12 @@ impl Body<'_, '_> {
         Ok(Range { scalar, start, end, step })
     }
 
-    /// The same numbers from the last to the first. The last is start + ((end - start - sign) // step) * step, which
-    /// lies before start when the range is empty.
-    fn reverse(&mut self, range: Range, span: Span, out: &mut Vec<Stmt>) -> Range {
-        let scalar = range.scalar;
-        let ty = Type::Scalar(scalar);
+    /// The same numbers from the last to the first. No number on the way may leave the type: a range that counts up from a
+    /// constant that is not negative has room below it; for others the turns are counted, of which an unsigned integer
+    /// holds any number.
+    fn mirror(&mut self, range: Range, span: Span, out: &mut Vec<Stmt>) -> Mirrored {
+        let ty = Type::Scalar(range.scalar);
+        let signed = range.scalar.is_signed_int();
         let [start, end, step] = [range.start, range.end, range.step].map(|value| {
             if matches!(value.kind, ExprKind::Const(_)) {
                 return value;
@@ -177,43 +194,74 @@ impl Body<'_, '_> {
             out.push(self.assign_local(id, value, span));
             Expr::new(ExprKind::Local(id), ty, span)
         });
-        let number = |n| Constant::untyped(Number::Int(n)).expr_as(scalar, span);
-        let binary = |op, a: Expr, b: Expr| Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span);
-        let sign = match step.as_number() {
-            Some(Number::Int(n)) => number(n.signum()),
-            _ => {
-                let falls = Expr::new(
-                    ExprKind::Compare(IrCompare::Lt, Box::new(step.clone()), Box::new(number(0))),
-                    BOOL,
-                    span,
-                );
-                let (then, otherwise) = (Box::new(number(-1)), Box::new(number(1)));
-                Expr::new(ExprKind::Select { condition: Box::new(falls), then, otherwise }, ty, span)
-            }
+        let constant = |value: &Expr| match value.as_number() {
+            Some(Number::Int(n)) => Some(n),
+            _ => None,
         };
-        let distance = binary(IrBinary::Sub, binary(IrBinary::Sub, end, start.clone()), sign.clone());
-        let turns_before_last = binary(IrBinary::FloorDiv, distance, step.clone());
-        let last = binary(IrBinary::Add, start.clone(), binary(IrBinary::Mul, turns_before_last, step.clone()));
-        Range {
-            scalar,
-            start: last,
-            end: binary(IrBinary::Sub, start, sign),
-            step: binary(IrBinary::Sub, number(0), step),
+        if let (true, Some(first @ 0..), Some(by @ 1..)) = (signed, constant(&start), constant(&step)) {
+            let number = |n| whole(n, ty, span);
+            let end = if constant(&end).is_some_and(|end| end >= first) {
+                end
+            } else {
+                binary(IrBinary::Max, end, start.clone())
+            };
+            let last = if by == 1 {
+                binary(IrBinary::Sub, end, number(1))
+            } else {
+                let distance = binary(IrBinary::Sub, binary(IrBinary::Sub, end, start.clone()), number(1));
+                let turns_before_last = binary(IrBinary::FloorDiv, distance, step.clone());
+                binary(IrBinary::Add, start, binary(IrBinary::Mul, turns_before_last, step))
+            };
+            return Mirrored::Down(Range {
+                scalar: range.scalar,
+                start: last,
+                end: number(first - 1),
+                step: number(-by),
+            });
         }
+        let unsigned = Type::Scalar(range.scalar.to_unsigned());
+        let number = |n| whole(n, unsigned, span);
+        let bits = |value: &Expr| Expr::new(ExprKind::Cast(Box::new(value.clone())), unsigned, span);
+        let compare = |op, a: &Expr, b: &Expr| {
+            Expr::new(ExprKind::Compare(op, Box::new(a.clone()), Box::new(b.clone())), BOOL, span)
+        };
+        let select = |condition: &Expr, then: Expr, otherwise: Expr| {
+            let (condition, ty) = (Box::new(condition.clone()), then.ty);
+            Expr::new(ExprKind::Select { condition, then: Box::new(then), otherwise: Box::new(otherwise) }, ty, span)
+        };
+        let zero = whole(0, ty, span);
+        let rises = compare(IrCompare::Gt, &step, &zero);
+        let some = select(&rises, compare(IrCompare::Lt, &start, &end), compare(IrCompare::Gt, &start, &end));
+        let some = Expr::new(ExprKind::And(vec![some, compare(IrCompare::Ne, &step, &zero)]), BOOL, span);
+        let up = binary(IrBinary::Sub, bits(&end), bits(&start));
+        let down = binary(IrBinary::Sub, bits(&start), bits(&end));
+        let distance = binary(IrBinary::Sub, select(&rises, up, down), number(1));
+        let size = select(&rises, bits(&step), binary(IrBinary::Sub, number(0), bits(&step)));
+        let before_last = binary(IrBinary::Div, distance, size);
+        let count = select(&some, binary(IrBinary::Add, before_last, number(1)), number(0));
+        let (count_id, turn) = (self.new_local("", unsigned, span), self.new_local("", unsigned, span));
+        out.push(self.assign_local(count_id, count, span));
+        let [count, turn_now] = [count_id, turn].map(|id| Expr::new(ExprKind::Local(id), unsigned, span));
+        let left = binary(IrBinary::Sub, binary(IrBinary::Sub, count.clone(), number(1)), turn_now);
+        let value = binary(IrBinary::Add, bits(&start), binary(IrBinary::Mul, left, bits(&step)));
+        Mirrored::Turns { turn, count, number: Expr::new(ExprKind::Cast(Box::new(value)), ty, span) }
     }
 
     /// The values of the loop variable, if they are known and few.
-    fn constant_turns(&self, range: &Range) -> Option<Vec<i128>> {
+    fn constant_turns(&self, range: &Range, mirrored: bool) -> Option<Vec<i128>> {
         let number = |expr: &Expr| match self.number(expr) {
             Some(Number::Int(n)) => Some(n),
             _ => None,
         };
         let (start, end, step) = (number(&range.start)?, number(&range.end)?, number(&range.step)?);
         let inside = |k: &i128| if step > 0 { *k < end } else { *k > end };
-        let turns: Vec<i128> = std::iter::successors(Some(start), |k| Some(k + step))
+        let mut turns: Vec<i128> = std::iter::successors(Some(start), |k| Some(k + step))
             .take_while(inside)
             .take(MAX_STATIC_TURNS + 1)
             .collect();
+        if mirrored {
+            turns.reverse();
+        }
         (turns.len() <= MAX_STATIC_TURNS).then_some(turns)
     }
 
@@ -224,6 +272,17 @@ impl Body<'_, '_> {
                 .help("loop over the indices: `for i in range(n):`"),
         ))
     }
+}
+
+/// A number of an integer type.
+fn whole(n: i128, ty: Type, span: Span) -> Expr {
+    Constant::untyped(Number::Int(n)).expr_as(ty.as_scalar().unwrap_or(Scalar::I32), span)
+}
+
+/// An operation on two integers of one type.
+fn binary(op: IrBinary, a: Expr, b: Expr) -> Expr {
+    let (ty, span) = (a.ty, a.span);
+    Expr::new(ExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span)
 }
 
 /// Whether a body may leave its loop early, or assigns the loop's variable.

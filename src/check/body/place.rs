@@ -85,7 +85,8 @@ impl Body<'_, '_> {
     /// The place with index expressions moved to variables, so that reading and writing it evaluates them once.
     pub fn evaluate_once(&mut self, place: Place, out: &mut Vec<Stmt>) -> Place {
         let mut once = |body: &mut Self, expr: Expr| -> Expr {
-            if matches!(expr.kind, ExprKind::Const(_) | ExprKind::Local(_)) {
+            // A variable too: what is evaluated between may be a call that changes it.
+            if matches!(expr.kind, ExprKind::Const(_)) {
                 return expr;
             }
             let (ty, span) = (expr.ty, expr.span);

@@ -17,6 +17,7 @@ pub struct Ops<'a, 'ctx> {
     pub ll: &'a Llvm<'ctx>,
     /// The target converts between `half` and `float` itself.
     pub has_half: bool,
+    pub is_host: bool,
 }
 
 fn is_narrow(s: Scalar) -> bool {
@@ -210,6 +211,16 @@ impl<'ctx> Ops<'_, 'ctx> {
         self.ll.intrinsic(name, &[self.ll.ty(args[0])], args)
     }
 
+    /// A float of which nothing is known. LLVM 22's scalar code for AVX-512 gives the NaN of an operand of `minimumnum` or
+    /// `maximumnum` where it knows that the other operand is none: `min(float(n), x)`, `min(max(x, 0.5), x)`.
+    fn fenced(&self, a: Val<'ctx>) -> Val<'ctx> {
+        if self.is_host && self.ll.lanes(a).is_none() && !self.ll.is_constant(a) {
+            self.float_intrinsic("llvm.arithmetic.fence", &[a])
+        } else {
+            a
+        }
+    }
+
     pub fn unary(&self, op: UnaryOp, s: Scalar, a: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let float = s.is_float();
@@ -257,8 +268,8 @@ impl<'ctx> Ops<'_, 'ctx> {
                 let less = ll.and(ll.and(inexact, differ), nonzero);
                 ll.sub(quotient, ll.zext(less, self.ty(s)))
             }
-            BinaryOp::Min if float => self.float_intrinsic("llvm.minimumnum", &[a, b]),
-            BinaryOp::Max if float => self.float_intrinsic("llvm.maximumnum", &[a, b]),
+            BinaryOp::Min if float => self.float_intrinsic("llvm.minimumnum", &[self.fenced(a), self.fenced(b)]),
+            BinaryOp::Max if float => self.float_intrinsic("llvm.maximumnum", &[self.fenced(a), self.fenced(b)]),
             BinaryOp::Min if s == Scalar::Bool => ll.and(a, b),
             BinaryOp::Max if s == Scalar::Bool => ll.or(a, b),
             BinaryOp::Min => ll.intrinsic(if signed { "llvm.smin" } else { "llvm.umin" }, &[ll.ty(a)], &[a, b]),

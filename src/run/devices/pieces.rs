@@ -10,7 +10,7 @@ use crate::ir::{BlockId, FuncId, Function, Module, Op, ValueId};
 const SMALLEST_WORK: u64 = 32 << 10;
 
 /// Threads per piece are between these: few enough for the cheapest kernels, and several vectors of lanes.
-const SMALLEST_THREADS: (u64, u64) = (64, 2048);
+const SMALLEST_THREADS: (u64, u64) = (64, 4096);
 
 /// Turns of a loop where nothing tells.
 const TURNS: u64 = 16;
@@ -101,7 +101,7 @@ mod tests {
                 "  for %k: int32 = %zero to {end} step %one {{\n    %v: int32 = load %x[%k]\n    store %x[%i], %v\n    yield\n  }}\n"
             )
         };
-        assert_eq!(smallest_of("  store %x[%i], %i\n"), 2048);
+        assert_eq!(smallest_of("  store %x[%i], %i\n"), 4096);
         let open = smallest_of(&turns("%n"));
         assert!((64..2048).contains(&open), "{open}");
         let long = smallest_of(&format!("  %many: int32 = const 1000000\n{}", turns("%many")));

@@ -225,7 +225,7 @@ impl HeaderParser<'_> {
             return Err(bad());
         }
         let (Some(descr), Some(fortran_order), Some(shape)) = (descr, fortran, shape) else { return Err(bad()) };
-        let unsupported = || format!("has the type {:?}, which kc does not read", crate::run::launch::shorten(&descr));
+        let unsupported = || format!("has the type {:?}, which kc does not read", crate::run::shorten(&descr));
         let mut letters = descr.chars();
         let order = letters.next().ok_or_else(bad)?;
         let kind = match letters.next() {

@@ -5,12 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::{
-    Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored, shorten,
-};
+use super::{Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored};
 use crate::diag::Code;
 use crate::ir::Function;
-use crate::run::{Result, fail};
+use crate::run::{Result, fail, shorten};
 use crate::types::{Element, MAX_DIMS, Scalar, StructTable, Type};
 
 /// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe.

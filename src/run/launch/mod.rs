@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Fail, Result, fail};
+use super::{Fail, Result, fail, shorten};
 use crate::diag::Code;
 use crate::types::{Element, MAX_DIMS, Scalar};
 
@@ -504,11 +504,6 @@ fn number(value: &serde_json::Value) -> Option<Number> {
         }),
         _ => return None,
     })
-}
-
-/// Long user text in a message would hide the message.
-pub(super) fn shorten(text: &str) -> String {
-    if text.chars().count() <= 60 { text.to_string() } else { text.chars().take(57).chain("...".chars()).collect() }
 }
 
 /// The id of a launch file that states none: a folder per launch is the usual arrangement, so the folder's name.

@@ -1,40 +1,13 @@
 //! Where the state of a loop waits: a local array or a tape with slots for each turn. Snapshots are in
 //! [`super::snapshots`].
 
-use super::buffers::{Buffers, Slots, add, height, slots_of};
-use super::plan::{Plan, body_of};
+use super::reverse::Reverse;
+use super::state::{Kept, Tape, Taped};
 use crate::autodiff::Store;
-use crate::autodiff::emit::reverse::Reverse;
+use crate::autodiff::storage::buffers::{Slots, add, height, slots_of};
+use crate::autodiff::storage::plan::{Plan, body_of};
 use crate::ir::{Access, BinaryOp, CompareOp, Inst, Op, ValueId};
 use crate::types::{LocalArrayType, Scalar, Type};
-
-/// State that a forward sweep kept.
-#[derive(Clone, Debug)]
-pub enum Kept {
-    /// Of an unrolled loop: per turn, the number and the value of each kept slot.
-    Turns(Vec<Vec<(usize, ValueId)>>),
-    /// Per kept slot, its number and its array.
-    Local(Vec<(usize, ValueId)>),
-    Tape(Taped),
-}
-
-/// State on the tape: turn k has the slots from `base + k * width` on.
-#[derive(Clone, Debug)]
-pub struct Taped {
-    /// Per kept slot of the loop, its number and where it stands in those of a turn.
-    slots: Vec<(usize, Slots)>,
-    base: ValueId,
-    width: u32,
-    /// The turns that there is room for.
-    room: ValueId,
-}
-
-/// The tape of a backward entry, like a stack: the first free slot moves up with each loop that keeps state.
-#[derive(Clone, Debug)]
-pub struct Tape {
-    pub buffers: Buffers,
-    pub top: ValueId,
-}
 
 impl Reverse<'_> {
     /// A local array for one value per index, with its name and a remark for readers; made once, at the start of the function.

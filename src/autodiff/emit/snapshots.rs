@@ -3,9 +3,10 @@
 
 use smallvec::smallvec;
 
-use super::plan::{Plan, body_of};
+use super::reverse::Reverse;
 use crate::autodiff::analysis::activity::yields;
-use crate::autodiff::emit::reverse::{Reverse, World};
+use crate::autodiff::analysis::world::World;
+use crate::autodiff::storage::plan::{Plan, body_of};
 use crate::ir::build::Builder;
 use crate::ir::{
     Access, BinaryOp, CompareOp, Derivative, Function, FunctionKind, Inst, Op, ResultInfo, ResultRole, ValueDef,

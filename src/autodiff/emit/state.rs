@@ -1,0 +1,52 @@
+//! What does reverse code under construction remember of what it has built?
+
+use crate::autodiff::storage::buffers::{Buffers, Slots};
+use crate::ir::{Path, ValueId};
+
+/// Contributions to parts of a value that its adjoint does not hold yet.
+pub type Parts = Vec<(Path, ValueId)>;
+
+/// The array of adjoints of an array, and whether it is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Shadow {
+    pub array: ValueId,
+    pub set: ValueId,
+}
+
+/// What the forward sweep of a loop leaves for the reverse sweep.
+#[derive(Clone, Debug, Default)]
+pub struct Sweep {
+    /// The number of turns, where the sweep counted them (int32).
+    pub turns: Option<ValueId>,
+    pub kept: Option<Kept>,
+    /// Whether all turns were kept; None: always.
+    pub complete: Option<ValueId>,
+}
+
+/// State that a forward sweep kept.
+#[derive(Clone, Debug)]
+pub enum Kept {
+    /// Of an unrolled loop: per turn, the number and the value of each kept slot.
+    Turns(Vec<Vec<(usize, ValueId)>>),
+    /// Per kept slot, its number and its array.
+    Local(Vec<(usize, ValueId)>),
+    Tape(Taped),
+}
+
+/// State on the tape: turn k has the slots from `base + k * width` on.
+#[derive(Clone, Debug)]
+pub struct Taped {
+    /// Per kept slot of the loop, its number and where it stands in those of a turn.
+    pub slots: Vec<(usize, Slots)>,
+    pub base: ValueId,
+    pub width: u32,
+    /// The turns that there is room for.
+    pub room: ValueId,
+}
+
+/// The tape of a backward entry, like a stack: the first free slot moves up with each loop that keeps state.
+#[derive(Clone, Debug)]
+pub struct Tape {
+    pub buffers: Buffers,
+    pub top: ValueId,
+}
