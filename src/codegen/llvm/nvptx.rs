@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -17,7 +16,7 @@ use super::join::join;
 use super::join_ir::join_ir;
 use super::library::{Kind, Library, Part, Parts};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
-use super::machine::{LEAN, Machine};
+use super::machine::{LEAN, Lease, Machine};
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
 use crate::codegen::shadow::{self, Shadows};
@@ -151,7 +150,8 @@ impl Ready<'_> {
         names: bool,
         marks: Option<FileId>,
     ) -> Result<Compiled<'ctx>, CodegenError> {
-        let (ll, machine) = empty_module(context, options, names)?;
+        let mut machine = Machine::nvptx(options.arch, options.opt)?;
+        let ll = empty_module(context, &machine, options, names);
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
         state.locations = marks.map(|source| DebugLocations::new(&ll, source));
         state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad, Target::Nvptx));
@@ -160,14 +160,14 @@ impl Ready<'_> {
         }
         state.finish();
         let called = state.library.take().map(Library::into_called).unwrap_or_default();
-        let library = called.iter().map(|&(id, _, fingerprint)| self.library_part(id, fingerprint, options, names));
+        let library =
+            called.iter().map(|&(id, _, fingerprint)| self.library_part(id, fingerprint, &machine, options, names));
         let library = library.collect::<Result<_, _>>()?;
-        if options.opt == Opt::Full && ll.largest_function() <= FULL_LIMIT {
-            machine.optimise(&ll, FULL)?;
-            return Ok(Compiled { ll, machine, library });
+        let lean = options.opt != Opt::Full || ll.largest_function() > FULL_LIMIT;
+        if lean && options.opt == Opt::Full {
+            machine = Machine::nvptx(options.arch, Opt::Lean)?;
         }
-        let machine = Machine::nvptx(options.arch, Opt::Lean)?;
-        machine.optimise(&ll, LEAN)?;
+        machine.optimise(&ll, if lean { LEAN } else { FULL })?;
         Ok(Compiled { ll, machine, library })
     }
 
@@ -176,44 +176,40 @@ impl Ready<'_> {
         &self,
         id: FuncId,
         fingerprint: u128,
+        machine: &Machine,
         options: &PtxOptions,
         names: bool,
     ) -> Result<Arc<Part>, CodegenError> {
         let kind = Kind { arch: options.arch.number, fmad: options.fmad, ir: names };
         self.known.get_or_make(fingerprint, kind, || {
             let context = Context::create();
-            let (ll, machine) = empty_module(&context, options, names)?;
+            let ll = empty_module(&context, machine, options, names);
             let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
             state.library_function(id);
             machine.optimise(&ll, LEAN)?;
             let ir = names.then(|| ll.print());
             // Callers in other modules see the alignments that the ABI gives to results, not those of internal functions.
-            let ptx = text(&ll, &machine)?.replace(".visible .func", ".func");
+            let ptx = text(&ll, machine)?.replace(".visible .func", ".func");
             Ok(Part { ir, ptx })
         })
     }
 }
 
-fn empty_module<'ctx>(
-    context: &'ctx Context,
-    options: &PtxOptions,
-    names: bool,
-) -> Result<(Llvm<'ctx>, Rc<Machine>), CodegenError> {
-    let machine = Machine::nvptx(options.arch, options.opt)?;
+fn empty_module<'ctx>(context: &'ctx Context, machine: &Machine, options: &PtxOptions, names: bool) -> Llvm<'ctx> {
     let ll = Llvm::new(context, "kc", "device", names);
     ll.contract.set(options.fmad);
     machine.prepare(&ll);
-    Ok((ll, machine))
+    ll
 }
 
 /// An optimised module, and the library functions that it calls.
 struct Compiled<'ctx> {
     ll: Llvm<'ctx>,
-    machine: Rc<Machine>,
+    machine: Lease,
     library: Vec<Arc<Part>>,
 }
 
-impl<'ctx> Compiled<'ctx> {
+impl Compiled<'_> {
     fn ir(&self) -> Result<String, CodegenError> {
         let library = self.library.iter().filter_map(|part| part.ir.as_deref());
         Ok(join_ir(self.ll.print(), library))
@@ -230,7 +226,7 @@ impl<'ctx> Compiled<'ctx> {
 }
 
 /// The PTX of an optimised module.
-fn text<'ctx>(ll: &Llvm<'ctx>, machine: &Machine) -> Result<String, CodegenError> {
+fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
     let text = String::from_utf8(machine.emit(ll, true)?);
     Ok(tidy(&text.map_err(|_| CodegenError::internal("PTX that is no text".to_string()))?))
 }
@@ -279,7 +275,7 @@ enum Passing {
     Bytes(Layout),
 }
 
-fn entry<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, options: &PtxOptions) {
+fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     let (ll, ir) = (state.ll, state.ir);
     let function = &ir.functions[kernel];
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
@@ -289,7 +285,7 @@ fn entry<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, options: &PtxO
         Type::Scalar(s) => Passing::Scalar(s),
         _ => Passing::Bytes(Layout::of(ty, &ir.structs)),
     }));
-    let llvm_types: Vec<Ty<'ctx>> = passing
+    let llvm_types: Vec<Ty> = passing
         .iter()
         .map(|p| match p {
             Passing::Scalar(s) => state.ops.memory_ty(*s),
@@ -315,7 +311,7 @@ fn entry<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, options: &PtxO
     let zero32 = ll.const_i32(0);
     let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
     let mut lower = Lower::new(state, made, start, thread, false);
-    let mut args: Vec<Scalars<'ctx>> = types
+    let mut args: Vec<Scalars> = types
         .iter()
         .enumerate()
         .map(|(n, &ty)| {
