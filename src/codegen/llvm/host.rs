@@ -6,7 +6,6 @@
 //! that checks everything and takes any strides.
 
 use std::mem::offset_of;
-use std::rc::Rc;
 
 use super::affine::Guards;
 use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate, Llvm, Val};
@@ -15,7 +14,7 @@ use super::flatten;
 use super::lanes::{self, Lanes, Plan};
 use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
-use super::machine::{LEAN, Machine};
+use super::machine::{LEAN, Lease, Machine};
 use super::{CodegenError, HostOptions, Opt, Site};
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::codegen::shadow;
@@ -48,7 +47,7 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
 /// An optimised host module.
 pub(super) struct Compiled<'ctx> {
     pub ll: Llvm<'ctx>,
-    pub machine: Rc<Machine>,
+    pub machine: Lease,
     pub sites: Vec<Site>,
     /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its fingerprint.
     pub library: Vec<(u128, Vec<u8>)>,
