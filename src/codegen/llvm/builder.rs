@@ -137,7 +137,7 @@ impl<'ctx> Llvm<'ctx> {
         params: &[Ty<'ctx>],
         variadic: bool,
     ) -> FunctionType<'ctx> {
-        let params: SmallVec<[BasicMetadataTypeEnum<'ctx>; 8]> = params.iter().map(|&ty| ty.into()).collect();
+        let params: SmallVec<[BasicMetadataTypeEnum; 8]> = params.iter().map(|&ty| ty.into()).collect();
         match result {
             Some(ty) => ty.fn_type(&params, variadic),
             None => self.context.void_type().fn_type(&params, variadic),

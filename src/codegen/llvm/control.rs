@@ -237,7 +237,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ty = self.ops.ty(s);
         let (first, limit, stride) = (frame.scalar(start), frame.scalar(end), frame.scalar(step));
         let rest = frame.function.blocks[body].params.get(1..).unwrap_or_default();
-        let carried: Vec<Ty<'ctx>> = self.types_of(frame, rest).to_vec();
+        let carried: Vec<Ty> = self.types_of(frame, rest).to_vec();
         let (zero, one) = (ll.int(ty, 0), ll.int(ty, 1));
         let unit = match ll.as_int(stride) {
             Some(1) => Some(true),
@@ -256,14 +256,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut exit = self.join("endfor", &self.types_of(frame, results));
         let body_block = ll.block(self.llvm_function, "body");
 
-        let mut initial: Scalars<'ctx> = SmallVec::from_slice(&[first]);
+        let mut initial: Scalars = SmallVec::from_slice(&[first]);
         initial.extend(turns.map(|_| zero));
         initial.extend(frame.flat(init));
         header.jump(ll, &initial);
         let header_phis = header.phis.clone();
         ll.position_at_end(header.block);
         let i = header_phis[0];
-        let values: Scalars<'ctx> = header_phis[types.len() - carried.len()..].iter().copied().collect();
+        let values: Scalars = header_phis[types.len() - carried.len()..].iter().copied().collect();
         let more = match (unit, turns) {
             (_, Some(turns)) => ll.icmp(IntPredicate::ULT, header_phis[1], turns),
             (Some(false), _) => ll.icmp(IntPredicate::SGT, i, limit),
@@ -298,7 +298,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 Some(false) => ll.sub_nsw(i, one),
                 _ => ll.add(i, stride),
             };
-            let mut again: Scalars<'ctx> = SmallVec::from_slice(&[advanced]);
+            let mut again: Scalars = SmallVec::from_slice(&[advanced]);
             again.extend(turns.map(|_| ll.add(header_phis[1], one)));
             again.extend(values);
             let latch = ll.current_block();

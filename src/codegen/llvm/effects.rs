@@ -114,7 +114,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn print(&mut self, frame: &Frame<'a, 'ctx>, format: &str, args: &[ValueId]) {
         let types: Vec<Scalar> = args.iter().map(|a| frame.scalar_ty(*a)).collect();
         let (format, wanted) = print_format::normalise(format, &types);
-        let values: Vec<Val<'ctx>> =
+        let values: Vec<Val> =
             wanted.iter().map(|w| self.print_argument(frame.scalar(args[w.arg]), types[w.arg], *w)).collect();
         match self.target {
             Target::Host { .. } => self.host_print(&format, &values),

@@ -151,7 +151,7 @@ struct LaneBody {
 }
 
 impl KernelEntry {
-    fn define<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, body: Option<LaneBody>, twice: bool) {
+    fn define(state: &mut ModuleState, kernel: FuncId, body: Option<LaneBody>, twice: bool) {
         let function = &state.ir.functions[kernel];
         let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
         let rank = match function.kind {
@@ -169,7 +169,7 @@ impl KernelEntry {
             let at = lower.ll.offset_by(args, u64::from(*offset));
             lower.load_value(at, *ty, 1)
         };
-        let mut scalars: Vec<Scalars<'ctx>> = self.types.iter().zip(&self.offsets).map(load).collect();
+        let mut scalars: Vec<Scalars> = self.types.iter().zip(&self.offsets).map(load).collect();
         lower.default_adjoints(self.kernel, &mut scalars);
         scalars
     }
@@ -258,7 +258,7 @@ impl KernelEntry {
             let at = ll.offset_by(launch, (offset_of!(LaunchBounds, shape) + 4 * k) as u64);
             ll.zext(ll.load(ll.i32(), at, 4), i64)
         };
-        let shape: Vec<Val<'ctx>> = (0..MAX_DIMS).map(extent).collect();
+        let shape: Vec<Val> = (0..MAX_DIMS).map(extent).collect();
         let repeats = shape[self.rank..].iter().fold(ll.const_i64(1), |n, e| ll.mul(n, *e));
         let (some, once, repeated, done) =
             (ll.block(made, "some"), ll.block(made, "once"), ll.block(made, "repeated"), ll.block(made, "done"));
@@ -331,7 +331,7 @@ impl KernelEntry {
         ll.position_at_end(row);
         let linear = ll.phi(i64);
         ll.add_incoming(linear, begin, before);
-        let coordinates: Vec<Val<'ctx>> = (0..self.rank)
+        let coordinates: Vec<Val> = (0..self.rank)
             .map(|k| {
                 let c = ll.phi(i64);
                 ll.add_incoming(c, first[k], before);
@@ -457,7 +457,7 @@ impl KernelEntry {
     }
 
     /// Threads cost little more than the loop over them.
-    fn is_short<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>) -> bool {
+    fn is_short(&self, state: &mut ModuleState) -> bool {
         let function = &state.ir.functions[self.kernel];
         let mut straight = true;
         function.walk(function.entry, &mut |_, inst| {
@@ -468,7 +468,7 @@ impl KernelEntry {
 
     /// A loop without checks pays where the kernel touches memory, and is not too large to be compiled twice. It pays
     /// nowhere where little time is spent on the code.
-    fn wants_fast_loop<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>) -> bool {
+    fn wants_fast_loop(&self, state: &mut ModuleState) -> bool {
         let function = &state.ir.functions[self.kernel];
         if !self.twice {
             return false;

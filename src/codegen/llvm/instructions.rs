@@ -211,7 +211,7 @@ impl<'ctx> Llvm<'ctx> {
     }
     /// An instruction of PTX without side effects, its operands as LLVM's constraints of inline assembly name them.
     fn ptx(&self, text: &str, constraints: &str, to: Ty<'ctx>, args: &[Val<'ctx>]) -> Val<'ctx> {
-        let params: SmallVec<[Ty<'ctx>; 2]> = args.iter().map(|a| self.ty(*a)).collect();
+        let params: SmallVec<[Ty; 2]> = args.iter().map(|a| self.ty(*a)).collect();
         let ty = self.function_ty(Some(to), &params, false);
         let (text, constraints) = (text.to_string(), constraints.to_string());
         let dialect = Some(InlineAsmDialect::ATT);

@@ -176,7 +176,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         for &param in function.params() {
             params.extend(self.leaf_types(function.ty(param)));
         }
-        let results: Vec<Ty<'ctx>> = function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect();
+        let results: Vec<Ty> = function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect();
         let result = match self.target {
             _ if results.is_empty() => None,
             Target::Nvptx => Some(ll.struct_ty(&results)),
@@ -212,7 +212,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             }
             let mut lower = Lower::new(self, made, entry, thread, true);
             let results = lower.function(id, args);
-            let flat: Scalars<'ctx> = results.into_iter().flatten().collect();
+            let flat: Scalars = results.into_iter().flatten().collect();
             if flat.is_empty() {
                 ll.ret(None);
             } else {
@@ -455,7 +455,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
     fn inst(&mut self, frame: &mut Frame<'a, 'ctx>, inst: &'a ir::Inst) {
         let result = inst.results.first().copied();
         let result_ty = result.map(|r| frame.ty(r));
-        let scalars: Scalars<'ctx> = match &inst.op {
+        let scalars: Scalars = match &inst.op {
             Op::Const(c) => smallvec![self.ops.constant(*c)],
             Op::Zero => result_ty.map(|ty| self.zeros(ty)).unwrap_or_default(),
             Op::Unary(op, a) => {
@@ -487,7 +487,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             Op::Cast(a) => {
                 let from = frame.scalar_ty(*a);
                 let to = result_ty.and_then(Type::scalar_part).unwrap_or(from);
-                let result: Scalars<'ctx> = frame.get(*a).iter().map(|v| self.ops.cast(from, to, *v)).collect();
+                let result: Scalars = frame.get(*a).iter().map(|v| self.ops.cast(from, to, *v)).collect();
                 if let ([x], [r]) = (&frame.get(*a)[..], &result[..]) {
                     self.facts.cast(from, to, *x, *r);
                 }
@@ -592,9 +592,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
     }
 
     fn call(&mut self, frame: &mut Frame<'a, 'ctx>, callee: FuncId, args: &[ValueId], results: &[ValueId]) {
-        let args: Vec<Scalars<'ctx>> = args.iter().map(|a| frame.get(*a).clone()).collect();
+        let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
         let values = if let Some(made) = self.state.library_call(callee) {
-            let flat: Scalars<'ctx> = args.into_iter().flatten().collect();
+            let flat: Scalars = args.into_iter().flatten().collect();
             match &self.ir.functions[callee].results[..] {
                 [one] if flatten::leaf_count(one.ty, &self.ir.structs) == 1 => {
                     vec![smallvec![self.ll.call(made, &flat)]]
@@ -702,7 +702,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         let mut scalars = frame.get(a).clone();
         let new = frame.get(b).clone();
         // Where the part may start, and the condition for each place (none: it is certain).
-        let mut places: SmallVec<[(usize, Option<Val<'ctx>>); 4]> = smallvec![(0, None)];
+        let mut places: SmallVec<[(usize, Option<Val>); 4]> = smallvec![(0, None)];
         for step in path {
             match *step {
                 Step::At(n) => {

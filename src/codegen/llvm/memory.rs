@@ -97,7 +97,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Type::Local(ty) => {
                 let n = usize::from(ty.ndim);
                 let size = Layout::of_element(ty.element, &self.ir.structs).size;
-                let mut strides: SmallVec<[Val<'ctx>; 4]> = smallvec![];
+                let mut strides: SmallVec<[Val; 4]> = smallvec![];
                 for dim in 0..n {
                     let below: u64 = ty.shape[dim + 1..n].iter().map(|&e| u64::from(e)).product();
                     strides.push(self.ll.const_i32((below * u64::from(size)) as i32));
@@ -283,7 +283,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             };
         }
         let (mut ty, mut align) = (place.element, place.align);
-        let mut exists: Option<Val<'ctx>> = None;
+        let mut exists: Option<Val> = None;
         for step in path {
             match *step {
                 Step::At(n) => {
@@ -325,7 +325,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (good, bad) = (ll.block(self.llvm_function, "inside"), ll.block(self.llvm_function, "outside"));
         let mut join = Join::new(ll, self.llvm_function, "accessed", &types);
         // Indices are rarely negative: what such a one means is only found out where it does not do as it is.
-        let mut indices: SmallVec<[(usize, Val<'ctx>); 2]> = smallvec![];
+        let mut indices: SmallVec<[(usize, Val); 2]> = smallvec![];
         if place.checks.iter().any(|c| c.direct.is_some())
             && let Some(direct) = all(&|c| c.direct.map_or(c.within, |direct| direct.0))
         {
@@ -354,7 +354,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             });
             self.report_out_of_bounds(site, first.0, first.1, first.2);
         }
-        let zeros: Scalars<'ctx> = types.iter().map(|t| ll.zero(*t)).collect();
+        let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
         join.jump(ll, &zeros);
 
         ll.position_at_end(good);
@@ -489,7 +489,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut join = Join::new(ll, self.llvm_function, "endwhen", &types);
         join.jump(ll, &values);
         ll.position_at_end(before);
-        let zeros: Scalars<'ctx> = types.iter().map(|t| ll.zero(*t)).collect();
+        let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
         join.come_from_here(ll, &zeros);
         ll.cond_br(condition, yes, join.block);
         join.enter(ll)
@@ -518,7 +518,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let parts = self.array(frame, array);
         let mut offset = ll.const_i64(0);
         let (mut extents, mut strides) = (Scalars::new(), Scalars::new());
-        let mut checks: SmallVec<[DimCheck<'ctx>; 2]> = smallvec![];
+        let mut checks: SmallVec<[DimCheck; 2]> = smallvec![];
         for dim in 0..usize::from(ty.ndim) {
             let (extent, stride) = (parts.extents[dim], parts.strides[dim]);
             match dims.get(dim) {

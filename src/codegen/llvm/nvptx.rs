@@ -213,7 +213,7 @@ struct Compiled<'ctx> {
     library: Vec<Arc<Part>>,
 }
 
-impl<'ctx> Compiled<'ctx> {
+impl Compiled<'_> {
     fn ir(&self) -> Result<String, CodegenError> {
         let library = self.library.iter().filter_map(|part| part.ir.as_deref());
         Ok(join_ir(self.ll.print(), library))
@@ -230,7 +230,7 @@ impl<'ctx> Compiled<'ctx> {
 }
 
 /// The PTX of an optimised module.
-fn text<'ctx>(ll: &Llvm<'ctx>, machine: &Machine) -> Result<String, CodegenError> {
+fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
     let text = String::from_utf8(machine.emit(ll, true)?);
     Ok(tidy(&text.map_err(|_| CodegenError::internal("PTX that is no text".to_string()))?))
 }
@@ -279,7 +279,7 @@ enum Passing {
     Bytes(Layout),
 }
 
-fn entry<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, options: &PtxOptions) {
+fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     let (ll, ir) = (state.ll, state.ir);
     let function = &ir.functions[kernel];
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
@@ -289,7 +289,7 @@ fn entry<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, options: &PtxO
         Type::Scalar(s) => Passing::Scalar(s),
         _ => Passing::Bytes(Layout::of(ty, &ir.structs)),
     }));
-    let llvm_types: Vec<Ty<'ctx>> = passing
+    let llvm_types: Vec<Ty> = passing
         .iter()
         .map(|p| match p {
             Passing::Scalar(s) => state.ops.memory_ty(*s),
@@ -315,7 +315,7 @@ fn entry<'ctx>(state: &mut ModuleState<'_, 'ctx>, kernel: FuncId, options: &PtxO
     let zero32 = ll.const_i32(0);
     let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
     let mut lower = Lower::new(state, made, start, thread, false);
-    let mut args: Vec<Scalars<'ctx>> = types
+    let mut args: Vec<Scalars> = types
         .iter()
         .enumerate()
         .map(|(n, &ty)| {

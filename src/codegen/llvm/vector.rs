@@ -85,7 +85,7 @@ impl<'ctx> Llvm<'ctx> {
     /// Lanes of `a`, then of `b`, in the order that `mask` says; -1: any.
     pub fn shuffle(&self, a: Val<'ctx>, b: Val<'ctx>, mask: &[i32]) -> Val<'ctx> {
         let lane = |&n: &i32| if n < 0 { self.undefined(self.i32()) } else { self.const_i32(n) };
-        let mask: Vec<Val<'ctx>> = mask.iter().map(lane).collect();
+        let mask: Vec<Val> = mask.iter().map(lane).collect();
         let (a, b) = (a.into_vector_value(), b.into_vector_value());
         built(self.builder.build_shuffle_vector(a, b, VectorType::const_vector(&mask), UNNAMED)).into()
     }
@@ -101,7 +101,7 @@ impl<'ctx> Llvm<'ctx> {
 
     /// 0, 1, 2, ... of an integer type.
     pub fn sequence(&self, ty: Ty<'ctx>, lanes: u32) -> Val<'ctx> {
-        let values: Vec<Val<'ctx>> = (0..lanes).map(|n| self.int(ty, n.into())).collect();
+        let values: Vec<Val> = (0..lanes).map(|n| self.int(ty, n.into())).collect();
         VectorType::const_vector(&values).into()
     }
 

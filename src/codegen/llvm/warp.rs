@@ -82,7 +82,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut types: Vec<_> = places.iter().map(|(_, operand)| ll.ty(*operand)).collect();
         types.push(ll.i1());
         let mut join = Join::new(ll, self.llvm_function, "lanes", &types);
-        let mut values: Scalars<'ctx> = places.iter().map(|(_, operand)| *operand).collect();
+        let mut values: Scalars = places.iter().map(|(_, operand)| *operand).collect();
         values.push(ll.bool(true));
         join.come_from_here(ll, &values);
         ll.cond_br(whole, together, join.block);

@@ -80,8 +80,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Some(s) if self.is_of_lane(frame, *array) => (LaneStep::Constant(s.size().into()), self.lane_count()),
             _ => (LaneStep::Constant(0), 1),
         };
-        let mut offsets: Option<Val<'ctx>> = None;
-        let mut checks: SmallVec<[DimCheck<'ctx>; 2]> = smallvec![];
+        let mut offsets: Option<Val> = None;
+        let mut checks: SmallVec<[DimCheck; 2]> = smallvec![];
         for (dim, &i) in indices.iter().enumerate() {
             let stride = parts.strides[dim];
             let dense = dim + 1 == indices.len()
@@ -315,7 +315,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn write_lanes(&mut self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>, values: &Scalars<'ctx>) {
         let ll = self.ll;
         let lanes = self.lane_count();
-        let values: Scalars<'ctx> = values.iter().map(|v| ll.splat(*v, lanes)).collect();
+        let values: Scalars = values.iter().map(|v| ll.splat(*v, lanes)).collect();
         if access.is_uniform() {
             // The last thread wins.
             let some = mask.map(|mask| ll.any(mask));
@@ -355,7 +355,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 }
             }
             Some((components, 0)) if mask.is_none() && leaves.len() as u32 == components => {
-                let raw: Vec<Val<'ctx>> = values.iter().map(|v| self.ops.encode(scalar, *v)).collect();
+                let raw: Vec<Val> = values.iter().map(|v| self.ops.encode(scalar, *v)).collect();
                 let wide = self.interleave(&raw);
                 ll.store(wide, access.base, scalar.size());
             }

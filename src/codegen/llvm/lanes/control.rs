@@ -22,7 +22,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) {
         let ll = self.ll;
         let types = self.types_of(frame, &inst.results);
-        let mut sides: SmallVec<[Scalars<'ctx>; 2]> = SmallVec::new();
+        let mut sides: SmallVec<[Scalars; 2]> = SmallVec::new();
         for (body, taken) in [(then, condition), (otherwise, ll.not(condition))] {
             let insts = &frame.function.blocks[body].insts;
             if insts.len() == 1 {
@@ -36,7 +36,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
             let mut join = Join::new(ll, self.llvm_function, "endlanes", &types);
             let some = ll.block(self.llvm_function, "lanes");
-            let zeros: Scalars<'ctx> = types.iter().map(|t| ll.zero(*t)).collect();
+            let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
             join.come_from_here(ll, &zeros);
             ll.cond_br(ll.any(mask), some, join.block);
             ll.position_at_end(some);
@@ -91,7 +91,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Some(turns) => ll.icmp(IntPredicate::NE, turns, ll.int(ty, 0)),
         };
         let zero = ll.int(ty, 0);
-        let mut initial: Scalars<'ctx> = SmallVec::from_slice(&[first, zero, self.narrowed(more)]);
+        let mut initial: Scalars = SmallVec::from_slice(&[first, zero, self.narrowed(more)]);
         initial.extend(frame.flat(init));
         let mut header = Join::new(ll, self.llvm_function, "for", &types);
         let mut exit = Join::new(ll, self.llvm_function, "endfor", &carried);
@@ -100,7 +100,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let phis = header.phis();
         ll.position_at_end(header.block);
         let (i, done, active) = (phis[0], phis[1], phis[2]);
-        let values: Scalars<'ctx> = phis[3..].iter().copied().collect();
+        let values: Scalars = phis[3..].iter().copied().collect();
         exit.come_from_here(ll, &values);
         ll.cond_br(ll.any(active), turn, exit.block);
 
@@ -114,7 +114,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             None => less(next, limit),
             Some(turns) => ll.icmp(IntPredicate::ULT, done, turns),
         };
-        let mut again: Scalars<'ctx> = SmallVec::from_slice(&[next, done, ll.and(active, more)]);
+        let mut again: Scalars = SmallVec::from_slice(&[next, done, ll.and(active, more)]);
         again.extend(new.iter().zip(&values).map(|(new, old)| ll.select(active, *new, *old)));
         header.jump(ll, &again);
         let values = exit.enter(ll);
@@ -139,13 +139,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut header = Join::new(ll, self.llvm_function, "while", &types);
         let mut exit = Join::new(ll, self.llvm_function, "endwhile", &carried);
         let turn = ll.block(self.llvm_function, "body");
-        let mut initial: Scalars<'ctx> = SmallVec::from_slice(&[self.narrowed(ll.bool(true))]);
+        let mut initial: Scalars = SmallVec::from_slice(&[self.narrowed(ll.bool(true))]);
         initial.extend(frame.flat(init));
         header.jump(ll, &initial);
         let phis = header.phis();
         ll.position_at_end(header.block);
         let active = phis[0];
-        let values: Scalars<'ctx> = phis[1..].iter().copied().collect();
+        let values: Scalars = phis[1..].iter().copied().collect();
         self.bind(frame, &function.blocks[condition].params, values.clone());
         let tested = self.with_mask(Some(active), |lower| lower.masked_block(frame, condition));
         let more = tested.first().copied().unwrap_or(ll.bool(false));
@@ -157,7 +157,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.position_at_end(turn);
         self.bind(frame, &function.blocks[body].params, values.clone());
         let new = self.with_mask(Some(more), |lower| lower.masked_block(frame, body));
-        let mut again: Scalars<'ctx> = SmallVec::from_slice(&[more]);
+        let mut again: Scalars = SmallVec::from_slice(&[more]);
         again.extend(new.iter().zip(&values).map(|(new, old)| ll.select(more, *new, *old)));
         header.jump(ll, &again);
         let values = exit.enter(ll);
@@ -166,7 +166,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 }
 
 /// Whether a block must not run without a lane (it touches memory or loops), or is better skipped then.
-fn needs_lanes<'ctx>(frame: &Frame<'_, 'ctx>, block: BlockId) -> bool {
+fn needs_lanes(frame: &Frame, block: BlockId) -> bool {
     let mut insts = 0;
     let mut must = false;
     frame.function.walk(block, &mut |_, inst| {

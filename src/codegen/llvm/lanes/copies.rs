@@ -320,7 +320,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 let base = site.fixed.iter().fold(site.data, |base, (form, stride)| {
                     ll.offset(base, ll.mul(form.emit_fixed(ll), wide(*stride)))
                 });
-                let mut args: SmallVec<[Val<'ctx>; 8]> = SmallVec::from_slice(&[copy, base]);
+                let mut args: SmallVec<[Val; 8]> = SmallVec::from_slice(&[copy, base]);
                 args.extend((site.open.len()..2).flat_map(|_| [ll.const_i64(1), ll.const_i64(0)]));
                 args.extend(site.open.iter().flat_map(|(extent, stride)| [wide(*extent), wide(*stride)]));
                 args.push(ll.const_i64(site.components.into()));

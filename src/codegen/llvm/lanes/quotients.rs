@@ -52,14 +52,14 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         if op != BinaryOp::Div || s != Scalar::F32 || numerators.len() < LEAST_NUMERATORS || lanes < LEAST_LANES {
             return None;
         }
-        let numerators: Scalars<'ctx> = numerators.iter().map(|x| ll.splat(*x, lanes)).collect();
+        let numerators: Scalars = numerators.iter().map(|x| ll.splat(*x, lanes)).collect();
         let [usual, unusual, with_zeros, others] =
             ["usual", "unusual", "zeros", "others"].map(|name| ll.block(self.llvm_function, name));
         let mut join = Join::new(ll, self.llvm_function, "quotients", &vec![ll.ty(b); numerators.len()]);
 
         // Shifted to the left, the sign is gone and each bit stands where the next one was.
         let bits = |x: Val<'ctx>| ll.bitcast(x, ll.i32());
-        let shifted: Scalars<'ctx> = numerators.iter().map(|x| ll.shl(bits(*x), ll.const_i32(1))).collect();
+        let shifted: Scalars = numerators.iter().map(|x| ll.shl(bits(*x), ll.const_i32(1))).collect();
         let differ = numerators.iter().zip(&shifted).map(|(x, shifted)| ll.xor(bits(*x), *shifted));
         let zero = ll.const_i32(0);
         let all = differ.reduce(|x, y| ll.and(x, y)).unwrap_or(zero);
@@ -91,7 +91,7 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         join.jump(ll, &values);
 
         ll.position_at_end(others);
-        let values: Scalars<'ctx> = numerators.iter().map(|x| ll.fdiv(*x, b)).collect();
+        let values: Scalars = numerators.iter().map(|x| ll.fdiv(*x, b)).collect();
         join.jump(ll, &values);
         Some(join.enter(ll))
     }

@@ -53,7 +53,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                     let operand = ll.splat(*operand, lower.lane_count());
                     mask.map_or(operand, |mask| ll.select(mask, operand, identity))
                 });
-                let own: Scalars<'ctx> = own.collect();
+                let own: Scalars = own.collect();
                 let sum_lanes = |lower: &mut Self| {
                     for (k, own) in own.iter().enumerate() {
                         // What several threads subtract is the sum of it.
@@ -190,7 +190,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ll = self.ll;
         let at = |(slot, _, size): Slot<'ctx>| ll.offset(slot, ll.mul(lane, ll.const_i64(size.into())));
         let pick = |slot: Slot<'ctx>| ll.load(slot.1, at(slot), slot.2);
-        let own: Vec<SmallVec<[Val<'ctx>; 2]>> =
+        let own: Vec<SmallVec<[Val; 2]>> =
             (0..results.len()).map(|k| operands.iter().map(|o| self.ops.from_bits(s, pick(o[k]))).collect()).collect();
         let offset = pick(offset);
         let values = each(self, offset, &own);
