@@ -80,15 +80,6 @@ static __device__ mat33 operator-(mat33 a) {
     return result;
 }
 
-static __device__ bool operator==(vec3 a, vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
-
-static __device__ bool operator==(mat33 a, mat33 b) {
-    for (int i = 0; i < 3; ++i) {
-        if (!(a.row[i] == b.row[i])) return false;
-    }
-    return true;
-}
-
 static __device__ vec3 cross(vec3 a, vec3 b) {
     return vec3{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
@@ -216,11 +207,10 @@ extern "C" __global__ void matrices_cuda_kernel_backward(
         if (adj_f) {
             float j = determinant(m);
             mat33 inverse_m = inverse(m);
-            mat33 adj_transpose_value = adj_transpose(inverse_m, -adj_m);
             mat33 transpose_value = transpose(inverse_m);
             mat33 adj_m_2 = adj_m
-                    + (adj_transpose_value == mat33{} ? mat33{} : mat33{}
-                    - mul(mul(transpose_value, adj_transpose_value), transpose_value));
+                    + (mat33{} - mul(mul(transpose_value, adj_transpose(inverse_m, -adj_m)),
+                    transpose_value));
             float minus = -adj_energy_i;
             float adj_j = minus == 0.0f ? 0.0f : minus / j;
             float product = adj_energy_i * 0.5f;

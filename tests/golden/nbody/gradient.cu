@@ -42,6 +42,8 @@ template <typename B> static __device__ vec3 &operator+=(vec3 &a, B b) { return 
 
 static __device__ vec3 operator*(vec3 a, vec3 b) { return vec3{a.x * b.x, a.y * b.y, a.z * b.z}; }
 
+static __device__ bool operator==(vec3 a, vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+
 static __device__ vec3 operator-(vec3 a) { return vec3{-a.x, -a.y, -a.z}; }
 
 static __device__ vec3 atomicAdd(vec3 *p, vec3 value) {
@@ -91,7 +93,9 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
         vec3 adj_f = adj_force_i * mass_i;
         if (adj_mass) {
             vec3 product = adj_force_i * f;
-            atomicAdd(&adj_mass[i], product.x + product.y + product.z);
+            float sum = (adj_force_i.x == 0.0f ? 0.0f : product.x)
+                    + (adj_force_i.y == 0.0f ? 0.0f : product.y);
+            atomicAdd(&adj_mass[i], sum + (adj_force_i.z == 0.0f ? 0.0f : product.z));
         }
         vec3 adj_p = {};
         for (int j = x.shape[0] - 1; j >= 0; --j) {
@@ -100,14 +104,14 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
             float root_r2 = sqrtf(r2);
             float product = r2 * root_r2;
             float quotient = mass[j] / product;
-            vec3 adj_d = adj_f * quotient;
+            vec3 adj_d = adj_f == vec3{} ? vec3{} : adj_f * quotient;
             vec3 product_2 = adj_f * d;
-            float quotient_2 = (product_2.x + product_2.y + product_2.z) / product;
-            float minus = -(quotient_2 * quotient);
+            float sum = product_2.x + product_2.y + product_2.z;
+            float quotient_2 = sum / product;
+            float minus = -(sum == 0.0f ? 0.0f : quotient_2 * quotient);
             float adj_r2 = minus * root_r2;
-            float product_3 = minus * r2;
-            adj_r2 += product_3 == 0.0f ? 0.0f : product_3 * 0.5f / root_r2;
-            if (adj_mass) atomicAdd(&adj_mass[j], quotient_2);
+            adj_r2 += minus * r2 * 0.5f / root_r2;
+            if (adj_mass) atomicAdd(&adj_mass[j], sum == 0.0f ? 0.0f : quotient_2);
             adj_d += d * adj_r2 * 2.0f;
             adj_p += -adj_d;
             if (adj_x) atomicAdd(&adj_x[j], adj_d);

@@ -119,7 +119,7 @@ static __device__ quat adj_normalize(quat a, quat adj_ret) {
         adj_a = quat{};
         adj_l = 0.0f;
     }
-    adj_a += adj_l == 0.0f ? quat{} : adj_length(a, adj_l);
+    adj_a += adj_length(a, adj_l);
     return adj_a;
 }
 

@@ -111,8 +111,8 @@ extern "C" __global__ void while_loop_cuda_kernel_backward(
             }
             adj_r *= 0.5f;
             float quotient = adj_r / r_2;
-            adj_a += quotient;
-            adj_r += -(quotient * (a / r_2));
+            adj_a += adj_r == 0.0f ? 0.0f : quotient;
+            adj_r += -(adj_r == 0.0f ? 0.0f : quotient * (a / r_2));
             latest = turn_kept[latest] == turn_2 && latest > 0u ? latest - 1u : latest;
         }
         if (adj_x) adj_x[i] += adj_a;
