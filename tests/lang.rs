@@ -16,7 +16,7 @@
 //!
 //! In the page of a code of the families 01 to 07, 12 and 13, the first `python` block must give that code, and the later
 //! ones be clean; so must the first if the text before it says that it passes (two codes take too long an example to
-//! show). A code of another family must be named in some other test.
+//! show). A code of another family has a run in `tests/codes.rs`.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,6 @@ fn main() -> ExitCode {
     for &code in Code::ALL.iter().filter(|code| runs_in_page(**code)) {
         trials.push(Trial::test(format!("page of {}", code.name()), move || run_page(code).map_err(Failed::from)));
     }
-    trials.push(Trial::test("every code has a test", || every_code_has_a_test().map_err(Failed::from)));
     trials.push(Trial::test("every safe fix has an example", || every_safe_fix_is_shown().map_err(Failed::from)));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
@@ -74,28 +73,6 @@ fn texts(folder: &Path, wanted: &dyn Fn(&Path) -> bool) -> Vec<(PathBuf, String)
         }
     }
     found
-}
-
-/// Codes without a test: no input is known that makes LLVM refuse a module, and the others take gibibytes or
-/// hours.
-const UNREACHABLE: &[Code] = &[Code::E0801, Code::E1106, Code::E1405];
-
-/// What the pages do not show (commands, back ends, files) must stand in another test.
-fn every_code_has_a_test() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let is = |path: &Path, ends: &[&str]| ends.iter().any(|end| path.extension().is_some_and(|e| e == *end));
-    let mut tests = texts(&root.join("tests"), &|path| is(path, &["rs", "md", "py", "lua"]));
-    for (path, text) in texts(&root.join("src"), &|path| is(path, &["rs"])) {
-        let whole = path.components().any(|part| part.as_os_str().to_string_lossy().starts_with("tests"));
-        let from = if whole { 0 } else { text.find("#[cfg(test)]").unwrap_or(text.len()) };
-        tests.push((path, text[from..].to_string()));
-    }
-    // This file only lists codes.
-    tests.retain(|(path, _)| !path.ends_with("tests/lang.rs"));
-    let named = |code: &Code| tests.iter().any(|(_, text)| text.contains(code.name()));
-    let missing = Code::ALL.iter().filter(|code| !runs_in_page(**code) && !UNREACHABLE.contains(code) && !named(code));
-    let missing: Vec<&str> = missing.map(|code| code.name()).collect();
-    if missing.is_empty() { Ok(()) } else { Err(format!("no test names {missing:?}")) }
 }
 
 /// Every code whose source makes a safe fix gives one in an example, where it is applied ([`repairs`]).

@@ -15,8 +15,7 @@
 use super::rebuild::Rebuild;
 use crate::analysis::alias::{Root, in_caller, root};
 use crate::analysis::effects::EffectTable;
-use crate::analysis::interval::Interval;
-use crate::analysis::ranges::ranges;
+use crate::analysis::ranges::Ranges;
 use crate::analysis::value_numbering::numbering;
 use crate::ids::IdVec;
 use crate::ir::{Access, BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId};
@@ -26,7 +25,7 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     if !may_repeat(function) {
         return false;
     }
-    let (first, ranges) = (numbering(function), ranges(function));
+    let (first, ranges) = (numbering(function), Ranges::of(function));
     let entry = function.entry;
     let rebuild = Rebuild::start(function);
     let mut pass = Forward { rebuild, effects, first, ranges, known: Vec::new(), changed: false };
@@ -69,7 +68,7 @@ struct Forward<'a> {
     rebuild: Rebuild,
     effects: &'a EffectTable,
     first: IdVec<ValueId, ValueId>,
-    ranges: IdVec<ValueId, Option<Interval>>,
+    ranges: Ranges,
     known: Vec<Known>,
     changed: bool,
 }
@@ -214,7 +213,7 @@ impl Forward<'_> {
     /// Whether two indices surely name different elements. Negative ones count from the end.
     fn unequal(&self, i: ValueId, j: ValueId) -> bool {
         let ((base_i, offset_i), (base_j, offset_j)) = (self.offset(i), self.offset(j));
-        let counts_up = |v: ValueId| self.ranges.get(v).copied().flatten().is_some_and(|range| range.low >= 0);
+        let counts_up = |v: ValueId| self.ranges.interval(v).is_some_and(|range| range.low >= 0);
         base_i == base_j && offset_i != offset_j && counts_up(i) && counts_up(j)
     }
 

@@ -6,7 +6,7 @@ use super::finite::Finite;
 use super::needed::holders;
 use super::world::World;
 use super::written::{Written, stale};
-use crate::analysis::privatization::{Known, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::IdSet;
 use crate::ir::{Access, AtomicOp, Derivative, Function, Inst, InstId, Op, ValueId};
 use crate::types::Type;
@@ -23,7 +23,7 @@ pub struct Facts {
     pub accumulations: Accumulations,
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers, and what is equal.
-    pub known: Known,
+    pub known: IndexFacts,
     /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
     pub guards: bool,
     /// The calls that write to arrays by themselves.
@@ -37,7 +37,7 @@ impl Facts {
         let writing = writing_calls(world.module, world.effects, function);
         let activity = Activity::of(world.module, &writing, function);
         let written = Written::of(&world.module.structs, world.effects, function);
-        let known = Known::of(function);
+        let known = IndexFacts::of(function);
         Facts {
             reversed: reversed(world, function, &activity, &writing),
             stale: stale(world.module, function, &written),

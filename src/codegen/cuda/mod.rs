@@ -23,7 +23,6 @@ mod place;
 mod plan;
 mod prelude;
 mod print;
-mod ranges;
 mod scalar;
 mod survey;
 mod tree;

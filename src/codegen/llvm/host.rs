@@ -6,7 +6,6 @@
 //! that checks everything and takes any strides.
 
 use std::mem::offset_of;
-use std::rc::Rc;
 
 use super::affine::Guards;
 use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate, Llvm, Val};
@@ -15,7 +14,7 @@ use super::flatten;
 use super::lanes::{self, Lanes, Plan};
 use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
-use super::machine::{LEAN, Machine};
+use super::machine::{LEAN, Lease, Machine};
 use super::{CodegenError, HostOptions, Opt, Site};
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::codegen::shadow;
@@ -48,7 +47,7 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
 /// An optimised host module.
 pub(super) struct Compiled<'ctx> {
     pub ll: Llvm<'ctx>,
-    pub machine: Rc<Machine>,
+    pub machine: Lease,
     pub sites: Vec<Site>,
     /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its fingerprint.
     pub library: Vec<(u128, Vec<u8>)>,
@@ -201,9 +200,6 @@ impl KernelEntry {
         ll.position_at_end(body);
         lower.thread.coordinates[self.rank - 1] = ll.trunc(j, ll.i32());
         lower.thread.linear = ll.add(p(6), ll.sub(j, low));
-        for coordinate in lower.thread.coordinates {
-            lower.facts.set_below_greatest(coordinate);
-        }
         lower.kernel(self.kernel, args);
         let next = ll.add_nsw(j, ll.const_i64(1));
         ll.add_incoming(j, next, ll.current_block());
@@ -491,7 +487,6 @@ impl KernelEntry {
         let ll = lower.ll;
         lower.facts.follow_affine(inner);
         for (k, coordinate) in lower.thread.coordinates.into_iter().enumerate() {
-            lower.facts.set_below_greatest(coordinate);
             if k + 1 < self.rank {
                 lower.facts.set_invariant(coordinate, true);
             }

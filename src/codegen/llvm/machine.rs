@@ -1,8 +1,7 @@
 //! Which machine does LLVM compile for, and with which passes?
 
-use std::cell::RefCell;
-use std::rc::Rc;
-use std::sync::{Once, OnceLock};
+use std::ops::Deref;
+use std::sync::{Mutex, Once, OnceLock};
 
 use inkwell::OptimizationLevel;
 use inkwell::data_layout::DataLayout;
@@ -13,6 +12,7 @@ use inkwell::targets::{
 
 use super::builder::Llvm;
 use super::{CodegenError, Cpu, Opt};
+use crate::memo::lock;
 
 /// The passes of [`Opt::Lean`], which make code small enough to be read. With `instcombine`, `licm` and `gvn` too, PTX takes half as
 /// long again, and ptxas, which does all that itself, makes no better code of it: over 100 generated programs 5 % more
@@ -29,9 +29,40 @@ pub struct Machine {
 /// Triple, processor, features and level of a machine.
 type Key = (String, String, String, OptimizationLevel);
 
-thread_local! {
-    /// Making a machine, and what it finds out for its first module, takes a good part of the time that a small kernel does.
-    static MACHINES: RefCell<Vec<Rc<Machine>>> = RefCell::default();
+// SAFETY: a machine has no ties to a thread, and who has a [`Lease`] is the only one to use it.
+unsafe impl Send for Machine {}
+
+/// Machines that nobody uses at the moment: making one, and what it finds out for its first module, takes a good part of the
+/// time that a small kernel does.
+static IDLE: Mutex<Vec<Machine>> = Mutex::new(Vec::new());
+
+/// More than these are not kept.
+const MAX_IDLE: usize = 64;
+
+/// A machine that nobody else uses.
+pub struct Lease {
+    /// Only a lease that ends has none.
+    machine: Option<Machine>,
+}
+
+impl Deref for Lease {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        match &self.machine {
+            Some(machine) => machine,
+            None => unreachable!("a lease has its machine until it is dropped"),
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut idle = lock(&IDLE);
+        if idle.len() < MAX_IDLE {
+            idle.extend(self.machine.take());
+        }
+    }
 }
 
 /// The processor that kc runs on, in LLVM's words.
@@ -102,7 +133,7 @@ const NVPTX_TRIPLE: &str = "nvptx64-nvidia-cuda";
 const NVPTX_LAYOUT: &str = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64";
 
 impl Machine {
-    pub fn nvptx(arch: Arch, opt: Opt) -> Result<Rc<Machine>, CodegenError> {
+    pub fn nvptx(arch: Arch, opt: Opt) -> Result<Lease, CodegenError> {
         static INIT: Once = Once::new();
         INIT.call_once(|| Target::initialize_nvptx(&PARTS));
         let level = match opt {
@@ -112,7 +143,7 @@ impl Machine {
         Machine::of(NVPTX_TRIPLE, arch.name, &format!("+ptx{}", arch.ptx), level)
     }
 
-    pub fn host(cpu: Cpu, opt: Opt) -> Result<Rc<Machine>, CodegenError> {
+    pub fn host(cpu: Cpu, opt: Opt) -> Result<Lease, CodegenError> {
         static INIT: Once = Once::new();
         INIT.call_once(|| Target::initialize_x86(&PARTS));
         let level = match opt {
@@ -150,15 +181,15 @@ impl Machine {
         }
     }
 
-    /// This thread's machine of the kind.
-    fn of(triple: &str, cpu: &str, features: &str, level: OptimizationLevel) -> Result<Rc<Machine>, CodegenError> {
+    /// A machine of the kind.
+    fn of(triple: &str, cpu: &str, features: &str, level: OptimizationLevel) -> Result<Lease, CodegenError> {
         let key = (triple.to_string(), cpu.to_string(), features.to_string(), level);
-        if let Some(known) = MACHINES.with_borrow(|all| all.iter().find(|machine| machine.key == key).cloned()) {
-            return Ok(known);
-        }
-        let made = Rc::new(Machine::new(key)?);
-        MACHINES.with_borrow_mut(|all| all.push(made.clone()));
-        Ok(made)
+        let known = {
+            let mut idle = lock(&IDLE);
+            idle.iter().rposition(|machine| machine.key == key).map(|at| idle.swap_remove(at))
+        };
+        let machine = known.map_or_else(|| Machine::new(key), Ok)?;
+        Ok(Lease { machine: Some(machine) })
     }
 
     fn new(key: Key) -> Result<Machine, CodegenError> {

@@ -5,7 +5,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -17,7 +16,7 @@ use super::join::join;
 use super::join_ir::join_ir;
 use super::library::{Kind, Library, Part, Parts};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
-use super::machine::{LEAN, Machine};
+use super::machine::{LEAN, Lease, Machine};
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
 use crate::codegen::shadow::{self, Shadows};
@@ -151,7 +150,8 @@ impl Ready<'_> {
         names: bool,
         marks: Option<FileId>,
     ) -> Result<Compiled<'ctx>, CodegenError> {
-        let (ll, machine) = empty_module(context, options, names)?;
+        let mut machine = Machine::nvptx(options.arch, options.opt)?;
+        let ll = empty_module(context, &machine, options, names);
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
         state.locations = marks.map(|source| DebugLocations::new(&ll, source));
         state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad, Target::Nvptx));
@@ -160,14 +160,14 @@ impl Ready<'_> {
         }
         state.finish();
         let called = state.library.take().map(Library::into_called).unwrap_or_default();
-        let library = called.iter().map(|&(id, _, fingerprint)| self.library_part(id, fingerprint, options, names));
+        let library =
+            called.iter().map(|&(id, _, fingerprint)| self.library_part(id, fingerprint, &machine, options, names));
         let library = library.collect::<Result<_, _>>()?;
-        if options.opt == Opt::Full && ll.largest_function() <= FULL_LIMIT {
-            machine.optimise(&ll, FULL)?;
-            return Ok(Compiled { ll, machine, library });
+        let lean = options.opt != Opt::Full || ll.largest_function() > FULL_LIMIT;
+        if lean && options.opt == Opt::Full {
+            machine = Machine::nvptx(options.arch, Opt::Lean)?;
         }
-        let machine = Machine::nvptx(options.arch, Opt::Lean)?;
-        machine.optimise(&ll, LEAN)?;
+        machine.optimise(&ll, if lean { LEAN } else { FULL })?;
         Ok(Compiled { ll, machine, library })
     }
 
@@ -176,40 +176,36 @@ impl Ready<'_> {
         &self,
         id: FuncId,
         fingerprint: u128,
+        machine: &Machine,
         options: &PtxOptions,
         names: bool,
     ) -> Result<Arc<Part>, CodegenError> {
         let kind = Kind { arch: options.arch.number, fmad: options.fmad, ir: names };
         self.known.get_or_make(fingerprint, kind, || {
             let context = Context::create();
-            let (ll, machine) = empty_module(&context, options, names)?;
+            let ll = empty_module(&context, machine, options, names);
             let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
             state.library_function(id);
             machine.optimise(&ll, LEAN)?;
             let ir = names.then(|| ll.print());
             // Callers in other modules see the alignments that the ABI gives to results, not those of internal functions.
-            let ptx = text(&ll, &machine)?.replace(".visible .func", ".func");
+            let ptx = text(&ll, machine)?.replace(".visible .func", ".func");
             Ok(Part { ir, ptx })
         })
     }
 }
 
-fn empty_module<'ctx>(
-    context: &'ctx Context,
-    options: &PtxOptions,
-    names: bool,
-) -> Result<(Llvm<'ctx>, Rc<Machine>), CodegenError> {
-    let machine = Machine::nvptx(options.arch, options.opt)?;
+fn empty_module<'ctx>(context: &'ctx Context, machine: &Machine, options: &PtxOptions, names: bool) -> Llvm<'ctx> {
     let ll = Llvm::new(context, "kc", "device", names);
     ll.contract.set(options.fmad);
     machine.prepare(&ll);
-    Ok((ll, machine))
+    ll
 }
 
 /// An optimised module, and the library functions that it calls.
 struct Compiled<'ctx> {
     ll: Llvm<'ctx>,
-    machine: Rc<Machine>,
+    machine: Lease,
     library: Vec<Arc<Part>>,
 }
 
@@ -333,7 +329,6 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         })
         .collect();
     lower.default_adjoints(kernel, &mut args);
-    args.iter().for_each(|scalars| lower.uniform.insert(scalars));
     if options.layout == ArrayLayout::Contiguous {
         lower.aligned.extend(args.iter().flatten());
     }
@@ -385,9 +380,6 @@ impl<'ctx> Tasks<'ctx> {
         }
         lower.thread.coordinates[0] = narrow(rest);
         lower.thread.linear = wide(ll, task, ll.i64());
-        for coordinate in lower.thread.coordinates {
-            lower.facts.set_below_greatest(coordinate);
-        }
     }
 
     /// The thread's task, if the launch has so many. Ends the function.

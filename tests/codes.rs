@@ -1,0 +1,211 @@
+//! Does kc give every code that a check of a program does not show? One run for each; the codes of the other families are
+//! shown by their pages (`tests/lang.rs`).
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use kc::diag::Code;
+use kc::run::files::npz::NpzWriter;
+use serde_json::{Value, json};
+
+/// Codes that no run gives at will: LLVM takes every module that is known; kc has no known fault; the loss of a device
+/// needs one (`tests/gpu.rs` stands one in); and the others take gibibytes or hours.
+const NOT_SHOWN: &[Code] = &[Code::E0801, Code::E0999, Code::E1106, Code::E1107, Code::E1405];
+
+const PROGRAMS: &str = "import warp as wp
+
+@wp.func_native(\"return x;\")
+def text(x: float) -> float: ...
+
+@wp.kernel
+def square(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] * x[i]
+
+@wp.kernel
+def scatter(to: wp.array(dtype=int), x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    y[to[wp.tid()]] = x[wp.tid()]
+
+@wp.kernel(enable_backward=False)
+def checked(x: wp.array(dtype=float)):
+    assert x[0] > 1.0e9, \"too small\"
+
+@wp.kernel
+def endless(x: wp.array(dtype=float), n: int):
+    while n > 0:
+        x[wp.tid()] = x[wp.tid()] * 0.5
+
+@wp.kernel
+def small(x: wp.array(dtype=wp.int8)):
+    wp.atomic_add(x, 0, wp.int8(1))
+
+@wp.kernel
+def native(x: wp.array(dtype=float)):
+    x[wp.tid()] = text(x[wp.tid()])
+";
+
+const LOCAL: &str = "kernel @k(%o: array(dtype=float32)) rank 1 {
+  %i: int32 = thread_index 0
+  %l: local(float32, 100000) = local_array
+  %v: float32 = load %l[%i]
+  store %o[%i], %v
+  return
+}
+";
+
+/// A launch of `square` with one thing changed.
+fn launch(change: impl Fn(&mut Value)) -> Vec<u8> {
+    let float = json!({"class": "scalar", "scalar": "float32", "shape": []});
+    let x = json!({"name": "x", "kind": "array", "dtype": float, "ndim": 1, "shape": [3], "data": "x"});
+    let mut launch =
+        json!({"format": 1, "id": "case", "source": "../k.py", "kernel": "square", "dim": [3], "args": [x]});
+    change(&mut launch);
+    launch.to_string().into_bytes()
+}
+
+fn files() -> Vec<(&'static str, Vec<u8>)> {
+    let parameters: Vec<String> = (0..100).map(|n| format!("%a{n}: array(dtype=float32)")).collect();
+    let mut npz = NpzWriter::new(std::io::Cursor::new(Vec::new()));
+    let ones: Vec<u8> = [1.0f32; 3].iter().flat_map(|x| x.to_le_bytes()).collect();
+    npz.add("x", "<f4", &[3], &ones).expect("an entry");
+    let arrays = npz.finish().expect("an archive").into_inner();
+    vec![
+        ("k.py", PROGRAMS.into()),
+        ("same/k.py", PROGRAMS.into()),
+        ("none.py", "x = 1\n".into()),
+        ("bytes.py", b"x = '\xff'\n".into()),
+        ("large.py", vec![b'#'; 17 << 20]),
+        ("broken.ir", "kernel\n".into()),
+        ("local.ir", LOCAL.into()),
+        ("many.ir", format!("kernel @k({}) rank 1 {{\nreturn\n}}\n", parameters.join(", ")).into()),
+        ("file", Vec::new()),
+        ("taken/thesis.tex", b"years of work".into()),
+        ("good/inputs.npz", arrays.clone()),
+        ("broken/case.json", b"{".into()),
+        ("format/case.json", launch(|launch| launch["format"] = json!(2))),
+        ("type/case.json", launch(|launch| launch["args"][0]["dtype"]["scalar"] = json!("int32"))),
+        ("size/case.json", launch(|launch| launch["dim"] = json!([-1]))),
+        ("missing/case.json", launch(|launch| launch["args"][0]["data"] = json!("y"))),
+        ("missing/inputs.npz", arrays.clone()),
+        ("shape/case.json", launch(|launch| launch["args"][0]["shape"] = json!([4]))),
+        ("shape/inputs.npz", arrays.clone()),
+        ("strides/case.json", launch(|launch| launch["args"][0]["strides"] = json!([1]))),
+        ("strides/inputs.npz", arrays.clone()),
+        ("array/case.json", launch(|_| {})),
+        ("array/inputs.npz", b"PK".into()),
+        ("log/case.json", launch(|launch| launch["direction"] = json!("backward"))),
+        ("log/inputs.npz", arrays.clone()),
+        (
+            "gradient/case.json",
+            launch(|launch| {
+                launch["direction"] = json!("gradient");
+                launch["kernel"] = json!("checked");
+            }),
+        ),
+        ("gradient/inputs.npz", arrays.clone()),
+        (
+            "meet/case.json",
+            launch(|launch| {
+                launch["direction"] = json!("gradient");
+                launch["kernel"] = json!("scatter");
+                let x = launch["args"][0].clone();
+                let zeros = |name: &str, scalar: &str| {
+                    let mut array = x.clone();
+                    array.as_object_mut().expect("an argument").remove("data");
+                    (array["name"], array["dtype"]["scalar"], array["fill"]) = (json!(name), json!(scalar), json!(0));
+                    array
+                };
+                launch["args"] = json!([zeros("to", "int32"), x, zeros("y", "float32")]);
+            }),
+        ),
+        ("meet/inputs.npz", arrays),
+    ]
+}
+
+/// The runs: what is asked of kc, and the code that it gives.
+const RUNS: &[(Code, &[&str])] = &[
+    (Code::E0802, &["compile", "local.ir", "-o", "out"]),
+    (Code::E0803, &["compile", "many.ir", "--emit", "ptx", "-o", "out"]),
+    (Code::E0820, &["compile", "k.py", "-k", "small", "--emit", "cuda", "-o", "out"]),
+    (Code::E0821, &["compile", "k.py", "-k", "native", "--emit", "ptx", "-o", "out"]),
+    (Code::E0901, &["check", "absent.py"]),
+    (Code::E0902, &["check", "bytes.py"]),
+    (Code::E0903, &["check", "large.py"]),
+    (Code::E0904, &["compile", "k.py", "-k", "square", "-o", "file"]),
+    (Code::E0905, &["compile", "k.py", "-k", "squares", "-o", "out"]),
+    (Code::E0906, &["compile", "k.py", "same/k.py", "-k", "square", "-o", "out"]),
+    (Code::E0908, &["compile", "none.py", "-o", "out"]),
+    (Code::E0909, &["check", "broken.ir"]),
+    (Code::E1001, &["run", "broken/case.json"]),
+    (Code::E1002, &["run", "format/case.json"]),
+    (Code::E1003, &["run", "k.py", "--dim", "1"]),
+    (Code::E1004, &["run", "k.py", "-k", "square", "--dim", "1", "--arg", "z=ones:1"]),
+    (Code::E1005, &["run", "k.py", "-k", "square", "--dim", "1", "--arg", "x=ones:i32:1"]),
+    (Code::E1006, &["run", "size/case.json"]),
+    (Code::E1007, &["run", "array/case.json"]),
+    (Code::E1008, &["run", "missing/case.json"]),
+    (Code::E1009, &["run", "shape/case.json"]),
+    (Code::E1010, &["run", "strides/case.json"]),
+    (Code::E1011, &["run", "k.py", "-k", "endless", "--dim", "1", "--arg", "x=ones:1", "--arg", "n=4294967296"]),
+    (Code::E1012, &["run", "k.py", "-k", "square", "--dim", "many"]),
+    (Code::E1101, &["run", "k.py", "-k", "square", "--dim", "2", "--arg", "x=ones:1"]),
+    (Code::E1102, &["run", "k.py", "-k", "checked", "--dim", "1", "--arg", "x=ones:1"]),
+    (Code::E1103, &["run", "gradient/case.json"]),
+    (Code::E1104, &["run", "k.py", "-k", "square", "--dim", "1", "--arg", "x=ones:1", "--device", "cuda"]),
+    (Code::E1105, &["run", "log/case.json"]),
+    (Code::E1108, &["run", "meet/case.json"]),
+    (Code::E1109, &["gradcheck", "k.py", "-k", "endless"]),
+    (Code::E1401, &["dataset", "-n", "1", "-o", "taken"]),
+    (Code::E1404, &["dataset", "-n", "0", "-o", "new"]),
+    (Code::E1402, &["dataset", "-n", "1", "-o", "set", "--emit", "cuda", "--no-verify", "--seed", "1", "--resume"]),
+    (Code::E1403, &["dataset", "stats", "set"]),
+];
+
+/// The codes of the findings in what kc says: `error[E0901]`.
+fn codes(text: &str) -> BTreeSet<&str> {
+    let kinds = ["error[", "warning[", "note["];
+    let found = kinds.iter().flat_map(|kind| text.split(kind).skip(1)).filter_map(|rest| rest.split(']').next());
+    found.collect()
+}
+
+fn kc(folder: &Path, args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+    // A driver that is not there, whatever the machine has.
+    let output = command.args(args).current_dir(folder).env("CUDA_VISIBLE_DEVICES", "").output().expect("kc runs");
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn every_code_is_given() {
+    let shown_by_pages = |code: Code| ["08", "09", "10", "11", "14"].iter().all(|family| code.name()[1..3] != **family);
+    let listed: Vec<Code> = RUNS.iter().map(|(code, _)| *code).collect();
+    let missing = |code: &&Code| {
+        !shown_by_pages(**code) && !NOT_SHOWN.contains(code) && !listed.contains(code) && **code != Code::W0907
+    };
+    let missing: Vec<&str> = Code::ALL.iter().filter(missing).map(|code| code.name()).collect();
+    assert!(missing.is_empty(), "no run for {missing:?}");
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    for (name, bytes) in files() {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, bytes).expect("a file");
+    }
+    // A data set, to be gone on with by mistake, and then damaged.
+    kc(folder, &["dataset", "-n", "1", "-o", "set", "--emit", "cuda", "--no-verify"]);
+    let mut faults = Vec::new();
+    for (code, args) in RUNS {
+        if *code == Code::E1403 {
+            for shard in std::fs::read_dir(folder.join("set/data/pairs")).expect("shards").flatten() {
+                std::fs::write(shard.path(), "damaged").expect("a shard");
+            }
+        }
+        let text = kc(folder, args);
+        if !codes(&text).contains(code.name()) {
+            faults.push(format!("{args:?} does not give {}:\n{text}", code.name()));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
