@@ -7,6 +7,7 @@ use super::reverse::Reverse;
 use super::rules::scalar_path;
 use super::state::Shadow;
 use crate::analysis::alias::{Root, root};
+use crate::autodiff::analysis::refuse::chosen_arrays;
 use crate::ir::{
     Access, AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex,
 };
@@ -41,6 +42,12 @@ impl Reverse<'_> {
                 let (then, otherwise) = (self.shadow_of(*then)?, self.shadow_of(*otherwise)?);
                 let condition = self.primal(*condition);
                 self.b.select(condition, then.array, otherwise.array)
+            }
+            Op::If { .. } => {
+                let (condition, arrays) = chosen_arrays(old, array)?;
+                let [then, otherwise] = arrays.map(|array| self.shadow_of(array));
+                let condition = self.primal(condition);
+                self.b.select(condition, then?.array, otherwise?.array)
             }
             // An array inside an element of another: its own gradient.
             Op::Load(_) | Op::Extract(..) if found == Root::Unknown => {
