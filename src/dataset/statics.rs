@@ -1,8 +1,8 @@
 //! What does one thread of a kernel do, as far as its IR tells without running it? Operations, bytes, and how the accesses of
 //! neighbouring threads lie to each other.
 //!
-//! A thread is taken to run every loop to its end and the side of each branch that does more. A loop whose turns are not
-//! known before it runs counts once, and is counted as open.
+//! A thread is taken to run every loop to its end and the side of each branch that does more. A loop whose iterations are
+//! not known before it runs counts once, and is counted as open.
 
 use std::collections::HashMap;
 use std::ops::{Add, Mul};
@@ -30,7 +30,7 @@ pub struct Statics {
     pub accesses_other: u64,
     /// Branches and loops in the source that neighbouring threads may take differently.
     pub divergent: u64,
-    /// Loops whose turns depend on the launch or on data.
+    /// Loops whose iterations depend on the launch or on data.
     pub open_loops: u64,
 }
 
@@ -53,20 +53,20 @@ impl Add for Statics {
     }
 }
 
-/// So many turns of a loop; what is counted in the source is counted once.
+/// So many iterations of a loop; what is counted in the source is counted once.
 impl Mul<u64> for Statics {
     type Output = Statics;
 
-    fn mul(self, turns: u64) -> Statics {
+    fn mul(self, iterations: u64) -> Statics {
         Statics {
-            flops: self.flops.saturating_mul(turns),
-            int_ops: self.int_ops.saturating_mul(turns),
-            bytes_read: self.bytes_read.saturating_mul(turns),
-            bytes_written: self.bytes_written.saturating_mul(turns),
-            atomics: self.atomics.saturating_mul(turns),
-            accesses_next: self.accesses_next.saturating_mul(turns),
-            accesses_same: self.accesses_same.saturating_mul(turns),
-            accesses_other: self.accesses_other.saturating_mul(turns),
+            flops: self.flops.saturating_mul(iterations),
+            int_ops: self.int_ops.saturating_mul(iterations),
+            bytes_read: self.bytes_read.saturating_mul(iterations),
+            bytes_written: self.bytes_written.saturating_mul(iterations),
+            atomics: self.atomics.saturating_mul(iterations),
+            accesses_next: self.accesses_next.saturating_mul(iterations),
+            accesses_same: self.accesses_same.saturating_mul(iterations),
+            accesses_other: self.accesses_other.saturating_mul(iterations),
             ..self
         }
     }
@@ -212,16 +212,16 @@ impl<'m> Walk<'m> {
             }
             Op::For { start, end, step, body, .. } => {
                 let known = [start, end, step].map(|&v| function.as_const(v)?.as_int());
-                let turns = match known {
+                let iterations = match known {
                     [Some(start), Some(end), Some(step)] if step != 0 => {
-                        let turns = (end - start + step - step.signum()) / step;
-                        Some(turns.clamp(0, i128::from(u32::MAX)) as u64)
+                        let iterations = (end - start + step - step.signum()) / step;
+                        Some(iterations.clamp(0, i128::from(u32::MAX)) as u64)
                     }
                     _ => None,
                 };
                 add(&mut sum.divergent, divergent([start, end, step].iter().any(|&&v| differs(v))));
-                add(&mut sum.open_loops, u64::from(turns.is_none()));
-                *sum = *sum + self.block(instance, *body) * turns.unwrap_or(1);
+                add(&mut sum.open_loops, u64::from(iterations.is_none()));
+                *sum = *sum + self.block(instance, *body) * iterations.unwrap_or(1);
             }
             Op::While { condition, body, .. } => {
                 let decides = match function.terminator(*condition).map(|inst| &inst.op) {

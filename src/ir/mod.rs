@@ -10,8 +10,8 @@
 //! 3. `if` runs one of its two blocks, which take no parameters. A block that ends in `yield` gives the `if` its results.
 //! 4. `for` evaluates start, end and step once. It runs its body for i = start, start + step, ... while i < end (i > end
 //!    when step < 0; not at all when step = 0). The body's parameters are i and the carried values; `yield` and
-//!    `continue` give the next carried values. The results are the carried values after the last turn. i never
-//!    overflows: a turn that would need i past the type's range ends the loop.
+//!    `continue` give the next carried values. The results are the carried values after the last iteration. i never
+//!    overflows: an iteration that would need i past the type's range ends the loop.
 //! 5. `while` runs its condition block (parameters: the carried values), which yields one bool; if true it runs the
 //!    body (parameters: the carried values). `yield` and `continue` in the body give the next carried values; the
 //!    results are the carried values at the moment the condition failed, or those of the `break`.
@@ -147,7 +147,7 @@ pub struct Function {
     /// The buffers among a kernel's last parameters that the caller provides for keeping values.
     pub tape: Vec<TapeBuffer>,
     /// The stores of a kernel that its backward entry takes to be made to an element by one thread at most, without a proof.
-    pub scattered: Vec<Span>,
+    pub assumed_disjoint: Vec<Span>,
     /// What the loops of a backward entry keep for their reverse, for people and metadata; not part of the text form.
     pub kept: Vec<Kept>,
     /// Remarks for readers of the CUDA text, printed above the instruction.
@@ -210,9 +210,9 @@ impl Derivative {
 pub struct Kept {
     /// The kind of store: `stack`, `tape` or `checkpoint`.
     pub store: &'static str,
-    /// Bytes per thread and turn (or snapshot).
+    /// Bytes per thread and iteration (or snapshot).
     pub bytes: u32,
-    /// Turns (or snapshots) that there is room for; None: the host decides.
+    /// Iterations (or snapshots) that there is room for; None: the host decides.
     pub slots: Option<u64>,
     /// The variables.
     pub what: String,

@@ -8,7 +8,7 @@
 //! code in general:
 //! * Other threads: that the element still holds what this thread knows is one of the orders in which threads may run (rule
 //!   15), but code that waits for another thread's write would wait for ever.
-//! * Indices outside the extent: a load after a store gives the stored value instead of zero, and an error of a checked run
+//! * Indices outside the extent: a load after a store yields the stored value instead of zero, and an error of a checked run
 //!   goes unreported. The forward run has reported it.
 //! * Different array parameters, and different array fields of struct parameters, share no memory.
 
@@ -108,7 +108,7 @@ impl Forward<'_> {
                 self.forget_written(&[*then, *otherwise]);
             }
             Op::For { .. } | Op::While { .. } => {
-                // What one turn writes, the next one finds.
+                // What one iteration writes, the next one finds.
                 self.forget_written(&op.blocks());
                 let before = self.known.clone();
                 for nested in op.blocks() {

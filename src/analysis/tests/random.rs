@@ -240,7 +240,7 @@ impl Writer {
     }
 
     /// The body of a loop that carries values of these types.
-    fn turn(&mut self, depth: usize, types: &[Type], params: &[Type]) -> BlockId {
+    fn iteration(&mut self, depth: usize, types: &[Type], params: &[Type]) -> BlockId {
         self.loops.push(types.to_vec());
         let body = self.block(params, |this, _| {
             this.statements(depth - 1);
@@ -266,7 +266,7 @@ impl Writer {
             self.b.binary(BinaryOp::Add, start, few)
         };
         let params: Vec<Type> = [Type::Scalar(scalar)].into_iter().chain(types.iter().copied()).collect();
-        let body = self.turn(depth, &types, &params);
+        let body = self.iteration(depth, &types, &params);
         let results = self.b.push(Op::For { start, end, step, init, body }, &types);
         self.numbers.extend(results);
     }
@@ -278,7 +278,7 @@ impl Writer {
             let condition = this.test(2);
             this.b.effect(Op::Yield(Values::from_slice(&[condition])));
         });
-        let body = self.turn(depth, &types, &types);
+        let body = self.iteration(depth, &types, &types);
         let results = self.b.push(Op::While { init, condition, body }, &types);
         self.numbers.extend(results);
     }

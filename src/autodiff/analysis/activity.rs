@@ -54,7 +54,7 @@ impl Activity {
         self.varied.get(value) == Some(&true)
     }
 
-    /// Whether a float that the function gives depends on the value, as far as derivatives tell.
+    /// Whether a float that the function returns depends on the value, as far as derivatives tell.
     pub fn is_useful(&self, value: ValueId) -> bool {
         self.useful.get(value) == Some(&true)
     }
@@ -90,7 +90,7 @@ pub fn writing_calls(module: &Module, effects: &EffectTable, function: &Function
     found
 }
 
-/// The values that the `yield` at the end of a block gives.
+/// The operands of the `yield` at the end of a block.
 pub fn yields(function: &Function, block: BlockId) -> &[ValueId] {
     match function.terminator(block).map(|inst| &inst.op) {
         Some(Op::Yield(values) | Op::Return(values)) => values,

@@ -12,7 +12,7 @@ use crate::ir::{Access, AtomicOp, Derivative, Function, Inst, InstId, Op, ValueI
 use crate::types::Type;
 
 /// What holds of one function in normal form.
-pub struct Facts {
+pub struct ForwardFacts {
     pub activity: Activity,
     pub written: Written,
     private: PrivateArrays,
@@ -32,13 +32,13 @@ pub struct Facts {
     pub stale: IdSet<InstId>,
 }
 
-impl Facts {
-    pub fn of(world: &World<'_>, function: &Function, guards: bool) -> Facts {
+impl ForwardFacts {
+    pub fn of(world: &World<'_>, function: &Function, guards: bool) -> ForwardFacts {
         let writing = writing_calls(world.module, world.effects, function);
         let activity = Activity::of(world.module, &writing, function);
         let written = Written::of(&world.module.structs, world.effects, function);
         let known = IndexFacts::of(function);
-        Facts {
+        ForwardFacts {
             reversed: reversed(world, function, &activity, &writing),
             stale: stale(world.module, function, &written),
             written,

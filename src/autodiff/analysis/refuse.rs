@@ -1,7 +1,7 @@
 //! What can't be differentiated, and why: findings with a code, before any reverse code is built.
 
 use super::activity::yields;
-use super::facts::Facts;
+use super::facts::ForwardFacts;
 use super::floats::has_tangent;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
@@ -14,7 +14,7 @@ use crate::source::Span;
 use crate::types::Type;
 
 /// The findings about one function in normal form, which can't compute the results of the instructions `lost` again.
-pub fn findings(world: &World<'_>, function: &Function, facts: &Facts, lost: &[InstId]) -> Vec<Diagnostic> {
+pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lost: &[InstId]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let structs = &world.module.structs;
     let name = &function.source_name;

@@ -1,5 +1,5 @@
 //! Walks a function backwards and builds its reverse: blocks and branches. Loops are in [`super::loops`], memory in
-//! [`super::memory`], calls in [`super::calls`].
+//! [`super::shadows`], calls in [`super::calls`].
 
 use super::reverse::Reverse;
 use crate::autodiff::analysis::activity::yields;

@@ -133,10 +133,11 @@ impl Threads {
         }
     }
 
-    /// A loop's body; twice if the first time tells anything new, because what leaves it in one turn decides about the next.
-    fn repeat(&mut self, turns: Coordinates, body: &[Stmt], control: &mut Control) {
+    /// A loop's body; twice if the first time tells anything new, because what leaves it in one iteration decides about the
+    /// next.
+    fn repeat(&mut self, iterations: Coordinates, body: &[Stmt], control: &mut Control) {
         let outer = control.nested;
-        control.nested |= turns;
+        control.nested |= iterations;
         let before = (self.locals.clone(), *control);
         self.block(body, control);
         if (&self.locals, &*control) != (&before.0, &before.1) {

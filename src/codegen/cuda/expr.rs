@@ -6,7 +6,7 @@ use super::helpers::Helper;
 use super::literal::literal;
 use super::plan::Form;
 use super::prelude::ArrayMember;
-use super::scalar::{self, Facts, is_half, typed};
+use super::scalar::{self, OperandFacts, is_half, typed};
 use super::tree::{Expr, Infix, Stmt};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
 use crate::ir::{Access, AtomicOp, Const, FuncId, Inst, Op, Step, ValueDef, ValueId, ViewIndex};
@@ -191,8 +191,8 @@ impl Translator<'_> {
         })
     }
 
-    fn facts(&self, a: ValueId, b: ValueId) -> Facts {
-        Facts {
+    fn facts(&self, a: ValueId, b: ValueId) -> OperandFacts {
+        OperandFacts {
             right: self.function.as_const(b),
             left_is_non_negative: self.ranges.is_at_least(self.at, a, 0),
             right_is_positive: self.ranges.is_at_least(self.at, b, 1),
@@ -233,7 +233,7 @@ impl Translator<'_> {
         Ok(Expr::call(name, [Expr::prefix("&", place), value]))
     }
 
-    /// A call that gives one value and takes nothing by reference.
+    /// A call that returns one value and takes nothing by reference.
     fn call(&mut self, callee: FuncId, args: &[ValueId]) -> Result<Expr, Fault> {
         let function = &self.shared.module.functions[callee];
         let mut values = Vec::new();

@@ -7,7 +7,7 @@ use super::prelude::Prelude;
 use super::tree::{self, Expr, Infix, Stmt, Var};
 use super::types::write_type;
 use super::vars::Variables;
-use super::{Shared, names};
+use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
 use crate::ids::IdVec;
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
@@ -46,7 +46,7 @@ pub struct Body {
 }
 
 pub struct Translator<'a> {
-    pub shared: &'a Shared<'a>,
+    pub shared: &'a TextContext<'a>,
     pub function: &'a Function,
     pub plan: &'a Plan,
     pub variables: &'a Variables,
@@ -74,7 +74,7 @@ struct Loop {
     results: Vec<ValueId>,
 }
 
-pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude) -> Result<Body, Fault> {
+pub fn translate(shared: &TextContext<'_>, function: &Function, prelude: &mut Prelude) -> Result<Body, Fault> {
     let plan = Plan::of(shared.module, function, shared.effects);
     let variables = Variables::assign(shared.module, function, &plan);
     let mut vars: Vec<VarData> = Vec::new();
@@ -197,7 +197,7 @@ impl<'a> Translator<'a> {
         self.new_variable(result.ty, &hint)
     }
 
-    /// The source name of what the function's last `return` gives as result `n`.
+    /// The source name of what the function's last `return` returns as result `n`.
     fn out_hint(&self, n: usize) -> String {
         let mut name = None;
         self.function.walk(self.function.entry, &mut |_, inst| {

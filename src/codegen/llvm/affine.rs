@@ -96,7 +96,7 @@ impl<'ctx> Affine<'ctx> {
         }
     }
 
-    /// The value (i64) of a form that [`Facts::fixed_form`] gave, in front of the row.
+    /// The value (i64) of a form that [`ValueFacts::fixed_form`] gave, in front of the row.
     pub fn emit_fixed(&self, ll: &Llvm<'ctx>) -> Val<'ctx> {
         self.emit(ll, None)
     }
@@ -151,7 +151,7 @@ pub struct LoopRange<'ctx> {
 
 /// What is known about values of one LLVM function.
 #[derive(Default)]
-pub struct Facts<'ctx> {
+pub struct ValueFacts<'ctx> {
     /// Indices, each with an extent that it is below.
     within: IdSet<(Val<'ctx>, Val<'ctx>)>,
     /// Only filled in the host's fast loop.
@@ -159,7 +159,7 @@ pub struct Facts<'ctx> {
     affine: bool,
 }
 
-impl<'ctx> Facts<'ctx> {
+impl<'ctx> ValueFacts<'ctx> {
     /// Starts to follow affine forms. `inner` is the last coordinate (i32).
     pub fn follow_affine(&mut self, inner: Val<'ctx>) {
         self.affine = true;
@@ -286,7 +286,7 @@ impl<'ctx> Guards<'ctx> {
     pub fn require_within(
         &mut self,
         ll: &Llvm<'ctx>,
-        facts: &Facts<'ctx>,
+        facts: &ValueFacts<'ctx>,
         index: Val<'ctx>,
         extent: Val<'ctx>,
     ) -> Option<Val<'ctx>> {
@@ -297,7 +297,7 @@ impl<'ctx> Guards<'ctx> {
     pub fn require_lanes_within(
         &mut self,
         ll: &Llvm<'ctx>,
-        facts: &Facts<'ctx>,
+        facts: &ValueFacts<'ctx>,
         index: Val<'ctx>,
         extent: Val<'ctx>,
     ) -> Option<(Val<'ctx>, i64)> {

@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::affine::{Facts, Guards};
+use super::affine::{Guards, ValueFacts};
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::debug_locations::DebugLocations;
@@ -237,7 +237,7 @@ pub struct Lower<'s, 'a, 'ctx> {
     /// Where stack slots go.
     pub entry: Block<'ctx>,
     pub thread: Thread<'ctx>,
-    pub facts: Facts<'ctx>,
+    pub facts: ValueFacts<'ctx>,
     /// The host's fast loop collects here what must hold for it to be taken.
     pub guards: Option<Guards<'ctx>>,
     /// The number of loops around the cursor, other than that over threads.
@@ -330,7 +330,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             llvm_function,
             entry,
             thread,
-            facts: Facts::default(),
+            facts: ValueFacts::default(),
             guards: None,
             loop_depth: 0,
             unrolled: false,

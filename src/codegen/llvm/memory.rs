@@ -146,7 +146,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (ll, function) = (self.ll, &self.ir.functions[kernel]);
         let structs = &self.ir.structs;
         // The argument's number, the position of the array in it, and its type.
-        let find = |place: &shadow::Place| {
+        let find = |place: &shadow::ArrayPath| {
             let n = function.params().iter().position(|&p| p == place.param)?;
             let (mut start, mut ty) = (0, function.ty(place.param));
             for step in &place.path {

@@ -464,7 +464,7 @@ impl<'m, 't> Compiler<'m, 't> {
         Steps { slot, byte, dynamic: dynamic.into() }
     }
 
-    fn place(&mut self, access: &Access, inst: &Inst) -> Place {
+    fn place(&mut self, access: &Access, inst: &Inst) -> ElementRef {
         let structs = &self.module.structs;
         let (element, local): (Type, _) = match self.function.ty(access.array) {
             Type::Local(local) => {
@@ -481,7 +481,7 @@ impl<'m, 't> Compiler<'m, 't> {
             let index = if let Step::At(n) = step { Some(*n) } else { None };
             ty.step(index, structs).unwrap_or(ty)
         });
-        Place {
+        ElementRef {
             array: self.slot(access.array),
             local,
             index: access.indices.iter().map(|&i| self.count(i)).collect(),
