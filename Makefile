@@ -23,8 +23,8 @@ demo: release
 
 test:
 	@scripts/setup.sh test
-	cargo fmt --check
-	eval "$$(scripts/setup.sh env)" && cargo clippy --all-targets -- -D warnings
+	cargo fmt --all --check
+	eval "$$(scripts/setup.sh env)" && cargo clippy --workspace --all-targets -- -D warnings
 	eval "$$(scripts/setup.sh env)" && cargo test
 
 bench: release

@@ -13,6 +13,7 @@ pub trait Id: Copy + Eq {
 
 /// Defines a `u32` newtype id that prints as its prefix and number, such as `%12`.
 #[macro_export]
+#[doc(hidden)]
 macro_rules! define_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*

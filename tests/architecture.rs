@@ -25,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("analysis", &["ids", "memo", "source", "types", "ir"]),
     ("syntax", &["ids", "source", "diag"]),
     ("library", &["ids", "memo", "source", "diag", "syntax", "types", "ir"]),
-    ("check", &["ids", "memo", "source", "diag", "syntax", "types", "ir", "library"]),
+    ("check", &["ids", "memo", "source", "diag", "syntax", "types", "ir", "analysis", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir", "analysis"]),
     ("autodiff", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "passes"]),

@@ -144,3 +144,20 @@ fn outputs_and_passes_follow_their_recipes() {
         }
     }
 }
+
+#[test]
+fn an_operation_takes_eight_files() {
+    let list = recipe("A new operation");
+    assert!(list.len() <= 8, "{list:?}");
+    for file in &list {
+        assert!(read(file).contains("Op::Barrier") || read(file).contains("    Barrier,\n"), "{file}");
+    }
+    // A statement of CUDA text; a barrier in reverse, which few operations have a part in.
+    const OTHERS: &[&str] =
+        &["src/codegen/cuda/function.rs", "src/autodiff/emit/walk.rs", "src/passes/barrier_tests.rs"];
+    for file in files("src") {
+        let path = file.to_string_lossy();
+        let known = OTHERS.contains(&&*path) || list.iter().any(|listed| *listed == path);
+        assert!(known || !read(&path).contains("Op::Barrier"), "{path} is not in the list");
+    }
+}

@@ -69,6 +69,7 @@ impl Effects {
             convergent: self.convergent,
             synchronises: self.synchronises,
             control: false,
+            keeps_finite: false,
             depends_on: self.depends_on,
             cost: Cost::Slow,
         }

@@ -5,7 +5,7 @@ use crate::ir::{BinaryOp, CompareOp, Const, UnaryOp};
 use crate::types::Scalar;
 
 /// The integers `low..=high`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Interval {
     pub low: i128,
     pub high: i128,
@@ -38,19 +38,34 @@ impl Interval {
         }
     }
 
+    /// The integers in both, if there are any.
+    pub fn intersection(self, other: Interval) -> Option<Interval> {
+        let both = Interval { low: self.low.max(other.low), high: self.high.min(other.high) };
+        (both.low <= both.high).then_some(both)
+    }
+
+    /// Each integer plus `by`.
+    pub(super) fn shifted(self, by: i128) -> Interval {
+        Interval { low: self.low + by, high: self.high + by }
+    }
+
     /// What is left of `self` where `self op other` holds; None if nothing is learned.
     pub(super) fn compared(self, op: CompareOp, other: Interval) -> Option<Interval> {
         let bound = match op {
             CompareOp::Eq => other,
+            // Only an end can be left out.
+            CompareOp::Ne if other.low == other.high => Interval {
+                low: self.low + i128::from(self.low == other.low),
+                high: self.high - i128::from(self.high == other.high),
+            },
             CompareOp::Ne => return None,
             CompareOp::Lt => Interval { low: self.low, high: other.high - 1 },
             CompareOp::Le => Interval { low: self.low, high: other.high },
             CompareOp::Gt => Interval { low: other.low + 1, high: self.high },
             CompareOp::Ge => Interval { low: other.low, high: self.high },
         };
-        let narrow = Interval { low: self.low.max(bound.low), high: self.high.min(bound.high) };
-        // An empty range stands where nothing runs; the old one is as true.
-        (narrow != self && narrow.low <= narrow.high).then_some(narrow)
+        // An empty interval stands where nothing runs; the old one is as true.
+        self.intersection(bound).filter(|narrow| *narrow != self)
     }
 
     /// As if the integers had no bounds; None if nothing is known.

@@ -8,6 +8,8 @@
 //! | [`interval`] | which integers can an operation give? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
+//! | [`strides`] | by how much does an integer grow from a thread to the next one? |
+//! | [`uniformity`] | in which threads do values differ? |
 //! | [`value_numbering`] | which values are equal? |
 //! | [`written`] | which of its array parameters may a function write? |
 
@@ -16,8 +18,10 @@ pub mod effects;
 pub mod interval;
 pub mod privatization;
 pub mod ranges;
+pub mod strides;
 #[cfg(test)]
 mod tests;
+pub mod uniformity;
 pub mod value_numbering;
 pub mod written;
 

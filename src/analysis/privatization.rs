@@ -13,10 +13,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::alias::{Root, location, root};
+use super::effects::EffectTable;
 use super::interval::Interval;
-use super::ranges::ranges;
+use super::ranges::Ranges;
+use super::uniformity::Uniformity;
 use super::value_numbering::numbering;
-use crate::ids::{IdMap, IdSet, IdVec};
+use crate::ids::{IdSet, IdVec};
 use crate::ir::*;
 use crate::types::{ArrayType, Element, Scalar, StructTable, Type};
 
@@ -51,23 +53,33 @@ struct Found {
 }
 
 /// What is known of the values that indices are computed from.
-pub struct Known {
-    /// See [`ranges`].
-    pub ranges: IdVec<ValueId, Option<Interval>>,
+pub struct IndexFacts {
+    pub ranges: Ranges,
+    /// Of a kernel alone, as the next one.
+    pub uniformity: Uniformity,
     /// See [`numbering`]; empty unless the function is a kernel.
     pub first: IdVec<ValueId, ValueId>,
 }
 
-impl Known {
-    pub fn of(function: &Function) -> Known {
-        let first = if function.is_kernel() { numbering(function) } else { IdVec::new() };
-        Known { ranges: ranges(function), first }
+impl IndexFacts {
+    pub fn of(function: &Function) -> IndexFacts {
+        match function.is_kernel() {
+            true => IndexFacts {
+                ranges: Ranges::of(function),
+                // What calls give is taken to differ.
+                uniformity: Uniformity::of(function, &EffectTable::default()),
+                first: numbering(function),
+            },
+            false => {
+                IndexFacts { ranges: Ranges::of(function), uniformity: Uniformity::default(), first: IdVec::new() }
+            }
+        }
     }
 }
 
 /// Looks at all accesses of a kernel; for other functions nothing is private.
 pub fn private_arrays(function: &Function, structs: &StructTable, sharing: Sharing) -> PrivateArrays {
-    private_arrays_among(function, structs, sharing, &Known::of(function), &|_| true)
+    private_arrays_among(function, structs, sharing, &IndexFacts::of(function), &|_| true)
 }
 
 /// The same, of accesses and calls for which `counts` holds.
@@ -75,15 +87,15 @@ pub fn private_arrays_among(
     function: &Function,
     structs: &StructTable,
     sharing: Sharing,
-    known: &Known,
+    known: &IndexFacts,
     counts: &dyn Fn(&Op) -> bool,
 ) -> PrivateArrays {
     let FunctionKind::Kernel { rank } = function.kind else { return PrivateArrays::default() };
-    let mut forms = Forms { function, known, uniform: IdMap::default() };
+    let mut forms = Forms { function, known };
     let mut accesses: Vec<Found> = Vec::new();
     // Element types of arrays that something unknown is done to.
     let mut unknown = IdSet::default();
-    function.walk(function.entry, &mut |_, inst| match &inst.op {
+    function.walk(function.entry, &mut |id, inst| match &inst.op {
         op if !counts(op) => {}
         op => match op.access() {
             Some(Access { array, indices, .. }) => {
@@ -92,7 +104,7 @@ pub fn private_arrays_among(
                     if place.root == Root::Unknown {
                         unknown.insert(element);
                     }
-                    let forms = place.index.iter().map(|i| forms.index((*i)?)).collect();
+                    let forms = place.index.iter().map(|i| forms.index(id, (*i)?)).collect();
                     accesses.push(Found { element, root: place.root, writes: op.properties().writes, forms });
                 }
             }
@@ -184,30 +196,22 @@ impl Form {
 
 struct Forms<'a> {
     function: &'a Function,
-    known: &'a Known,
-    /// Which values are the same in all threads.
-    uniform: IdMap<ValueId, bool>,
+    known: &'a IndexFacts,
 }
 
 impl Forms<'_> {
     /// The form of an index that does not count from the end.
-    fn index(&mut self, value: ValueId) -> Option<Form> {
-        if self.counts_up(value) { Some(self.form(value)) } else { None }
+    fn index(&mut self, at: InstId, value: ValueId) -> Option<Form> {
+        self.known.ranges.counts_from_start(at, value).then(|| self.form(value))
     }
 
     fn range(&self, value: ValueId) -> Option<Interval> {
-        self.known.ranges[value].or_else(|| Interval::full(self.function.ty(value).as_scalar()?))
+        self.known.ranges.interval(value).or_else(|| Interval::full(self.function.ty(value).as_scalar()?))
     }
 
-    /// Not negative, or computed from such numbers by sums and products, which then overflowed (rule 13).
+    /// Not negative, or a sum or product of such numbers, which then overflowed (rule 13).
     fn counts_up(&self, value: ValueId) -> bool {
-        if self.range(value).is_some_and(|range| range.low >= 0) {
-            return true;
-        }
-        match self.function.def(value).map(|inst| &inst.op) {
-            Some(Op::Binary(BinaryOp::Add | BinaryOp::Mul, a, b)) => self.counts_up(*a) && self.counts_up(*b),
-            _ => false,
-        }
+        self.known.ranges.bounds(value).is_some_and(|bounds| bounds.from_start)
     }
 
     /// Whether an operation's result is that of unbounded integers.
@@ -222,7 +226,7 @@ impl Forms<'_> {
 
     fn leaf(&mut self, value: ValueId) -> Form {
         let mut form = Form::constant(0);
-        if self.is_uniform(value) {
+        if self.known.uniformity.is_invariant(value) {
             form.uniform.insert(self.known.first[value], 1);
         } else {
             // Wider than any factor, if nothing is known.
@@ -265,39 +269,5 @@ impl Forms<'_> {
             }
             _ => None,
         }
-    }
-
-    /// Whether a value is the same in all threads, at all times.
-    fn is_uniform(&mut self, value: ValueId) -> bool {
-        if let Some(&known) = self.uniform.get(&value) {
-            return known;
-        }
-        let function = self.function;
-        let uniform = match function.values[value].def {
-            ValueDef::Param(block, _) => block == function.entry,
-            ValueDef::Result(inst, _) => match &function.insts[inst].op {
-                Op::Const(_) | Op::Zero | Op::BlockDim => true,
-                op @ (Op::Unary(..)
-                | Op::Binary(..)
-                | Op::Compare(..)
-                | Op::Cast(_)
-                | Op::Bitcast(_)
-                | Op::Select { .. }
-                | Op::Extract(..)
-                | Op::Construct(_)) => {
-                    let mut all = true;
-                    op.for_each_operand(|v| all = all && self.is_uniform(v));
-                    all
-                }
-                Op::Extent(array, _) => matches!(root(function, *array), Root::Param(..)) && !self.is_view(*array),
-                _ => false,
-            },
-        };
-        self.uniform.insert(value, uniform);
-        uniform
-    }
-
-    fn is_view(&self, array: ValueId) -> bool {
-        matches!(self.function.def(array).map(|inst| &inst.op), Some(Op::View(..)))
     }
 }

@@ -1,84 +1,194 @@
-//! Between which bounds does an integer lie? With this the rule for negative indices (13) costs nothing where an index cannot
-//! be one.
+//! Between which bounds does an integer lie, at the place where it is read? With this the rule for negative indices (13) costs
+//! nothing where an index cannot be one.
+//!
+//! A forward walk over the tree of blocks with an interval for each value (Cousot and Cousot, 1977), narrowed by the conditions
+//! on the way: inside `if i > 0`, and behind `if i <= 0: return`, `i` is at least 1 and `i - 1` at least 0.
+//!
+//! Sound without assumptions about arithmetic: a sum that may wrap has no bounds but its type's. `i + 1` still is bounded
+//! where it matters, because a thread index is at most 2^31 - 2 (rule 18), a loop counter is below its end, and a
+//! comparison on the way narrows the values it names. What a loop carries is tried as "never below its start", then as
+//! "never above", and kept only if every iteration confirms it. The one premise about the world: the extents of an array are
+//! not negative.
 
 use super::interval::Interval;
-use crate::ids::IdVec;
+use crate::ids::{IdMap, IdVec};
 use crate::ir::*;
 use crate::types::{MAX_DIMS, Scalar, Type};
 
-/// A set of values of one function.
-#[derive(Clone, Debug)]
-pub struct ValueSet(IdVec<ValueId, bool>);
+/// What is known of an integer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Bounds {
+    pub interval: Interval,
+    /// It is not negative, or a sum or product of such numbers, which then overflowed: as an index it never counts from the
+    /// end (rule 13). Holds wherever the interval has no negative number.
+    pub from_start: bool,
+}
 
-impl ValueSet {
-    pub fn contains(&self, value: ValueId) -> bool {
-        self.0.get(value) == Some(&true)
+impl From<Interval> for Bounds {
+    fn from(interval: Interval) -> Bounds {
+        Bounds { interval, from_start: interval.low >= 0 }
     }
 }
 
-/// The integer values that are never negative, whatever the input. Sound: see [`ranges`].
-pub fn non_negative(function: &Function) -> ValueSet {
-    let ranges = ranges(function);
-    ValueSet(ranges.values().map(|range| range.is_some_and(|r| r.low >= 0)).collect())
+impl Bounds {
+    fn full(scalar: Scalar) -> Option<Bounds> {
+        Interval::full(scalar).map(Bounds::from)
+    }
+
+    /// Those of either; None counts as empty.
+    fn union(a: Option<Bounds>, b: Option<Bounds>) -> Option<Bounds> {
+        match (a, b) {
+            (Some(a), Some(b)) => {
+                let interval = Interval::union(Some(a.interval), Some(b.interval))?;
+                Some(Bounds { interval, from_start: a.from_start && b.from_start })
+            }
+            (a, b) => a.or(b),
+        }
+    }
+
+    fn contains(self, other: Bounds) -> bool {
+        self.interval.contains(other.interval) && (other.from_start || !self.from_start)
+    }
+
+    /// The same value, of which `interval` was learned as well.
+    fn narrowed(self, interval: Interval) -> Bounds {
+        Bounds { interval, from_start: self.from_start || interval.low >= 0 }
+    }
+
+    /// Of a value of which both hold.
+    fn both(self, other: Bounds) -> Bounds {
+        let interval = self.interval.intersection(other.interval).unwrap_or(self.interval);
+        Bounds { interval, from_start: self.from_start || other.from_start || interval.low >= 0 }
+    }
 }
 
-/// Bounds of every integer value; None for values of other types (and unreachable ones).
-///
-/// Sound without assumptions about arithmetic: a sum that may wrap has no bounds but its type's. `i + 1` still is bounded
-/// where it matters, because a thread index is at most 2^31 - 2 (rule 18), a loop counter is below its end, and a
-/// comparison on the way narrows the values it names. What a loop carries is tried as "never below its start" and kept
-/// only if every turn confirms it. The one premise about the world: the extents of an array are not negative.
-pub fn ranges(function: &Function) -> IdVec<ValueId, Option<Interval>> {
-    let mut analysis = Analysis { function, known: function.values.ids().map(|_| None).collect(), depth: 0 };
-    for &param in function.params() {
-        analysis.set_full(param);
+/// The bounds of a function's integers.
+#[derive(Clone, Default, Debug)]
+pub struct Ranges {
+    /// Where the value is defined, and so everywhere. None: not an integer, or never defined.
+    defined: IdVec<ValueId, Option<Bounds>>,
+    /// Where an instruction reads the value and conditions on the way say more; see [`asks`].
+    read: IdMap<(InstId, ValueId), Bounds>,
+}
+
+impl Ranges {
+    pub fn of(function: &Function) -> Ranges {
+        Ranges::of_call(function, &[])
     }
-    analysis.block(function.entry, &mut Joins::default());
-    analysis.known
+
+    /// Of one call, whose arguments lie in these bounds (None or missing: any).
+    pub fn of_call(function: &Function, arguments: &[Option<Bounds>]) -> Ranges {
+        let known = Ranges { defined: function.values.ids().map(|_| None).collect(), read: IdMap::default() };
+        let mut analysis = Analysis { function, known, depth: 0, narrowed: 0 };
+        for (n, &param) in function.params().iter().enumerate() {
+            analysis.set_full(param);
+            if let (Some(all), Some(&Some(given))) = (analysis.known.defined[param], arguments.get(n)) {
+                analysis.known.defined[param] = Some(all.both(given));
+            }
+        }
+        analysis.block(function.entry, &mut Joins::default());
+        analysis.known
+    }
+
+    /// The bounds of a value wherever it is visible; None for values of other types, and unreachable ones.
+    pub fn bounds(&self, value: ValueId) -> Option<Bounds> {
+        self.defined.get(value).copied().flatten()
+    }
+
+    /// Its interval.
+    pub fn interval(&self, value: ValueId) -> Option<Interval> {
+        self.bounds(value).map(|bounds| bounds.interval)
+    }
+
+    /// The bounds of a value where the instruction `at` reads it.
+    pub fn bounds_at(&self, at: InstId, value: ValueId) -> Option<Bounds> {
+        self.read.get(&(at, value)).copied().or_else(|| self.bounds(value))
+    }
+
+    /// Whether a value is at least `least` where the instruction reads it.
+    pub fn is_at_least(&self, at: InstId, value: ValueId, least: i128) -> bool {
+        self.bounds_at(at, value).is_some_and(|bounds| bounds.interval.low >= least)
+    }
+
+    /// Whether `0 <= value < count` where the instruction reads it.
+    pub fn is_below(&self, at: InstId, value: ValueId, count: u32) -> bool {
+        let inside = Interval { low: 0, high: i128::from(count) - 1 };
+        self.bounds_at(at, value).is_some_and(|bounds| inside.contains(bounds.interval))
+    }
+
+    /// Whether an index never counts from the end where the instruction uses it, by rule 13.
+    pub fn counts_from_start(&self, at: InstId, index: ValueId) -> bool {
+        self.bounds_at(at, index).is_some_and(|bounds| bounds.from_start)
+    }
+}
+
+/// Whether somebody asks for the bounds of an operation's operands at that very place: those of indices, of divisions and
+/// shifts, and of arguments.
+fn asks(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Load(_)
+            | Op::Store { .. }
+            | Op::Atomic { .. }
+            | Op::AtomicCas { .. }
+            | Op::View(..)
+            | Op::Extract(..)
+            | Op::Insert(..)
+            | Op::Call(..)
+            | Op::Binary(BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr, ..)
+    )
 }
 
 /// Beyond this nesting of loops, nothing is tried for what they carry: each trial walks the body again.
 const MAX_TRIAL_DEPTH: u32 = 3;
 
-/// The joined ranges of the values that terminators carry, per slot; None: none yet.
+/// How many definitions are followed, from a condition back to what it is computed from, and from an operand.
+const MAX_DEFINITIONS: u32 = 4;
+
+/// The joined bounds of the values that terminators carry, per slot; None: none yet.
 #[derive(Default)]
 struct Joins {
-    yielded: Vec<Option<Interval>>,
-    continued: Vec<Option<Interval>>,
-    broken: Vec<Option<Interval>>,
+    yielded: Vec<Option<Bounds>>,
+    continued: Vec<Option<Bounds>>,
+    broken: Vec<Option<Bounds>>,
 }
+
+/// Bounds to put back.
+type Old = Vec<(ValueId, Option<Bounds>)>;
 
 struct Analysis<'a> {
     function: &'a Function,
-    known: IdVec<ValueId, Option<Interval>>,
+    known: Ranges,
     /// Loops around the current block.
     depth: u32,
+    /// Values whose bounds are narrowed here.
+    narrowed: usize,
 }
 
 impl Analysis<'_> {
-    fn range(&self, value: ValueId) -> Option<Interval> {
-        self.known[value]
+    /// The bounds, or every value of the type.
+    fn bounds_or_full(&self, value: ValueId) -> Option<Bounds> {
+        self.known.defined[value].or_else(|| Bounds::full(self.function.ty(value).as_scalar()?))
     }
 
-    /// The range, or every value of the type.
-    fn range_or_full(&self, value: ValueId) -> Option<Interval> {
-        self.known[value].or_else(|| Interval::full(self.function.ty(value).as_scalar()?))
+    fn set(&mut self, value: ValueId, bounds: Option<Bounds>) {
+        self.known.defined[value] = bounds;
     }
 
     fn set_full(&mut self, value: ValueId) {
-        self.known[value] = self.function.ty(value).as_scalar().and_then(Interval::full);
+        self.set(value, self.function.ty(value).as_scalar().and_then(Bounds::full));
     }
 
-    fn join(&self, slots: &mut Vec<Option<Interval>>, values: &[ValueId]) {
+    fn join(&self, slots: &mut Vec<Option<Bounds>>, values: &[ValueId]) {
         slots.resize(slots.len().max(values.len()), None);
         for (slot, &value) in slots.iter_mut().zip(values) {
-            *slot = Interval::union(*slot, self.range_or_full(value));
+            *slot = Bounds::union(*slot, self.bounds_or_full(value));
         }
     }
 
     fn block(&mut self, block: BlockId, joins: &mut Joins) {
         let function = self.function;
-        let mut narrowed = Vec::new();
+        let mut narrowed = Old::new();
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
             match &inst.op {
@@ -91,19 +201,54 @@ impl Analysis<'_> {
                 Op::Continue(values) => self.join(&mut joins.continued, values),
                 Op::Break(values) => self.join(&mut joins.broken, values),
                 op => {
+                    if asks(op) {
+                        self.record(id, op);
+                    }
                     for &result in &inst.results {
                         self.set_full(result);
                     }
                     if let [result] = inst.results[..]
                         && let Some(scalar) = function.ty(result).as_scalar()
-                        && let Some(range) = self.simple(op, scalar)
+                        && let Some(bounds) = self.simple(op, scalar, &|v| self.bounds_or_full(v))
                     {
-                        self.known[result] = Some(range);
+                        self.set(result, Some(bounds));
                     }
                 }
             }
         }
         self.restore(narrowed);
+    }
+
+    /// Keeps what is known of an instruction's operands here beyond what is known everywhere.
+    fn record(&mut self, id: InstId, op: &Op) {
+        if self.narrowed == 0 && self.known.read.is_empty() {
+            return;
+        }
+        op.for_each_operand(|value| {
+            // The walk that came here before had other assumptions.
+            self.known.read.remove(&(id, value));
+            if self.narrowed > 0
+                && let Some(bounds) = self.refined(value, MAX_DEFINITIONS)
+            {
+                self.known.read.insert((id, value), bounds);
+            }
+        });
+    }
+
+    /// The bounds of a value here, computed once more from what is known here of its operands: they may have been narrowed
+    /// behind its definition.
+    fn refined(&self, value: ValueId, depth: u32) -> Option<Bounds> {
+        let known = self.known.defined[value]?;
+        let again = || {
+            let depth = depth.checked_sub(1)?;
+            let op = &self.function.def(value)?.op;
+            if !matches!(op, Op::Unary(..) | Op::Binary(..) | Op::Cast(_)) {
+                return None;
+            }
+            let operand = |v| self.refined(v, depth).or_else(|| self.bounds_or_full(v));
+            self.simple(op, self.function.ty(value).as_scalar()?, &operand)
+        };
+        Some(again().map_or(known, |more| known.both(more)))
     }
 
     fn branch(
@@ -113,12 +258,12 @@ impl Analysis<'_> {
         then: BlockId,
         otherwise: BlockId,
         joins: &mut Joins,
-        narrowed: &mut Vec<(ValueId, Option<Interval>)>,
+        narrowed: &mut Old,
     ) {
         let mut inner = Joins::default();
         for (block, holds) in [(then, true), (otherwise, false)] {
-            let mut here = Vec::new();
-            self.narrow(condition, holds, &mut here);
+            let mut here = Old::new();
+            self.narrow(condition, holds, MAX_DEFINITIONS, &mut here);
             std::mem::swap(&mut inner.continued, &mut joins.continued);
             std::mem::swap(&mut inner.broken, &mut joins.broken);
             self.block(block, &mut inner);
@@ -128,58 +273,127 @@ impl Analysis<'_> {
         }
         for (n, &result) in inst.results.iter().enumerate() {
             self.set_full(result);
-            if let Some(&Some(range)) = inner.yielded.get(n) {
-                self.known[result] = Some(range);
+            if let Some(&Some(bounds)) = inner.yielded.get(n) {
+                self.set(result, Some(bounds));
             }
         }
         // Behind `if i >= n: return`, i is below n for the rest of this block.
         let leaves =
             |block: BlockId| self.function.terminator(block).is_some_and(|inst| !matches!(inst.op, Op::Yield(_)));
         match (leaves(then), leaves(otherwise)) {
-            (true, false) => self.narrow(condition, false, narrowed),
-            (false, true) => self.narrow(condition, true, narrowed),
+            (true, false) => self.narrow(condition, false, MAX_DEFINITIONS, narrowed),
+            (false, true) => self.narrow(condition, true, MAX_DEFINITIONS, narrowed),
             _ => {}
         }
     }
 
-    /// Narrows the values that a condition compares, given whether it holds; the old ranges go to `old`.
-    fn narrow(&mut self, condition: ValueId, holds: bool, old: &mut Vec<(ValueId, Option<Interval>)>) {
-        let Some(inst) = self.function.def(condition) else { return };
+    /// Narrows the values that a condition compares, given whether it holds; the old bounds go to `old`.
+    fn narrow(&mut self, condition: ValueId, holds: bool, depth: u32, old: &mut Old) {
+        let function = self.function;
+        let (Some(inst), Some(depth)) = (function.def(condition), depth.checked_sub(1)) else { return };
         match inst.op {
             Op::Compare(op, a, b) => {
                 let op = if holds { op } else { inverse(op) };
-                if let (Some(ra), Some(rb)) = (self.range(a), self.range(b)) {
-                    for (value, range) in [(a, ra.compared(op, rb)), (b, rb.compared(mirrored(op), ra))] {
-                        if let Some(range) = range {
-                            old.push((value, self.known[value]));
-                            self.known[value] = Some(range);
+                if let (Some(ba), Some(bb)) = (self.known.defined[a], self.known.defined[b]) {
+                    for (value, interval) in [
+                        (a, ba.interval.compared(op, bb.interval)),
+                        (b, bb.interval.compared(mirrored(op), ba.interval)),
+                    ] {
+                        if let Some(interval) = interval {
+                            self.narrow_value(value, interval, depth, old);
                         }
                     }
                 }
             }
-            Op::Unary(UnaryOp::Not, a) => self.narrow(a, !holds, old),
-            Op::Binary(BinaryOp::And, a, b) if holds => {
-                self.narrow(a, true, old);
-                self.narrow(b, true, old);
+            Op::Unary(UnaryOp::Not, a) => self.narrow(a, !holds, depth, old),
+            Op::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) if holds == (op == BinaryOp::And) => {
+                self.narrow(a, holds, depth, old);
+                self.narrow(b, holds, depth, old);
             }
-            Op::Binary(BinaryOp::Or, a, b) if !holds => {
-                self.narrow(a, false, old);
-                self.narrow(b, false, old);
+            // `p and q` that runs q only if p holds: the other side gives a constant.
+            Op::Select { condition: first, then, otherwise } => {
+                self.narrow_choice(first, then, otherwise, holds, depth, old);
+            }
+            Op::If { condition: first, then, otherwise } => {
+                let ValueDef::Result(_, n) = function.values[condition].def else { return };
+                let yielded = |block| match function.terminator(block).map(|inst| &inst.op) {
+                    Some(Op::Yield(values)) => values.get(n as usize).copied(),
+                    _ => None,
+                };
+                if let (Some(then), Some(otherwise)) = (yielded(then), yielded(otherwise)) {
+                    self.narrow_choice(first, then, otherwise, holds, depth, old);
+                }
             }
             _ => {}
         }
     }
 
-    fn restore(&mut self, old: Vec<(ValueId, Option<Interval>)>) {
-        for (value, range) in old.into_iter().rev() {
-            self.known[value] = range;
+    /// The same for a choice between two conditions, one of which is a constant that says otherwise.
+    fn narrow_choice(
+        &mut self,
+        first: ValueId,
+        then: ValueId,
+        otherwise: ValueId,
+        holds: bool,
+        depth: u32,
+        old: &mut Old,
+    ) {
+        let contradicts = |value| self.function.as_const(value) == Some(Const::bool(!holds));
+        let (chosen, value) = match (contradicts(then), contradicts(otherwise)) {
+            (false, true) => (true, then),
+            (true, false) => (false, otherwise),
+            _ => return,
+        };
+        self.narrow(first, chosen, depth, old);
+        self.narrow(value, holds, depth, old);
+    }
+
+    /// Notes that a value lies in an interval here, and so do the values that it is a copy of or a constant away from.
+    fn narrow_value(&mut self, value: ValueId, interval: Interval, depth: u32, old: &mut Old) {
+        let Some(known) = self.known.defined[value] else { return };
+        let Some(interval) = known.interval.intersection(interval).filter(|narrow| *narrow != known.interval) else {
+            return;
+        };
+        old.push((value, Some(known)));
+        self.narrowed += 1;
+        self.set(value, Some(known.narrowed(interval)));
+        let (Some(inst), Some(depth)) = (self.function.def(value), depth.checked_sub(1)) else { return };
+        let Some(full) = self.function.ty(value).as_scalar().and_then(Interval::full) else { return };
+        let constant = |v| self.function.as_const(v).and_then(Const::as_int);
+        let (source, shift) = match inst.op {
+            Op::Cast(a) => (a, 0),
+            Op::Binary(BinaryOp::Add, a, b) => match (constant(a), constant(b)) {
+                (_, Some(b)) => (a, b),
+                (Some(a), _) => (b, a),
+                _ => return,
+            },
+            Op::Binary(BinaryOp::Sub, a, b) => match constant(b) {
+                Some(b) => (a, -b),
+                None => return,
+            },
+            _ => return,
+        };
+        // Only where nothing wrapped.
+        if let Some(from) = self.known.defined[source]
+            && full.contains(from.interval.shifted(shift))
+        {
+            self.narrow_value(source, interval.shifted(-shift), depth, old);
+        }
+    }
+
+    fn restore(&mut self, old: Old) {
+        self.narrowed -= old.len();
+        for (value, bounds) in old.into_iter().rev() {
+            self.set(value, bounds);
         }
     }
 
     fn for_loop(&mut self, inst: &Inst, bounds: [ValueId; 3], init: &[ValueId], body: BlockId) {
         let params = &self.function.blocks[body].params;
         let scalar = self.function.ty(bounds[0]).as_scalar();
-        let [Some(start), Some(end), Some(step)] = bounds.map(|v| self.range_or_full(v)) else { return };
+        let [Some(start), Some(end), Some(step)] = bounds.map(|v| self.bounds_or_full(v).map(|b| b.interval)) else {
+            return;
+        };
         let up = Interval { low: start.low, high: end.high - 1 };
         let down = Interval { low: end.low + 1, high: start.high };
         let counter = match (step.low > 0, step.high < 0) {
@@ -189,8 +403,8 @@ impl Analysis<'_> {
         };
         // Empty: the body never runs, and anything is true of it.
         let counter = counter.filter(|r| r.low <= r.high).or_else(|| Interval::full(scalar?));
-        self.turns(inst, init, &params[1..], |analysis, joins| {
-            analysis.known[params[0]] = counter;
+        self.iterations(inst, init, &params[1..], |analysis, joins| {
+            analysis.set(params[0], counter.map(Bounds::from));
             analysis.block(body, joins);
         });
     }
@@ -198,58 +412,74 @@ impl Analysis<'_> {
     fn while_loop(&mut self, inst: &Inst, init: &[ValueId], condition: BlockId, body: BlockId) {
         let function = self.function;
         let before = &function.blocks[condition].params;
-        self.turns(inst, init, before, |analysis, joins| {
+        self.iterations(inst, init, before, |analysis, joins| {
             analysis.block(condition, &mut Joins::default());
-            let mut narrowed = Vec::new();
+            let mut narrowed = Old::new();
             if let Some(Op::Yield(values)) = function.terminator(condition).map(|inst| &inst.op)
                 && let Some(&holds) = values.first()
             {
-                analysis.narrow(holds, true, &mut narrowed);
+                analysis.narrow(holds, true, MAX_DEFINITIONS, &mut narrowed);
             }
             for (&param, &value) in function.blocks[body].params.iter().zip(before) {
-                analysis.known[param] = analysis.known[value];
+                analysis.set(param, analysis.known.defined[value]);
             }
             analysis.block(body, joins);
             analysis.restore(narrowed);
         });
     }
 
-    /// Finds ranges for what a loop carries: `params` first stay at or above their start; those that a turn takes below
-    /// it become unbounded, until the rest holds. `turn` walks one turn.
-    fn turns(&mut self, inst: &Inst, init: &[ValueId], params: &[ValueId], turn: impl Fn(&mut Self, &mut Joins)) {
-        let starts: Vec<Option<Interval>> = init.iter().map(|&v| self.range_or_full(v)).collect();
-        let full: Vec<Option<Interval>> =
-            params.iter().map(|&p| self.function.ty(p).as_scalar().and_then(Interval::full)).collect();
-        let trial = |start: &Option<Interval>, full: &Option<Interval>| {
-            start.zip(*full).map(|(start, full)| Interval { low: start.low, high: full.high })
+    /// Finds bounds for what a loop carries: `params` first stay at or above their start, then at or below it; those that an
+    /// iteration takes elsewhere become unbounded, until the rest holds. `iteration` walks one.
+    fn iterations(
+        &mut self,
+        inst: &Inst,
+        init: &[ValueId],
+        params: &[ValueId],
+        iteration: impl Fn(&mut Self, &mut Joins),
+    ) {
+        let starts: Vec<Option<Bounds>> = init.iter().map(|&v| self.bounds_or_full(v)).collect();
+        let full: Vec<Option<Bounds>> =
+            params.iter().map(|&p| self.function.ty(p).as_scalar().and_then(Bounds::full)).collect();
+        let trials = |n: usize| -> Vec<Bounds> {
+            let (Some(&Some(start)), Some(full)) = (starts.get(n), full[n]) else { return Vec::new() };
+            let above = Interval { low: start.interval.low, ..full.interval };
+            let below = Interval { high: start.interval.high, ..full.interval };
+            let mut trials = vec![full];
+            if self.depth < MAX_TRIAL_DEPTH {
+                trials.push(Bounds::from(below));
+                if start.from_start {
+                    // Sums that may overflow have no bounds, but still count from the start.
+                    trials.push(Bounds { from_start: true, ..full });
+                }
+                trials.push(Bounds::from(above));
+            }
+            trials
         };
-        let mut assumed: Vec<Option<Interval>> = if self.depth < MAX_TRIAL_DEPTH {
-            starts.iter().zip(&full).map(|(s, f)| trial(s, f)).collect()
-        } else {
-            full.clone()
-        };
+        // What is left to try, best last; the whole type always holds.
+        let mut trials: Vec<Vec<Bounds>> = (0..params.len()).map(trials).collect();
         self.depth += 1;
         loop {
-            for (&param, &range) in params.iter().zip(&assumed) {
-                self.known[param] = range;
+            for (&param, trials) in params.iter().zip(&trials) {
+                self.set(param, trials.last().copied());
             }
             let mut joins = Joins::default();
-            turn(self, &mut joins);
-            let slot = |list: &[Option<Interval>], n: usize| list.get(n).copied().flatten();
-            let next = |n: usize| Interval::union(slot(&joins.yielded, n), slot(&joins.continued, n));
+            iteration(self, &mut joins);
+            let slot = |list: &[Option<Bounds>], n: usize| list.get(n).copied().flatten();
+            let next = |n: usize| Bounds::union(slot(&joins.yielded, n), slot(&joins.continued, n));
             let mut confirmed = true;
-            for n in 0..assumed.len() {
-                if let (Some(range), Some(next)) = (assumed[n], next(n))
-                    && !range.contains(next)
+            for (n, trials) in trials.iter_mut().enumerate() {
+                while let (Some(bounds), Some(next)) = (trials.last(), next(n))
+                    && trials.len() > 1
+                    && !bounds.contains(next)
                 {
-                    assumed[n] = full[n];
+                    trials.pop();
                     confirmed = false;
                 }
             }
             if confirmed {
                 for (n, &result) in inst.results.iter().enumerate() {
-                    let range = Interval::union(starts.get(n).copied().flatten(), next(n));
-                    self.known[result] = Interval::union(range, slot(&joins.broken, n));
+                    let bounds = Bounds::union(starts.get(n).copied().flatten(), next(n));
+                    self.set(result, Bounds::union(bounds, slot(&joins.broken, n)));
                 }
                 break;
             }
@@ -257,32 +487,45 @@ impl Analysis<'_> {
         self.depth -= 1;
     }
 
-    /// The range of an instruction without blocks that gives one integer.
-    fn simple(&self, op: &Op, scalar: Scalar) -> Option<Interval> {
+    /// The bounds of what an instruction without blocks computes, of operands in the bounds that `at` gives.
+    fn simple(&self, op: &Op, scalar: Scalar, at: &dyn Fn(ValueId) -> Option<Bounds>) -> Option<Bounds> {
         let full = Interval::full(scalar)?;
-        let at = |value: ValueId| self.range_or_full(value);
         let max = i128::from(i32::MAX);
-        let range = match op {
-            Op::Const(c) => Interval::exactly(c.as_int()?),
-            Op::Zero => Interval::exactly(0),
-            Op::Unary(op, a) => at(*a)?.unary(*op, scalar)?,
-            Op::Binary(op, a, b) => at(*a)?.binary(*op, at(*b)?, scalar)?,
+        let mut from_start = false;
+        let interval = match op {
+            Op::Const(c) => Some(Interval::exactly(c.as_int()?)),
+            Op::Zero => Some(Interval::exactly(0)),
+            Op::Unary(op, a) => at(*a)?.interval.unary(*op, scalar),
+            Op::Binary(op, a, b) => {
+                let (a, b) = (at(*a)?, at(*b)?);
+                from_start = matches!(op, BinaryOp::Add | BinaryOp::Mul) && a.from_start && b.from_start;
+                a.interval.binary(*op, b.interval, scalar)
+            }
             Op::Cast(a) => match self.function.ty(*a) {
-                Type::Scalar(Scalar::Bool) => Interval { low: 0, high: 1 },
-                _ => at(*a)?,
+                Type::Scalar(Scalar::Bool) => Some(Interval { low: 0, high: 1 }),
+                _ => {
+                    let a = at(*a)?;
+                    from_start = a.from_start && full.contains(a.interval);
+                    Some(a.interval)
+                }
             },
-            Op::Select { then, otherwise, .. } => Interval::union(at(*then), at(*otherwise))?,
-            Op::ThreadIndex(n) if usize::from(*n) < MAX_DIMS => Interval { low: 0, high: max - 1 },
-            Op::ThreadNumber => Interval { low: 0, high: max },
-            Op::BlockDim => Interval { low: 1, high: max },
-            Op::Extent(array, dim) => match self.function.ty(*array) {
+            Op::Select { then, otherwise, .. } => {
+                let either = Bounds::union(at(*then), at(*otherwise))?;
+                from_start = either.from_start;
+                Some(either.interval)
+            }
+            Op::ThreadIndex(n) if usize::from(*n) < MAX_DIMS => Some(Interval { low: 0, high: max - 1 }),
+            Op::ThreadNumber => Some(Interval { low: 0, high: max }),
+            Op::BlockDim => Some(Interval { low: 1, high: max }),
+            Op::Extent(array, dim) => Some(match self.function.ty(*array) {
                 Type::Local(local) => Interval::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),
                 _ => Interval { low: 0, high: max },
-            },
-            _ => return None,
+            }),
+            _ => None,
         };
         // What does not fit may wrap to anything.
-        full.contains(range).then_some(range)
+        let interval = interval.filter(|interval| full.contains(*interval)).unwrap_or(full);
+        Some(Bounds { interval, from_start: from_start || interval.low >= 0 })
     }
 }
 

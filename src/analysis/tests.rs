@@ -1,8 +1,14 @@
+mod divergence;
+mod guards;
+mod random;
+
 use super::alias::Root;
-use super::effects::effects;
+use super::effects::{EffectTable, effects};
 use super::interval::Interval;
 use super::privatization::*;
-use super::ranges::{non_negative, ranges};
+use super::ranges::{Bounds, Ranges};
+use super::strides::Strides;
+use super::uniformity::{Coordinates, Dependence, Uniformity};
 use super::uses;
 use crate::ir::parse::parse;
 use crate::ir::*;
@@ -18,11 +24,10 @@ fn range_of(body: &str) -> Interval {
     let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
     assert_eq!(verify::verify(&module), Ok(()), "{text}");
     let function = &module.functions[FuncId(0)];
-    let ranges = ranges(function);
+    let ranges = Ranges::of(function);
     let named = |(id, value): (ValueId, &Value)| (value.name.as_deref() == Some("r")).then_some(id);
     let value = function.values.iter().find_map(named).expect("a value called r");
-    assert_eq!(non_negative(function).contains(value), ranges[value].unwrap().low >= 0);
-    ranges[value].unwrap()
+    ranges.interval(value).unwrap()
 }
 
 const MAX: i128 = i32::MAX as i128;

@@ -4,7 +4,7 @@
 //! product). Instruction by instruction, each value `v` that holds floats gets a value `d_v` of the same type; arrays get
 //! arrays of tangents, and control flow carries the tangents beside the values. Integers have none; the integers inside
 //! a struct's tangent mean nothing. It reads no analysis and keeps no tape: it is what reverse mode is tested against, and
-//! applied to a backward entry it gives products with second derivatives.
+//! applied to a backward entry it computes products with second derivatives.
 //!
 //! The conventions where there is no derivative are those of reverse mode: the first operand of `min` and `max` takes
 //! ties, the derivative of `abs` and `copy_sign` at 0 is 0, rounding has derivative 0. A tangent that is exactly 0 stays 0
@@ -34,7 +34,7 @@ pub struct Refused {
 }
 
 /// Appends the kernel `jvp_K` to the module. Its parameters are those of `kernel` (any phase), then for each of them
-/// a tangent `d_<parameter>` of the same type: a null array stands for tangents of zero, which are not written.
+/// a tangent `d_<parameter>` of the same type: a null array means tangents of zero, which are not written.
 pub fn jvp(module: &mut Module, kernel: FuncId) -> Result<FuncId, Refused> {
     let guards = module.functions[kernel].phase == Phase::Backward;
     Pass { module, made: HashMap::new(), guards }.function(kernel)
@@ -73,8 +73,15 @@ impl Pass<'_> {
         }
         let count = old.values.len();
         let entry = new.function.entry;
-        let mut copy =
-            Copy { pass: self, structs, old: &old, new, value: vec![None; count], tangent: vec![None; count] };
+        let mut copy = Copy {
+            pass: self,
+            structs,
+            old: &old,
+            new,
+            value: vec![None; count],
+            tangent: vec![None; count],
+            missing: None,
+        };
         let given = copy.new.params(entry).to_vec();
         let (values, tangents) = given.split_at(old.params().len());
         let mut tangents = tangents.iter();
@@ -116,6 +123,8 @@ struct Copy<'p, 'm, 'f> {
     value: Vec<Option<ValueId>>,
     /// Its tangent; None: zero, or it has none.
     tangent: Vec<Option<ValueId>>,
+    /// An operation turned out to have no rule.
+    missing: Option<String>,
 }
 
 impl Copy<'_, '_, '_> {
@@ -251,6 +260,9 @@ impl Copy<'_, '_, '_> {
                         self.rule(op, None);
                     }
                 }
+                if let Some(reason) = self.missing.take() {
+                    return Err(Refused { span: inst.span, reason });
+                }
             }
         }
         Ok(())
@@ -290,7 +302,7 @@ impl Copy<'_, '_, '_> {
     }
 
     /// The tangents of a call's results from the rule for its adjoints: one evaluation for each scalar of the results
-    /// gives a row of the Jacobian, whose product with the tangents of the arguments is that scalar's tangent.
+    /// computes a row of the Jacobian, whose product with the tangents of the arguments is that scalar's tangent.
     fn by_rule(&mut self, adjoint: FuncId, args: &[ValueId], inst: &Inst) -> Result<(), Refused> {
         let refused = |reason: &str| Err(Refused { span: inst.span, reason: reason.to_string() });
         let arrays: Vec<ValueId> =

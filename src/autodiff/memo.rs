@@ -57,7 +57,7 @@ enum Called {
     Function(usize),
     /// Its rule.
     Rule(usize),
-    /// What stands for it in reverse code.
+    /// What replaces it in reverse code.
     Replay(usize),
     /// The adjoint that was made of it.
     Adjoint(usize),

@@ -14,9 +14,9 @@
 //!    replay of the same block; what is not read after all is removed by `passes::dce`.
 //! 4. **If**: the reverse is an `if` on the same condition; a branch replays its inside, or the forward `if` yields what
 //!    is costly to compute again.
-//! 5. **Loops**: the reverse loop runs the turns from last to first. A turn needs the carried values as they were at its
-//!    start: nothing if no rule reads them (a sum keeps 0 bytes), a closed form for counters, else one of four *stores*
-//!    ([`Store`]). It replays its body from there, and reverses it. All stores give the same bits.
+//! 5. **Loops**: the reverse loop runs the iterations from last to first. An iteration needs the carried values as they
+//!    were at its start: nothing if no rule reads them (a sum keeps 0 bytes), a closed form for counters, else one of four
+//!    *stores* ([`Store`]). It replays its body from there, and reverses it. All stores give the same bits.
 //! 6. **Memory**: a load adds its adjoint to the array of adjoints; a store takes the adjoint of the element and leaves 0.
 //!    Where a rule reads a value that was loaded from memory that the launch overwrites, the *augmented* forward entry
 //!    records it, and the backward entry takes the record.
@@ -31,7 +31,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use crate::analysis::effects::EffectTable;
-use crate::autodiff::analysis::facts::Facts;
+use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::finite::Sizes;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::Strategy;
@@ -225,13 +225,13 @@ impl Work<'_> {
         normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()
     }
 
-    /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls, and gives these
+    /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls, and returns these
     /// functions too. None: it was said why.
     fn reverse(
         &mut self,
         id: FuncId,
         normal: &Function,
-        build: impl FnOnce(&World<'_>, &Function, &Facts, &Strategy) -> Result<Function, Vec<String>>,
+        build: impl FnOnce(&World<'_>, &Function, &ForwardFacts, &Strategy) -> Result<Function, Vec<String>>,
     ) -> Option<(Function, Vec<FuncId>)> {
         let none = IdMap::default();
         let world = self.world(&none);
@@ -246,7 +246,7 @@ impl Work<'_> {
                     return None;
                 }
             };
-            let facts = Facts::of(&world, &function, self.generated.contains(&id));
+            let facts = ForwardFacts::of(&world, &function, self.generated.contains(&id));
             let reads = emit::reads::reads(&world, &function, &facts);
             let strategy = Strategy::of(&world, &function, &facts, &reads, self.options, log);
             let lost = strategy.lost(&function);
@@ -263,7 +263,7 @@ impl Work<'_> {
         };
         let normal = &*normal;
         let findings = analysis::refuse::findings(&world, normal, &facts, &lost);
-        let (shared, scattered) = analysis::sharing::findings(&world, normal, &facts);
+        let (shared, assumed_disjoint) = analysis::sharing::findings(&world, normal, &facts);
         let callees = emit::entry::active_callees(self.module, normal, &facts);
         let refused = !findings.is_empty() || shared.iter().any(|finding| finding.level == Level::Error);
         self.found.extend(findings.into_iter().chain(shared));
@@ -282,7 +282,7 @@ impl Work<'_> {
         let world = self.world(&adjoints);
         match build(&world, normal, &facts, &strategy) {
             Ok(mut function) => {
-                function.scattered = scattered;
+                function.assumed_disjoint = assumed_disjoint;
                 if !normal.library {
                     self.found.extend(storage::report::remarks(&world, normal, &strategy));
                 }
@@ -458,14 +458,14 @@ impl Work<'_> {
 /// Where the state of a loop waits for the reverse sweep.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Store {
-    /// No loop is left: as many copies of the body as it has turns. Needs a constant number of turns.
+    /// No loop is left: as many copies of the body as it has iterations. Needs a constant number of iterations.
     Unroll,
-    /// A local array with one slot per turn. Needs a constant bound on the number of turns.
+    /// A local array with one slot per iteration. Needs a constant bound on the number of iterations.
     Stack,
     /// A buffer that the host provides, `[slot][thread]`. A thread that needs more slots than there are writes nothing
     /// beyond them and reports the number.
     Tape,
-    /// A fixed number of snapshots; turns between them are computed again (binomial checkpointing; Griewank and Walther,
-    /// ACM TOMS 26(1), 2000).
+    /// A fixed number of snapshots; iterations between them are computed again (binomial checkpointing; Griewank and
+    /// Walther, ACM TOMS 26(1), 2000).
     Checkpoint,
 }

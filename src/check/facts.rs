@@ -50,7 +50,7 @@ pub struct Callee {
 
 /// What is known about the user's file. Of a generic function, the first instance speaks.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct EditorFacts {
     /// By the place of the expression.
     pub expressions: HashMap<Span, Meaning>,
     /// By the place of the whole call.
@@ -63,7 +63,7 @@ pub struct Facts {
     pub structs: StructTable,
 }
 
-impl Facts {
+impl EditorFacts {
     /// The variable of this name in the function at `function`.
     pub fn variable(&self, function: Span, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|v| v.function == function && v.name == name)

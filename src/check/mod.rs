@@ -110,7 +110,7 @@ pub fn check(
         overloads: Vec::new(),
         backward_off: false,
         double: options.double,
-        facts: options.facts.then(facts::Facts::default),
+        facts: options.facts.then(facts::EditorFacts::default),
     };
     checker.collect(parsed);
     checker.take_types(&options.types);
@@ -194,7 +194,7 @@ impl Definition {
 pub(crate) struct Signature {
     pub params: Vec<ParamInfo>,
     pub returns: Option<Pattern>,
-    /// What stands in the annotations without a known value; such parameters are [`Pattern::Unknown`].
+    /// The names in annotations without a known value; such parameters are [`Pattern::Unknown`].
     pub unknown: Vec<host::nest::Unknown>,
 }
 
@@ -237,7 +237,7 @@ pub(crate) struct Checker<'a> {
     main: FileId,
     /// Those that it imports from.
     modules: names::modules::Modules,
-    /// The imports between the name that is looked up and the current place.
+    /// The imports between the name being resolved and the current file.
     following: usize,
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
@@ -245,7 +245,7 @@ pub(crate) struct Checker<'a> {
     known: &'a Instances,
     /// What names mean. The first scope is the module.
     scopes: IdVec<ScopeId, Scope>,
-    /// Where names are looked up.
+    /// The scope in which names are resolved.
     scope: ScopeId,
     /// Entering a block of host code that may not run.
     conditional: bool,
@@ -253,7 +253,7 @@ pub(crate) struct Checker<'a> {
     calls: Vec<(ScopeId, ast::Expr)>,
     /// The host functions that make kernels, with the scopes made so far by their arguments.
     makers: Vec<(Rc<host::nest::Maker>, Vec<(String, ScopeId)>)>,
-    /// A host function with more variants than are looked at.
+    /// A host function with more variants than the checker follows.
     limit: Option<Span>,
     /// The calls of host functions around the value that is computed.
     call_depth: u32,
@@ -295,7 +295,7 @@ pub(crate) struct Checker<'a> {
     /// [`Options::double`]
     double: bool,
     /// What an editor asks for.
-    pub facts: Option<facts::Facts>,
+    pub facts: Option<facts::EditorFacts>,
 }
 
 impl Checker<'_> {
@@ -435,7 +435,7 @@ impl Checker<'_> {
         result
     }
 
-    /// Says at a call of another file's function that it has errors: they stand where nobody may look.
+    /// Reports at a call of another file's function that it has errors, which nobody sees in that file.
     fn blame_import(&mut self, definition: &Definition, call: Span) {
         let name = &definition.ast.name;
         if definition.library() || name.span.file == call.file || call.file != self.main {
@@ -539,7 +539,7 @@ impl Checker<'_> {
         if failed { Err(Reported) } else { Ok(Arc::new(Signature { params, returns, unknown })) }
     }
 
-    /// All definitions that a function name stands for.
+    /// All definitions of a function name.
     pub fn candidates(&mut self, name: &FunctionName) -> Arc<[Arc<Definition>]> {
         match name {
             FunctionName::User { scope, name } => match self.scopes[*scope].names.get(name) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::source::SourceFile;
 use crate::syntax;
 
-/// Checks a file that starts with `import warp as wp`; gives the result and `CODE line` of each finding but lints.
+/// Checks a file that starts with `import warp as wp`; returns the result and `CODE line` of each finding but lints.
 fn run(text: &str) -> (Checked, Vec<String>) {
     let text = format!("import warp as wp\n{text}");
     let mut sources = SourceMap::default();
@@ -444,8 +444,8 @@ fn kernels_in_host_code_have_entries_of_their_own() {
     assert_eq!(names(&format!("def f():\n{nested}{nested}")), ["f_k", "f_k_2"]);
     let variants = format!("def f(n, d=0.5):\n{}\nf(3)\nf(n=4)\nf(3, d=0.5)\nf(-1, 2.0)\n", kernel("    ", "n"));
     assert_eq!(names(&variants), ["k_3_0_5", "k_4_0_5", "k_m1_2"]);
-    let turns = format!("for v in (1, 2):\n{}", kernel("    ", "v"));
-    assert_eq!(names(&turns), ["k_1", "k_2"]);
+    let iterations = format!("for v in (1, 2):\n{}", kernel("    ", "v"));
+    assert_eq!(names(&iterations), ["k_1", "k_2"]);
     let wrapped = format!("def f(n):\n{}\ndef g(m):\n    f(m + 1)\ng(1)\ng(2)\n", kernel("    ", "n"));
     assert_eq!(names(&wrapped), ["k_2", "k_3"]);
 }

@@ -2,7 +2,7 @@
 //! instantiated, every built-in either a primitive operation or a function of this module.
 
 use crate::check::calls::instances::Imported;
-use crate::check::facts::Facts;
+use crate::check::facts::EditorFacts;
 use crate::ids::IdVec;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
 use crate::source::Span;
@@ -21,7 +21,7 @@ crate::define_id!(
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
     pub structs: StructTable,
-    /// Callees stand before their callers.
+    /// Callees come before their callers.
     pub functions: IdVec<FnId, Function>,
     /// The launchable entries of `functions`, in source order.
     pub kernels: Vec<FnId>,
@@ -30,7 +30,7 @@ pub struct Checked {
     /// The kernels without errors that cannot be compiled: they need what only Python knows.
     pub unresolved: Vec<Unresolved>,
     /// Empty unless the options asked for them.
-    pub facts: Facts,
+    pub facts: EditorFacts,
 }
 
 /// A kernel that was checked and cannot be compiled.
@@ -91,7 +91,7 @@ pub enum Derivative {
         adjoint: FnId,
         replay: Option<FnId>,
     },
-    /// Through the body of another function, which stands for this one in reverse code.
+    /// Through the body of another function, which replaces this one in reverse code.
     Replay(FnId),
     Zero(String),
     None(String),
@@ -99,7 +99,7 @@ pub enum Derivative {
     AdjointOf(FnId),
 }
 
-/// A variable keeps one type in its whole function. Reading it before any assignment gives zero.
+/// A variable keeps one type in its whole function. Reading it before any assignment yields zero.
 #[derive(Clone, Debug)]
 pub struct Local {
     /// Empty for variables that the checker made.
@@ -141,7 +141,7 @@ pub enum StmtKind {
         otherwise: Vec<Stmt>,
     },
     /// `for variable in range(start, end, step)`: all four of one integer type. The loop owns its counter: assigning
-    /// the variable in the body does not change the next turn. After the loop the variable keeps its last value.
+    /// the variable in the body does not change the next iteration. After the loop the variable keeps its last value.
     For {
         variable: LocalId,
         start: Expr,
@@ -243,7 +243,7 @@ pub enum ExprKind {
     /// Number conversion to `ty`.
     Cast(Box<Expr>),
     Bitcast(Box<Expr>),
-    /// Assigns a new variable, then gives `body`: for values that are used several times.
+    /// Assigns a new variable, then evaluates to `body`: for values that are used several times.
     Let {
         local: LocalId,
         value: Box<Expr>,
@@ -276,7 +276,7 @@ pub enum ExprKind {
         index: Vec<ViewIndex>,
     },
     LocalArray,
-    /// Gives the old value.
+    /// Returns the old value.
     Atomic {
         op: AtomicOp,
         place: Place,

@@ -99,14 +99,14 @@ struct Buffer {
 /// What one loop keeps for its reverse.
 #[derive(Serialize)]
 struct KeptState {
-    /// `stack`: local memory, a slot per turn. `tape`: the buffers with the role `state`. `checkpoint`: snapshots in local memory,
-    /// between which turns are computed again.
+    /// `stack`: local memory, a slot per iteration. `tape`: the buffers with the role `state`. `checkpoint`: snapshots in
+    /// local memory, between which iterations are computed again.
     store: &'static str,
     /// The variables.
     what: String,
-    /// Per turn or snapshot.
+    /// Per iteration or snapshot.
     bytes: u32,
-    /// Turns or snapshots; null where the host decides.
+    /// Iterations or snapshots; null where the host decides.
     slots: Option<u64>,
     /// Why this store.
     why: String,

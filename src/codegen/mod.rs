@@ -4,5 +4,5 @@ pub mod cuda;
 pub mod header;
 pub mod llvm;
 pub mod meta;
-pub mod reduced;
+pub mod privatization;
 pub mod shadow;

@@ -17,7 +17,7 @@ pub type Shadows = BTreeMap<FuncId, Vec<Shadow>>;
 
 /// An array that a kernel is given: a parameter, or a field of one.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct ArrayPath {
     pub param: ValueId,
     pub path: Path,
 }
@@ -25,8 +25,8 @@ pub struct Place {
 /// The array of adjoints in `given` defaults to the one behind `array`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shadow {
-    pub given: Place,
-    pub array: Place,
+    pub given: ArrayPath,
+    pub array: ArrayPath,
 }
 
 /// [`extract`] for some kernels of a module.
@@ -51,7 +51,7 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
     // The value that stands for each choice.
     let mut replaced: IdMap<ValueId, ValueId> = IdMap::default();
     // The given array is seen with its default only if every use of it is such a choice.
-    let mut bare: Vec<Place> = Vec::new();
+    let mut bare: Vec<ArrayPath> = Vec::new();
     function.walk(function.entry, &mut |_, inst| match inst.op {
         Op::Select { condition, then, otherwise }
             if let Some(shadow) = shadow(function, condition, then, otherwise) =>
@@ -68,8 +68,9 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
             }
         }),
     });
-    let overlaps =
-        |a: &Place, b: &Place| a.param == b.param && (a.path.starts_with(&b.path) || b.path.starts_with(&a.path));
+    let overlaps = |a: &ArrayPath, b: &ArrayPath| {
+        a.param == b.param && (a.path.starts_with(&b.path) || b.path.starts_with(&a.path))
+    };
     let conflicting = shadows.iter().enumerate().any(|(n, shadow)| {
         bare.iter().any(|place| overlaps(place, &shadow.given))
             || shadows[..n].iter().any(|other| other.given == shadow.given)
@@ -96,9 +97,9 @@ fn shadow(function: &Function, condition: ValueId, then: ValueId, otherwise: Val
 }
 
 /// The part of a parameter that a value is.
-fn place(function: &Function, value: ValueId) -> Option<Place> {
+fn place(function: &Function, value: ValueId) -> Option<ArrayPath> {
     match function.values[value].def {
-        ValueDef::Param(block, _) => (block == function.entry).then(|| Place { param: value, path: Path::new() }),
+        ValueDef::Param(block, _) => (block == function.entry).then(|| ArrayPath { param: value, path: Path::new() }),
         ValueDef::Result(inst, _) => match &function.insts[inst].op {
             Op::Extract(base, steps) if steps.iter().all(|step| matches!(step, Step::At(_))) => {
                 let mut place = place(function, *base)?;

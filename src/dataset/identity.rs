@@ -51,7 +51,7 @@ pub fn kernel(text: &str) -> Option<ast::Function> {
     kernels(text).next()
 }
 
-/// The kernels of a source text that stand at its top.
+/// The kernels at the top level of a source text.
 pub fn kernels(text: &str) -> impl Iterator<Item = ast::Function> + use<> {
     let parsed = syntax::parse(FileId(0), text, &mut Diagnostics::new());
     parsed.items.into_iter().filter_map(|item| match item {
@@ -101,7 +101,7 @@ pub fn of_parsed(parsed: &ast::Parsed) -> Option<Identity> {
     Some(of_kernel(kernel_of(parsed)?))
 }
 
-/// The first kernel that stands at the top of a text.
+/// The first kernel at the top level of a text.
 pub fn kernel_of(parsed: &ast::Parsed) -> Option<&ast::Function> {
     parsed.items.iter().find_map(|item| match item {
         ast::Item::Function(function) if has_kernel_decorator(function) => Some(&**function),

@@ -21,7 +21,7 @@ use crate::driver::{self, Compiler, Compilers, Timings};
 use crate::source::FileId;
 use crate::syntax::{self, ast::Parsed};
 
-/// Candidates that are looked at together, at most: not many more than rows are missing, for some are rejected.
+/// The most candidates of one batch: not many more than rows are missing, for some are rejected.
 const BATCH: u64 = 256;
 
 /// Candidates that a thread takes at once: some cost fifty times as much as others, and at the end of a batch threads wait
@@ -252,7 +252,7 @@ pub fn shard(
     Ok(tally)
 }
 
-/// What a work gives, and how long it took to write.
+/// The result of a piece of work, and how long it took to write.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Timings) {
     let mut timings = Timings::default();
     (timings.time("write", work), timings)
@@ -282,7 +282,7 @@ fn attempt(
 }
 
 /// The row that candidate number `number` makes in a table, without its place; for validation. Of the table `repair` only the
-/// fault is looked at again: its program has a row of its own.
+/// fault is examined again: its program has a row of its own.
 pub fn again(
     config: Config,
     options: &Options,

@@ -8,7 +8,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::Config;
 use super::columns::{Columns, LIST};
 
-/// What stands in a column; in one that leads into a list of structs, the list of what stands there in each struct.
+/// The value of a column; in a column that leads into a list of structs, the list of the values in each struct.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     Null,

@@ -1,7 +1,7 @@
 //! How does a row's kernel run by itself? CUDA C++ with a host `main` that launches it once, compares what it finds with what is
 //! right, and says so by its exit status.
 //!
-//! The host part stands in a namespace of its own, so that no name of the kernel meets one of it.
+//! The host part has a namespace of its own, so that no name of the kernel meets one of it.
 
 use std::fmt::Write;
 

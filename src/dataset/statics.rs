@@ -1,14 +1,16 @@
 //! What does one thread of a kernel do, as far as its IR tells without running it? Operations, bytes, and how the accesses of
 //! neighbouring threads lie to each other.
 //!
-//! A thread is taken to run every loop to its end and the side of each branch that does more. A loop whose turns are not
-//! known before it runs counts once, and is counted as open.
+//! A thread is taken to run every loop to its end and the side of each branch that does more. A loop whose iterations are
+//! not known before it runs counts once, and is counted as open.
 
 use std::collections::HashMap;
 use std::ops::{Add, Mul};
 
-use crate::ids::IdVec;
-use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, ValueId, ViewIndex};
+use crate::analysis::effects::EffectTable;
+use crate::analysis::strides::Strides;
+use crate::analysis::uniformity::{Dependence, Uniformity};
+use crate::ir::{Access, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, ValueId, ViewIndex};
 use crate::types::{Layout, Type};
 
 /// Counts of one thread.
@@ -28,7 +30,7 @@ pub struct Statics {
     pub accesses_other: u64,
     /// Branches and loops in the source that neighbouring threads may take differently.
     pub divergent: u64,
-    /// Loops whose turns depend on the launch or on data.
+    /// Loops whose iterations depend on the launch or on data.
     pub open_loops: u64,
 }
 
@@ -51,20 +53,20 @@ impl Add for Statics {
     }
 }
 
-/// So many turns of a loop; what is counted in the source is counted once.
+/// So many iterations of a loop; what is counted in the source is counted once.
 impl Mul<u64> for Statics {
     type Output = Statics;
 
-    fn mul(self, turns: u64) -> Statics {
+    fn mul(self, iterations: u64) -> Statics {
         Statics {
-            flops: self.flops.saturating_mul(turns),
-            int_ops: self.int_ops.saturating_mul(turns),
-            bytes_read: self.bytes_read.saturating_mul(turns),
-            bytes_written: self.bytes_written.saturating_mul(turns),
-            atomics: self.atomics.saturating_mul(turns),
-            accesses_next: self.accesses_next.saturating_mul(turns),
-            accesses_same: self.accesses_same.saturating_mul(turns),
-            accesses_other: self.accesses_other.saturating_mul(turns),
+            flops: self.flops.saturating_mul(iterations),
+            int_ops: self.int_ops.saturating_mul(iterations),
+            bytes_read: self.bytes_read.saturating_mul(iterations),
+            bytes_written: self.bytes_written.saturating_mul(iterations),
+            atomics: self.atomics.saturating_mul(iterations),
+            accesses_next: self.accesses_next.saturating_mul(iterations),
+            accesses_same: self.accesses_same.saturating_mul(iterations),
+            accesses_other: self.accesses_other.saturating_mul(iterations),
             ..self
         }
     }
@@ -75,8 +77,10 @@ impl Statics {
     pub fn of(module: &Module, kernel: FuncId) -> Statics {
         let function = &module.functions[kernel];
         let rank = if let FunctionKind::Kernel { rank } = function.kind { rank } else { 1 };
-        let mut walk = Walk { module, rank, library: HashMap::new() };
-        walk.function(kernel, &vec![Along::Same; function.params().len()]).0
+        let mut effects = EffectTable::default();
+        effects.cover(module, kernel);
+        let mut walk = Walk { module, fastest: rank.max(1) - 1, effects, library: HashMap::new() };
+        walk.function(kernel, &[])
     }
 
     /// Floating-point operations per byte of array elements; 0 where no byte moves.
@@ -111,65 +115,70 @@ fn add(count: &mut u64, more: u64) {
     *count = count.saturating_add(more);
 }
 
-/// How a value changes from a thread to the next one, along the launch dimension that runs fastest.
+/// How an access lies to that of the next thread, along the launch dimension that runs fastest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Along {
     Same,
-    /// It is greater by one.
+    /// One element further.
     Next,
     /// In any way.
     Other,
 }
 
+/// What is known of an argument: what it depends on, and its stride.
+type Argument = (Dependence, Option<i64>);
+
 struct Walk<'m> {
     module: &'m Module,
-    rank: u8,
+    /// The coordinate that runs fastest.
+    fastest: u8,
+    effects: EffectTable,
     /// Library functions are long, and called again and again.
     library: HashMap<FuncId, Statics>,
 }
 
-type Values = IdVec<ValueId, Along>;
+/// One call of a function.
+struct Instance<'m> {
+    function: &'m Function,
+    uniformity: Uniformity,
+    strides: Strides,
+}
 
-impl Walk<'_> {
-    /// The counts of a call, and how its results change.
-    fn function(&mut self, id: FuncId, args: &[Along]) -> (Statics, Along) {
-        let module = self.module;
-        let function = &module.functions[id];
-        let joined = if args.iter().all(|&a| a == Along::Same) { Along::Same } else { Along::Other };
+impl<'m> Walk<'m> {
+    /// The counts of a call.
+    fn function(&mut self, id: FuncId, args: &[Argument]) -> Statics {
+        let function = &self.module.functions[id];
         if let Some(known) = self.library.get(&id) {
-            return (*known, joined);
+            return *known;
         }
-        let mut values: Values = function.values.ids().map(|_| Along::Other).collect();
-        for (&param, &along) in function.params().iter().zip(args) {
-            values[param] = if function.library { Along::Other } else { along };
-        }
-        let mut found = self.block(function, function.entry, &mut values);
+        let args = if function.library { &[] } else { args };
+        let (dependences, strides): (Vec<_>, Vec<_>) = args.iter().copied().unzip();
+        let uniformity = Uniformity::of_call(function, &self.effects, &dependences);
+        let strides = Strides::of_call(function, &uniformity, self.fastest, &strides);
+        let mut found = self.block(&Instance { function, uniformity, strides }, function.entry);
         if function.library {
             found.divergent = 0;
             self.library.insert(id, found);
         }
-        (found, joined)
+        found
     }
 
-    fn block(&mut self, function: &Function, block: BlockId, values: &mut Values) -> Statics {
+    fn block(&mut self, instance: &Instance<'m>, block: BlockId) -> Statics {
         let mut sum = Statics::default();
-        for &id in &function.blocks[block].insts {
-            let inst = &function.insts[id];
-            let along = self.inst(function, inst, values, &mut sum);
-            for &result in &inst.results {
-                values[result] = along;
-            }
-        }
+        let function = instance.function;
+        function.blocks[block].insts.iter().for_each(|&id| self.inst(instance, &function.insts[id], &mut sum));
         sum
     }
 
-    /// Adds what an instruction does to `sum`; returns how its results change.
-    fn inst(&mut self, function: &Function, inst: &Inst, values: &mut Values, sum: &mut Statics) -> Along {
-        let mut all_same = true;
-        inst.op.for_each_operand(|v| all_same &= values[v] == Along::Same);
-        let mut along = if all_same { Along::Same } else { Along::Other };
+    /// Adds what an instruction does to `sum`.
+    fn inst(&mut self, instance: &Instance<'m>, inst: &Inst, sum: &mut Statics) {
+        let function = instance.function;
+        let fastest = self.fastest;
         let ty = inst.results.first().map(|&r| function.ty(r));
-        let bytes = |ty: Option<Type>| ty.map_or(0, |ty| u64::from(Layout::of(ty, &self.module.structs).size));
+        let module = self.module;
+        let bytes = |ty: Option<Type>| ty.map_or(0, |ty| u64::from(Layout::of(ty, &module.structs).size));
+        let differs = |value: ValueId| instance.uniformity.varies_along(value, fastest);
+        let divergent = |differs: bool| u64::from(differs && !function.library);
         match &inst.op {
             Op::Unary(..) | Op::Binary(..) | Op::Fma(..) => {
                 let count = u64::from(ty.and_then(Type::scalar_count).unwrap_or(1));
@@ -180,98 +189,80 @@ impl Walk<'_> {
                     }
                     _ => add(&mut sum.int_ops, count),
                 }
-                if let Op::Binary(op, a, b) = inst.op {
-                    let steps = matches!((op, values[a], values[b]), (BinaryOp::Add, Along::Same, Along::Next))
-                        || matches!(op, BinaryOp::Add | BinaryOp::Sub)
-                            && (values[a], values[b]) == (Along::Next, Along::Same);
-                    if steps {
-                        along = Along::Next;
-                    }
-                }
             }
-            Op::Cast(a) if ty.is_some_and(Type::is_int) => along = values[*a],
-            Op::ThreadIndex(n) => along = if n + 1 == self.rank { Along::Next } else { Along::Same },
-            Op::ThreadNumber => along = Along::Next,
-            Op::View(array, dims) => {
-                let at_same = |dim: &ViewIndex| match dim {
-                    ViewIndex::At(v) => values[*v] == Along::Same,
-                    ViewIndex::Range { .. } => false,
-                };
-                let same = values[*array] == Along::Same && dims.iter().all(at_same);
-                along = if same { Along::Same } else { Along::Other };
+            Op::Load(access) if is_shared(function, access.array) => {
+                sum.access(instance.along(access), bytes(ty), true, false);
             }
-            Op::LocalArray => along = Along::Same,
-            Op::Load(Access { array, indices, .. }) if is_shared(function, *array) => {
-                sum.access(of_index(values, *array, indices), bytes(ty), true, false);
+            Op::Store { access, value } if is_shared(function, access.array) => {
+                sum.access(instance.along(access), bytes(Some(function.ty(*value))), false, true);
             }
-            Op::Store { access: Access { array, indices, .. }, value } if is_shared(function, *array) => {
-                sum.access(of_index(values, *array, indices), bytes(Some(function.ty(*value))), false, true);
-            }
-            Op::Atomic { access: Access { array, indices, .. }, .. }
-            | Op::AtomicCas { access: Access { array, indices, .. }, .. } => {
+            Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
                 add(&mut sum.atomics, 1);
-                sum.access(of_index(values, *array, indices), bytes(ty), true, true);
-                along = Along::Other;
+                sum.access(instance.along(access), bytes(ty), true, true);
             }
-            // What a thread holds for itself.
-            Op::Load(_) => along = Along::Other,
             Op::Call(callee, args) => {
-                let args: Vec<Along> = args.iter().map(|&arg| values[arg]).collect();
-                let (found, result) = self.function(*callee, &args);
-                (*sum, along) = (*sum + found, result);
+                let argument = |&v: &ValueId| (instance.uniformity.dependence(v), instance.strides.of(v));
+                let args: Vec<Argument> = args.iter().map(argument).collect();
+                *sum = *sum + self.function(*callee, &args);
             }
             Op::If { condition, then, otherwise } => {
-                let (a, b) = (self.block(function, *then, values), self.block(function, *otherwise, values));
+                add(&mut sum.divergent, divergent(differs(*condition)));
+                let (a, b) = (self.block(instance, *then), self.block(instance, *otherwise));
                 *sum = *sum + a.worse(b);
-                let gives = |block: BlockId| match function.terminator(block).map(|inst| &inst.op) {
-                    Some(Op::Yield(list)) => list.iter().all(|&v| values[v] == Along::Same),
-                    _ => true,
-                };
-                let same = values[*condition] == Along::Same;
-                add(&mut sum.divergent, u64::from(!same && !function.library));
-                along = if same && gives(*then) && gives(*otherwise) { Along::Same } else { Along::Other };
             }
             Op::For { start, end, step, body, .. } => {
-                if let Some(&counter) = function.blocks[*body].params.first() {
-                    values[counter] = if values[*step] == Along::Same { values[*start] } else { Along::Other };
-                }
                 let known = [start, end, step].map(|&v| function.as_const(v)?.as_int());
-                let turns = match known {
+                let iterations = match known {
                     [Some(start), Some(end), Some(step)] if step != 0 => {
-                        let turns = (end - start + step - step.signum()) / step;
-                        Some(turns.clamp(0, i128::from(u32::MAX)) as u64)
+                        let iterations = (end - start + step - step.signum()) / step;
+                        Some(iterations.clamp(0, i128::from(u32::MAX)) as u64)
                     }
                     _ => None,
                 };
-                *sum = *sum + self.block(function, *body, values) * turns.unwrap_or(1);
-                add(&mut sum.open_loops, u64::from(turns.is_none()));
-                let same = [start, end, step].iter().all(|&&v| values[v] == Along::Same);
-                add(&mut sum.divergent, u64::from(!same && !function.library));
-                along = Along::Other;
+                add(&mut sum.divergent, divergent([start, end, step].iter().any(|&&v| differs(v))));
+                add(&mut sum.open_loops, u64::from(iterations.is_none()));
+                *sum = *sum + self.block(instance, *body) * iterations.unwrap_or(1);
             }
             Op::While { condition, body, .. } => {
-                *sum = *sum + self.block(function, *condition, values) + self.block(function, *body, values);
+                let decides = match function.terminator(*condition).map(|inst| &inst.op) {
+                    Some(Op::Yield(values)) => values.first().copied(),
+                    _ => None,
+                };
+                add(&mut sum.divergent, divergent(decides.is_none_or(differs)));
                 add(&mut sum.open_loops, 1);
-                add(&mut sum.divergent, u64::from(!function.library));
-                along = Along::Other;
+                *sum = *sum + self.block(instance, *condition) + self.block(instance, *body);
             }
             _ => {}
         }
-        along
+    }
+}
+
+impl Instance<'_> {
+    fn along(&self, access: &Access) -> Along {
+        let Some((&last, outer)) = access.indices.split_last() else { return Along::Other };
+        let same = |v: &ValueId| self.strides.of(*v) == Some(0);
+        if !same(&access.array) || !outer.iter().all(same) {
+            return Along::Other;
+        }
+        match self.strides.of(last) {
+            Some(0) => Along::Same,
+            Some(1) if !self.is_cut(access.array) => Along::Next,
+            _ => Along::Other,
+        }
+    }
+
+    /// Whether an array is part of another, perhaps every second element.
+    fn is_cut(&self, array: ValueId) -> bool {
+        match self.function.def(array).map(|inst| &inst.op) {
+            Some(Op::View(of, dims)) => dims.iter().any(|d| matches!(d, ViewIndex::Range { .. })) || self.is_cut(*of),
+            _ => false,
+        }
     }
 }
 
 /// Whether an array lies in memory that threads share.
 fn is_shared(function: &Function, array: ValueId) -> bool {
     matches!(function.ty(array), Type::Array(_))
-}
-
-fn of_index(values: &Values, array: ValueId, index: &[ValueId]) -> Along {
-    let Some((&last, outer)) = index.split_last() else { return values[array] };
-    match values[array] == Along::Same && outer.iter().all(|&v| values[v] == Along::Same) {
-        true => values[last],
-        false => Along::Other,
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::check::facts::Facts;
+use crate::check::facts::EditorFacts;
 use crate::check::lints::Allows;
 use crate::check::{self, Checked, Instances};
 use crate::diag::{Diagnostic, Diagnostics};
@@ -22,7 +22,7 @@ use crate::{autodiff, lower, passes};
 pub struct Analysis {
     pub sources: SourceMap,
     pub parsed: ast::Parsed,
-    pub facts: Facts,
+    pub facts: EditorFacts,
     pub diagnostics: Diagnostics,
 }
 

@@ -1,7 +1,7 @@
-//! What can be written here? Names in scope, members of what stands before a dot, keywords of the call.
+//! What can be written here? Names in scope, members of the expression before a dot, keywords of the call.
 //!
-//! Half a line rarely parses. So the text is looked at once more with the line at the cursor replaced by the one expression
-//! that matters: what stands before the dot, or nothing.
+//! Half a line rarely parses. So the text is analysed once more with the line at the cursor replaced by the one expression
+//! that matters: the one before the dot, or nothing.
 
 use std::path::Path;
 
@@ -114,7 +114,7 @@ fn primary(line: &str) -> &str {
     line.get(start..).unwrap_or_default()
 }
 
-/// The members of what stands before a dot.
+/// The members of the expression before a dot.
 fn after_dot(
     file: &File,
     path: &Path,
@@ -143,7 +143,7 @@ fn after_dot(
     members(&probe, probe.analysis.facts.expressions.get(&place)?)
 }
 
-/// The text before and after a line, without the kernels that it does not stand in: nothing depends on them.
+/// The text before and after a line, without the kernels that do not contain it: nothing depends on them.
 fn neighbourhood(file: &File, start: usize, end: usize) -> (String, String) {
     let text = file.text();
     let own = file.enclosing(start as u32);
@@ -162,7 +162,7 @@ fn neighbourhood(file: &File, start: usize, end: usize) -> (String, String) {
     (head, tail)
 }
 
-/// The module that a name of the file stands for.
+/// The module that a name of the file denotes.
 fn module(file: &File, name: &str) -> Option<String> {
     let (first, rest) = name.split_once('.').map_or((name, ""), |(first, rest)| (first, rest));
     file.analysis.parsed.all_items().into_iter().find_map(|item| match item {
@@ -211,7 +211,7 @@ fn decorators() -> Vec<Proposal> {
         .collect()
 }
 
-/// What stands behind `wp.` in a kernel; docs come when one is looked at ([`describe`]).
+/// The members of `wp` in a kernel; docs come when the user selects one ([`describe`]).
 fn builtins() -> Vec<Proposal> {
     let mut list: Vec<Proposal> = Library::public_names().map(|name| proposal(name, Kind::Builtin, "", 1)).collect();
     list.extend(
@@ -238,7 +238,7 @@ fn builtins() -> Vec<Proposal> {
     list
 }
 
-/// Signature and doc of a built-in, for a proposal that is looked at.
+/// Signature and doc of a built-in, for the proposal that the user selects.
 pub fn describe(name: &str) -> Option<(String, String)> {
     let overloads = reference::builtin(name);
     match overloads.first() {
@@ -247,7 +247,7 @@ pub fn describe(name: &str) -> Option<(String, String)> {
     }
 }
 
-/// The names that can stand at an offset.
+/// The names that can be used at an offset.
 fn scope(file: &File, offset: u32) -> Vec<Proposal> {
     let mut list = Vec::new();
     if let Some(function) = file.function_at(offset) {

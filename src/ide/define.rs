@@ -16,7 +16,7 @@ pub enum Target {
     },
 }
 
-/// The definitions of what stands at an offset, and its own place.
+/// The definitions of the name at an offset, and its own place.
 pub fn definitions(file: &File, offset: u32) -> Option<(Span, Vec<Target>)> {
     let occurrence = file.names.at(offset)?;
     let targets = match &occurrence.symbol {
@@ -69,7 +69,7 @@ pub fn type_definition(file: &File, offset: u32) -> Option<Span> {
     file.classes().find(|class| class.name.text == *name).map(|class| class.name.span)
 }
 
-/// Every occurrence of what stands at an offset, in the order of the text.
+/// Every occurrence of the name at an offset, in the order of the text.
 pub fn references(file: &File, offset: u32) -> Vec<&Occurrence> {
     match file.names.at(offset) {
         Some(occurrence) => file.names.all(&occurrence.symbol).collect(),

@@ -1,4 +1,4 @@
-//! What stands at an offset? The parts of the syntax tree around it.
+//! What is at an offset? The parts of the syntax tree around it.
 
 use super::File;
 use crate::source::Span;

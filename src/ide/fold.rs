@@ -5,7 +5,7 @@ use crate::source::Span;
 use crate::syntax::ast::StmtKind;
 use crate::syntax::visit::each_statement;
 
-/// The most places that [`around`] gives.
+/// The most places that [`around`] returns.
 const MAX_LEVELS: usize = 40;
 
 /// The places that fold: items and blocks.

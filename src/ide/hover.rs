@@ -1,16 +1,16 @@
-//! What is this? Type, meaning, doc and gradient of what stands at an offset, as Markdown.
+//! What is this? Type, meaning, doc and gradient of the name at an offset, as Markdown.
 
 use super::File;
 use super::find::{decorator, is_kernel};
 use super::names::Symbol;
 use super::words;
-use crate::check::facts::{Facts, Meaning};
+use crate::check::facts::{EditorFacts, Meaning};
 use crate::library::reference::{self, Overload};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind};
 use crate::types::Type;
 
-/// The text for a place, and the place it speaks of.
+/// The text for a place, and the place it describes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hover {
     pub markdown: String,
@@ -67,7 +67,7 @@ fn symbol(file: &File, symbol: &Symbol, span: Span, offset: u32) -> Option<Strin
     }
 }
 
-fn local(file: &File, facts: &Facts, function: Span, name: &str) -> String {
+fn local(file: &File, facts: &EditorFacts, function: Span, name: &str) -> String {
     let Some(variable) = facts.variable(function, name) else { return code(name) };
     let mut text = code(&format!("{name}: {}", file.show(variable.ty)));
     let parameter = file

@@ -1,7 +1,7 @@
 //! Editor features as functions of a text and a place in it: what does an editor want to know? Places are byte offsets;
 //! nothing here knows a protocol.
 //!
-//! - [`names`]: which name stands where, and what it means; [`find`]: what stands at an offset.
+//! - [`names`]: which name is where, and what it means; [`find`]: what is at an offset.
 //! - [`hover`], [`complete`], [`signature`], [`define`], [`rename`]: what a place tells.
 //! - [`symbols`], [`tokens`], [`hints`], [`fold`]: what the whole file shows.
 //! - [`actions`]: what can be repaired; [`view`]: what a kernel becomes; [`words`]: what the compiler itself knows.

@@ -1,11 +1,11 @@
-//! Which name stands where, and what does it mean? Every occurrence of the names of kernels in one file.
+//! Which name is where, and what does it mean? Every occurrence of the names of kernels in one file.
 //!
 //! The language's scopes are Python's: a name that a function assigns anywhere is its own, every other one is the file's.
 //! What depends on types (fields, built-ins behind an attribute) comes from the checker's facts.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::check::facts::{Facts, Meaning};
+use crate::check::facts::{EditorFacts, Meaning};
 use crate::source::Span;
 use crate::syntax::ast::{self, Expr, ExprKind, Item};
 use crate::syntax::visit::{bound_names, each_statement, expressions, targets};
@@ -50,7 +50,7 @@ pub struct Names {
 }
 
 impl Names {
-    pub fn of(parsed: &ast::Parsed, facts: &Facts, text: &str) -> Names {
+    pub fn of(parsed: &ast::Parsed, facts: &EditorFacts, text: &str) -> Names {
         let mut walker =
             Walker { facts, items: HashSet::new(), modules: HashMap::new(), locals: None, found: Vec::new() };
         walker.declare(parsed);
@@ -118,7 +118,7 @@ pub fn bound(function: &ast::Function) -> HashSet<String> {
 }
 
 struct Walker<'a> {
-    facts: &'a Facts,
+    facts: &'a EditorFacts,
     /// The names of the file's functions, classes and constants.
     items: HashSet<&'a str>,
     /// The file's names for modules and their members, each with its path.

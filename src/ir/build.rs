@@ -30,7 +30,7 @@ impl Builder {
                 phase: Phase::Forward,
                 derivative: Derivative::Body,
                 tape: Vec::new(),
-                scattered: Vec::new(),
+                assumed_disjoint: Vec::new(),
                 kept: Vec::new(),
                 notes: Default::default(),
                 entry,

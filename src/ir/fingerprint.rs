@@ -93,7 +93,7 @@ pub(super) fn own(function: &Function) -> Option<Own> {
         phase,
         derivative: _,
         tape,
-        scattered,
+        assumed_disjoint,
         kept,
         notes,
         entry,
@@ -107,7 +107,7 @@ pub(super) fn own(function: &Function) -> Option<Own> {
     }
     let (mut out, mut callees) = (Parts::default(), Vec::new());
     (source_name, kind, results, cuda_name, native, library, phase).hash(&mut out);
-    (tape, scattered, kept, notes, entry, span).hash(&mut out);
+    (tape, assumed_disjoint, kept, notes, entry, span).hash(&mut out);
     (values.len(), insts.len(), blocks.len()).hash(&mut out);
     for Value { ty, def, name, span } in values.values() {
         if mentions_struct(*ty) {

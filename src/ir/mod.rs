@@ -10,8 +10,8 @@
 //! 3. `if` runs one of its two blocks, which take no parameters. A block that ends in `yield` gives the `if` its results.
 //! 4. `for` evaluates start, end and step once. It runs its body for i = start, start + step, ... while i < end (i > end
 //!    when step < 0; not at all when step = 0). The body's parameters are i and the carried values; `yield` and
-//!    `continue` give the next carried values. The results are the carried values after the last turn. i never
-//!    overflows: a turn that would need i past the type's range ends the loop.
+//!    `continue` give the next carried values. The results are the carried values after the last iteration. i never
+//!    overflows: an iteration that would need i past the type's range ends the loop.
 //! 5. `while` runs its condition block (parameters: the carried values), which yields one bool; if true it runs the
 //!    body (parameters: the carried values). `yield` and `continue` in the body give the next carried values; the
 //!    results are the carried values at the moment the condition failed, or those of the `break`.
@@ -43,6 +43,9 @@
 //! 17. A local array is a reference. A `local_array` instruction names one piece of memory per call of its function, which it
 //!     zeroes each time it runs; the reference is good until the function returns, so it is not among its results.
 //! 18. A launch has at most 2^31 - 1 threads along each dimension.
+//! 19. `barrier` waits until every thread of the block is there; what any of them wrote to memory before it, all of them see
+//!     behind it. The threads of a block reach the same barriers in the same order: none stands under a condition on which
+//!     they differ. On the host and in the interpreter a block is one thread, and a barrier does nothing.
 //!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.
@@ -52,6 +55,7 @@ use std::collections::BTreeMap;
 use smallvec::SmallVec;
 
 pub use self::op::*;
+pub use self::scalar_op::*;
 pub use crate::abi::Phase;
 use crate::ids::IdVec;
 use crate::source::Span;
@@ -60,16 +64,15 @@ pub use functions::{Functions, LinkedFunction};
 
 pub mod build;
 mod calls;
-mod clone;
 pub mod eval;
 pub mod fingerprint;
 mod functions;
 pub mod interp;
 mod op;
-mod operands;
 pub mod parse;
 pub mod print;
 pub mod properties;
+mod scalar_op;
 mod text;
 pub mod verify;
 
@@ -144,7 +147,7 @@ pub struct Function {
     /// The buffers among a kernel's last parameters that the caller provides for keeping values.
     pub tape: Vec<TapeBuffer>,
     /// The stores of a kernel that its backward entry takes to be made to an element by one thread at most, without a proof.
-    pub scattered: Vec<Span>,
+    pub assumed_disjoint: Vec<Span>,
     /// What the loops of a backward entry keep for their reverse, for people and metadata; not part of the text form.
     pub kept: Vec<Kept>,
     /// Remarks for readers of the CUDA text, printed above the instruction.
@@ -207,9 +210,9 @@ impl Derivative {
 pub struct Kept {
     /// The kind of store: `stack`, `tape` or `checkpoint`.
     pub store: &'static str,
-    /// Bytes per thread and turn (or snapshot).
+    /// Bytes per thread and iteration (or snapshot).
     pub bytes: u32,
-    /// Turns (or snapshots) that there is room for; None: the host decides.
+    /// Iterations (or snapshots) that there is room for; None: the host decides.
     pub slots: Option<u64>,
     /// The variables.
     pub what: String,

@@ -1,16 +1,12 @@
-//! What an instruction does: the operations of the IR, and the constants, paths and addresses that they name.
+//! What an instruction does: the operations of the IR, the addresses and paths that they name, and the values and blocks in
+//! them. What is true of each is in [`properties`](super::properties).
 
-use smallvec::SmallVec;
+use std::iter::Take;
+use std::ops::Deref;
 
-use super::{BlockId, FuncId, ValueId, Values, eval};
-use crate::types::Scalar;
+use smallvec::{Array, SmallVec};
 
-/// A scalar constant as its bits: integers sign- or zero-extended to 64 bits, floats in their own format.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Const {
-    pub scalar: Scalar,
-    pub bits: u64,
-}
+use super::{AtomicOp, BinaryOp, BlockId, CompareOp, Const, FuncId, Inst, UnaryOp, ValueId, Values};
 
 /// One step from a composite or struct to a part of it (see [`crate::types::Type::step`]).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -146,6 +142,8 @@ pub enum Op {
     },
 
     // Effects
+    /// Waits for all threads of the block; what they wrote before it, all of them see behind it (rule 19).
+    Barrier,
     /// C format string; the arguments are scalars.
     Print {
         format: String,
@@ -163,157 +161,306 @@ pub enum Op {
     Return(Values),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum UnaryOp {
-    Neg,
-    /// bool
-    Not,
-    /// Integers.
-    BitNot,
-    Abs,
-    /// Floats.
-    Sqrt,
-    Floor,
-    Ceil,
-    Trunc,
-    /// Nearest, ties to even.
-    RoundEven,
-    /// Nearest, ties away from zero.
-    Round,
-    /// Integers: number of one bits, in the operand's type.
-    PopCount,
-    /// Integers: number of zero bits above the highest one bit; the width for 0.
-    LeadingZeros,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum BinaryOp {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    /// Integers.
-    FloorDiv,
-    /// Integers.
-    Rem,
-    Min,
-    Max,
-    /// Integers and bool.
-    And,
-    Or,
-    Xor,
-    Shl,
-    /// Arithmetic for signed, logical for unsigned.
-    Shr,
-    /// Floats: the magnitude of a with the sign of b.
-    CopySign,
-    /// uint32, uint64: the high half of the double-width product.
-    MulHigh,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum CompareOp {
-    Eq,
-    /// True when unordered.
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum AtomicOp {
-    Add,
-    Sub,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-    Exchange,
-}
-
-/// Gives each op a name that is the same in the IR text and in the library's `@op("...")` entries.
-macro_rules! op_names {
-    ($ty:ident { $($variant:ident $name:literal),* $(,)? }) => {
-        impl $ty {
-            pub const ALL: &[$ty] = &[$($ty::$variant),*];
-
-            pub fn name(self) -> &'static str {
-                match self { $($ty::$variant => $name),* }
+/// Calls `$f` on a reference to each value of an access, which is a reference too: shared or mutable, and so are its parts.
+macro_rules! each_in_access {
+    ($access:expr, $f:expr) => {{
+        let Access { array, indices, path } = $access;
+        $f(array);
+        for index in indices {
+            $f(index);
+        }
+        for step in path {
+            if let Step::Dynamic(value) = step {
+                $f(value);
             }
+        }
+    }};
+}
 
-            pub fn from_name(name: &str) -> Option<$ty> {
-                match name { $($name => Some($ty::$variant),)* _ => None }
+/// The same for the operands of an operation.
+macro_rules! each_operand {
+    ($op:expr, $f:expr) => {{
+        let mut f = $f;
+        macro_rules! path {
+            ($steps:expr) => {
+                for step in $steps {
+                    if let Step::Dynamic(value) = step {
+                        f(value);
+                    }
+                }
+            };
+        }
+        macro_rules! list {
+            ($values:expr) => {
+                for value in $values {
+                    f(value);
+                }
+            };
+        }
+        match $op {
+            Op::Const(_)
+            | Op::Zero
+            | Op::ThreadIndex(_)
+            | Op::ThreadNumber
+            | Op::BlockDim
+            | Op::LocalArray
+            | Op::Barrier => {}
+            Op::Unary(_, a)
+            | Op::Cast(a)
+            | Op::Bitcast(a)
+            | Op::Extent(a, _)
+            | Op::IsSet(a)
+            | Op::Gradient(a)
+            | Op::Address(a) => f(a),
+            Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
+                f(a);
+                f(b);
             }
+            Op::Fma(a, b, c) | Op::Select { condition: a, then: b, otherwise: c } => {
+                f(a);
+                f(b);
+                f(c);
+            }
+            Op::Construct(args)
+            | Op::Call(_, args)
+            | Op::Yield(args)
+            | Op::Break(args)
+            | Op::Continue(args)
+            | Op::Return(args) => list!(args),
+            Op::Print { args, .. } => list!(args),
+            Op::Extract(a, steps) => {
+                f(a);
+                path!(steps);
+            }
+            Op::Insert(a, steps, b) => {
+                f(a);
+                path!(steps);
+                f(b);
+            }
+            Op::View(a, dims) => {
+                f(a);
+                for dim in dims {
+                    match dim {
+                        ViewIndex::At(v) => f(v),
+                        ViewIndex::Range { start, stop, step } => {
+                            f(start);
+                            f(stop);
+                            f(step);
+                        }
+                    }
+                }
+            }
+            Op::Load(access) => each_in_access!(access, f),
+            Op::Store { access, value } | Op::Atomic { access, value, .. } => {
+                each_in_access!(access, f);
+                f(value);
+            }
+            Op::AtomicCas { access, expected, new } => {
+                each_in_access!(access, f);
+                f(expected);
+                f(new);
+            }
+            Op::If { condition, .. } | Op::Assert { condition, .. } => f(condition),
+            Op::For { start, end, step, init, .. } => {
+                f(start);
+                f(end);
+                f(step);
+                list!(init);
+            }
+            Op::While { init, .. } => list!(init),
+        }
+    }};
+}
+
+/// The operations that neither address an element nor hold blocks.
+macro_rules! simple {
+    () => {
+        Op::Const(_)
+            | Op::Zero
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Compare(..)
+            | Op::Fma(..)
+            | Op::Cast(_)
+            | Op::Bitcast(_)
+            | Op::Select { .. }
+            | Op::Construct(_)
+            | Op::Extract(..)
+            | Op::Insert(..)
+            | Op::Call(..)
+            | Op::ThreadIndex(_)
+            | Op::ThreadNumber
+            | Op::BlockDim
+            | Op::Extent(..)
+            | Op::IsSet(_)
+            | Op::Gradient(_)
+            | Op::Address(_)
+            | Op::View(..)
+            | Op::LocalArray
+            | Op::Barrier
+            | Op::Print { .. }
+            | Op::Assert { .. }
+            | Op::Yield(_)
+            | Op::Break(_)
+            | Op::Continue(_)
+            | Op::Return(_)
+    };
+}
+
+/// What `$op` addresses, shared or mutable.
+macro_rules! access {
+    ($op:expr) => {
+        match $op {
+            Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
+                Some(access)
+            }
+            Op::If { .. } | Op::For { .. } | Op::While { .. } | simple!() => None,
         }
     };
 }
 
-op_names!(UnaryOp {
-    Neg "neg", Not "not", BitNot "bit_not", Abs "abs", Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc",
-    RoundEven "round_even", Round "round", PopCount "pop_count", LeadingZeros "leading_zeros",
-});
-op_names!(BinaryOp {
-    Add "add", Sub "sub", Mul "mul", Div "div", FloorDiv "floor_div", Rem "rem", Min "min", Max "max", And "and",
-    Or "or", Xor "xor", Shl "shl", Shr "shr", CopySign "copy_sign", MulHigh "mul_high",
-});
-op_names!(CompareOp { Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge" });
-op_names!(AtomicOp {
-    Add "add", Sub "sub", Min "min", Max "max", And "and", Or "or", Xor "xor", Exchange "exchange",
-});
+/// The blocks nested in an instruction: a list of two at most, without an allocation or anything to drop.
+#[derive(Clone, Copy)]
+pub struct Nested {
+    blocks: [BlockId; 2],
+    count: u8,
+}
 
-impl Const {
-    pub fn bool(value: bool) -> Const {
-        Const { scalar: Scalar::Bool, bits: u64::from(value) }
+impl Deref for Nested {
+    type Target = [BlockId];
+
+    #[inline]
+    fn deref(&self) -> &[BlockId] {
+        &self.blocks[..usize::from(self.count)]
+    }
+}
+
+impl IntoIterator for Nested {
+    type Item = BlockId;
+    type IntoIter = Take<std::array::IntoIter<BlockId, 2>>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.blocks.into_iter().take(usize::from(self.count))
+    }
+}
+
+impl Access {
+    /// Calls `f` on every value of the address: the array, the indices, the steps by a value.
+    pub fn for_each_operand(&self, mut f: impl FnMut(ValueId)) {
+        let mut f = |value: &ValueId| f(*value);
+        each_in_access!(self, f);
+    }
+}
+
+impl Op {
+    #[inline]
+    pub fn is_terminator(&self) -> bool {
+        matches!(self, Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_))
     }
 
-    /// An integer of type `scalar`, wrapped to its width; a float is rounded once, a bool is `value != 0`.
-    pub fn int(scalar: Scalar, value: i128) -> Const {
-        let bits = match scalar {
-            Scalar::I8 => value as i8 as i64 as u64,
-            Scalar::I16 => value as i16 as i64 as u64,
-            Scalar::I32 => value as i32 as i64 as u64,
-            Scalar::U8 => u64::from(value as u8),
-            Scalar::U16 => u64::from(value as u16),
-            Scalar::U32 => u64::from(value as u32),
-            Scalar::I64 | Scalar::U64 => value as u64,
-            Scalar::Bool => u64::from(value != 0),
-            Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64 => eval::int_to_float(scalar, value),
-        };
-        Const { scalar, bits }
+    /// What a load, store or atomic addresses.
+    #[inline]
+    pub fn access(&self) -> Option<&Access> {
+        access!(self)
     }
 
-    /// A float of type `scalar`, rounded to it once.
-    pub fn float(scalar: Scalar, value: f64) -> Const {
-        let bits = match scalar {
-            // Not `half`'s own conversion from `f64`, which drops low bits or rounds twice.
-            Scalar::F16 | Scalar::BF16 => eval::narrow(scalar, value),
-            Scalar::F32 => u64::from((value as f32).to_bits()),
-            Scalar::F64 => value.to_bits(),
-            _ => return Const::int(scalar, value as i128),
-        };
-        Const { scalar, bits }
+    /// The same, in place.
+    #[inline]
+    pub fn access_mut(&mut self) -> Option<&mut Access> {
+        access!(self)
     }
 
-    /// The value of an integer or bool constant; None for floats.
-    pub fn as_int(self) -> Option<i128> {
-        match self.scalar {
-            s if s.is_float() => None,
-            s if s.is_signed_int() => Some(i128::from(self.bits as i64)),
-            _ => Some(i128::from(self.bits)),
+    /// The blocks nested in this instruction.
+    #[inline]
+    pub fn blocks(&self) -> Nested {
+        match *self {
+            Op::If { then, otherwise, .. } => Nested { blocks: [then, otherwise], count: 2 },
+            Op::For { body, .. } => Nested { blocks: [body, body], count: 1 },
+            Op::While { condition, body, .. } => Nested { blocks: [condition, body], count: 2 },
+            Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } | simple!() => {
+                Nested { blocks: [BlockId(0); 2], count: 0 }
+            }
         }
     }
 
-    /// The value of a float constant, exact; None for integers and bool.
-    pub fn as_float(self) -> Option<f64> {
-        Some(match self.scalar {
-            Scalar::F16 => half::f16::from_bits(self.bits as u16).to_f64(),
-            Scalar::BF16 => half::bf16::from_bits(self.bits as u16).to_f64(),
-            Scalar::F32 => f64::from(f32::from_bits(self.bits as u32)),
-            Scalar::F64 => f64::from_bits(self.bits),
-            _ => return None,
-        })
+    /// Calls `f` on every value this instruction reads (not those read inside nested blocks).
+    pub fn for_each_operand(&self, mut f: impl FnMut(ValueId)) {
+        each_operand!(self, |value: &ValueId| f(*value));
+    }
+
+    /// Calls `f` on every operand, in place.
+    pub fn for_each_operand_mut(&mut self, f: impl FnMut(&mut ValueId)) {
+        each_operand!(self, f);
+    }
+}
+
+// `derive(Clone)` would walk lists of ids item by item, which is most of what copying a function takes: they go over as blocks
+// of memory.
+
+fn list<A: Array<Item: Copy>>(items: &SmallVec<A>) -> SmallVec<A> {
+    SmallVec::from_slice(items)
+}
+
+impl Clone for Inst {
+    fn clone(&self) -> Inst {
+        Inst { op: self.op.clone(), results: list(&self.results), span: self.span }
+    }
+}
+
+impl Clone for Access {
+    fn clone(&self) -> Access {
+        Access { array: self.array, indices: list(&self.indices), path: list(&self.path) }
+    }
+}
+
+impl Clone for Op {
+    fn clone(&self) -> Op {
+        match self {
+            Op::Const(c) => Op::Const(*c),
+            Op::Zero => Op::Zero,
+            Op::Unary(op, a) => Op::Unary(*op, *a),
+            Op::Binary(op, a, b) => Op::Binary(*op, *a, *b),
+            Op::Compare(op, a, b) => Op::Compare(*op, *a, *b),
+            Op::Fma(a, b, c) => Op::Fma(*a, *b, *c),
+            Op::Cast(a) => Op::Cast(*a),
+            Op::Bitcast(a) => Op::Bitcast(*a),
+            Op::Select { condition, then, otherwise } => {
+                Op::Select { condition: *condition, then: *then, otherwise: *otherwise }
+            }
+            Op::Construct(parts) => Op::Construct(list(parts)),
+            Op::Extract(whole, path) => Op::Extract(*whole, list(path)),
+            Op::Insert(whole, path, part) => Op::Insert(*whole, list(path), *part),
+            Op::Call(callee, args) => Op::Call(*callee, list(args)),
+            Op::ThreadIndex(n) => Op::ThreadIndex(*n),
+            Op::ThreadNumber => Op::ThreadNumber,
+            Op::BlockDim => Op::BlockDim,
+            Op::Extent(array, n) => Op::Extent(*array, *n),
+            Op::IsSet(array) => Op::IsSet(*array),
+            Op::Gradient(array) => Op::Gradient(*array),
+            Op::Address(array) => Op::Address(*array),
+            Op::View(array, dims) => Op::View(*array, list(dims)),
+            Op::LocalArray => Op::LocalArray,
+            Op::Load(access) => Op::Load(access.clone()),
+            Op::Store { access, value } => Op::Store { access: access.clone(), value: *value },
+            Op::Atomic { op, access, value } => Op::Atomic { op: *op, access: access.clone(), value: *value },
+            Op::AtomicCas { access, expected, new } => {
+                Op::AtomicCas { access: access.clone(), expected: *expected, new: *new }
+            }
+            Op::If { condition, then, otherwise } => {
+                Op::If { condition: *condition, then: *then, otherwise: *otherwise }
+            }
+            Op::For { start, end, step, init, body } => {
+                Op::For { start: *start, end: *end, step: *step, init: list(init), body: *body }
+            }
+            Op::While { init, condition, body } => Op::While { init: list(init), condition: *condition, body: *body },
+            Op::Barrier => Op::Barrier,
+            Op::Print { format, args } => Op::Print { format: format.clone(), args: list(args) },
+            Op::Assert { condition, message } => Op::Assert { condition: *condition, message: message.clone() },
+            Op::Yield(values) => Op::Yield(list(values)),
+            Op::Break(values) => Op::Break(list(values)),
+            Op::Continue(values) => Op::Continue(list(values)),
+            Op::Return(values) => Op::Return(list(values)),
+        }
     }
 }

@@ -62,7 +62,7 @@ fn empty_function() -> Function {
         phase: Phase::Forward,
         derivative: Derivative::Body,
         tape: Vec::new(),
-        scattered: Vec::new(),
+        assumed_disjoint: Vec::new(),
         kept: Vec::new(),
         notes: Default::default(),
         entry: BlockId(0),
@@ -267,7 +267,7 @@ impl<'t> Parser<'t> {
                 let message = format!("`@{}` has no store {}", store.function, store.number);
                 return Err(ParseError { line: store.line, message });
             };
-            self.module.functions[store.entry].scattered.push(place);
+            self.module.functions[store.entry].assumed_disjoint.push(place);
         }
         Ok(())
     }

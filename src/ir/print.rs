@@ -106,14 +106,16 @@ fn derivative(module: &Module, function: &Function) -> String {
 /// its forward entry runs. Empty where it assumes nothing, or where its forward entry is not shown.
 fn assumed_disjoint(module: &Module, function: &Function, wanted: &impl Fn(FuncId) -> bool) -> String {
     let forward = || module.entry(&function.source_name, Phase::Forward);
-    let Some(forward) = Some(&function.scattered).filter(|stores| !stores.is_empty()).and_then(|_| forward()) else {
+    let Some(forward) = Some(&function.assumed_disjoint).filter(|stores| !stores.is_empty()).and_then(|_| forward())
+    else {
         return String::new();
     };
     let run = module.needed_by([forward].into_iter());
     let shown = module.functions.iter().filter(|(id, _)| run[*id] && wanted(*id));
     let stores: Vec<String> = shown
         .flat_map(|(_, f)| {
-            let places = stores(f).into_iter().enumerate().filter(|(_, place)| function.scattered.contains(place));
+            let places =
+                stores(f).into_iter().enumerate().filter(|(_, place)| function.assumed_disjoint.contains(place));
             places.map(|(n, _)| format!("@{} {n}", f.name))
         })
         .collect();
@@ -489,6 +491,7 @@ impl<'a> Printer<'a> {
                 self.also(*expected);
                 self.also(*new);
             }
+            Op::Barrier => self.put("barrier"),
             Op::Print { format, args } => {
                 self.put("print ");
                 self.put(&quote(format));

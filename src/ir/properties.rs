@@ -5,7 +5,7 @@
 //!
 //! There is no default row: a new operation does not compile until it has one.
 
-use super::{BinaryOp, Op, UnaryOp};
+use super::{BinaryOp, Op, UnaryOp, Values};
 
 /// What an operation does besides giving its results, and what these depend on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +29,8 @@ pub struct Properties {
     pub synchronises: bool,
     /// It decides which instruction runs next: branches, loops, terminators.
     pub control: bool,
+    /// From finite operands it gives finite floats, overflow aside.
+    pub keeps_finite: bool,
     pub depends_on: DependsOn,
     pub cost: Cost,
 }
@@ -80,11 +82,15 @@ const VALUE: Properties = Properties {
     convergent: false,
     synchronises: false,
     control: false,
+    keeps_finite: true,
     depends_on: DependsOn::Nothing,
     cost: Cost::Simple,
 };
 
 const FREE: Properties = Properties { cost: Cost::Free, ..VALUE };
+
+/// Division and root: by zero, of a negative number.
+const SLOW: Properties = Properties { keeps_finite: false, cost: Cost::Slow, ..VALUE };
 
 const ATOMIC: Properties =
     Properties { reads: true, writes: true, atomic: true, may_trap: true, cost: Cost::Memory, ..VALUE };
@@ -103,6 +109,7 @@ const ANYTHING: Properties = Properties {
     convergent: true,
     synchronises: true,
     control: false,
+    keeps_finite: false,
     depends_on: DependsOn::Thread,
     cost: Cost::Memory,
 };
@@ -113,9 +120,10 @@ impl Op {
         match self {
             Op::Const(_) | Op::Zero => FREE,
             Op::Construct(_) | Op::Extract(..) | Op::Insert(..) => FREE,
-            Op::Unary(op, _) => Properties { cost: unary_cost(*op), ..VALUE },
-            Op::Binary(op, ..) => Properties { cost: binary_cost(*op), ..VALUE },
-            Op::Compare(..) | Op::Fma(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => VALUE,
+            Op::Unary(op, _) => unary(*op),
+            Op::Binary(op, ..) => binary(*op),
+            Op::Compare(..) | Op::Fma(..) | Op::Cast(_) | Op::Select { .. } => VALUE,
+            Op::Bitcast(_) => Properties { keeps_finite: false, ..VALUE },
 
             Op::Call(..) => ANYTHING,
             Op::ThreadIndex(_) | Op::ThreadNumber => Properties { depends_on: DependsOn::Thread, ..FREE },
@@ -134,15 +142,43 @@ impl Op {
             Op::While { .. } => Properties { may_not_return: true, ..CONTROL },
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => CONTROL,
 
+            Op::Barrier => Properties { convergent: true, synchronises: true, cost: Cost::Slow, ..VALUE },
             Op::Print { .. } => Properties { io: Io::Output, cost: Cost::Slow, ..VALUE },
             Op::Assert { .. } => Properties { io: Io::Error, may_trap: true, ..VALUE },
         }
     }
+
+    /// The operands through which derivatives flow into the results.
+    pub fn smooth_operands(&self) -> Values {
+        let mut list = Values::new();
+        match self {
+            Op::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt, a) | Op::Cast(a) | Op::Extract(a, _) => {
+                list.push(*a)
+            }
+            Op::Binary(BinaryOp::CopySign, a, _) => list.push(*a),
+            Op::Binary(_, a, b) => list.extend([*a, *b]),
+            Op::Fma(a, b, c) => list.extend([*a, *b, *c]),
+            Op::Select { then, otherwise, .. } => list.extend([*then, *otherwise]),
+            Op::Construct(args) | Op::Call(_, args) => list.extend(args.iter().copied()),
+            Op::Insert(a, _, b) => list.extend([*a, *b]),
+            // Constants, steps and bits.
+            Op::Const(_) | Op::Zero | Op::Unary(..) | Op::Compare(..) | Op::Bitcast(_) => {}
+            Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => {}
+            // Arrays are followed by what is done to their elements.
+            Op::Extent(..) | Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) | Op::View(..) | Op::LocalArray => {}
+            Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } => {}
+            // What comes out of blocks, they pass on.
+            Op::If { .. } | Op::For { .. } | Op::While { .. } => {}
+            Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => {}
+            Op::Barrier | Op::Print { .. } | Op::Assert { .. } => {}
+        }
+        list
+    }
 }
 
-fn unary_cost(op: UnaryOp) -> Cost {
+fn unary(op: UnaryOp) -> Properties {
     match op {
-        UnaryOp::Sqrt => Cost::Slow,
+        UnaryOp::Sqrt => SLOW,
         UnaryOp::Neg
         | UnaryOp::Not
         | UnaryOp::BitNot
@@ -153,13 +189,13 @@ fn unary_cost(op: UnaryOp) -> Cost {
         | UnaryOp::RoundEven
         | UnaryOp::Round
         | UnaryOp::PopCount
-        | UnaryOp::LeadingZeros => Cost::Simple,
+        | UnaryOp::LeadingZeros => VALUE,
     }
 }
 
-fn binary_cost(op: BinaryOp) -> Cost {
+fn binary(op: BinaryOp) -> Properties {
     match op {
-        BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem => Cost::Slow,
+        BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Rem => SLOW,
         BinaryOp::Add
         | BinaryOp::Sub
         | BinaryOp::Mul
@@ -171,7 +207,7 @@ fn binary_cost(op: BinaryOp) -> Cost {
         | BinaryOp::Shl
         | BinaryOp::Shr
         | BinaryOp::CopySign
-        | BinaryOp::MulHigh => Cost::Simple,
+        | BinaryOp::MulHigh => VALUE,
     }
 }
 
@@ -209,6 +245,7 @@ mod tests {
             Op::Store { access: access(), value: v },
             Op::Atomic { op: AtomicOp::Add, access: access(), value: v },
             Op::AtomicCas { access: access(), expected: v, new: v },
+            Op::Barrier,
             Op::Print { format: String::new(), args: Values::new() },
             Op::Assert { condition: v, message: String::new() },
             Op::Call(crate::ir::FuncId(0), Values::new()),

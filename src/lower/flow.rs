@@ -15,7 +15,7 @@ use crate::check::visit::{self, by_ref_locals};
 /// The answers for one function. Keys are addresses of nodes of the borrowed tree.
 #[derive(Default)]
 pub(super) struct Flow {
-    statements: HashMap<*const Stmt, Facts>,
+    statements: HashMap<*const Stmt, FlowFacts>,
     /// Per `and`, `or`, conditional expression: the locals that its lazily evaluated parts assign through by-reference
     /// calls. Only those that assign any are here.
     lazy: HashMap<*const Expr, Vec<LocalId>>,
@@ -23,7 +23,7 @@ pub(super) struct Flow {
 
 /// About one `if`, `for` or `while`.
 #[derive(Default)]
-pub(super) struct Facts {
+pub(super) struct FlowFacts {
     /// The results of an `if`, the carried locals of a loop; in the order of the locals.
     pub changed: Vec<LocalId>,
     /// Every way through the `then` or `otherwise` part of an `if` ends in a jump.
@@ -62,7 +62,7 @@ impl Flow {
     }
 
     /// The facts about an `if`, `for` or `while` of the function.
-    pub fn facts(&self, stmt: &Stmt) -> &Facts {
+    pub fn facts(&self, stmt: &Stmt) -> &FlowFacts {
         &self.statements[&std::ptr::from_ref(stmt)]
     }
 
@@ -117,10 +117,10 @@ impl Survey {
                 let mut inside = self.block(then);
                 let second = self.block(otherwise);
                 inside.assigned.add_all(&second.assigned);
-                let facts = Facts {
+                let facts = FlowFacts {
                     then_leaves: leaves(then, &self.flow),
                     otherwise_leaves: leaves(otherwise, &self.flow),
-                    ..Facts::default()
+                    ..FlowFacts::default()
                 };
                 sum.jumps |= inside.jumps | second.jumps;
                 sum.weight += inside.weight + second.weight;
@@ -133,11 +133,11 @@ impl Survey {
                 self.selectors.remove(*variable);
                 let mut inside = self.block(body);
                 inside.assigned.insert(*variable);
-                let facts = Facts {
+                let facts = FlowFacts {
                     jumps: inside.jumps,
                     weight: inside.weight,
                     selects_component: self.selectors.contains(*variable),
-                    ..Facts::default()
+                    ..FlowFacts::default()
                 };
                 sum.weight += inside.weight;
                 self.record(stmt, facts, inside.assigned, sum);
@@ -148,7 +148,8 @@ impl Survey {
                 let condition_assigns = head.assigned != self.none;
                 let mut inside = self.block(body);
                 inside.assigned.add_all(&head.assigned);
-                let facts = Facts { jumps: inside.jumps, weight: inside.weight, condition_assigns, ..Facts::default() };
+                let facts =
+                    FlowFacts { jumps: inside.jumps, weight: inside.weight, condition_assigns, ..FlowFacts::default() };
                 sum.weight += inside.weight + head.weight;
                 self.record(stmt, facts, inside.assigned, sum);
             }
@@ -181,7 +182,7 @@ impl Survey {
         }
     }
 
-    fn record(&mut self, stmt: &Stmt, facts: Facts, assigned: LocalSet, sum: &mut Summary) {
+    fn record(&mut self, stmt: &Stmt, facts: FlowFacts, assigned: LocalSet, sum: &mut Summary) {
         sum.assigned.add_all(&assigned);
         self.flow.statements.insert(stmt, facts);
         self.assigned.insert(stmt, assigned);

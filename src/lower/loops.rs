@@ -8,28 +8,28 @@ use crate::ids::Id;
 use crate::ir::{BlockId, Const, Op, ValueId};
 use crate::types::Scalar;
 
-/// The most turns of an unrolled loop.
-const MAX_UNROLLED_TURNS: i128 = 16;
+/// The most iterations of an unrolled loop.
+const MAX_UNROLLED_ITERATIONS: i128 = 16;
 /// The most tree nodes that all copies of a body may have, nested unrolled loops counted in.
 const MAX_UNROLLED_NODES: usize = 6000;
 
-/// The turns of a loop with constant bounds.
-struct Turns {
+/// The iterations of a loop with constant bounds.
+struct Iterations {
     scalar: Scalar,
     start: i128,
     step: i128,
     count: i128,
 }
 
-impl Turns {
-    fn of(start: Const, end: Const, step: Const) -> Option<Turns> {
+impl Iterations {
+    fn of(start: Const, end: Const, step: Const) -> Option<Iterations> {
         let (first, end, step_by) = (start.as_int()?, end.as_int()?, step.as_int()?);
         let span = if step_by < 0 { first - end } else { end - first };
         let count = match step_by.abs() {
             0 => 0,
             size => span.max(0).div_euclid(size) + i128::from(span.max(0).rem_euclid(size) != 0),
         };
-        Some(Turns { scalar: start.scalar, start: first, step: step_by, count })
+        Some(Iterations { scalar: start.scalar, start: first, step: step_by, count })
     }
 }
 
@@ -37,8 +37,8 @@ impl<'a> Lowering<'a> {
     pub(super) fn for_statement(&mut self, stmt: &'a Stmt, variable: LocalId, bounds: [&'a Expr; 3], body: &'a [Stmt]) {
         let [start, end, step] = bounds.map(|bound| self.expr(bound));
         self.b.span = stmt.span;
-        if let Some(turns) = self.turns_to_unroll(stmt, [start, end, step]) {
-            return self.unroll(&turns, variable, body);
+        if let Some(iterations) = self.iterations_to_unroll(stmt, [start, end, step]) {
+            return self.unroll(&iterations, variable, body);
         }
         let carried = self.flow.facts(stmt).changed.clone();
         let init = self.read_all(&carried);
@@ -120,27 +120,27 @@ impl<'a> Lowering<'a> {
         self.b.switch_to(outside);
     }
 
-    /// A loop is unrolled here when its bounds are constants and its turns few, and it is library code or picks
+    /// A loop is unrolled here when its bounds are constants and its iterations few, and it is library code or picks
     /// components of a small composite, which then stay in registers. Other loops are the passes' business.
-    fn turns_to_unroll(&self, stmt: &Stmt, bounds: [ValueId; 3]) -> Option<Turns> {
+    fn iterations_to_unroll(&self, stmt: &Stmt, bounds: [ValueId; 3]) -> Option<Iterations> {
         let [start, end, step] = bounds.map(|bound| self.known(bound));
-        let turns = Turns::of(start?, end?, step?)?;
+        let iterations = Iterations::of(start?, end?, step?)?;
         let facts = self.flow.facts(stmt);
         let wanted = self.function.library || facts.selects_component;
-        let nodes = facts.weight.saturating_mul(self.copies).saturating_mul(usize::try_from(turns.count).ok()?);
-        let small = turns.count <= MAX_UNROLLED_TURNS && nodes <= MAX_UNROLLED_NODES;
-        (wanted && small && !facts.jumps).then_some(turns)
+        let nodes = facts.weight.saturating_mul(self.copies).saturating_mul(usize::try_from(iterations.count).ok()?);
+        let small = iterations.count <= MAX_UNROLLED_ITERATIONS && nodes <= MAX_UNROLLED_NODES;
+        (wanted && small && !facts.jumps).then_some(iterations)
     }
 
-    fn unroll(&mut self, turns: &Turns, variable: LocalId, body: &'a [Stmt]) {
+    fn unroll(&mut self, iterations: &Iterations, variable: LocalId, body: &'a [Stmt]) {
         let copies = self.copies;
         let first = self.b.function.insts.len() as u32;
-        self.copies = copies.saturating_mul(turns.count.max(1) as usize);
-        for turn in 0..turns.count {
+        self.copies = copies.saturating_mul(iterations.count.max(1) as usize);
+        for iteration in 0..iterations.count {
             if self.b.is_terminated() {
                 break;
             }
-            let value = self.b.constant(Const::int(turns.scalar, turns.start + turn * turns.step));
+            let value = self.b.constant(Const::int(iterations.scalar, iterations.start + iteration * iterations.step));
             self.env[variable.index()] = Some(value);
             self.block(body);
         }

@@ -29,7 +29,7 @@ use client::{Client, LIBRARY_SCHEME, SHOW, VIEW_SCHEME};
 use documents::{Documents, Snapshot};
 use worker::Worker;
 
-/// Serves one client until it says goodbye or is gone. Gives whether it said goodbye.
+/// Serves one client until it says goodbye or is gone. Returns whether it said goodbye.
 pub fn serve(connection: Connection) -> bool {
     let worker = Worker::start(connection.sender.clone());
     let mut server = Server {

@@ -19,7 +19,7 @@ impl Encoding {
         }
     }
 
-    /// The offset of a position. Lines and characters beyond the end stand for the end; a position inside a character for
+    /// The offset of a position. Lines and characters beyond the end mean the end; a position inside a character for
     /// its start.
     pub fn offset(self, file: &SourceFile, position: Position) -> u32 {
         let Some(line) = position.line.checked_add(1) else { return file.text.len() as u32 };

@@ -51,12 +51,12 @@ struct Running {
 }
 
 #[derive(Default)]
-struct Shared {
+struct WorkQueue {
     queue: Mutex<Queue>,
     wake: Condvar,
 }
 
-impl Shared {
+impl WorkQueue {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,14 +64,14 @@ impl Shared {
 
 /// The handle of the thread.
 pub struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<WorkQueue>,
     thread: Option<std::thread::JoinHandle<()>>,
     sender: Sender<Message>,
 }
 
 impl Worker {
     pub fn start(sender: Sender<Message>) -> Worker {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WorkQueue::default());
         let (theirs, out) = (shared.clone(), sender.clone());
         let thread = std::thread::spawn(move || {
             // Deeply nested code needs a deep stack.
@@ -150,7 +150,7 @@ struct Kept {
 }
 
 struct Work<'a> {
-    shared: &'a Shared,
+    shared: &'a WorkQueue,
     out: &'a Sender<Message>,
     compiler: Compiler,
     /// The document used last stands last.
@@ -162,7 +162,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(shared: &'a Shared, out: &'a Sender<Message>) -> Work<'a> {
+    fn new(shared: &'a WorkQueue, out: &'a Sender<Message>) -> Work<'a> {
         Work {
             shared,
             out,

@@ -1,7 +1,7 @@
 //! Neighbouring branches on one condition become one branch.
 //!
 //! What gradients add to one array is guarded each time by the question whether the array is there. `if c { A } x if c { B }`
-//! is `x if c { A B }`: the first branch gives no results, and what stands between reads and writes no memory.
+//! is `x if c { A B }`: the first branch has no results, and the code between neither reads nor writes memory.
 
 use crate::analysis::effects::EffectTable;
 use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
@@ -95,7 +95,7 @@ mod tests {
     use crate::ir::print::print;
     use crate::ir::verify::verify;
 
-    /// How many branches stand in the outer block of a kernel after the pass, and its text.
+    /// How many branches the outer block of a kernel has after the pass, and its text.
     fn after(body: &str) -> (usize, String) {
         let text = format!(
             "kernel @k(%a: array(dtype=float32), %c: bool, %d: bool) rank 1 {{\n%i: int32 = thread_index 0\n%x: float32 = load %a[%i]\n{body}\nreturn\n}}"

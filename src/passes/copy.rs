@@ -38,7 +38,7 @@ impl<'s> Copier<'s> {
         self.source.unwrap_or(&b.function)
     }
 
-    /// Appends copies of a block's instructions to the current block, but for its terminator, which it gives.
+    /// Appends copies of a block's instructions to the current block, but for its terminator, which it returns.
     pub fn insts(&mut self, b: &mut Builder, block: BlockId) -> Op {
         let mut insts = self.source(b).blocks[block].insts.clone();
         let last = insts.pop().expect("a finished block has a terminator");

@@ -54,7 +54,7 @@ pub fn sweep(function: &mut Function, effects: &EffectTable) -> Swept {
 
 /// How the instructions of a function nest.
 struct Shape {
-    /// The block each instruction stands in.
+    /// The block of each instruction.
     home: Vec<Option<BlockId>>,
     /// The region that a block belongs to.
     holder: Vec<Option<u32>>,
@@ -241,7 +241,7 @@ impl Liveness<'_> {
         self.work.extend(feeds.map(|&v| Need::Value(v)));
     }
 
-    /// What leaves or restarts a live loop decides how often it turns.
+    /// What leaves or restarts a live loop decides how often it runs.
     fn exits(&mut self, id: InstId) {
         if let Some(region) = self.shape.region(self.function, id) {
             self.work.extend(self.shape.regions[region as usize].ends().map(Need::Inst));
@@ -316,7 +316,7 @@ fn remove_slots(function: &mut Function, region: &Region, keep: &[bool]) {
     }
 }
 
-/// Replaces carried values that no turn changes by what they start with; says whether there were any.
+/// Replaces carried values that no iteration changes by what they start with; says whether there were any.
 fn replace_unchanged(function: &mut Function, shape: &Shape) -> bool {
     if !shape.has_loops {
         return false;

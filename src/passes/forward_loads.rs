@@ -8,15 +8,14 @@
 //! code in general:
 //! * Other threads: that the element still holds what this thread knows is one of the orders in which threads may run (rule
 //!   15), but code that waits for another thread's write would wait for ever.
-//! * Indices outside the extent: a load after a store gives the stored value instead of zero, and an error of a checked run
+//! * Indices outside the extent: a load after a store yields the stored value instead of zero, and an error of a checked run
 //!   goes unreported. The forward run has reported it.
 //! * Different array parameters, and different array fields of struct parameters, share no memory.
 
 use super::rebuild::Rebuild;
 use crate::analysis::alias::{Root, in_caller, root};
 use crate::analysis::effects::EffectTable;
-use crate::analysis::interval::Interval;
-use crate::analysis::ranges::ranges;
+use crate::analysis::ranges::Ranges;
 use crate::analysis::value_numbering::numbering;
 use crate::ids::IdVec;
 use crate::ir::{Access, BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId};
@@ -26,7 +25,7 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     if !may_repeat(function) {
         return false;
     }
-    let (first, ranges) = (numbering(function), ranges(function));
+    let (first, ranges) = (numbering(function), Ranges::of(function));
     let entry = function.entry;
     let rebuild = Rebuild::start(function);
     let mut pass = Forward { rebuild, effects, first, ranges, known: Vec::new(), changed: false };
@@ -69,7 +68,7 @@ struct Forward<'a> {
     rebuild: Rebuild,
     effects: &'a EffectTable,
     first: IdVec<ValueId, ValueId>,
-    ranges: IdVec<ValueId, Option<Interval>>,
+    ranges: Ranges,
     known: Vec<Known>,
     changed: bool,
 }
@@ -109,7 +108,7 @@ impl Forward<'_> {
                 self.forget_written(&[*then, *otherwise]);
             }
             Op::For { .. } | Op::While { .. } => {
-                // What one turn writes, the next one finds.
+                // What one iteration writes, the next one finds.
                 self.forget_written(&op.blocks());
                 let before = self.known.clone();
                 for nested in op.blocks() {
@@ -214,7 +213,7 @@ impl Forward<'_> {
     /// Whether two indices surely name different elements. Negative ones count from the end.
     fn unequal(&self, i: ValueId, j: ValueId) -> bool {
         let ((base_i, offset_i), (base_j, offset_j)) = (self.offset(i), self.offset(j));
-        let counts_up = |v: ValueId| self.ranges.get(v).copied().flatten().is_some_and(|range| range.low >= 0);
+        let counts_up = |v: ValueId| self.ranges.interval(v).is_some_and(|range| range.low >= 0);
         base_i == base_j && offset_i != offset_j && counts_up(i) && counts_up(j)
     }
 

@@ -27,7 +27,7 @@ mod parts;
 /// A local array that stays in memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kept {
-    /// The array, as `local_array` gives it.
+    /// The array, the result of `local_array`.
     pub array: ValueId,
     /// What keeps it there.
     pub span: Span,
@@ -35,7 +35,7 @@ pub struct Kept {
     pub reason: &'static str,
 }
 
-/// Promotes the local arrays with at most `max_scalars` scalars; gives those that it can't promote. The function may have
+/// Promotes the local arrays with at most `max_scalars` scalars; returns those that it can't promote. The function may have
 /// any shape.
 pub fn run(function: &mut Function, structs: &StructTable, max_scalars: u64) -> Vec<Kept> {
     let mut survey = Survey { function, structs, max_scalars, arrays: IdMap::default(), kept: Vec::new() };

@@ -1,8 +1,8 @@
-//! How often does a loop turn?
+//! How often does a loop run?
 
 use crate::ir::{Function, ValueId};
 
-/// The number of turns of a `for` with constant bounds (rule 4).
+/// The number of iterations of a `for` with constant bounds (rule 4).
 pub fn trips(function: &Function, start: ValueId, end: ValueId, step: ValueId) -> Option<u64> {
     let int = |value: ValueId| function.as_const(value)?.as_int();
     let (start, end, step) = (int(start)?, int(end)?, int(step)?);
@@ -15,8 +15,8 @@ pub fn trips(function: &Function, start: ValueId, end: ValueId, step: ValueId) -
     u64::try_from(if distance <= 0 { 0 } else { (distance + step.abs() - 1) / step.abs() }).ok()
 }
 
-/// The counter of turn `n` (rule 4: it fits in its type where the turn takes place).
-pub fn counter(function: &Function, start: ValueId, step: ValueId, turn: u64) -> Option<i128> {
+/// The counter of iteration `n` (rule 4: it fits in its type where the iteration takes place).
+pub fn counter(function: &Function, start: ValueId, step: ValueId, iteration: u64) -> Option<i128> {
     let int = |value: ValueId| function.as_const(value)?.as_int();
-    Some(int(start)? + int(step)? * i128::from(turn))
+    Some(int(start)? + int(step)? * i128::from(iteration))
 }

@@ -21,6 +21,8 @@
 
 pub mod adjacent;
 pub mod algebra;
+#[cfg(test)]
+mod barrier_tests;
 pub mod copy;
 pub mod dce;
 pub mod fold;

@@ -27,7 +27,7 @@ const MAX_ROUNDS: usize = 10;
 const MAX_CLEANING: usize = 6;
 
 /// A local array with more scalars than this stays in memory when its function is differentiated.
-const MAX_LOCAL_SCALARS: u64 = 256;
+pub const MAX_LOCAL_SCALARS: u64 = 256;
 
 /// Simplifies a module, but for linked functions, which are finished. Debug builds verify the module after every pass; the
 /// driver verifies the result always.

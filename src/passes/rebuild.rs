@@ -30,7 +30,7 @@ impl Rebuild {
         std::mem::take(&mut self.b.function.blocks[block].insts)
     }
 
-    /// Brings an instruction's operands up to date, makes its span that of new ones, and gives a copy of its operation.
+    /// Brings an instruction's operands up to date, makes its span that of new ones, and returns a copy of its operation.
     pub fn visit(&mut self, id: InstId) -> Op {
         self.update(id).clone()
     }

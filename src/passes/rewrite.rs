@@ -95,7 +95,7 @@ impl Rewriter<'_> {
                 self.agreeing_results(then, otherwise, &results);
             }
             Op::For { start, end, step, init, body } => {
-                if self.never_turns(start, end, step) {
+                if self.never_runs(start, end, step) {
                     results.iter().zip(init).for_each(|(&r, i)| self.replace(r, i));
                     return false;
                 }
@@ -117,7 +117,7 @@ impl Rewriter<'_> {
         false
     }
 
-    /// A simpler operation in the place of one without blocks that gives `result`, if there is any; or only the result is
+    /// A simpler operation in the place of one without blocks whose result is `result`, if there is any; or only the result is
     /// replaced.
     fn simple(&mut self, op: &Op, result: ValueId) -> Option<Op> {
         let ty = self.function.ty(result);
@@ -169,7 +169,7 @@ impl Rewriter<'_> {
         }
     }
 
-    fn never_turns(&self, start: ValueId, end: ValueId, step: ValueId) -> bool {
+    fn never_runs(&self, start: ValueId, end: ValueId, step: ValueId) -> bool {
         let int = |value: ValueId| self.function.as_const(value).and_then(|c| c.as_int());
         match (int(start), int(end), int(step)) {
             (_, _, Some(0)) => true,

@@ -7,7 +7,7 @@
 //! * Where a branch leaves only sometimes, the `if` also yields its outcome, and the rest of the block stands under an
 //!   `if` on that.
 //! * A loop that a `break` or `return` may end carries the outcome. A `while` stops on it. A `for` becomes such a
-//!   `while`; one with few turns, known in number, stays and skips those that are left, so that it remains countable.
+//!   `while`; one with few iterations, known in number, stays and skips those that are left, so that it remains countable.
 //!
 //! Outcomes are a bool where there are two, else an int32.
 
@@ -19,8 +19,8 @@ use crate::ir::{BlockId, CompareOp, Const, Function, InstId, Op, Results, ValueI
 use crate::types::{BOOL, Scalar};
 
 mod count;
+mod iterations;
 mod outcome;
-mod turns;
 
 /// Brings a function into single-exit form; says whether it was not. Without early exits it stays as it is.
 pub fn run(function: &mut Function) -> bool {
@@ -281,7 +281,7 @@ impl SingleExit {
         if let Some(ty) = outcomes.flag() {
             put(self, &[Slot { ty, name: None }], flag.as_slice(), true);
         }
-        put(self, &context.carried, carried, outcomes.leaves_turn());
+        put(self, &context.carried, carried, outcomes.leaves_iteration());
         let slots = self.returned.clone();
         put(self, &slots, returned, outcomes.has(Outcome::Return));
         values

@@ -63,7 +63,7 @@ struct Sink<'a> {
     effects: &'a EffectTable,
     /// The instructions that read each value, and those that they are nested in.
     users: Vec<SmallVec<[InstId; 4]>>,
-    /// The block that each instruction stands in, and its place there.
+    /// The block of each instruction, and its place there.
     home: Vec<(BlockId, usize)>,
     changed: bool,
 }
@@ -104,7 +104,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Works on the instructions of a block from its end, so that what moves into a branch is looked at there again.
+    /// Works on the instructions of a block from its end, so that what moves into a branch can sink further there.
     fn insts(&mut self, function: &mut Function, block: BlockId, work: Work) {
         let mut effects = vec![0];
         for (at, &id) in function.blocks[block].insts.iter().enumerate() {

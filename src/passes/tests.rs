@@ -104,7 +104,7 @@ fn known_branches_are_taken() {
     // Both branches give one value.
     let body = "%r: int32 = if %c {\nstore %a[%x], %x\nyield %x\n} else {\nyield %x\n}";
     assert_eq!(stored(body), "if %c {\n  store %a[%x], %x\n}\nstore %a[%x], %x\n");
-    // Loops that do not turn.
+    // Loops that do not iteration.
     let body = "%0: int32 = const 0\n%r: int32 = for %k: int32 = %0 to %0 step %x carry %y: int32 = %x {\nyield %k\n}";
     assert!(
         stored(body).contains("for"),

@@ -1,4 +1,4 @@
-//! Straight code for short loops: a `for` with constant bounds becomes one copy of its body per turn.
+//! Straight code for short loops: a `for` with constant bounds becomes one copy of its body per iteration.
 //!
 //! Inner loops go first, so that the size of a body is that of its unrolled code. Bounds that become constant only through
 //! unrolling (`for j in range(i)`) show after a round of [`super::simplify`]. A body with `break` or `continue` stays.
@@ -8,8 +8,8 @@ use super::loops::{counter, trips};
 use super::rebuild::Rebuild;
 use crate::ir::{BlockId, Function, InstId, Op, Values};
 
-/// Unrolls each `for` whose number of turns is known and for which `wanted(turns, instructions of the body)` holds. Says
-/// whether there were any.
+/// Unrolls each `for` whose number of iterations is known and for which `wanted(iterations, instructions of the body)`
+/// holds. Says whether there were any.
 pub fn run(function: &mut Function, wanted: &dyn Fn(u64, usize) -> bool) -> bool {
     let entry = function.entry;
     let mut unroll = Unroll { rebuild: Rebuild::start(function), wanted, changed: false };
@@ -32,33 +32,34 @@ impl Unroll<'_> {
             for nested in op.blocks() {
                 self.block(nested);
             }
-            match self.wanted_turns(&op) {
-                Some(turns) => self.turns(id, &op, turns),
+            match self.wanted_iterations(&op) {
+                Some(iterations) => self.iterations(id, &op, iterations),
                 None => self.rebuild.b.append(id),
             }
         }
         self.rebuild.b.switch_to(outside);
     }
 
-    fn wanted_turns(&self, op: &Op) -> Option<u64> {
+    fn wanted_iterations(&self, op: &Op) -> Option<u64> {
         let function = &self.rebuild.b.function;
         let Op::For { start, end, step, body, .. } = *op else { return None };
-        let turns = trips(function, start, end, step)?;
+        let iterations = trips(function, start, end, step)?;
         let mut size = 0;
         function.walk(body, &mut |_, _| size += 1);
-        ((self.wanted)(turns, size) && !leaves(function, body)).then_some(turns)
+        ((self.wanted)(iterations, size) && !leaves(function, body)).then_some(iterations)
     }
 
-    fn turns(&mut self, id: InstId, op: &Op, turns: u64) {
+    fn iterations(&mut self, id: InstId, op: &Op, iterations: u64) {
         let Op::For { start, step, init, body, .. } = op else { unreachable!("only `for` has wanted turns") };
         let span = self.rebuild.b.span;
         let results = self.rebuild.b.function.insts[id].results.clone();
         let params = self.rebuild.b.params(*body).to_vec();
         let mut values: Values = init.clone();
-        for turn in 0..turns {
+        for iteration in 0..iterations {
             let b = &mut self.rebuild.b;
             b.span = span;
-            let (Some(i), Some(scalar)) = (counter(&b.function, *start, *step, turn), b.ty(*start).as_scalar()) else {
+            let (Some(i), Some(scalar)) = (counter(&b.function, *start, *step, iteration), b.ty(*start).as_scalar())
+            else {
                 unreachable!("the bounds are integer constants")
             };
             let mut copier = Copier::within();

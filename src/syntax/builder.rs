@@ -26,7 +26,7 @@ pub enum Small {
     Import(Vec<Import>),
 }
 
-/// What stands in braces: a set or a dict is told by its items.
+/// The contents of braces: their items tell a set from a dict.
 pub enum BraceItem {
     Element,
     Pair(Box<(Expr, Expr)>),
@@ -111,7 +111,7 @@ impl<'t> Builder<'t> {
         StmtKind::AnnAssign { target, annotation, value }
     }
 
-    /// What can stand before `=` or behind `for`: names, places, and tuples of them. Something else is reported, and an error
+    /// What can be written before `=` or after `for`: names, places, and tuples of them. Something else is reported, and an error
     /// takes its place.
     pub fn target(&mut self, target: Expr) -> Expr {
         if self.check_target(&target) { target } else { Expr { kind: ExprKind::Error, span: target.span } }

@@ -52,7 +52,7 @@ pub enum FaultKind {
     ElseIf,
     /// An expression breaks off; the place is the operator that lacks its operand.
     MissingOperand,
-    /// A value is needed; another token stands there.
+    /// A value is needed; the text has another token.
     ExpectedValue,
     /// `*a` where there is nothing to spread it into.
     StarAlone,

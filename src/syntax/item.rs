@@ -35,7 +35,7 @@ const MODULE_CALLS: &[&str] = &["overload", "set_module_options"];
 /// A class with such a base is an enumeration.
 const ENUM_BASES: &[&str] = &["IntEnum", "IntFlag", "Enum", "Flag"];
 
-/// The most parameters that are looked for in a header that cannot be read.
+/// The most parameters that are recovered from a header that cannot be read.
 const MAX_SALVAGED: usize = 64;
 
 /// Reads the items of a file.

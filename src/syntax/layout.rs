@@ -49,7 +49,7 @@ pub fn layout(text: &str, lexed: Lexed) -> Layout {
     let mut out = Layout { tokens: Vec::with_capacity(raw.len()), lines: Vec::new(), faults: Vec::new() };
     let mut open: Vec<(Tok, Fate)> = Vec::new();
     let mut first = 0;
-    let mut place: Option<Place> = None;
+    let mut place: Option<Indentation> = None;
     for (index, &token) in raw.iter().enumerate() {
         if token.kind == Tok::Newline {
             let line = &out.tokens[first..];
@@ -64,7 +64,7 @@ pub fn layout(text: &str, lexed: Lexed) -> Layout {
             }
             continue;
         }
-        place.get_or_insert_with(|| Place::of(text, token.start));
+        place.get_or_insert_with(|| Indentation::of(text, token.start));
         match fates.get(index).copied().unwrap_or(Fate::Plain) {
             Fate::Stray => {
                 // The line stays readable without it.
@@ -96,21 +96,21 @@ pub fn layout(text: &str, lexed: Lexed) -> Layout {
 
 /// Where a logical line starts.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Indentation {
     column: u32,
     narrow: u32,
 }
 
-impl Place {
-    fn of(text: &str, offset: u32) -> Place {
+impl Indentation {
+    fn of(text: &str, offset: u32) -> Indentation {
         let before = text.get(..offset as usize).unwrap_or("");
         let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-        let mut place = Place::default();
+        let mut place = Indentation::default();
         for byte in before[start..].bytes() {
             match byte {
-                b'\t' => place = Place { column: place.column / 8 * 8 + 8, narrow: place.narrow + 1 },
-                b'\x0c' => place = Place::default(),
-                b' ' => place = Place { column: place.column + 1, narrow: place.narrow + 1 },
+                b'\t' => place = Indentation { column: place.column / 8 * 8 + 8, narrow: place.narrow + 1 },
+                b'\x0c' => place = Indentation::default(),
+                b' ' => place = Indentation { column: place.column + 1, narrow: place.narrow + 1 },
                 // A byte order mark, or a backslash that joins an empty line.
                 _ => {}
             }
@@ -206,7 +206,14 @@ fn is_unclosed_string(lexer_faults: &[Fault], token: Token) -> bool {
 }
 
 /// Whether the line end at `index` ends the logical line.
-fn ends_line(text: &str, raw: &[Token], index: usize, open: &[(Tok, Fate)], line: &[Token], place: &Place) -> bool {
+fn ends_line(
+    text: &str,
+    raw: &[Token],
+    index: usize,
+    open: &[(Tok, Fate)],
+    line: &[Token],
+    place: &Indentation,
+) -> bool {
     // Openers without a partner lie below those that have one.
     match open.last() {
         None => return true,
@@ -219,7 +226,7 @@ fn ends_line(text: &str, raw: &[Token], index: usize, open: &[(Tok, Fate)], line
     match raw.get(index + 1) {
         // Empty lines decide nothing.
         Some(next) if next.kind == Tok::Newline => false,
-        Some(next) => next.kind.only_starts_lines() || Place::of(text, next.start).column <= place.column,
+        Some(next) => next.kind.only_starts_lines() || Indentation::of(text, next.start).column <= place.column,
         None => true,
     }
 }
@@ -230,7 +237,7 @@ fn ends_header(line: &[Token]) -> bool {
 }
 
 /// Ends a logical line: openers still open are closed at its end, before the `:` of a header.
-fn close_line(out: &mut Layout, open: &mut Vec<(Tok, Fate)>, first: usize, place: Place) {
+fn close_line(out: &mut Layout, open: &mut Vec<(Tok, Fate)>, first: usize, place: Indentation) {
     let colon = if !open.is_empty() && ends_header(&out.tokens[first..]) { out.tokens.pop() } else { None };
     let at = out.tokens.last().map_or(0, |token| token.end);
     while let Some((kind, _)) = open.pop() {

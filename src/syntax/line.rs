@@ -76,7 +76,7 @@ impl<'t> LineReader<'t> {
         read
     }
 
-    /// Reads a line; what is wrong with it stands in the result.
+    /// Reads a line; the result says what is wrong with it.
     pub fn quiet(&self, index: usize) -> Read {
         let Some(line) = self.layout.lines.get(index) else {
             return Read { line: None, unsupported: false, faults: Vec::new() };

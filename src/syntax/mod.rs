@@ -26,7 +26,7 @@ pub mod visit;
 use crate::diag::Diagnostics;
 use crate::source::FileId;
 
-/// Reads a source text. Never fails: what cannot be read is reported and stands in the tree as an error node; Python
+/// Reads a source text. Never fails: what cannot be read is reported and becomes an error node of the tree; Python
 /// that does not concern kc is skipped.
 pub fn parse(file: FileId, text: &str, diagnostics: &mut Diagnostics) -> ast::Parsed {
     let layout = layout::layout(text, token::lex(text));
@@ -52,7 +52,7 @@ pub fn comments(text: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// The names of a text, without keywords and what stands in strings and comments.
+/// The names of a text, without keywords and the contents of strings and comments.
 pub fn names(text: &str) -> Vec<std::ops::Range<usize>> {
     let tokens = token::lex(text).tokens;
     let names = tokens.iter().filter(|token| token.kind == token::Tok::Name);

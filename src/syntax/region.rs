@@ -121,7 +121,7 @@ struct Scan {
 }
 
 impl Scan {
-    /// Marks a function or class and all around it; gives the names of the functions that are new.
+    /// Marks a function or class and all around it; returns the names of the functions that are new.
     fn mark(&mut self, mut header: Option<usize>) -> Vec<String> {
         let mut new = Vec::new();
         while let Some(at) = header

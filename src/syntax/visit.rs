@@ -10,7 +10,7 @@ pub fn each_statement<'a>(body: &'a [Stmt], f: &mut dyn FnMut(&'a Stmt)) {
     }
 }
 
-/// The two blocks of a statement: the body, and what stands behind its `else`. Empty where it has none.
+/// The two blocks of a statement: the body, and that of its `else`. Empty where it has none.
 pub fn blocks(stmt: &Stmt) -> [&[Stmt]; 2] {
     match &stmt.kind {
         StmtKind::If { then, otherwise, .. } => [then, otherwise],

@@ -192,3 +192,33 @@ fn local_arrays_are_zeroed_in_wide_stores() {
         assert!(text.lines().count() < 200, "{text}");
     }
 }
+
+#[test]
+fn an_index_that_a_condition_bounds_is_not_wrapped() {
+    // The extent that a negative index has added: the sign picks it.
+    let wraps = |body: &str| {
+        let text = ptx("float32", body);
+        text.contains("shr.s32") || text.contains("selp")
+    };
+    let with = |condition: &str, index: &str| {
+        format!(
+            "%c: bool = {condition}\nif %c {{\n%j: int32 = {index}\n%w: float32 = load %x[%j]\nstore %x[%i], %w\n}}"
+        )
+    };
+    for (condition, index) in
+        [("gt %i, %c0", "sub %i, %c1"), ("ne %i, %c0", "sub %i, %c1"), ("ge %k, %c9", "sub %k, %c9")]
+    {
+        assert!(!wraps(&with(condition, index)), "{condition}, {index}");
+    }
+    for (condition, index) in
+        [("ge %i, %c0", "sub %i, %c1"), ("gt %k, %c0", "sub %k, %c9"), ("lt %k, %c9", "sub %c9, %i")]
+    {
+        assert!(wraps(&with(condition, index)), "{condition}, {index}");
+    }
+    // Sums and products that overflow name no element, in a callee as well; what is left of a division by them may.
+    let rows = |index: &str| {
+        format!("%n: int32 = extent %o, 0\n%m: int32 = mul %i, %n\n%j: int32 = {index}\nstore %x[%j], %v")
+    };
+    assert!(!wraps(&rows("add %m, %c9")));
+    assert!(wraps(&rows("rem %m, %c9")));
+}

@@ -37,6 +37,15 @@ fn main() -> Result<(), Error> {
         }
     }
 
+    // The same kernel on a GPU, if this program is built with the feature `cuda` and the machine has one.
+    let on_gpu = throw
+        .on("cuda")?
+        .launch(BALLS, &mut [Arg::read(&velocity), Arg::read(&target), Arg::value(DRAG), Arg::write(&mut miss)]);
+    match on_gpu {
+        Ok(_) => println!("on the GPU: missed by {:.6} m at most", miss.iter().copied().fold(0.0, f32::max).sqrt()),
+        Err(error) => println!("{}: {}", error.code(), error.message()),
+    }
+
     // Errors are kc's findings, with a code and the line of the kernel that they are about.
     let error = throw
         .launch(BALLS + 1, &mut [Arg::read(&velocity), Arg::read(&target), Arg::value(DRAG), Arg::write(&mut miss)]);

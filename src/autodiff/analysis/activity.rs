@@ -5,7 +5,7 @@
 
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdSet, IdVec};
-use crate::ir::{BinaryOp, BlockId, Derivative, Function, Inst, InstId, Module, Op, UnaryOp, ValueId, Values};
+use crate::ir::{BlockId, Derivative, Function, Inst, InstId, Module, Op, ValueId};
 
 /// The activity of every value of one function.
 pub struct Activity {
@@ -54,7 +54,7 @@ impl Activity {
         self.varied.get(value) == Some(&true)
     }
 
-    /// Whether a float that the function gives depends on the value, as far as derivatives tell.
+    /// Whether a float that the function returns depends on the value, as far as derivatives tell.
     pub fn is_useful(&self, value: ValueId) -> bool {
         self.useful.get(value) == Some(&true)
     }
@@ -75,48 +75,6 @@ struct Flow<'a> {
     changed: bool,
 }
 
-/// The operands through which derivatives flow into the results.
-pub fn smooth_operands(op: &Op) -> Values {
-    let mut list = Values::new();
-    match op {
-        Op::Unary(UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Sqrt, a) | Op::Cast(a) | Op::Extract(a, _) => list.push(*a),
-        Op::Binary(BinaryOp::CopySign, a, _) => list.push(*a),
-        Op::Binary(_, a, b) => list.extend([*a, *b]),
-        Op::Fma(a, b, c) => list.extend([*a, *b, *c]),
-        Op::Select { then, otherwise, .. } => list.extend([*then, *otherwise]),
-        Op::Construct(args) | Op::Call(_, args) => list.extend(args.iter().copied()),
-        Op::Insert(a, _, b) => list.extend([*a, *b]),
-        Op::Const(_)
-        | Op::Zero
-        | Op::Unary(..)
-        | Op::Compare(..)
-        | Op::Bitcast(_)
-        | Op::ThreadIndex(_)
-        | Op::ThreadNumber
-        | Op::BlockDim
-        | Op::Extent(..)
-        | Op::IsSet(_)
-        | Op::Gradient(_)
-        | Op::Address(_)
-        | Op::View(..)
-        | Op::LocalArray
-        | Op::Load(_)
-        | Op::Store { .. }
-        | Op::Atomic { .. }
-        | Op::AtomicCas { .. }
-        | Op::If { .. }
-        | Op::For { .. }
-        | Op::While { .. }
-        | Op::Print { .. }
-        | Op::Assert { .. }
-        | Op::Yield(_)
-        | Op::Break(_)
-        | Op::Continue(_)
-        | Op::Return(_) => {}
-    }
-    list
-}
-
 /// The calls that stay calls and write to arrays that they are given.
 pub fn writing_calls(module: &Module, effects: &EffectTable, function: &Function) -> IdSet<InstId> {
     let mut found = IdSet::default();
@@ -132,7 +90,7 @@ pub fn writing_calls(module: &Module, effects: &EffectTable, function: &Function
     found
 }
 
-/// The values that the `yield` at the end of a block gives.
+/// The operands of the `yield` at the end of a block.
 pub fn yields(function: &Function, block: BlockId) -> &[ValueId] {
     match function.terminator(block).map(|inst| &inst.op) {
         Some(Op::Yield(values) | Op::Return(values)) => values,
@@ -185,7 +143,7 @@ impl Flow<'_> {
             Op::While { init, body, .. } => self.forward_loop(inst, init, *body, 0),
             op if op.properties().reads => inst.results.iter().for_each(|&r| self.vary(r, true)),
             op => {
-                let varies = smooth_operands(op).iter().any(|&v| self.varied[v]);
+                let varies = op.smooth_operands().iter().any(|&v| self.varied[v]);
                 for &result in &inst.results {
                     self.vary(result, varies);
                 }
@@ -234,7 +192,7 @@ impl Flow<'_> {
             op if op.properties().writes && !matches!(op, Op::Call(..)) => op.for_each_operand(|v| self.use_(v, true)),
             op => {
                 if inst.results.iter().any(|&r| self.useful[r]) {
-                    smooth_operands(op).iter().for_each(|&v| self.use_(v, true));
+                    op.smooth_operands().iter().for_each(|&v| self.use_(v, true));
                 }
             }
         }

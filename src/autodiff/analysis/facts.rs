@@ -6,13 +6,13 @@ use super::finite::Finite;
 use super::needed::holders;
 use super::world::World;
 use super::written::{Written, stale};
-use crate::analysis::privatization::{Known, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::IdSet;
 use crate::ir::{Access, AtomicOp, Derivative, Function, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 /// What holds of one function in normal form.
-pub struct Facts {
+pub struct ForwardFacts {
     pub activity: Activity,
     pub written: Written,
     private: PrivateArrays,
@@ -23,7 +23,7 @@ pub struct Facts {
     pub accumulations: Accumulations,
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers, and what is equal.
-    pub known: Known,
+    pub known: IndexFacts,
     /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
     pub guards: bool,
     /// The calls that write to arrays by themselves.
@@ -32,13 +32,13 @@ pub struct Facts {
     pub stale: IdSet<InstId>,
 }
 
-impl Facts {
-    pub fn of(world: &World<'_>, function: &Function, guards: bool) -> Facts {
+impl ForwardFacts {
+    pub fn of(world: &World<'_>, function: &Function, guards: bool) -> ForwardFacts {
         let writing = writing_calls(world.module, world.effects, function);
         let activity = Activity::of(world.module, &writing, function);
         let written = Written::of(&world.module.structs, world.effects, function);
-        let known = Known::of(function);
-        Facts {
+        let known = IndexFacts::of(function);
+        ForwardFacts {
             reversed: reversed(world, function, &activity, &writing),
             stale: stale(world.module, function, &written),
             written,
@@ -93,7 +93,8 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing
             Op::Call(callee, _) if writing.contains(&id) => {
                 matches!(world.module.functions[*callee].derivative, Derivative::Rule { .. })
             }
-            _ => activity.any_result(inst),
+            Op::Call(..) => activity.any_result(inst),
+            op => activity.any_result(inst) || op.properties().synchronises,
         };
         if works {
             found.insert(id);

@@ -7,16 +7,17 @@
 //! 1. What only one side of a choice needs is computed under a branch ([`crate::passes::sink`]), and reversed under it: no
 //!    guard at all.
 //! 2. `sqrt` is guarded: its derivative is infinite at 0, where its value is fine. Not where it is known to be positive.
-//! 3. A custom rule is guarded unless it is *tame*: of finite arguments it computes nothing that can be infinite.
-//! 4. Products, quotients and calls are guarded where what they multiply by is *wild*.
+//! 3. A custom rule is guarded unless it is *never non-finite*: of finite arguments it computes nothing that can be
+//!    infinite.
+//! 4. Products, quotients and calls are guarded where what they multiply by *may be non-finite*.
 //!
-//! *Wild* is what can be infinite or NaN though the arguments are finite: quotients, roots, calls of wild functions, and
-//! what is computed from these; but not quotients by what is known not to be zero, and roots of sums of squares. What can
-//! only overflow, as `exp` does, counts where the result is *chosen*: flows into `min`, `max` or a choice that could not
-//! become a branch. Overflow of sums and products is not considered, nor are inputs that are infinite or NaN themselves:
-//! outside of 1, their gradients are what IEEE arithmetic makes of the chain rule.
+//! A value *may be non-finite* if it can be infinite or NaN though the arguments are finite: quotients, roots, calls of
+//! functions that may give such values, and what is computed from these; but not quotients by what is known not to be zero,
+//! and roots of sums of squares. What can only overflow, as `exp` does, counts where the result is *chosen*: flows into
+//! `min`, `max` or a choice that could not become a branch. Overflow of sums and products is not considered, nor are inputs
+//! that are infinite or NaN themselves: outside of 1, their gradients are what IEEE arithmetic makes of the chain rule.
 
-use super::activity::{smooth_operands, yields};
+use super::activity::yields;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId};
 
@@ -26,7 +27,8 @@ pub enum Size {
     Finite,
     /// Infinite, where an argument is large.
     Overflows,
-    Wild,
+    /// Infinite or NaN, whatever the arguments.
+    MayBeNonFinite,
 }
 
 /// Which values may meet a zero adjoint, and which are no factors for one.
@@ -72,11 +74,11 @@ impl Finite {
     }
 
     /// Whether a factor may make more than zero of a zero adjoint of `result`.
-    pub fn is_wild(&self, factor: ValueId, result: ValueId) -> bool {
+    pub fn may_be_non_finite(&self, factor: ValueId, result: ValueId) -> bool {
         match self.sizes[factor] {
             Size::Finite => false,
             Size::Overflows => self.chosen.contains(&result),
-            Size::Wild => true,
+            Size::MayBeNonFinite => true,
         }
     }
 }
@@ -157,7 +159,7 @@ fn chosen_operands(function: &Function, inst: &Inst, found: &mut IdSet<ValueId>)
         }
         op => {
             if inst.results.iter().any(|r| found.contains(r)) {
-                found.extend(smooth_operands(op));
+                found.extend(op.smooth_operands());
             }
         }
     }
@@ -251,7 +253,7 @@ impl Search<'_> {
             }
             Op::Load(_) => {}
             op => {
-                let wild = match op {
+                let non_finite = match op {
                     Op::Const(_) => inst.results.iter().any(|&r| constant(r).is_some_and(|c| !c.is_finite())),
                     Op::Unary(UnaryOp::Sqrt, a) => {
                         let bound = self.lower_bound(*a, DEPTH);
@@ -265,43 +267,11 @@ impl Search<'_> {
                             || constant(*b).is_some_and(|c| c != 0.0)
                             || self.lower_bound(*b, DEPTH) == Bound::Positive)
                     }
-                    Op::Bitcast(_) => true,
-                    Op::Zero
-                    | Op::Call(..)
-                    | Op::Unary(..)
-                    | Op::Binary(..)
-                    | Op::Compare(..)
-                    | Op::Fma(..)
-                    | Op::Cast(_)
-                    | Op::Select { .. }
-                    | Op::Construct(_)
-                    | Op::Extract(..)
-                    | Op::Insert(..)
-                    | Op::ThreadIndex(_)
-                    | Op::ThreadNumber
-                    | Op::BlockDim
-                    | Op::Extent(..)
-                    | Op::IsSet(_)
-                    | Op::Gradient(_)
-                    | Op::Address(_)
-                    | Op::View(..)
-                    | Op::LocalArray
-                    | Op::Load(_)
-                    | Op::Store { .. }
-                    | Op::Atomic { .. }
-                    | Op::AtomicCas { .. }
-                    | Op::If { .. }
-                    | Op::For { .. }
-                    | Op::While { .. }
-                    | Op::Print { .. }
-                    | Op::Assert { .. }
-                    | Op::Yield(_)
-                    | Op::Break(_)
-                    | Op::Continue(_)
-                    | Op::Return(_) => false,
+                    Op::Call(..) => false,
+                    op => !op.properties().keeps_finite,
                 };
                 let mut size = match op {
-                    _ if wild => Size::Wild,
+                    _ if non_finite => Size::MayBeNonFinite,
                     Op::Call(callee, _) => size_of(self.module, *callee, self.known),
                     _ => Size::Finite,
                 };
@@ -313,7 +283,7 @@ impl Search<'_> {
         }
     }
 
-    /// Sums of squares and what is like them; a NaN does not count, it is wild anyway.
+    /// Sums of squares and what is like them; a NaN does not count, it may be non-finite anyway.
     fn lower_bound(&self, value: ValueId, depth: u32) -> Bound {
         let function = self.function;
         if let Some(constant) = function.as_const(value).and_then(|c| c.as_float()) {
@@ -370,7 +340,7 @@ impl Search<'_> {
             }
             _ => return None,
         };
-        // A NaN is not zero either, and wild by itself.
+        // A NaN is not zero either, and may be non-finite by itself.
         let nonzero = match (op, holds) {
             (CompareOp::Gt, true) | (CompareOp::Le, false) => bound >= 0.0,
             (CompareOp::Ge, true) | (CompareOp::Lt, false) => bound > 0.0,
@@ -388,8 +358,8 @@ mod tests {
     use super::*;
     use crate::ir::parse::parse;
 
-    /// Which of the values of `@f` with these names are wild.
-    fn wild(body: &str, names: &[&str]) -> Vec<bool> {
+    /// Which of the values of `@f` with these names may be non-finite.
+    fn non_finite_values(body: &str, names: &[&str]) -> Vec<bool> {
         let text = format!("func @f(%x: float64, %y: float64) -> (float64) {{\n{body}\n}}");
         let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let function = &module.functions[module.find("f").unwrap()];
@@ -398,18 +368,18 @@ mod tests {
             let named = |v: &ValueId| function.values[*v].name.as_deref() == Some(*name);
             function.values.ids().find(named).unwrap()
         };
-        names.iter().map(value).map(|v| finite.sizes[v] == Size::Wild).collect()
+        names.iter().map(value).map(|v| finite.sizes[v] == Size::MayBeNonFinite).collect()
     }
 
     #[test]
-    fn quotients_are_wild_and_what_comes_of_them() {
+    fn quotients_may_be_non_finite_and_what_comes_of_them() {
         let body = "%q: float64 = div %x, %y
              %p: float64 = mul %q, %x
              %s: float64 = add %x, %y
              %c: bool = lt %x, %y
              %r: float64 = select %c, %p, %s
              return %r";
-        assert_eq!(wild(body, &["q", "p", "s", "r"]), [true, true, false, true]);
+        assert_eq!(non_finite_values(body, &["q", "p", "s", "r"]), [true, true, false, true]);
     }
 
     #[test]
@@ -428,7 +398,10 @@ mod tests {
              %d: float64 = sub %a, %b
              %w: float64 = sqrt %d
              return %q";
-        assert_eq!(wild(body, &["root", "q", "t", "u", "v", "w"]), [false, false, false, true, true, true]);
+        assert_eq!(
+            non_finite_values(body, &["root", "q", "t", "u", "v", "w"]),
+            [false, false, false, true, true, true]
+        );
     }
 
     #[test]
@@ -463,6 +436,6 @@ mod tests {
                yield %b
              }
              return %e";
-        assert_eq!(wild(body, &["x", "a", "b", "e"]), [false, true, true, true]);
+        assert_eq!(non_finite_values(body, &["x", "a", "b", "e"]), [false, true, true, true]);
     }
 }

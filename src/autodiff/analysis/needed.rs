@@ -64,7 +64,7 @@ fn slot(function: &Function, inst: InstId, n: usize, work: &mut Vec<ValueId>) {
     }
 }
 
-/// What decides the number of turns.
+/// What decides the number of iterations.
 pub fn bounds(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
     match &function.insts[inst].op {
         Op::For { start, end, step, .. } => work.extend([*start, *end, *step]),

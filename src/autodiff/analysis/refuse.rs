@@ -1,20 +1,24 @@
 //! What can't be differentiated, and why: findings with a code, before any reverse code is built.
 
-use super::facts::Facts;
+use super::activity::yields;
+use super::facts::ForwardFacts;
 use super::floats::has_tangent;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId};
+use crate::ids::IdSet;
+use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueDef, ValueId};
+use crate::passes::pipelines::MAX_LOCAL_SCALARS;
 use crate::passes::single_exit::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
 
 /// The findings about one function in normal form, which can't compute the results of the instructions `lost` again.
-pub fn findings(world: &World<'_>, function: &Function, facts: &Facts, lost: &[InstId]) -> Vec<Diagnostic> {
+pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lost: &[InstId]) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let structs = &world.module.structs;
     let name = &function.source_name;
+    let mut unknown: IdSet<ValueId> = IdSet::default();
     if !is_single_exit(function) {
         found.push(limit(function.span, format!("`{name}` leaves a region in the middle")));
     }
@@ -64,11 +68,19 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts, lost: &[I
                     Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
                     _ => active_result,
                 };
-                if floats {
-                    found.push(limit(inst.span, "a local array with gradients".to_string()));
+                if let (true, Root::Local(local)) = (floats, root(function, *array))
+                    && unknown.insert(local)
+                {
+                    found.push(limit(inst.span, local_array(function, local)));
                 }
             }
-            Op::Load(Access { array, .. }) if active_result => unknown_array(function, *array, inst.span, &mut found),
+            Op::Load(Access { array, .. }) if active_result => {
+                if let Some(array) = unknown_array(function, *array)
+                    && unknown.insert(array)
+                {
+                    found.push(limit(inst.span, "an array that a branch or loop chooses".to_string()));
+                }
+            }
             Op::Call(callee, args)
                 if world.generated.contains(callee)
                     && args.iter().any(|&arg| function.ty(arg).bears_array(structs)) =>
@@ -100,19 +112,43 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts, lost: &[I
     found
 }
 
-/// An array whose adjoints can't be found.
-fn unknown_array(function: &Function, array: ValueId, span: Span, found: &mut Vec<Diagnostic>) {
+/// The array, without views of it, if its adjoints can't be found.
+fn unknown_array(function: &Function, array: ValueId) -> Option<ValueId> {
     let mut at = array;
     while let Some(Op::View(inner, _)) = function.def(at).map(|inst| &inst.op) {
         at = *inner;
     }
-    let chosen = root(function, at) == Root::Unknown
-        && !matches!(
+    let known = root(function, at) != Root::Unknown
+        || chosen_arrays(function, at).is_some()
+        || matches!(
             function.def(at).map(|inst| &inst.op),
             Some(Op::Select { .. } | Op::Load(_) | Op::Extract(..) | Op::Zero)
         );
-    if chosen {
-        found.push(limit(span, "an array that a branch or loop chooses".to_string()));
+    (!known).then_some(at)
+}
+
+/// The condition and the two arrays of a branch that gives one of them, if both are known outside of it.
+pub fn chosen_arrays(function: &Function, array: ValueId) -> Option<(ValueId, [ValueId; 2])> {
+    let ValueDef::Result(inst, n) = function.values[array].def else { return None };
+    let Op::If { condition, then, otherwise } = function.insts[inst].op else { return None };
+    let of = |block| yields(function, block).get(n as usize).copied();
+    let arrays = [of(then)?, of(otherwise)?];
+    let is_outside = |&array: &ValueId| {
+        let is_view = matches!(function.def(array).map(|inst| &inst.op), Some(Op::View(..)));
+        matches!(root(function, array), Root::Param(..)) && !is_view
+    };
+    arrays.iter().all(is_outside).then_some((condition, arrays))
+}
+
+/// Why a local array is none of values.
+fn local_array(function: &Function, array: ValueId) -> String {
+    let Type::Local(ty) = function.ty(array) else { return "a local array".to_string() };
+    let scalars = ty.len().saturating_mul(Type::from(ty.element).scalar_count().map_or(1, u64::from));
+    let name = function.values[array].name.as_ref().map(|name| format!("`{name}`, ")).unwrap_or_default();
+    if scalars > MAX_LOCAL_SCALARS {
+        format!("{name}a local array with gradients of {scalars} scalars, which is more than {MAX_LOCAL_SCALARS}")
+    } else {
+        format!("{name}a local array with gradients that other code sees")
     }
 }
 

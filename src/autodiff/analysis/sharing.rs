@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::Facts;
+use super::facts::ForwardFacts;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::privatization::{Sharing, private_arrays_among};
@@ -54,7 +54,7 @@ impl Elements {
 
 /// The findings about a kernel in normal form: warnings that name an assumption, and errors; and the stores that are taken to
 /// be made by different threads to different elements.
-pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> (Vec<Diagnostic>, Vec<Span>) {
+pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) -> (Vec<Diagnostic>, Vec<Span>) {
     if !function.is_kernel() || function.library {
         return (Vec::new(), Vec::new());
     }
@@ -98,7 +98,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> (Vec<D
     let mut all = None;
     let mut stores = None;
     let mut found = Vec::new();
-    let mut scattered = Vec::new();
+    let mut assumed_disjoint = Vec::new();
     for (array, uses) in arrays.values() {
         let name = name(function, *array);
         if let (Some(sum), Some(extreme)) = (uses.sum, uses.extreme)
@@ -140,7 +140,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> (Vec<D
                 })
             });
             if !private.contains(function, array) {
-                scattered.extend(uses.stores.iter().copied());
+                assumed_disjoint.extend(uses.stores.iter().copied());
                 if !asks {
                     continue;
                 }
@@ -155,7 +155,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &Facts) -> (Vec<D
             }
         }
     }
-    (found, scattered)
+    (found, assumed_disjoint)
 }
 
 fn name(function: &Function, array: ValueId) -> String {

@@ -71,9 +71,10 @@ impl Reverse<'_> {
     fn needs_guard(&self, inst: &Inst, callee: FuncId, adjoint: FuncId) -> bool {
         let module = self.world.module;
         let own = matches!(module.functions[callee].derivative, Derivative::Rule { .. });
-        let wild = |of: ValueId| inst.results.iter().any(|&result| self.facts.finite.is_wild(of, result));
+        let non_finite =
+            |of: ValueId| inst.results.iter().any(|&result| self.facts.finite.may_be_non_finite(of, result));
         let mut infinite = false;
-        inst.op.for_each_operand(|arg| infinite |= wild(arg));
+        inst.op.for_each_operand(|arg| infinite |= non_finite(arg));
         infinite
             || own && size_of(module, adjoint, &mut self.world.sizes.borrow_mut()) != Size::Finite
             || inst.results.iter().any(|&result| self.facts.finite.is_dropped(result))

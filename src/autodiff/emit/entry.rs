@@ -7,7 +7,7 @@ use super::state::{Shadow, Tape};
 use crate::analysis::alias::Root;
 use crate::autodiff::Store;
 use crate::autodiff::analysis::activity::yields;
-use crate::autodiff::analysis::facts::Facts;
+use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::Strategy;
 use crate::autodiff::storage::buffers::{Buffers, Slots, Wanted, slots_of};
@@ -72,7 +72,7 @@ impl Reverse<'_> {
         }
     }
 
-    /// Finds the shadows of a device function's arrays among its parameters from `at` on; gives where they end.
+    /// Finds the shadows of a device function's arrays among its parameters from `at` on; returns where they end.
     fn device_shadows(&mut self, at: usize) -> usize {
         let old = self.old;
         let mut next = at;
@@ -160,7 +160,7 @@ impl Reverse<'_> {
 pub fn backward(
     world: &World<'_>,
     old: &Function,
-    facts: &Facts,
+    facts: &ForwardFacts,
     strategy: &Strategy,
 ) -> Result<Function, Vec<String>> {
     let own = parameters(old);
@@ -213,7 +213,12 @@ fn adjoint_signature(module: &Module, old: &Function) -> (Vec<(String, Type)>, V
 }
 
 /// The adjoint function of a pure device function in normal form, under a name that the caller makes unique.
-pub fn adjoint(world: &World<'_>, old: &Function, facts: &Facts, strategy: &Strategy) -> Result<Function, Vec<String>> {
+pub fn adjoint(
+    world: &World<'_>,
+    old: &Function,
+    facts: &ForwardFacts,
+    strategy: &Strategy,
+) -> Result<Function, Vec<String>> {
     let (all, additions) = adjoint_signature(world.module, old);
     let name = world.unique_name(format!("adj_{}", old.name));
     let mut builder = Builder::new(&name, FunctionKind::Device, &all, old.span);
@@ -251,7 +256,7 @@ pub fn forward_to(stub: &Function, adjoint: FuncId) -> Function {
 }
 
 /// The device functions that a function's reverse calls the adjoints of.
-pub fn active_callees(module: &Module, old: &Function, facts: &Facts) -> Vec<FuncId> {
+pub fn active_callees(module: &Module, old: &Function, facts: &ForwardFacts) -> Vec<FuncId> {
     let mut found = Vec::new();
     old.walk(old.entry, &mut |id, inst| {
         if let Op::Call(callee, _) = inst.op

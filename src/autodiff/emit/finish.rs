@@ -147,7 +147,7 @@ fn start_without_zero(function: &mut Function) -> bool {
     true
 }
 
-/// `x + x` is `x * 2`: what a square passes on comes twice. Gives the numbering of the function's values, if it was looked at
+/// `x + x` is `x * 2`: what a square passes on comes twice. Returns the numbering of the function's values, if it was computed
 /// and is still right.
 fn double(function: &mut Function) -> Option<IdVec<ValueId, ValueId>> {
     let mut first = None;

@@ -1,4 +1,4 @@
-//! Loops: the forward sweep that keeps state, and the reverse sweep from the last turn to the first.
+//! Loops: the forward sweep that keeps state, and the reverse sweep from the last iteration to the first.
 
 use super::reverse::Reverse;
 use super::snapshots::NUMBER;
@@ -17,8 +17,8 @@ enum Backwards {
     Shifted { start: ValueId, end: ValueId, step: ValueId },
     /// Forwards over the same range, where the type has no negative step; the counter is `last - (at - start)`.
     Mirrored { start: ValueId, end: ValueId, step: ValueId, last: ValueId },
-    /// By the number of the turn.
-    Turns(ValueId),
+    /// By the number of the iteration.
+    Iterations(ValueId),
 }
 
 impl Reverse<'_> {
@@ -41,7 +41,8 @@ impl Reverse<'_> {
         }
         let live = self.live_slots(inst, params, first);
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
-        let numbered = counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.turn_from_counter(&inst.op)));
+        let numbered =
+            counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.iteration_from_counter(&inst.op)));
         let mut types: Vec<Type> = live.iter().map(|&n| old.ty(inst.results[n])).collect();
         types.extend(numbered.then_some(I32));
         let starts = match &inst.op {
@@ -52,16 +53,16 @@ impl Reverse<'_> {
         if numbered {
             init.push(self.b.int(Scalar::I32, 0));
         }
-        let turn_at = numbered.then_some(live.len());
+        let iteration_at = numbered.then_some(live.len());
         let op = match &inst.op {
             Op::For { start, end, step, .. } => {
                 let (start, end, step) = (self.primal(*start), self.primal(*end), self.primal(*step));
-                let body = self.sweep_body(inst, body, 1, &live, &types, turn_at, kept.as_ref());
+                let body = self.sweep_body(inst, body, 1, &live, &types, iteration_at, kept.as_ref());
                 Op::For { start, end, step, init, body }
             }
             Op::While { condition, .. } => {
                 let test = self.condition_block(*condition, &live, &types);
-                let body = self.sweep_body(inst, body, 0, &live, &types, turn_at, kept.as_ref());
+                let body = self.sweep_body(inst, body, 0, &live, &types, iteration_at, kept.as_ref());
                 Op::While { init, condition: test, body }
             }
             _ => return,
@@ -70,16 +71,16 @@ impl Reverse<'_> {
         for (&n, &new) in live.iter().zip(&results) {
             self.bind(inst.results[n], new);
         }
-        let turns = turn_at.map(|n| results[n]);
+        let iterations = iteration_at.map(|n| results[n]);
         if keep {
-            if let Some(turns) = turns {
-                self.b.name(turns, "turns");
+            if let Some(iterations) = iterations {
+                self.b.name(iterations, "turns");
             }
-            let complete = match (&kept, turns) {
-                (Some(Kept::Tape(taped)), Some(turns)) => Some(self.close_tape(taped, turns)),
+            let complete = match (&kept, iterations) {
+                (Some(Kept::Tape(taped)), Some(iterations)) => Some(self.close_tape(taped, iterations)),
                 _ => None,
             };
-            self.sweeps.insert(id, Sweep { turns, kept, complete });
+            self.sweeps.insert(id, Sweep { iterations, kept, complete });
         }
     }
 
@@ -110,7 +111,7 @@ impl Reverse<'_> {
         test
     }
 
-    /// A copy of a loop's body, with the turn's number among what it carries and the state kept at its start.
+    /// A copy of a loop's body, with the iteration's number among what it carries and the state kept at its start.
     #[expect(clippy::too_many_arguments, reason = "one caller's locals")]
     fn sweep_body(
         &mut self,
@@ -119,7 +120,7 @@ impl Reverse<'_> {
         first: usize,
         live: &[usize],
         types: &[Type],
-        turn_at: Option<usize>,
+        iteration_at: Option<usize>,
         kept: Option<&Kept>,
     ) -> BlockId {
         let old = self.old;
@@ -134,22 +135,22 @@ impl Reverse<'_> {
         for (at, &n) in live.iter().enumerate() {
             self.bind(params[first + n], self.b.params(copy)[first + at]);
         }
-        let turn = turn_at.map(|at| self.b.params(copy)[first + at]);
-        if let Some(turn) = turn {
-            self.b.name(turn, "turn");
+        let iteration = iteration_at.map(|at| self.b.params(copy)[first + at]);
+        if let Some(iteration) = iteration {
+            self.b.name(iteration, "turn");
         }
         if let Some(kept) = kept {
-            let number = match turn {
-                Some(turn) => turn,
-                None => self.turn_of_counter(&inst.op, params[0]),
+            let number = match iteration {
+                Some(iteration) => iteration,
+                None => self.iteration_of_counter(&inst.op, params[0]),
             };
             self.save(kept, number, &params[first..]);
         }
         self.replay(body, false);
         let mut next: Vec<ValueId> = live.iter().map(|&n| self.primal(yields(old, body)[n])).collect();
-        if let Some(turn) = turn {
+        if let Some(iteration) = iteration {
             let one = self.b.int(Scalar::I32, 1);
-            next.push(self.b.binary(BinaryOp::Add, turn, one));
+            next.push(self.b.binary(BinaryOp::Add, iteration, one));
         }
         self.b.yield_(&next);
         self.b.switch_to(outside);
@@ -162,13 +163,13 @@ impl Reverse<'_> {
         self.old.as_const(*step)?.as_int().filter(|step| step.abs() == 1)
     }
 
-    /// Whether the number of a turn follows from the counter without a division.
-    fn turn_from_counter(&self, op: &Op) -> bool {
+    /// Whether the number of an iteration follows from the counter without a division.
+    fn iteration_from_counter(&self, op: &Op) -> bool {
         self.unit_step(op).is_some()
     }
 
-    /// The number (int32, from 0) of the turn whose counter is the old value `counter`.
-    fn turn_of_counter(&mut self, op: &Op, counter: ValueId) -> ValueId {
+    /// The number (int32, from 0) of the iteration whose counter is the old value `counter`.
+    fn iteration_of_counter(&mut self, op: &Op, counter: ValueId) -> ValueId {
         let Op::For { start, .. } = op else { return self.b.int(Scalar::I32, 0) };
         let first = self.old.as_const(*start).and_then(|c| c.as_int());
         let step = self.unit_step(op).unwrap_or(1);
@@ -214,7 +215,7 @@ impl Reverse<'_> {
         }
         let backwards = match &inst.op {
             Op::For { start, end, step, .. } => self.backwards(&plan, &inst.op, [*start, *end, *step]),
-            _ => Backwards::Turns(sweep.turns.unwrap_or_else(|| self.b.int(Scalar::I32, 0))),
+            _ => Backwards::Iterations(sweep.iterations.unwrap_or_else(|| self.b.int(Scalar::I32, 0))),
         };
         let (counter_ty, range) = self.range(&backwards);
         let mut all = vec![counter_ty];
@@ -222,22 +223,22 @@ impl Reverse<'_> {
         let block = self.b.new_block(&all);
         let outside = self.b.switch_to(block);
         let params: Vec<ValueId> = self.b.params(block).to_vec();
-        let turn = self.bind_counter(inst, &plan, &backwards, params[0]);
+        let iteration = self.bind_counter(inst, &plan, &backwards, params[0]);
         let (body, first) = body_of(&inst.op).expect("a loop");
         let body_params = &old.blocks[body].params[first..];
         let top = match (&snapshots, &sweep.kept) {
             (Some(snapshots), _) => {
-                Some(self.go_to_turn(snapshots, &plan, inst, turn, *params.last().expect("the top")))
+                Some(self.go_to_iteration(snapshots, &plan, inst, iteration, *params.last().expect("the top")))
             }
             (None, Some(kept)) => {
-                self.restore(kept, turn, body_params);
+                self.restore(kept, iteration, body_params);
                 None
             }
             _ => None,
         };
-        self.bind_linear(inst, &plan, body_params, turn);
+        self.bind_linear(inst, &plan, body_params, iteration);
         let before = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.parts));
-        let mut next = self.reverse_turn(&plan, body, body_params, &params[1..]);
+        let mut next = self.reverse_iteration(&plan, body, body_params, &params[1..]);
         next.extend(top);
         self.b.yield_(&next);
         self.b.switch_to(outside);
@@ -251,9 +252,9 @@ impl Reverse<'_> {
         self.pass_out_of_loop(inst, &plan, &results);
     }
 
-    /// The reverse of one turn. `carried`: the adjoints that go round, those of the slots and then those of values from outside;
-    /// gives what they become.
-    pub fn reverse_turn(
+    /// The reverse of one iteration. `carried`: the adjoints that go round, those of the slots and then those of values
+    /// from outside; returns what they become.
+    pub fn reverse_iteration(
         &mut self,
         plan: &Plan,
         body: BlockId,
@@ -294,11 +295,11 @@ impl Reverse<'_> {
     fn backwards(&mut self, plan: &Plan, op: &Op, bounds: [ValueId; 3]) -> Backwards {
         let [start, end, _] = bounds;
         let Some(unit) = self.unit_step(op) else {
-            let turns = match plan.turns {
-                Some(turns) => self.b.int(Scalar::I32, i128::from(turns)),
-                None => self.count_turns(bounds),
+            let iterations = match plan.iterations {
+                Some(iterations) => self.b.int(Scalar::I32, i128::from(iterations)),
+                None => self.count_iterations(bounds),
             };
-            return Backwards::Turns(turns);
+            return Backwards::Iterations(iterations);
         };
         let scalar = self.old.ty(start).as_scalar().unwrap_or(Scalar::I32);
         if !scalar.is_signed_int() {
@@ -309,7 +310,7 @@ impl Reverse<'_> {
         }
         // Counting down from `end - 1` to `start` ends at `start - 1`, which must fit.
         let fits = [start, end].iter().all(|&v| {
-            let least = self.facts.known.ranges[v].map(|r| if unit > 0 { r.low } else { -r.high });
+            let least = self.facts.known.ranges.interval(v).map(|r| if unit > 0 { r.low } else { -r.high });
             let limit = -(1i128 << (scalar.bits() - 1));
             least.is_some_and(|least| unit > 0 && least > limit)
         });
@@ -325,8 +326,8 @@ impl Reverse<'_> {
         Backwards::Shifted { start: end, end: start, step: back }
     }
 
-    /// The number of turns of a `for` (int32), computed in 64 bits without a sign, where every distance fits.
-    fn count_turns(&mut self, bounds: [ValueId; 3]) -> ValueId {
+    /// The number of iterations of a `for` (int32), computed in 64 bits without a sign, where every distance fits.
+    fn count_iterations(&mut self, bounds: [ValueId; 3]) -> ValueId {
         let signed = self.old.ty(bounds[0]).as_scalar().is_none_or(Scalar::is_signed_int);
         let rising = self.old.as_const(bounds[2]).and_then(|c| c.as_int()).map(|step| step > 0);
         let [start, end, step] = bounds.map(|v| {
@@ -336,44 +337,44 @@ impl Reverse<'_> {
         let zero = self.b.zero(self.b.ty(step));
         let up = match rising {
             Some(false) if signed => None,
-            _ => Some(self.turns_towards(start, end, step)),
+            _ => Some(self.iterations_towards(start, end, step)),
         };
         let down = match rising {
             Some(true) => None,
             _ if !signed => None,
             _ => {
                 let size = self.b.binary(BinaryOp::Sub, zero, step);
-                Some(self.turns_towards(end, start, size))
+                Some(self.iterations_towards(end, start, size))
             }
         };
-        let turns = match (up, down) {
+        let iterations = match (up, down) {
             (Some(up), Some(down)) => {
                 let rises = self.b.compare(CompareOp::Gt, step, zero);
                 self.b.select(rises, up, down)
             }
-            (Some(turns), None) | (None, Some(turns)) => turns,
+            (Some(iterations), None) | (None, Some(iterations)) => iterations,
             (None, None) => return self.b.int(Scalar::I32, 0),
         };
-        let turns = if rising.is_none() {
+        let iterations = if rising.is_none() {
             let stands = self.b.compare(CompareOp::Eq, step, zero);
-            let none = self.b.zero(self.b.ty(turns));
-            self.b.select(stands, none, turns)
+            let none = self.b.zero(self.b.ty(iterations));
+            self.b.select(stands, none, iterations)
         } else {
-            turns
+            iterations
         };
-        self.b.cast(turns, Scalar::I32)
+        self.b.cast(iterations, Scalar::I32)
     }
 
-    /// The turns (uint64) from `from` up to `to` by a step that is positive, or as its bits without a sign are.
-    fn turns_towards(&mut self, from: ValueId, to: ValueId, step: ValueId) -> ValueId {
+    /// The iterations (uint64) from `from` up to `to` by a step that is positive, or as its bits without a sign are.
+    fn iterations_towards(&mut self, from: ValueId, to: ValueId, step: ValueId) -> ValueId {
         let some = self.b.compare(CompareOp::Lt, from, to);
         let distance = self.b.binary(BinaryOp::Sub, to, from);
         let (distance, step) = (self.b.cast(distance, Scalar::U64), self.b.cast(step, Scalar::U64));
         let (zero, one) = (self.b.int(Scalar::U64, 0), self.b.int(Scalar::U64, 1));
         let less = self.b.binary(BinaryOp::Sub, distance, one);
         let whole = self.b.binary(BinaryOp::Div, less, step);
-        let turns = self.b.binary(BinaryOp::Add, whole, one);
-        self.b.select(some, turns, zero)
+        let iterations = self.b.binary(BinaryOp::Add, whole, one);
+        self.b.select(some, iterations, zero)
     }
 
     /// The bounds of the reverse `for`, and the type of its counter.
@@ -382,16 +383,17 @@ impl Reverse<'_> {
             Backwards::Direct { start, end, step }
             | Backwards::Shifted { start, end, step }
             | Backwards::Mirrored { start, end, step, .. } => (self.b.ty(start), [start, end, step]),
-            Backwards::Turns(turns) => {
+            Backwards::Iterations(iterations) => {
                 let one = self.b.int(Scalar::I32, 1);
-                let last = self.b.binary(BinaryOp::Sub, turns, one);
+                let last = self.b.binary(BinaryOp::Sub, iterations, one);
                 let minus = self.b.int(Scalar::I32, -1);
                 (I32, [last, minus, minus])
             }
         }
     }
 
-    /// Gives the old counter its value in this turn of the reverse loop; the number of the turn, where it is needed.
+    /// Gives the old counter its value in this iteration of the reverse loop; the number of the iteration, where it is
+    /// needed.
     fn bind_counter(&mut self, inst: &Inst, plan: &Plan, backwards: &Backwards, at: ValueId) -> ValueId {
         let old = self.old;
         let numbered = plan.slots.iter().any(|slot| *slot != Slot::Dead);
@@ -411,28 +413,28 @@ impl Reverse<'_> {
                 let value = self.b.binary(BinaryOp::Sub, *last, distance);
                 self.bind(counter, value);
             }
-            Backwards::Turns(_) => {
+            Backwards::Iterations(_) => {
                 self.b.name(at, "turn");
                 let scalar = old.ty(counter).as_scalar().unwrap_or(Scalar::I32);
                 let (start, step) = (self.primal(*start), self.primal(*step));
-                let turn = self.b.cast(at, scalar);
-                let distance = self.b.binary(BinaryOp::Mul, turn, step);
+                let iteration = self.b.cast(at, scalar);
+                let distance = self.b.binary(BinaryOp::Mul, iteration, step);
                 let value = self.b.binary(BinaryOp::Add, start, distance);
                 self.bind(counter, value);
                 return at;
             }
         }
-        if numbered { self.turn_of_counter(&inst.op, counter) } else { at }
+        if numbered { self.iteration_of_counter(&inst.op, counter) } else { at }
     }
 
-    /// Counters: where they stand at the start of a turn.
-    pub fn bind_linear(&mut self, inst: &Inst, plan: &Plan, params: &[ValueId], turn: ValueId) {
+    /// The values of counters at the start of an iteration.
+    pub fn bind_linear(&mut self, inst: &Inst, plan: &Plan, params: &[ValueId], iteration: ValueId) {
         for (n, slot) in plan.slots.iter().enumerate() {
-            self.bind_slot(inst, n, *slot, params[n], turn);
+            self.bind_slot(inst, n, *slot, params[n], iteration);
         }
     }
 
-    pub fn bind_slot(&mut self, inst: &Inst, n: usize, slot: Slot, param: ValueId, turn: ValueId) {
+    pub fn bind_slot(&mut self, inst: &Inst, n: usize, slot: Slot, param: ValueId, iteration: ValueId) {
         let (Op::For { init, .. } | Op::While { init, .. }) = &inst.op else { return };
         if let Slot::Linear { amount, minus } = slot {
             let scalar = self.old.ty(param).as_scalar().unwrap_or(Scalar::I32);
@@ -442,8 +444,8 @@ impl Reverse<'_> {
                 Some(constant) => self.b.constant(constant),
                 None => self.primal(amount),
             };
-            let turn = self.b.cast(turn, scalar);
-            let distance = self.b.binary(BinaryOp::Mul, turn, amount);
+            let iteration = self.b.cast(iteration, scalar);
+            let distance = self.b.binary(BinaryOp::Mul, iteration, amount);
             let op = if minus { BinaryOp::Sub } else { BinaryOp::Add };
             let value = self.b.binary(op, start, distance);
             self.bind(param, value);

@@ -1,7 +1,7 @@
 //! Which values does reverse code read? Those that the adjoint rules ask for when they are tried.
 
 use super::reverse::Reverse;
-use crate::autodiff::analysis::facts::Facts;
+use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::needed::bounds;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::Strategy;
@@ -10,7 +10,7 @@ use crate::ir::build::Builder;
 use crate::ir::{Function, FunctionKind, InstId, Op, ValueId};
 
 /// The values that the reverse of each instruction reads: what its adjoint rule asks for, tried on a scratch function.
-pub fn reads(world: &World<'_>, function: &Function, facts: &Facts) -> IdMap<InstId, Vec<ValueId>> {
+pub fn reads(world: &World<'_>, function: &Function, facts: &ForwardFacts) -> IdMap<InstId, Vec<ValueId>> {
     let mut scratch = Builder::new("scratch", FunctionKind::Device, &[], function.span);
     scratch.reserve(2 * function.insts.len());
     let nothing = Strategy::default();

@@ -5,7 +5,7 @@ use crate::analysis::value_numbering::numbering;
 use crate::ids::{IdMap, IdVec};
 use crate::ir::{BlockId, FuncId, Function, Op, ValueId, Values};
 
-/// Replaces what a call of a `pure` function gives by the results of the same call earlier on, where these are visible. The
+/// Replaces the results of a call of a `pure` function by those of the same call earlier on, where these are visible. The
 /// calls stay, unused. Says whether there were any. `numbers`: which values are equal, if that is known.
 pub fn run(function: &mut Function, numbers: Option<IdVec<ValueId, ValueId>>, pure: &dyn Fn(FuncId) -> bool) -> bool {
     if !calls_twice(function, pure) {

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::state::{Parts, Shadow, Sweep, Tape};
 use crate::analysis::alias::Root;
-use crate::autodiff::analysis::facts::Facts;
+use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::Strategy;
 use crate::autodiff::storage::buffers::Buffers;
@@ -22,7 +22,7 @@ use crate::ir::{Function, InstId, ValueId};
 pub struct Reverse<'a> {
     pub world: &'a World<'a>,
     pub old: &'a Function,
-    pub facts: &'a Facts,
+    pub facts: &'a ForwardFacts,
     pub strategy: &'a Strategy,
     pub b: Builder,
     /// The copy of each old value.
@@ -50,7 +50,7 @@ impl<'a> Reverse<'a> {
     pub fn new(
         world: &'a World<'a>,
         old: &'a Function,
-        facts: &'a Facts,
+        facts: &'a ForwardFacts,
         strategy: &'a Strategy,
         b: Builder,
     ) -> Reverse<'a> {

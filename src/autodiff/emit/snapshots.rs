@@ -1,5 +1,5 @@
-//! Checkpointed loops: snapshots of the state at the start of some turns, from which the turns between them are computed
-//! again (binomial checkpointing; Griewank and Walther, ACM TOMS 26(1), 2000).
+//! Checkpointed loops: snapshots of the state at the start of some iterations, from which the iterations between them are
+//! computed again (binomial checkpointing; Griewank and Walther, ACM TOMS 26(1), 2000).
 
 use smallvec::smallvec;
 
@@ -23,16 +23,16 @@ const I64: Type = Type::Scalar(Scalar::I64);
 /// Room for snapshots of a loop's state.
 #[derive(Clone, Debug)]
 pub struct Snapshots {
-    /// The turn at whose start each was taken.
-    turns: ValueId,
+    /// The iteration at whose start each was taken.
+    iterations: ValueId,
     /// Per slot of the state, its array.
     slots: Vec<(usize, ValueId)>,
     /// The number of the latest snapshot before the reverse sweep.
     pub top: ValueId,
 }
 
-/// The function that says at which turn the next snapshot is best taken: on the way from turn `from`, whose state is there, to
-/// turn `to`, with room for `free` more snapshots.
+/// The function that says at which iteration the next snapshot is best taken: on the way from iteration `from`, whose state
+/// is there, to iteration `to`, with room for `free` more snapshots.
 pub fn next_snapshot(world: &World<'_>, span: Span) -> Function {
     let params = ["from", "to", "free"].map(|name| (name.to_string(), I32));
     let name = world.unique_name("next_snapshot".to_string());
@@ -60,8 +60,8 @@ pub fn next_snapshot(world: &World<'_>, span: Span) -> Function {
     b.finish()
 }
 
-/// Of n + 1 snapshots and r repetitions of each turn, (n + 1 + r choose r) turns can be reversed. The next snapshot is taken
-/// where r - 1 repetitions suffice for what lies before it.
+/// Of n + 1 snapshots and r repetitions of each iteration, (n + 1 + r choose r) iterations can be reversed. The next
+/// snapshot is taken where r - 1 repetitions suffice for what lies before it.
 fn best_step(b: &mut Builder, [from, to, free]: [ValueId; 3]) -> ValueId {
     let one = b.int(Scalar::I64, 1);
     let distance = b.binary(BinaryOp::Sub, to, from);
@@ -71,7 +71,7 @@ fn best_step(b: &mut Builder, [from, to, free]: [ValueId; 3]) -> ValueId {
     let snapshots = b.binary(BinaryOp::Add, free, one);
     b.name(snapshots, "snapshots");
     let covered = b.binary(BinaryOp::Add, snapshots, one);
-    // Carried: repetitions r, the turns that r cover, and that r - 1 cover.
+    // Carried: repetitions r, the iterations that r cover, and that r - 1 cover.
     let types = [I64; 3];
     let test = b.new_block(&types);
     let outside = b.switch_to(test);
@@ -98,31 +98,32 @@ fn best_step(b: &mut Builder, [from, to, free]: [ValueId; 3]) -> ValueId {
 }
 
 impl Reverse<'_> {
-    /// Room for the snapshots of a loop, with the first: the state before the first turn.
+    /// Room for the snapshots of a loop, with the first: the state before the first iteration.
     pub fn make_snapshots(&mut self, plan: &Plan, inst: &Inst) -> Snapshots {
         let (Op::For { init, .. } | Op::While { init, .. }) = &inst.op else { unreachable!("called for loops") };
         let what = "at the start of some turns; the turns between them are computed again";
         let slots = self.arrays_for(inst, &plan.snapshot, plan.snapshots, what);
-        let turns = self.local_array(I32, plan.snapshots, Some(("turn_kept", "the turns that were kept".to_string())));
-        let turns = turns.expect("int32 is an element");
+        let iterations =
+            self.local_array(I32, plan.snapshots, Some(("turn_kept", "the turns that were kept".to_string())));
+        let iterations = iterations.expect("int32 is an element");
         let top = self.b.int(Scalar::U32, 0);
         for &(n, array) in &slots {
             let value = self.primal(init[n]);
             self.b.effect(Op::Store { access: Access::element(array, &[top]), value });
         }
         let zero = self.b.int(Scalar::I32, 0);
-        self.b.effect(Op::Store { access: Access::element(turns, &[top]), value: zero });
-        Snapshots { turns, slots, top }
+        self.b.effect(Op::Store { access: Access::element(iterations, &[top]), value: zero });
+        Snapshots { iterations, slots, top }
     }
 
-    /// Computes the state at the start of turn `turn` from the latest snapshot, leaving new ones on the way. Gives the number
-    /// of the snapshot that is the latest for the turns before.
-    pub fn go_to_turn(
+    /// Computes the state at the start of iteration `iteration` from the latest snapshot, leaving new ones on the way.
+    /// Returns the number of the snapshot that is the latest for the iterations before.
+    pub fn go_to_iteration(
         &mut self,
         snapshots: &Snapshots,
         plan: &Plan,
         inst: &Inst,
-        turn: ValueId,
+        iteration: ValueId,
         top: ValueId,
     ) -> ValueId {
         let old = self.old;
@@ -131,8 +132,8 @@ impl Reverse<'_> {
         let at = |this: &mut Self, array: ValueId, index: ValueId, ty: Type| {
             this.b.one(Op::Load(Access::element(array, &[index])), ty)
         };
-        // Carried: the turn reached, the latest snapshot, the state.
-        let reached = at(self, snapshots.turns, top, I32);
+        // Carried: the iteration reached, the latest snapshot, the state.
+        let reached = at(self, snapshots.iterations, top, I32);
         let mut init: Values = smallvec![reached, top];
         let mut types = vec![I32, NUMBER];
         for &(n, array) in &snapshots.slots {
@@ -142,7 +143,7 @@ impl Reverse<'_> {
         }
         let test = self.b.new_block(&types);
         let outside = self.b.switch_to(test);
-        let holds = self.b.compare(CompareOp::Lt, self.b.params(test)[0], turn);
+        let holds = self.b.compare(CompareOp::Lt, self.b.params(test)[0], iteration);
         self.b.yield_(&[holds]);
         let advance = self.b.new_block(&types);
         self.b.switch_to(advance);
@@ -151,8 +152,8 @@ impl Reverse<'_> {
         self.b.name(from, "reached");
         self.b.name(latest, "latest");
         let last = self.b.int(Scalar::U32, i128::from(plan.snapshots) - 1);
-        let to = self.next_stop(from, turn, last, latest);
-        let stepped = self.run_turns(snapshots, plan, inst, from, to, &state[2..]);
+        let to = self.next_stop(from, iteration, last, latest);
+        let stepped = self.run_iterations(snapshots, plan, inst, from, to, &state[2..]);
         // With room left, what was reached becomes the latest snapshot.
         let room = self.b.compare(CompareOp::Lt, latest, last);
         let (then, otherwise) = (self.b.new_block(&[]), self.b.new_block(&[]));
@@ -162,7 +163,7 @@ impl Reverse<'_> {
         for (&(_, array), &value) in snapshots.slots.iter().zip(&stepped) {
             self.b.effect(Op::Store { access: Access::element(array, &[next]), value });
         }
-        self.b.effect(Op::Store { access: Access::element(snapshots.turns, &[next]), value: to });
+        self.b.effect(Op::Store { access: Access::element(snapshots.iterations, &[next]), value: to });
         self.b.yield_(&[next]);
         self.b.switch_to(otherwise);
         self.b.yield_(&[latest]);
@@ -177,10 +178,10 @@ impl Reverse<'_> {
         for (&(n, _), &value) in snapshots.slots.iter().zip(&found[2..]) {
             self.bind(params[n], value);
         }
-        // A snapshot of this very turn is of no use for those before.
+        // A snapshot of this very iteration is of no use for those before.
         let top = found[1];
-        let taken = at(self, snapshots.turns, top, I32);
-        let used = self.b.compare(CompareOp::Eq, taken, turn);
+        let taken = at(self, snapshots.iterations, top, I32);
+        let used = self.b.compare(CompareOp::Eq, taken, iteration);
         let one = self.b.int(Scalar::U32, 1);
         let before = self.b.binary(BinaryOp::Sub, top, one);
         let zero = self.b.int(Scalar::U32, 0);
@@ -197,21 +198,21 @@ impl Reverse<'_> {
         }
     }
 
-    /// The turn to go to from turn `from` on the way to `turn`.
-    fn next_stop(&mut self, from: ValueId, turn: ValueId, last: ValueId, latest: ValueId) -> ValueId {
+    /// The iteration to go to from iteration `from` on the way to `iteration`.
+    fn next_stop(&mut self, from: ValueId, iteration: ValueId, last: ValueId, latest: ValueId) -> ValueId {
         let free = self.b.binary(BinaryOp::Sub, last, latest);
         let free = self.b.cast(free, Scalar::I32);
         match self.world.next_snapshot {
-            Some(function) => self.b.one(Op::Call(function, smallvec![from, turn, free]), I32),
+            Some(function) => self.b.one(Op::Call(function, smallvec![from, iteration, free]), I32),
             None => {
                 self.faults.push("the function that places snapshots is missing".into());
-                turn
+                iteration
             }
         }
     }
 
-    /// The turns `from..to` of a loop, on the state alone.
-    fn run_turns(
+    /// The iterations `from..to` of a loop, on the state alone.
+    fn run_iterations(
         &mut self,
         snapshots: &Snapshots,
         plan: &Plan,
@@ -228,13 +229,13 @@ impl Reverse<'_> {
         all.extend(&types);
         let block = self.b.new_block(&all);
         let outside = self.b.switch_to(block);
-        let turn = self.b.params(block)[0];
-        self.b.name(turn, "turn");
+        let iteration = self.b.params(block)[0];
+        self.b.name(iteration, "turn");
         let outer: Vec<Option<ValueId>> = params.iter().map(|&p| self.primals[p]).collect();
         if let Op::For { start, step, .. } = &inst.op {
             let scalar = old.ty(params[0]).as_scalar().unwrap_or(Scalar::I32);
             let (start, step) = (self.primal(*start), self.primal(*step));
-            let number = self.b.cast(turn, scalar);
+            let number = self.b.cast(iteration, scalar);
             let distance = self.b.binary(BinaryOp::Mul, number, step);
             let counter = self.b.binary(BinaryOp::Add, start, distance);
             self.bind(params[0], counter);
@@ -245,7 +246,7 @@ impl Reverse<'_> {
         let scope = std::mem::replace(&mut self.scope, plan.steps.clone());
         for (n, &slot) in plan.counters.iter().enumerate() {
             if self.scope.contains(&params[first + n]) {
-                self.bind_slot(inst, n, slot, params[first + n], turn);
+                self.bind_slot(inst, n, slot, params[first + n], iteration);
             }
         }
         self.replay(body, false);

@@ -16,31 +16,31 @@ pub struct Shadow {
 /// What the forward sweep of a loop leaves for the reverse sweep.
 #[derive(Clone, Debug, Default)]
 pub struct Sweep {
-    /// The number of turns, where the sweep counted them (int32).
-    pub turns: Option<ValueId>,
+    /// The number of iterations, where the sweep counted them (int32).
+    pub iterations: Option<ValueId>,
     pub kept: Option<Kept>,
-    /// Whether all turns were kept; None: always.
+    /// Whether all iterations were kept; None: always.
     pub complete: Option<ValueId>,
 }
 
 /// State that a forward sweep kept.
 #[derive(Clone, Debug)]
 pub enum Kept {
-    /// Of an unrolled loop: per turn, the number and the value of each kept slot.
-    Turns(Vec<Vec<(usize, ValueId)>>),
+    /// Of an unrolled loop: per iteration, the number and the value of each kept slot.
+    Iterations(Vec<Vec<(usize, ValueId)>>),
     /// Per kept slot, its number and its array.
     Local(Vec<(usize, ValueId)>),
     Tape(Taped),
 }
 
-/// State on the tape: turn k has the slots from `base + k * width` on.
+/// State on the tape: iteration k has the slots from `base + k * width` on.
 #[derive(Clone, Debug)]
 pub struct Taped {
-    /// Per kept slot of the loop, its number and where it stands in those of a turn.
+    /// Per kept slot of the loop, its number and its slots among those of an iteration.
     pub slots: Vec<(usize, Slots)>,
     pub base: ValueId,
     pub width: u32,
-    /// The turns that there is room for.
+    /// The iterations that there is room for.
     pub room: ValueId,
 }
 

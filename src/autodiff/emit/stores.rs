@@ -1,4 +1,4 @@
-//! Where the state of a loop waits: a local array or a tape with slots for each turn. Snapshots are in
+//! Where the state of a loop waits: a local array or a tape with slots for each iteration. Snapshots are in
 //! [`super::snapshots`].
 
 use super::reverse::Reverse;
@@ -48,9 +48,9 @@ impl Reverse<'_> {
         if plan.store == Store::Tape {
             return self.make_room(plan, inst).map(Kept::Tape);
         }
-        let turns = u32::try_from(plan.turns?).ok()?;
+        let iterations = u32::try_from(plan.iterations?).ok()?;
         let what = "at the start of each turn, which its reverse needs";
-        Some(Kept::Local(self.arrays_for(inst, &plan.kept(), turns, what)))
+        Some(Kept::Local(self.arrays_for(inst, &plan.kept(), iterations, what)))
     }
 
     /// Looks how much room the tape has for a loop.
@@ -73,26 +73,26 @@ impl Reverse<'_> {
         Some(Taped { slots, base: top, width, room })
     }
 
-    /// Moves the top of the tape behind a loop that turned `turns` times, and reports what was missing. bool: all turns had
-    /// room.
-    pub fn close_tape(&mut self, taped: &Taped, turns: ValueId) -> ValueId {
+    /// Moves the top of the tape behind a loop that ran `iterations` times, and reports what was missing. bool: all
+    /// iterations had room.
+    pub fn close_tape(&mut self, taped: &Taped, iterations: ValueId) -> ValueId {
         let starts = self.b.function.as_const(taped.base).and_then(|c| c.as_int());
         let end = match (starts, taped.width) {
-            (Some(0), 1) => turns,
-            _ => self.tape_end(taped, turns),
+            (Some(0), 1) => iterations,
+            _ => self.tape_end(taped, iterations),
         };
         if let Some(tape) = &mut self.tape {
             tape.top = end;
             tape.buffers.report(&mut self.b, end);
         }
-        let fits = self.b.compare(CompareOp::Le, turns, taped.room);
+        let fits = self.b.compare(CompareOp::Le, iterations, taped.room);
         self.b.name(fits, "all_kept");
         fits
     }
 
-    /// The first slot behind those of all turns, or the greatest number there is.
-    fn tape_end(&mut self, taped: &Taped, turns: ValueId) -> ValueId {
-        let [base, count] = [taped.base, turns].map(|v| self.b.cast(v, Scalar::I64));
+    /// The first slot behind those of all iterations, or the greatest number there is.
+    fn tape_end(&mut self, taped: &Taped, iterations: ValueId) -> ValueId {
+        let [base, count] = [taped.base, iterations].map(|v| self.b.cast(v, Scalar::I64));
         let width = self.b.int(Scalar::I64, i128::from(taped.width));
         let size = self.b.binary(BinaryOp::Mul, count, width);
         let end = self.b.binary(BinaryOp::Add, base, size);
@@ -103,29 +103,29 @@ impl Reverse<'_> {
         end
     }
 
-    /// The first slot of a turn.
-    fn turn_slot(&mut self, taped: &Taped, turn: ValueId) -> ValueId {
+    /// The first slot of an iteration.
+    fn iteration_slot(&mut self, taped: &Taped, iteration: ValueId) -> ValueId {
         let width = self.b.int(Scalar::I32, i128::from(taped.width));
-        let distance = if taped.width == 1 { turn } else { self.b.binary(BinaryOp::Mul, turn, width) };
+        let distance = if taped.width == 1 { iteration } else { self.b.binary(BinaryOp::Mul, iteration, width) };
         self.b.binary(BinaryOp::Add, taped.base, distance)
     }
 
-    /// Keeps the state at the start of a turn; `params` are the old carried values.
-    pub fn save(&mut self, kept: &Kept, turn: ValueId, params: &[ValueId]) {
+    /// Keeps the state at the start of an iteration; `params` are the old carried values.
+    pub fn save(&mut self, kept: &Kept, iteration: ValueId, params: &[ValueId]) {
         match kept {
-            Kept::Turns(_) => {}
+            Kept::Iterations(_) => {}
             Kept::Local(slots) => {
                 for &(n, array) in slots {
                     let value = self.primal(params[n]);
-                    self.b.effect(Op::Store { access: Access::element(array, &[turn]), value });
+                    self.b.effect(Op::Store { access: Access::element(array, &[iteration]), value });
                 }
             }
             Kept::Tape(taped) => {
                 let Some(Tape { buffers, .. }) = self.tape.clone() else { return };
                 let structs = &self.world.module.structs;
-                let room = self.b.compare(CompareOp::Lt, turn, taped.room);
+                let room = self.b.compare(CompareOp::Lt, iteration, taped.room);
                 self.guarded(room, None, |this| {
-                    let slot = this.turn_slot(taped, turn);
+                    let slot = this.iteration_slot(taped, iteration);
                     for (n, offset) in &taped.slots {
                         let value = this.primal(params[*n]);
                         buffers.put(&mut this.b, structs, value, Some(slot), offset);
@@ -136,21 +136,21 @@ impl Reverse<'_> {
         }
     }
 
-    /// Sets the old carried values to the state at the start of a turn.
-    pub fn restore(&mut self, kept: &Kept, turn: ValueId, params: &[ValueId]) {
+    /// Sets the old carried values to the state at the start of an iteration.
+    pub fn restore(&mut self, kept: &Kept, iteration: ValueId, params: &[ValueId]) {
         match kept {
-            Kept::Turns(_) => {}
+            Kept::Iterations(_) => {}
             Kept::Local(slots) => {
                 for &(n, array) in slots {
                     let ty = self.old.ty(params[n]);
-                    let value = self.b.one(Op::Load(Access::element(array, &[turn])), ty);
+                    let value = self.b.one(Op::Load(Access::element(array, &[iteration])), ty);
                     self.bind(params[n], value);
                 }
             }
             Kept::Tape(taped) => {
                 let Some(Tape { buffers, .. }) = self.tape.clone() else { return };
                 let structs = &self.world.module.structs;
-                let slot = self.turn_slot(taped, turn);
+                let slot = self.iteration_slot(taped, iteration);
                 for (n, offset) in &taped.slots {
                     let ty = self.old.ty(params[*n]);
                     let value = buffers.get(&mut self.b, structs, ty, Some(slot), offset);

@@ -1,5 +1,5 @@
 //! Walks a function backwards and builds its reverse: blocks and branches. Loops are in [`super::loops`], memory in
-//! [`super::memory`], calls in [`super::calls`].
+//! [`super::shadows`], calls in [`super::calls`].
 
 use super::reverse::Reverse;
 use crate::autodiff::analysis::activity::yields;
@@ -40,6 +40,8 @@ impl Reverse<'_> {
             Op::Store { access, value } => self.reverse_store(id, access, *value),
             Op::Atomic { op, access, value } => self.reverse_atomic(inst.results[0], *op, access, *value),
             Op::Call(callee, args) => self.reverse_call(id, inst, *callee, args),
+            // Behind it other threads read what was written before it: in reverse their adjoints must be there.
+            Op::Barrier => self.b.effect(Op::Barrier),
             _ => {
                 if let Some(&result) = inst.results.first()
                     && let Some(d) = self.take(result)

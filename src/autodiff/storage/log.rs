@@ -2,8 +2,8 @@
 //!
 //! The slots are numbered in the order in which the forward thread comes to them. Within straight code a slot is the one at
 //! the start of the block plus a constant; the two branches of an `if` share theirs. Only a loop that logs carries the next
-//! slot from turn to turn, as a value of the program like any other: where each turn adds as much, its reverse knows the slot
-//! from the number of the turn.
+//! slot from iteration to iteration, as a value of the program like any other: where each iteration adds as much, its
+//! reverse knows the slot from the number of the iteration.
 
 use std::borrow::Cow;
 
@@ -73,7 +73,7 @@ pub struct NoLog {
     pub why: String,
 }
 
-/// Gives the results of the instructions `wanted` slots, and loops a carried value for the next slot where they need one.
+/// Assigns slots to the results of the instructions `wanted`, and adds to loops a carried value for the next slot where they need one.
 pub fn thread(function: &mut Cow<'_, Function>, structs: &StructTable, wanted: &IdSet<InstId>) -> Result<Log, NoLog> {
     if wanted.is_empty() {
         return Ok(Log::default());
@@ -160,7 +160,7 @@ impl Threading<'_> {
         result.map(|()| top)
     }
 
-    /// Appends an instruction; gives the next slot after it.
+    /// Appends an instruction; returns the next slot after it.
     fn inst(&mut self, id: InstId, top: &Top) -> Result<Top, NoLog> {
         let inst = self.b.function.insts[id].clone();
         self.b.span = inst.span;
@@ -184,8 +184,8 @@ impl Threading<'_> {
         match inst.op {
             Op::If { then, otherwise, .. } => self.branches(id, [then, otherwise], top),
             Op::For { start, end, step, body, .. } => {
-                let turns = trips(&self.b.function, start, end, step);
-                self.repeat(id, None, body, turns, top)
+                let iterations = trips(&self.b.function, start, end, step);
+                self.repeat(id, None, body, iterations, top)
             }
             Op::While { condition, body, .. } => self.repeat(id, Some(condition), body, None, top),
             _ => {
@@ -220,7 +220,7 @@ impl Threading<'_> {
         id: InstId,
         condition: Option<BlockId>,
         body: BlockId,
-        turns: Option<u64>,
+        iterations: Option<u64>,
         top: &Top,
     ) -> Result<Top, NoLog> {
         let init = top.value(&mut self.b);
@@ -244,7 +244,7 @@ impl Threading<'_> {
         self.give(body, &end);
         self.b.append(id);
         let result = self.b.add_result(id, I32);
-        let bound = (|| top.total()?.checked_add(turns?.checked_mul(end.total()?)?))();
+        let bound = (|| top.total()?.checked_add(iterations?.checked_mul(end.total()?)?))();
         Ok(Top { base: Some(result), offset: tested, bound })
     }
 

@@ -11,7 +11,7 @@ use self::buffers::slots_of;
 use self::log::Log;
 use self::plan::{Plan, plan};
 use super::Options;
-use super::analysis::facts::Facts;
+use super::analysis::facts::ForwardFacts;
 use super::analysis::needed::closure;
 use super::analysis::world::World;
 use crate::ids::{IdMap, IdSet};
@@ -38,7 +38,7 @@ impl Strategy {
     pub fn of(
         world: &World<'_>,
         function: &Function,
-        facts: &Facts,
+        facts: &ForwardFacts,
         reads: &IdMap<InstId, Vec<ValueId>>,
         options: &Options,
         log: Log,
@@ -65,7 +65,7 @@ impl Strategy {
 
     /// What to log for the values that are lost: these, or the conditions of branches that are all they are needed for, where
     /// that takes fewer slots.
-    pub fn to_log(&self, function: &Function, facts: &Facts, structs: &StructTable) -> Vec<InstId> {
+    pub fn to_log(&self, function: &Function, facts: &ForwardFacts, structs: &StructTable) -> Vec<InstId> {
         let size = |list: &[InstId]| -> u32 {
             let results = list.iter().flat_map(|&id| &function.insts[id].results);
             results.map(|&r| slots_of(function.ty(r), structs).map_or(0, |slots| slots.values().sum())).sum()

@@ -1,11 +1,11 @@
-//! How does the reverse of a loop get the state at the start of each turn?
+//! How does the reverse of a loop get the state at the start of each iteration?
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::buffers::slots_of;
 use crate::autodiff::analysis::activity::yields;
-use crate::autodiff::analysis::facts::Facts;
+use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::needed::{closure, defined_in};
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::{Options, Store};
@@ -27,7 +27,7 @@ const MAX_UNROLLED: u64 = 1 << 14;
 const SNAPSHOT_BYTES: u64 = 512;
 const SNAPSHOTS: [u64; 2] = [12, 32];
 
-/// Where one carried value of a loop is at the start of turn k of the reverse sweep.
+/// Where one carried value of a loop is at the start of iteration k of the reverse sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// Nothing reads it.
@@ -45,13 +45,13 @@ pub struct Plan {
     pub slots: Vec<Slot>,
     /// The slots that going on from a snapshot takes: those kept, and what computes them.
     pub snapshot: Vec<usize>,
-    /// The slots that are linear in the number of the turn, needed in reverse or only for going on; the others `Dead`.
+    /// The slots that are linear in the number of the iteration, needed in reverse or only for going on; the others `Dead`.
     pub counters: Vec<Slot>,
-    /// What the reverse of a turn computes again, and what going on from a snapshot computes.
+    /// What the reverse of an iteration computes again, and what going on from a snapshot computes.
     pub needs: Rc<IdSet<ValueId>>,
     pub steps: Rc<IdSet<ValueId>>,
-    /// The number of turns, where it is known.
-    pub turns: Option<u64>,
+    /// The number of iterations, where it is known.
+    pub iterations: Option<u64>,
     /// The snapshots that there is room for, if it is checkpointed.
     pub snapshots: u32,
     /// Active values from outside that the body uses: their adjoints go round the reverse loop.
@@ -83,7 +83,7 @@ pub fn body_of(op: &Op) -> Option<(BlockId, usize)> {
 pub fn plan(
     world: &World<'_>,
     function: &Function,
-    facts: &Facts,
+    facts: &ForwardFacts,
     reads: &IdMap<InstId, Vec<ValueId>>,
     leaves: &IdMap<InstId, Option<ValueId>>,
     inst: &Inst,
@@ -106,8 +106,8 @@ pub fn plan(
         .into_iter()
         .filter(|v| facts.activity.is_active(*v) && !inside.contains(v) && !given.contains(v))
         .collect();
-    // At the start of a turn its parameters are there, and all that stands outside the loop. (Looking behind what an outer loop
-    // carries would lead back into this one.)
+    // At the start of an iteration its parameters are there, and all that stands outside the loop. (Looking behind what an
+    // outer loop carries would lead back into this one.)
     let there = |value: ValueId| !inside.contains(&value);
     let needs = closure(function, &facts.holders, roots, &there, leaves);
     let next = yields(function, body);
@@ -119,11 +119,11 @@ pub fn plan(
             true => linear(function, param, value, &inside, &given).unwrap_or(Slot::Kept),
         })
         .collect();
-    let turns = match inst.op {
+    let iterations = match inst.op {
         Op::For { start, end, step, .. } => trips(function, start, end, step),
         _ => None,
     };
-    // Going on from a snapshot computes the next kept values, which takes others in turn.
+    // Going on from a snapshot computes the next kept values, which takes others again.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
         let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &there, leaves);
@@ -142,12 +142,12 @@ pub fn plan(
         .collect();
     let size = |n: usize| u64::from(Layout::of(function.ty(params[n]), &world.module.structs).size);
     let bytes: u64 = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).map(size).sum();
-    // A snapshot also says which turn it is of.
+    // A snapshot also says which iteration it is of.
     let snapshot_bytes = snapshot.iter().map(|&n| size(n)).sum::<u64>() + 4;
     let snapshots = (SNAPSHOT_BYTES / snapshot_bytes).clamp(SNAPSHOTS[0], SNAPSHOTS[1]);
-    let snapshots = turns.map_or(snapshots, |turns| turns.min(snapshots)).max(1) as u32;
-    let fits = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= STACK_BYTES);
-    let small = turns.is_some_and(|turns| turns.saturating_mul(bytes) <= MOST_STACK_BYTES);
+    let snapshots = iterations.map_or(snapshots, |iterations| iterations.min(snapshots)).max(1) as u32;
+    let fits = iterations.is_some_and(|iterations| iterations.saturating_mul(bytes) <= STACK_BYTES);
+    let small = iterations.is_some_and(|iterations| iterations.saturating_mul(bytes) <= MOST_STACK_BYTES);
     // Only kernels are given buffers.
     let can_tape = function.is_kernel()
         && (0..slots.len()).all(|n| slots_of(function.ty(params[n]), &world.module.structs).is_some());
@@ -173,14 +173,15 @@ pub fn plan(
         counters,
         needs: Rc::new(needs),
         steps: Rc::new(steps),
-        turns,
+        iterations,
         snapshots,
         outer,
         active,
     }
 }
 
-/// The instructions of a `for` with a known number of turns when it and those inside it are unrolled; None: it has none.
+/// The instructions of a `for` with a known number of iterations when it and those inside it are unrolled; None: it has
+/// none.
 fn unrolled_size(function: &Function, inst: &Inst) -> Option<u64> {
     let Op::For { start, end, step, body, .. } = inst.op else { return None };
     Some(trips(function, start, end, step)?.saturating_mul(block_size(function, body)))
@@ -195,7 +196,7 @@ fn block_size(function: &Function, block: BlockId) -> u64 {
     function.blocks[block].insts.iter().map(|&id| size(&function.insts[id])).fold(0, u64::saturating_add)
 }
 
-/// A counter: an integer that every turn changes by an amount that the loop does not change.
+/// A counter: an integer that every iteration changes by an amount that the loop does not change.
 pub fn linear(
     function: &Function,
     param: ValueId,

@@ -35,12 +35,12 @@ pub fn kept(world: &World<'_>, function: &Function, plan: &Plan, inst: &Inst) ->
             names.push(name);
         }
     }
-    // A checkpoint also says which turn it is of.
+    // A checkpoint also says which iteration it is of.
     let (bytes, slots) = match plan.store {
         Store::Checkpoint => (numbers.iter().map(size).sum::<u32>() + 4, Some(u64::from(plan.snapshots))),
-        _ => (numbers.iter().map(size).sum::<u32>(), plan.turns),
+        _ => (numbers.iter().map(size).sum::<u32>(), plan.iterations),
     };
-    let why = match (plan.store, plan.turns) {
+    let why = match (plan.store, plan.iterations) {
         (Store::Stack, _) => "the number of turns is known and small",
         (Store::Checkpoint, None) => {
             "the number of turns is unknown: some states are kept and the others computed again"

@@ -11,7 +11,7 @@ fn kernel(scalar: Scalar, step: Option<i128>, carries: bool) -> String {
         Some(step) => format!("%step: {ty} = const {step}"),
         None => format!("%fstep: float64 = load %bounds[%two]\n%step: {ty} = cast %fstep"),
     };
-    let turn = if carries {
+    let iteration = if carries {
         "%c: float64 = cast %k
          %part: float64 = mul %c, %small
          %f: float64 = add %one, %part
@@ -38,7 +38,7 @@ fn kernel(scalar: Scalar, step: Option<i128>, carries: bool) -> String {
            %end: {ty} = cast %fend
            {step_text}
            %r: float64 = for %k: {ty} = %start to %end step %step carry %s: float64 = %a {{
-             {turn}
+             {iteration}
              yield %t
            }}
            store %y[%i], %r

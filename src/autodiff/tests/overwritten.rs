@@ -80,11 +80,11 @@ fn branches_share_their_slots() {
 
 #[test]
 fn loops_carry_the_next_slot() {
-    // A constant number of turns, one that is read from memory, and one that depends on what the turns overwrite.
-    let turns = "%a: float64 = load %x[%k]
+    // A constant number of iterations, one that is read from memory, and one that depends on what the iterations overwrite.
+    let iterations = "%a: float64 = load %x[%k]
            %b: float64 = mul %a, %a
            store %x[%k], %b";
-    let known = format!("for %k: int32 = %zero to %c3 step %c1 {{\n{turns}\n yield\n}}");
+    let known = format!("for %k: int32 = %zero to %c3 step %c1 {{\n{iterations}\n yield\n}}");
     let known = known.replace("[%k]", "[%i]");
     check("x y", &known, Some(3));
     let read = format!(
@@ -92,7 +92,7 @@ fn loops_carry_the_next_slot() {
          %four: float64 = const 4
          %g: float64 = mul %f, %four
          %end: int32 = cast %g
-         for %k: int32 = %zero to %end step %c1 {{\n{turns}\n yield\n}}"
+         for %k: int32 = %zero to %end step %c1 {{\n{iterations}\n yield\n}}"
     )
     .replace("[%k]", "[%i]");
     check("x n", &read, None);

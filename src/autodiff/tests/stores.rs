@@ -63,7 +63,7 @@ fn a_while_loop() {
 }
 
 #[test]
-fn constant_turns() {
+fn constant_iterations() {
     let text = check(
         "x y",
         "%a: float64 = load %x[%i]
@@ -85,12 +85,12 @@ fn constant_turns() {
 /// A loop whose unrolled code would be too large has another store, even where unrolling was asked for.
 #[test]
 fn long_loops_are_not_unrolled() {
-    let loops = |turns: u32| {
+    let loops = |iterations: u32| {
         let text = kernel(
             "x y",
             &format!(
                 "%a: float64 = load %x[%i]
-                 %end: int32 = const {turns}
+                 %end: int32 = const {iterations}
                  %r: float64 = for %k: int32 = %zero to %end step %c1 carry %s: float64 = %a {{
                    %p: float64 = mul %s, %a
                    %q: float64 = mul %p, %s
@@ -111,7 +111,7 @@ fn long_loops_are_not_unrolled() {
 }
 
 #[test]
-fn nested_and_sibling_loops_with_run_time_turns() {
+fn nested_and_sibling_loops_with_run_time_iterations() {
     check(
         "x y n",
         "%a: float64 = load %x[%i]
@@ -194,8 +194,8 @@ fn kernels_of_rank_two() {
 }
 
 #[test]
-fn an_inner_loop_keeps_only_what_its_own_turns_read() {
-    // What comes of %s is read in the next turn of the outer loop, and not in the inner one.
+fn an_inner_loop_keeps_only_what_its_own_iterations_read() {
+    // What comes of %s is read in the next iteration of the outer loop, and not in the inner one.
     let text = check(
         "x y n",
         "%a0: float64 = load %x[%i]

@@ -94,7 +94,7 @@ impl Body<'_, '_> {
         let mut value = self.expr(first);
         let mut at = first.span;
         for (op, right, span) in pending.into_iter().rev() {
-            // Both sides are looked at, so that errors on both are seen.
+            // Both sides are checked, so that errors in both are reported.
             let other = self.expr(right);
             value = match (value, other) {
                 (Ok(l), Ok(r)) => self.binary(op, l, r, span, at, right.span),

@@ -1,4 +1,4 @@
-//! Which variables hold a literal at this point? `n = 3` makes a variable, but until `n` changes it also stands where a
+//! Which variables hold a literal at this point? `n = 3` makes a variable, but until `n` changes it also serves where a
 //! constant is needed (`v[0:n]`, `wp.zeros(shape=n, ...)`, `wp.static(n)`), and `x = 0.1` keeps all its digits on the way
 //! to a wider type (`wp.float64(x)`).
 //!

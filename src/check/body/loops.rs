@@ -10,8 +10,8 @@ use crate::syntax::ast;
 use crate::syntax::visit::each_statement;
 use crate::types::{BOOL, Scalar, Type};
 
-/// The most turns of a loop that is unrolled for `wp.static`.
-const MAX_STATIC_TURNS: usize = 4096;
+/// The most iterations of a loop that is unrolled for `wp.static`.
+const MAX_STATIC_ITERATIONS: usize = 4096;
 
 /// The arguments of `range`, of one integer type.
 struct Range {
@@ -25,8 +25,8 @@ struct Range {
 enum Mirrored {
     /// It counts down by itself.
     Down(Range),
-    /// It counts turns, and in each the number is computed.
-    Turns { turn: LocalId, count: Expr, number: Expr },
+    /// It counts iterations, and in each the number is computed.
+    Iterations { iteration: LocalId, count: Expr, number: Expr },
 }
 
 impl Body<'_, '_> {
@@ -44,9 +44,9 @@ impl Body<'_, '_> {
         let header = self.header(iter);
         if let Ok((range, mirrored)) = &header
             && body.iter().any(|stmt| mentions_static(self.c.sources.text(stmt.span)))
-            && let Some(turns) = self.constant_turns(range, *mirrored)
+            && let Some(iterations) = self.constant_iterations(range, *mirrored)
         {
-            return self.unroll(name, &turns, body, span, out);
+            return self.unroll(name, &iterations, body, span, out);
         }
         let variable = match &header {
             Ok((range, _)) => self.assigned_local(name, range.scalar.into(), target.span, iter.span),
@@ -55,22 +55,22 @@ impl Body<'_, '_> {
         if variable.is_err() {
             self.scope.entry(name.clone()).or_insert(Binding::Broken);
         }
-        let turns = header.as_ref().ok().and_then(|(range, mirrored)| self.constant_turns(range, *mirrored));
-        let last = turns.and_then(|turns| turns.last().copied());
+        let iterations = header.as_ref().ok().and_then(|(range, mirrored)| self.constant_iterations(range, *mirrored));
+        let last = iterations.and_then(|iterations| iterations.last().copied());
         self.forget_assigned(body);
         let plain = !leaves_or_assigns(body, name);
         let mut body = self.loop_body(body);
-        // A loop that runs all its known turns leaves its variable at the last one.
+        // A loop that runs all its known iterations leaves its variable at the last one.
         if let (Some(last), Ok(id), true) = (last, &variable, plain) {
             self.known.insert(*id, Constant::untyped(Number::Int(last)));
         }
         let ((range, mirrored), variable) = (header?, variable?);
         let range = match if mirrored { self.mirror(range, iter.span, out) } else { Mirrored::Down(range) } {
             Mirrored::Down(range) => range,
-            Mirrored::Turns { turn, count, number } => {
+            Mirrored::Iterations { iteration, count, number } => {
                 body.insert(0, self.assign_local(variable, number, iter.span));
                 let [start, step] = [0, 1].map(|n| whole(n, count.ty, iter.span));
-                out.push(Stmt { kind: StmtKind::For { variable: turn, start, end: count, step, body }, span });
+                out.push(Stmt { kind: StmtKind::For { variable: iteration, start, end: count, step, body }, span });
                 return Ok(());
             }
         };
@@ -79,11 +79,18 @@ impl Body<'_, '_> {
         Ok(())
     }
 
-    /// One copy of the body for each turn, with the variable a compile-time constant.
-    fn unroll(&mut self, name: &str, turns: &[i128], body: &[ast::Stmt], span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+    /// One copy of the body for each iteration, with the variable a compile-time constant.
+    fn unroll(
+        &mut self,
+        name: &str,
+        iterations: &[i128],
+        body: &[ast::Stmt],
+        span: Span,
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
         let outer = self.scope.remove(name);
-        for &turn in turns {
-            let constant = Operand::Const(Constant::untyped(Number::Int(turn)));
+        for &iteration in iterations {
+            let constant = Operand::Const(Constant::untyped(Number::Int(iteration)));
             self.scope.insert(name.to_string(), Binding::Alias(constant));
             let statements = self.block(body);
             out.extend(statements);
@@ -93,7 +100,7 @@ impl Body<'_, '_> {
         if let Some(outer) = outer {
             self.scope.insert(name.to_string(), outer);
         }
-        if let Some(&last) = turns.last() {
+        if let Some(&last) = iterations.last() {
             let value = Constant::untyped(Number::Int(last)).expr(span);
             let id = self.assigned_local(name, value.ty, span, span)?;
             self.known.insert(id, Constant::untyped(Number::Int(last)));
@@ -132,7 +139,7 @@ impl Body<'_, '_> {
         let mut operands = Vec::new();
         for arg in args {
             let operand = match self.expr(&arg.value)? {
-                // As in Python, `range(True)` has one turn.
+                // As in Python, `range(True)` has one iteration.
                 Operand::Const(Constant { number: Number::Bool(b), .. }) => {
                     Operand::Const(Constant::untyped(Number::Int(i128::from(b))))
                 }
@@ -181,7 +188,7 @@ impl Body<'_, '_> {
     }
 
     /// The same numbers from the last to the first. No number on the way may leave the type: a range that counts up from a
-    /// constant that is not negative has room below it; for others the turns are counted, of which an unsigned integer
+    /// constant that is not negative has room below it; for others the iterations are counted, of which an unsigned integer
     /// holds any number.
     fn mirror(&mut self, range: Range, span: Span, out: &mut Vec<Stmt>) -> Mirrored {
         let ty = Type::Scalar(range.scalar);
@@ -209,8 +216,8 @@ impl Body<'_, '_> {
                 binary(IrBinary::Sub, end, number(1))
             } else {
                 let distance = binary(IrBinary::Sub, binary(IrBinary::Sub, end, start.clone()), number(1));
-                let turns_before_last = binary(IrBinary::FloorDiv, distance, step.clone());
-                binary(IrBinary::Add, start, binary(IrBinary::Mul, turns_before_last, step))
+                let iterations_before_last = binary(IrBinary::FloorDiv, distance, step.clone());
+                binary(IrBinary::Add, start, binary(IrBinary::Mul, iterations_before_last, step))
             };
             return Mirrored::Down(Range {
                 scalar: range.scalar,
@@ -239,30 +246,30 @@ impl Body<'_, '_> {
         let size = select(&rises, bits(&step), binary(IrBinary::Sub, number(0), bits(&step)));
         let before_last = binary(IrBinary::Div, distance, size);
         let count = select(&some, binary(IrBinary::Add, before_last, number(1)), number(0));
-        let (count_id, turn) = (self.new_local("", unsigned, span), self.new_local("", unsigned, span));
+        let (count_id, iteration) = (self.new_local("", unsigned, span), self.new_local("", unsigned, span));
         out.push(self.assign_local(count_id, count, span));
-        let [count, turn_now] = [count_id, turn].map(|id| Expr::new(ExprKind::Local(id), unsigned, span));
-        let left = binary(IrBinary::Sub, binary(IrBinary::Sub, count.clone(), number(1)), turn_now);
+        let [count, iteration_now] = [count_id, iteration].map(|id| Expr::new(ExprKind::Local(id), unsigned, span));
+        let left = binary(IrBinary::Sub, binary(IrBinary::Sub, count.clone(), number(1)), iteration_now);
         let value = binary(IrBinary::Add, bits(&start), binary(IrBinary::Mul, left, bits(&step)));
-        Mirrored::Turns { turn, count, number: Expr::new(ExprKind::Cast(Box::new(value)), ty, span) }
+        Mirrored::Iterations { iteration, count, number: Expr::new(ExprKind::Cast(Box::new(value)), ty, span) }
     }
 
     /// The values of the loop variable, if they are known and few.
-    fn constant_turns(&self, range: &Range, mirrored: bool) -> Option<Vec<i128>> {
+    fn constant_iterations(&self, range: &Range, mirrored: bool) -> Option<Vec<i128>> {
         let number = |expr: &Expr| match self.number(expr) {
             Some(Number::Int(n)) => Some(n),
             _ => None,
         };
         let (start, end, step) = (number(&range.start)?, number(&range.end)?, number(&range.step)?);
         let inside = |k: &i128| if step > 0 { *k < end } else { *k > end };
-        let mut turns: Vec<i128> = std::iter::successors(Some(start), |k| Some(k + step))
+        let mut iterations: Vec<i128> = std::iter::successors(Some(start), |k| Some(k + step))
             .take_while(inside)
-            .take(MAX_STATIC_TURNS + 1)
+            .take(MAX_STATIC_ITERATIONS + 1)
             .collect();
         if mirrored {
-            turns.reverse();
+            iterations.reverse();
         }
-        (turns.len() <= MAX_STATIC_TURNS).then_some(turns)
+        (iterations.len() <= MAX_STATIC_ITERATIONS).then_some(iterations)
     }
 
     fn not_iterable<T>(&mut self, span: Span) -> Res<T> {

@@ -48,7 +48,7 @@ pub(crate) enum Mode {
     Host { library: bool },
 }
 
-/// What one look at a body gives.
+/// The result of checking a body once.
 struct Look {
     function: Function,
     /// The function returns this local array, and this look had no parameter for it.

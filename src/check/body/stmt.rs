@@ -81,7 +81,7 @@ impl Body<'_, '_> {
             }
             ast::StmtKind::If { condition, then, otherwise } => {
                 match self.expr(condition) {
-                    // Only the live branch of a compile-time condition is looked at.
+                    // Of a compile-time condition, only the live branch is checked.
                     Ok(Operand::Const(c)) => {
                         let live = if c.number.is_true() { then } else { otherwise };
                         out.extend(self.block(live));
@@ -169,7 +169,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The body of a loop whose turns are not known one by one; what it assigns is forgotten already.
+    /// The body of a loop whose iterations are not known one by one; what it assigns is forgotten already.
     pub fn loop_body(&mut self, body: &[ast::Stmt]) -> Vec<Stmt> {
         self.loop_depth += 1;
         self.depth += 1;

@@ -38,7 +38,7 @@ pub(crate) struct Custom {
     pub replays: Vec<Arc<Definition>>,
 }
 
-/// A `@wp.func_grad(target)` or `@wp.func_replay(target)` as it stands in the file.
+/// A `@wp.func_grad(target)` or `@wp.func_replay(target)` as written in the file.
 #[derive(Debug)]
 pub(crate) struct CustomWritten {
     target: String,
@@ -196,7 +196,7 @@ impl Checker<'_> {
         replay.map_or(Derivative::Body, Derivative::Replay)
     }
 
-    /// What the variables of a rule's signature stand for, if its first parameters take the arguments of the instance.
+    /// The values of the variables of a rule's signature, if its first parameters take the arguments of the instance.
     fn takes(&mut self, rule: &Arc<Definition>, of: &Underived) -> Option<Bindings> {
         let signature = self.signature(rule).ok()?;
         if signature.params.len() < of.args.len() {

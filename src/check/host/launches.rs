@@ -47,7 +47,7 @@ impl Checker<'_> {
                 plain.then(|| items.clone())
             }
             ExprKind::Name(name) if steps > 0 => match self.follow(name)? {
-                // Its items are names of the scope that binds it; only the current one is looked at.
+                // Its items are names of the scope that binds it; only the current scope is searched.
                 (scope, Global::Constant(value)) if scope == self.scope => self.items_of(&value, steps - 1),
                 _ => None,
             },

@@ -19,8 +19,8 @@ use crate::syntax::ast::{self, ExprKind, Item, RegionKind};
 
 /// The most scopes that host functions and loops of one file are expanded to.
 pub(crate) const MAX_SCOPES: usize = 2048;
-/// The most turns of a host loop that are looked at one by one.
-const MAX_TURNS: usize = 256;
+/// The most iterations of a host loop that get a scope each.
+const MAX_ITERATIONS: usize = 256;
 /// The deepest nesting of calls of host functions while a value is computed.
 const MAX_CALLS: u32 = 32;
 
@@ -121,30 +121,30 @@ impl Checker<'_> {
         }
     }
 
-    /// One scope for each turn of a loop over known values, else one with an unknown target.
+    /// One scope for each iteration of a loop over known values, else one with an unknown target.
     fn collect_loop(&mut self, region: &ast::Region, target: &ast::Expr, iter: &ast::Expr) {
-        let turns = match self.host_value(iter) {
+        let iterations = match self.host_value(iter) {
             // Numbers do not tell launches apart.
             Some(Operand::Tuple(items)) if items.iter().all(is_number) && !holds_definitions(&region.items) => {
                 vec![None]
             }
-            Some(Operand::Tuple(items)) if items.len() <= MAX_TURNS => items.into_iter().map(Some).collect(),
+            Some(Operand::Tuple(items)) if items.len() <= MAX_ITERATIONS => items.into_iter().map(Some).collect(),
             _ => vec![None],
         };
-        for turn in turns {
+        for iteration in iterations {
             if self.scopes.len() >= MAX_SCOPES {
                 break;
             }
             let scope = self.new_scope(self.scope, None, false);
-            if let Some(tag) = turn.as_ref().and_then(|value| self.tag(value)) {
+            if let Some(tag) = iteration.as_ref().and_then(|value| self.tag(value)) {
                 self.scopes[scope].tag = format!("_{tag}");
             }
             self.within(scope, |c| {
-                c.bind_target(target, turn);
+                c.bind_target(target, iteration);
                 c.collect_scope(&region.items);
             });
         }
-        // Behind the loop its names have the values of the last turn, if there was one.
+        // Behind the loop its names have the values of the last iteration, if there was one.
         let mut bound = Vec::new();
         bound_names(&region.items, &mut bound);
         target_names(target, &mut bound);

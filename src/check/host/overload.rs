@@ -18,7 +18,7 @@ use crate::types::Type;
 #[derive(Clone, Debug)]
 pub(crate) struct Overload {
     kernel: String,
-    /// Where the kernel's name is looked up. None: it is that of an entry, on the command line.
+    /// The scope of the kernel's name. None: it is the name of an entry, from the command line.
     scope: Option<ScopeId>,
     span: Span,
     given: Given,

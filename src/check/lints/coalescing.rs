@@ -10,18 +10,18 @@ use crate::types::Type;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     let (Some(threads), Some(rank)) = (&subject.threads, subject.function.kernel_rank) else { return };
-    let fastest = 1 << (rank.clamp(1, 4) - 1);
+    let fastest = rank.clamp(1, 4) - 1;
     let mut look = |array: &Expr, index: &[Expr], span: Span| {
-        if !matches!(array.ty, Type::Array(_)) || threads.mask(array) != 0 {
+        if !matches!(array.ty, Type::Array(_)) || !threads.mask(array).is_empty() {
             return;
         }
         let Some((last, before)) = index.split_last() else { return };
-        let depends = |expr: &Expr| threads.mask(expr) & fastest != 0;
+        let depends = |expr: &Expr| threads.mask(expr).contains(fastest);
         // An index that is loaded from memory could point anywhere; only the plain coordinate is certain.
         let Some(slow) = before.iter().find(|expr| depends(expr) && is_coordinate(expr)) else { return };
         // A constant, or the counter of a loop, picks the parts of a record; a slower coordinate means that the dimensions
         // are swapped.
-        if depends(last) || threads.mask(last) == 0 {
+        if depends(last) || threads.mask(last).is_empty() {
             return;
         }
         let text = subject.text(span);

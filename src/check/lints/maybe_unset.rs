@@ -178,7 +178,7 @@ fn meet(a: Set, b: Set) -> Set {
     }
 }
 
-/// Whether a loop surely has a turn.
+/// Whether a loop surely has an iteration.
 fn runs(start: &Expr, end: &Expr, step: &Expr) -> bool {
     let number = |expr: &Expr| expr.as_number().map(|n| n.as_f64());
     match (number(start), number(end), number(step)) {

@@ -60,7 +60,7 @@ pub(super) fn per_thread(function: &Function) -> Vec<(String, bool)> {
         return Vec::new();
     }
     let threads = threads::Threads::of(function);
-    let differs = |id| threads.as_ref().is_some_and(|threads| threads.of_local(id) != 0);
+    let differs = |id| threads.as_ref().is_some_and(|threads| !threads.of_local(id).is_empty());
     let named = function.locals.iter().filter(|(_, local)| !local.name.is_empty());
     named.map(|(id, local)| (local.name.clone(), differs(id))).collect()
 }

@@ -5,6 +5,7 @@
 
 use super::Subject;
 use super::threads::{Control, Threads};
+use crate::analysis::uniformity::Coordinates;
 use crate::check::tree::*;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::BinaryOp;
@@ -50,7 +51,7 @@ fn store(
     stmt: &Stmt,
     place: &Place,
     value: &Expr,
-    control: u8,
+    control: Coordinates,
     found: &mut Vec<Diagnostic>,
 ) {
     let Root::Element { array, index } = &place.root else { return };
@@ -58,12 +59,12 @@ fn store(
         return;
     }
     let cell = index.iter().fold(threads.mask(array), |mask, part| mask | threads.mask(part));
-    let shared = threads.launch & !(cell | control);
-    if shared == 0 {
+    let shared = threads.launch.without(cell | control);
+    if shared.is_empty() {
         return;
     }
     let builds_on = reads(subject, value, place);
-    if !builds_on && threads.mask(value) & shared == 0 {
+    if !builds_on && (threads.mask(value) & shared).is_empty() {
         return;
     }
     let element = subject.text(place.span);
@@ -74,7 +75,7 @@ fn store(
     } else {
         diagnostic.label(value.span, "with different values: the last one wins, whichever that is")
     };
-    if cell != 0 {
+    if !cell.is_empty() {
         diagnostic = diagnostic.note("the index does not depend on every coordinate of `wp.tid()`");
     }
     if let Some(text) = atomic(subject, place, array, index, value) {

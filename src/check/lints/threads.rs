@@ -1,20 +1,19 @@
-//! On which thread coordinates can a value depend? A set of at most four, as bits: bit k is `tid()[k]`.
+//! On which thread coordinates can a variable of the source depend? Lints speak of expressions as they are written, so they look
+//! at the typed tree; the sets and the rules are those of [`uniformity`](crate::analysis::uniformity).
 //!
 //! The answer errs on the side of "depends": a value is called the same for all threads only where it surely is.
 
+use crate::analysis::uniformity::Coordinates;
 use crate::check::tree::*;
 use crate::check::visit;
 use crate::ids::{Id, IdVec};
 use crate::types::Type;
 
-/// Every coordinate, and what else can differ between threads.
-pub(super) const ANY: u8 = 0xF;
-
 pub(super) struct Threads {
     /// For each variable, over its whole life.
-    locals: IdVec<LocalId, u8>,
+    locals: IdVec<LocalId, Coordinates>,
     /// The coordinates of the launch, as far as the kernel asks for them.
-    pub launch: u8,
+    pub launch: Coordinates,
 }
 
 impl Threads {
@@ -23,9 +22,9 @@ impl Threads {
         let rank = function.kernel_rank?;
         let mut locals = IdVec::new();
         function.locals.values().for_each(|_| {
-            locals.push(0);
+            locals.push(Coordinates::NONE);
         });
-        let mut this = Threads { locals, launch: (1 << rank.min(4)) - 1 };
+        let mut this = Threads { locals, launch: Coordinates::first(rank) };
         if !asks_for_thread(&function.body) {
             return None;
         }
@@ -39,27 +38,27 @@ impl Threads {
         }
     }
 
-    fn grow(&mut self, local: LocalId, by: u8) {
+    fn grow(&mut self, local: LocalId, by: Coordinates) {
         if local.index() < self.locals.len() {
             self.locals[local] |= by;
         }
     }
 
     /// What the values of a variable depend on.
-    pub fn of_local(&self, local: LocalId) -> u8 {
-        self.locals.get(local).copied().unwrap_or(ANY)
+    pub fn of_local(&self, local: LocalId) -> Coordinates {
+        self.locals.get(local).copied().unwrap_or(Coordinates::ALL)
     }
 
     /// What the value of an expression depends on.
-    pub fn mask(&self, expr: &Expr) -> u8 {
+    pub fn mask(&self, expr: &Expr) -> Coordinates {
         match &expr.kind {
-            ExprKind::ThreadIndex(k) => 1 << (*k).min(3),
+            ExprKind::ThreadIndex(k) => Coordinates::one(*k),
             ExprKind::Local(id) => self.locals[*id],
             // Old values differ by the order of the threads; memory of a thread is its own.
-            ExprKind::Atomic { .. } | ExprKind::AtomicCas { .. } => ANY,
-            ExprKind::Load { array, .. } if matches!(array.ty, Type::Local(_)) => ANY,
+            ExprKind::Atomic { .. } | ExprKind::AtomicCas { .. } => Coordinates::ALL,
+            ExprKind::Load { array, .. } if matches!(array.ty, Type::Local(_)) => Coordinates::ALL,
             _ => {
-                let mut mask = 0;
+                let mut mask = Coordinates::NONE;
                 visit::children(expr, &mut |child| mask |= self.mask(child));
                 mask
             }
@@ -67,12 +66,12 @@ impl Threads {
     }
 
     /// The variables that expressions assign: those of `Let`, and by-reference arguments.
-    fn inner(&mut self, expr: &Expr, control: u8) {
+    fn inner(&mut self, expr: &Expr, control: Coordinates) {
         let mut assigned = Vec::new();
         visit::walk(expr, &mut |part| match &part.kind {
             ExprKind::Let { local, value, .. } => assigned.push((*local, self.mask(value))),
             ExprKind::Call(call) => {
-                let mask = call.args.iter().fold(0, |mask, arg| mask | self.mask(arg));
+                let mask = call.args.iter().fold(Coordinates::NONE, |mask, arg| mask | self.mask(arg));
                 assigned.extend(visit::by_ref_locals(call).map(|local| (local, mask)));
             }
             _ => {}
@@ -82,7 +81,7 @@ impl Threads {
         }
     }
 
-    fn call(&mut self, call: &Call, targets: &[Option<LocalId>], control: u8) {
+    fn call(&mut self, call: &Call, targets: &[Option<LocalId>], control: Coordinates) {
         let mask = call.args.iter().fold(control, |mask, arg| mask | self.mask(arg));
         for local in targets.iter().copied().flatten().chain(visit::by_ref_locals(call)) {
             self.grow(local, mask);
@@ -96,7 +95,7 @@ impl Threads {
             match &stmt.kind {
                 StmtKind::Assign(place, value) => {
                     if let Root::Local(id) = place.root {
-                        let steps = place.path.iter().fold(0, |mask, step| match step {
+                        let steps = place.path.iter().fold(Coordinates::NONE, |mask, step| match step {
                             Step::Dynamic(index) => mask | self.mask(index),
                             Step::At(_) => mask,
                         });
@@ -134,10 +133,11 @@ impl Threads {
         }
     }
 
-    /// A loop's body; twice if the first time tells anything new, because what leaves it in one turn decides about the next.
-    fn repeat(&mut self, turns: u8, body: &[Stmt], control: &mut Control) {
+    /// A loop's body; twice if the first time tells anything new, because what leaves it in one iteration decides about the
+    /// next.
+    fn repeat(&mut self, iterations: Coordinates, body: &[Stmt], control: &mut Control) {
         let outer = control.nested;
-        control.nested |= turns;
+        control.nested |= iterations;
         let before = (self.locals.clone(), *control);
         self.block(body, control);
         if (&self.locals, &*control) != (&before.0, &before.1) {
@@ -151,13 +151,13 @@ impl Threads {
 #[derive(Clone, Copy, PartialEq, Default)]
 pub(super) struct Control {
     /// By the conditions around it.
-    pub nested: u8,
+    pub nested: Coordinates,
     /// By a `return`, `break` or `continue` before it.
-    pub left: u8,
+    pub left: Coordinates,
 }
 
 impl Control {
-    pub fn mask(self) -> u8 {
+    pub fn mask(self) -> Coordinates {
         self.nested | self.left
     }
 

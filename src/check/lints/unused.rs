@@ -1,6 +1,6 @@
 //! W1301: a variable that is assigned and never read. Names that begin with `_` say that this is meant.
 //!
-//! Loop variables and parts of a tuple are left alone: they are there for what stands beside them. So is the thread index.
+//! Loop variables and parts of a tuple are left alone: they are there for their neighbours. So is the thread index.
 
 use std::collections::HashSet;
 

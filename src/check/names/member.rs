@@ -114,7 +114,7 @@ pub fn is_warp(module: &str) -> bool {
     module == "warp" || module.starts_with("warp.")
 }
 
-/// Modules whose functions are looked up among the built-ins: `math.sin(x)`, `np.float32`.
+/// Modules whose functions are built-ins here: `math.sin(x)`, `np.float32`.
 pub fn is_builtin_alias(module: &str) -> bool {
     matches!(module, "math" | "numpy" | "builtins" | "typing")
 }

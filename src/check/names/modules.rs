@@ -1,7 +1,7 @@
 //! Where does an imported name come from? Other files are found by Python's rules (beside the file, and from the folder
 //! above the outermost package that holds it), read when a name of theirs is first needed, and never executed.
 //!
-//! The names of a file stand in a scope of their own. Only what the checked file uses of them is looked at: its functions
+//! Each file has a scope of its own. Only what the checked file uses of another one is checked: its functions
 //! are checked where they are called, its structs and constants where they are named; its kernels are not compiled.
 
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ const MAX_IMPORTS: usize = 64;
 /// The files that the checked one imports from.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
-    /// The folders in which absolute imports are looked for.
+    /// The folders that absolute imports are searched in.
     roots: Vec<PathBuf>,
     /// What is taken off paths in messages: the file to check was given relative to it.
     base: PathBuf,
@@ -95,7 +95,7 @@ impl Checker<'_> {
         at
     }
 
-    /// Whether names are looked up in the checked file, not in one that it imports from.
+    /// Whether names are resolved in the checked file, not in one that it imports from.
     pub fn in_main(&self) -> bool {
         self.module_of(self.scope) == MODULE
     }

@@ -122,7 +122,7 @@ impl Checker<'_> {
         self.scopes.push(Scope::new(Some(parent), name, is_class))
     }
 
-    /// Enters what stands in the current scope.
+    /// Enters the definitions of the current scope.
     pub fn collect_scope(&mut self, items: &[Item]) {
         // Imports first: decorators are known by the names that modules have here.
         self.collect_imports(items);
@@ -227,7 +227,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Where the names in the body of a definition are looked up.
+    /// The scope in which the names of a definition's body are resolved.
     pub fn body_scope(&self, definition: &Definition) -> ScopeId {
         let mut scope = definition.scope;
         while let Scope { is_class: true, parent: Some(parent), .. } = &self.scopes[scope] {

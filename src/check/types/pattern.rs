@@ -11,7 +11,7 @@ pub enum Pattern {
     Exact(Type),
     /// Any type, on its own.
     Any,
-    /// One scalar type of the class; the same one wherever the class stands in the signature.
+    /// One scalar type of the class; the same one wherever the signature names the class.
     Class(ScalarClass),
     /// A type variable.
     Var(String),
@@ -45,7 +45,7 @@ pub enum Part {
     Any,
 }
 
-/// What the variables of a signature stand for in one instance.
+/// The values of a signature's variables in one instance.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Bindings {
     types: BTreeMap<String, Type>,

@@ -66,7 +66,7 @@ pub enum TypeWord {
     Any,
     /// `wp.Function`, `Callable`
     Function,
-    /// A class of scalars that stands for one type in a signature.
+    /// A class of scalars, of which a signature takes one type.
     Class(ScalarClass),
     None,
 }
@@ -223,7 +223,7 @@ impl Expr {
     }
 }
 
-/// The type a name of the kernel language stands for: `float`, `vec3`, `mat44d`, `quatf`, `spatial_vector`.
+/// The type that a name of the kernel language denotes: `float`, `vec3`, `mat44d`, `quatf`, `spatial_vector`.
 pub fn type_of_name(name: &str) -> Option<Type> {
     match name {
         "float" => return Some(Type::Scalar(Scalar::F32)),

@@ -4,7 +4,7 @@
 use super::helpers::Helper;
 use super::prelude::Prelude;
 use super::print::{Variables, expression};
-use super::scalar::{self, Facts};
+use super::scalar::{self, OperandFacts};
 use super::tree::{Expr, Infix, Var};
 use super::types::{component, has_named_components, scalar_name, type_name};
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, UnaryOp};
@@ -56,7 +56,7 @@ fn parts(ty: Type) -> Parts {
 /// What a function does to each part; it gets the operands' parts.
 type PartOp<'a> = &'a mut dyn FnMut(&[Expr], Type, &mut Prelude) -> Expr;
 
-/// The body of a function with parameters `a`, `b`, ... (`is_scalar` says which are no composites) that gives `result`.
+/// The body of a function with parameters `a`, `b`, ... (`is_scalar` says which are no composites) that returns `result`.
 fn body(result: Type, params: &[(&str, bool)], op: PartOp<'_>, structs: &StructTable, prelude: &mut Prelude) -> String {
     let name = type_name(result, structs);
     let s = result.scalar_part().unwrap_or(Scalar::F32);
@@ -141,7 +141,7 @@ fn declare_binary(op: BinaryOp, ta: Type, tb: Type, structs: &StructTable, prelu
         let mut each = |operands: &[Expr], part: Type, prelude: &mut Prelude| {
             let (a, b) = (operands[0].clone(), operands[1].clone());
             match part {
-                Type::Scalar(s) => scalar::binary(op, s, a, b, Facts::default(), prelude),
+                Type::Scalar(s) => scalar::binary(op, s, a, b, OperandFacts::default(), prelude),
                 row => {
                     let of = |ty: Type| if ty.is_composite() { row } else { ty };
                     binary(op, (of(ta), a), (of(tb), b), structs, prelude)
@@ -266,7 +266,7 @@ pub fn declare_element(ty: Type, structs: &StructTable, prelude: &mut Prelude) {
     prelude.member(ty, format!("{name} &operator()(int i, int j) {{ return row[i][j]; }}"));
 }
 
-/// Declares `component(v, i)`: negative indices count from the end, outside the range it is 0. Gives the type of an index.
+/// Declares `component(v, i)`: negative indices count from the end, outside the range it is 0. Returns the type of an index.
 pub fn declare_component(ty: Type, index: Scalar, structs: &StructTable, prelude: &mut Prelude) {
     let (n, part, member) = checked_parts(ty);
     prelude.ty(part, structs);
@@ -342,7 +342,7 @@ pub fn atomic_component(
     name
 }
 
-/// `atomicAdd(p, v)` for a type that CUDA has no such function for; gives the name of the function to call.
+/// `atomicAdd(p, v)` for a type that CUDA has no such function for; returns the name of the function to call.
 pub fn atomic(op: AtomicOp, ty: Type, structs: &StructTable, prelude: &mut Prelude) -> &'static str {
     let name = match op {
         AtomicOp::Add => "atomicAdd",
@@ -388,13 +388,13 @@ pub fn atomic(op: AtomicOp, ty: Type, structs: &StructTable, prelude: &mut Prelu
     prelude.function(signature, |prelude| {
         let (old, value) = (Expr::atom("old"), Expr::atom("value"));
         let new = match op {
-            AtomicOp::Add => scalar::binary(BinaryOp::Add, s, old, value, Facts::default(), prelude),
-            AtomicOp::Sub => scalar::binary(BinaryOp::Sub, s, old, value, Facts::default(), prelude),
-            AtomicOp::Min => scalar::binary(BinaryOp::Min, s, old, value, Facts::default(), prelude),
-            AtomicOp::Max => scalar::binary(BinaryOp::Max, s, old, value, Facts::default(), prelude),
-            AtomicOp::And => scalar::binary(BinaryOp::And, s, old, value, Facts::default(), prelude),
-            AtomicOp::Or => scalar::binary(BinaryOp::Or, s, old, value, Facts::default(), prelude),
-            AtomicOp::Xor => scalar::binary(BinaryOp::Xor, s, old, value, Facts::default(), prelude),
+            AtomicOp::Add => scalar::binary(BinaryOp::Add, s, old, value, OperandFacts::default(), prelude),
+            AtomicOp::Sub => scalar::binary(BinaryOp::Sub, s, old, value, OperandFacts::default(), prelude),
+            AtomicOp::Min => scalar::binary(BinaryOp::Min, s, old, value, OperandFacts::default(), prelude),
+            AtomicOp::Max => scalar::binary(BinaryOp::Max, s, old, value, OperandFacts::default(), prelude),
+            AtomicOp::And => scalar::binary(BinaryOp::And, s, old, value, OperandFacts::default(), prelude),
+            AtomicOp::Or => scalar::binary(BinaryOp::Or, s, old, value, OperandFacts::default(), prelude),
+            AtomicOp::Xor => scalar::binary(BinaryOp::Xor, s, old, value, OperandFacts::default(), prelude),
             AtomicOp::Exchange => value,
         };
         format!("{{\n    return {update}(p, [=]({ty} old) {{ return {}; }});\n}}", text(&scalar::typed(s, new)))

@@ -6,10 +6,10 @@ use super::helpers::Helper;
 use super::literal::literal;
 use super::plan::Form;
 use super::prelude::ArrayMember;
-use super::scalar::{self, Facts, is_half, typed};
+use super::scalar::{self, OperandFacts, is_half, typed};
 use super::tree::{Expr, Infix, Stmt};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
-use crate::ir::{Access, AtomicOp, Const, FuncId, Inst, Op, Step, ValueId, ViewIndex};
+use crate::ir::{Access, AtomicOp, Const, FuncId, Inst, Op, Step, ValueDef, ValueId, ViewIndex};
 use crate::types::{ArrayType, Scalar, Type};
 
 impl Translator<'_> {
@@ -19,9 +19,9 @@ impl Translator<'_> {
             return Ok(Expr::Var(self.variables.of(value)));
         }
         let function = self.function;
-        match function.def(value) {
-            Some(inst) => self.operation(inst),
-            None => Ok(Expr::Var(self.variables.of(value))),
+        match function.values[value].def {
+            ValueDef::Result(id, _) => self.reading_at(id, |this| this.operation(&function.insts[id])),
+            ValueDef::Param(..) => Ok(Expr::Var(self.variables.of(value))),
         }
     }
 
@@ -181,6 +181,7 @@ impl Translator<'_> {
             | Op::Store { .. }
             | Op::For { .. }
             | Op::While { .. }
+            | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
             | Op::Yield(_)
@@ -190,12 +191,16 @@ impl Translator<'_> {
         })
     }
 
-    fn facts(&self, a: ValueId, b: ValueId) -> Facts {
-        Facts {
+    fn facts(&self, a: ValueId, b: ValueId) -> OperandFacts {
+        OperandFacts {
             right: self.function.as_const(b),
-            left_is_non_negative: self.ranges.is_non_negative(a),
-            right_is_positive: self.ranges.is_positive(b),
-            right_is_below_width: self.function.ty(a).as_scalar().is_some_and(|s| self.ranges.is_below(b, s.bits())),
+            left_is_non_negative: self.ranges.is_at_least(self.at, a, 0),
+            right_is_positive: self.ranges.is_at_least(self.at, b, 1),
+            right_is_below_width: self
+                .function
+                .ty(a)
+                .as_scalar()
+                .is_some_and(|s| self.ranges.is_below(self.at, b, s.bits())),
         }
     }
 
@@ -228,7 +233,7 @@ impl Translator<'_> {
         Ok(Expr::call(name, [Expr::prefix("&", place), value]))
     }
 
-    /// A call that gives one value and takes nothing by reference.
+    /// A call that returns one value and takes nothing by reference.
     fn call(&mut self, callee: FuncId, args: &[ValueId]) -> Result<Expr, Fault> {
         let function = &self.shared.module.functions[callee];
         let mut values = Vec::new();
@@ -284,7 +289,7 @@ impl Translator<'_> {
         for dim in dims {
             match dim {
                 ViewIndex::At(i) => {
-                    let is_plain = self.ranges.is_non_negative(*i);
+                    let is_plain = self.ranges.counts_from_start(self.at, *i);
                     let i = self.value(*i)?;
                     if kept == 0 {
                         let member = if is_plain { ArrayMember::Row } else { ArrayMember::RowAt };
@@ -311,13 +316,13 @@ impl Translator<'_> {
     /// An element of an array, and its type.
     pub fn element(&mut self, inst: &Inst, access: &Access) -> Result<(Expr, Type), Fault> {
         let ty = self.function.ty(access.array);
-        let non_negative: Vec<bool> = access.indices.iter().map(|&i| self.ranges.is_non_negative(i)).collect();
+        let from_start: Vec<bool> = access.indices.iter().map(|&i| self.ranges.counts_from_start(self.at, i)).collect();
         let at = self.values(&access.indices)?;
         let base = self.value(access.array)?;
         match ty {
             Type::Local(local) => {
                 let mut e = base;
-                for (n, (i, known)) in at.into_iter().zip(non_negative).enumerate() {
+                for (n, (i, known)) in at.into_iter().zip(from_start).enumerate() {
                     let extent = local.shape.get(n).copied().unwrap_or(1);
                     let i = if known {
                         i
@@ -331,7 +336,7 @@ impl Translator<'_> {
             Type::Array(array) => {
                 let structs = self.structs();
                 self.prelude.array_member(array.element, array.ndim, ArrayMember::Element, structs);
-                let e = if non_negative.iter().all(|&k| k) {
+                let e = if from_start.iter().all(|&k| k) {
                     match <[Expr; 1]>::try_from(at) {
                         Ok([i]) => base.index(i),
                         Err(at) => Expr::Apply(Box::new(base), at),
@@ -411,7 +416,7 @@ impl Translator<'_> {
     fn is_inside(&self, ty: Type, step: Step) -> bool {
         match step {
             Step::At(_) => true,
-            Step::Dynamic(value) => self.ranges.is_below(value, ty.step_count(self.structs())),
+            Step::Dynamic(value) => self.ranges.is_below(self.at, value, ty.step_count(self.structs())),
         }
     }
 

@@ -4,11 +4,11 @@ use super::effects::FunctionEffects;
 use super::helpers::Helper;
 use super::plan::{Form, Plan};
 use super::prelude::Prelude;
-use super::ranges::Ranges;
 use super::tree::{self, Expr, Infix, Stmt, Var};
 use super::types::write_type;
 use super::vars::Variables;
-use super::{Shared, names};
+use super::{TextContext, names};
+use crate::analysis::ranges::Ranges;
 use crate::ids::IdVec;
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId};
 use crate::source::Span;
@@ -46,11 +46,13 @@ pub struct Body {
 }
 
 pub struct Translator<'a> {
-    pub shared: &'a Shared<'a>,
+    pub shared: &'a TextContext<'a>,
     pub function: &'a Function,
     pub plan: &'a Plan,
     pub variables: &'a Variables,
-    pub ranges: Ranges<'a>,
+    pub ranges: Ranges,
+    /// The instruction whose operands are read: [`Ranges`] are asked for there.
+    pub at: InstId,
     /// How many operands read each value.
     uses: IdVec<ValueId, u32>,
     pub prelude: &'a mut Prelude,
@@ -72,7 +74,7 @@ struct Loop {
     results: Vec<ValueId>,
 }
 
-pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude) -> Result<Body, Fault> {
+pub fn translate(shared: &TextContext<'_>, function: &Function, prelude: &mut Prelude) -> Result<Body, Fault> {
     let plan = Plan::of(shared.module, function, shared.effects);
     let variables = Variables::assign(shared.module, function, &plan);
     let mut vars: Vec<VarData> = Vec::new();
@@ -90,7 +92,8 @@ pub fn translate(shared: &Shared<'_>, function: &Function, prelude: &mut Prelude
         function,
         plan: &plan,
         variables: &variables,
-        ranges: Ranges::new(function),
+        ranges: Ranges::of(function),
+        at: InstId(0),
         uses: crate::analysis::uses(function),
         prelude,
         thread: None,
@@ -194,7 +197,7 @@ impl<'a> Translator<'a> {
         self.new_variable(result.ty, &hint)
     }
 
-    /// The source name of what the function's last `return` gives as result `n`.
+    /// The source name of what the function's last `return` returns as result `n`.
     fn out_hint(&self, n: usize) -> String {
         let mut name = None;
         self.function.walk(self.function.entry, &mut |_, inst| {
@@ -220,7 +223,7 @@ impl<'a> Translator<'a> {
                 out.push(Stmt::Note(note.clone()));
             }
             let before = out.len();
-            self.statement(id, inst, &mut out)?;
+            self.reading_at(id, |this| this.statement(id, inst, &mut out))?;
             if self.shared.marked && out.len() > before {
                 out.insert(before, Stmt::At(inst.span));
             }
@@ -230,6 +233,14 @@ impl<'a> Translator<'a> {
             }
         }
         Ok(out)
+    }
+
+    /// Translates what reads the operands of `id`.
+    pub fn reading_at<R>(&mut self, id: InstId, translate: impl FnOnce(&mut Self) -> R) -> R {
+        let around = std::mem::replace(&mut self.at, id);
+        let result = translate(self);
+        self.at = around;
+        result
     }
 
     /// A nested block, whose `yield` assigns `yields`.
@@ -300,6 +311,10 @@ impl<'a> Translator<'a> {
                 }
                 self.prelude.output();
                 out.push(Stmt::Eval(Expr::Call("printf".to_string(), values)));
+                Ok(())
+            }
+            Op::Barrier => {
+                out.push(Stmt::Eval(Expr::call("__syncthreads", [])));
                 Ok(())
             }
             Op::Assert { condition, message } => {

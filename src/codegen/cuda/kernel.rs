@@ -7,7 +7,7 @@ use super::function::{Body, Fault, VarData, declare, translate};
 use super::prelude::{ArrayMember, Prelude};
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, type_name};
-use super::{Shared, names, place, print};
+use super::{TextContext, declarations, names, print};
 use crate::abi;
 use crate::codegen::shadow::{self, Shadow};
 use crate::ids::IdList;
@@ -32,7 +32,7 @@ impl print::Variables for Named<'_> {
 }
 
 /// The text of a kernel or device function.
-pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Result<String, Fault> {
+pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> Result<String, Fault> {
     let structs = &shared.module.structs;
     // What stands for absent arrays of adjoints is chosen before the loop over threads.
     let extracted = shadow::extract(&shared.module.functions[id]);
@@ -47,7 +47,7 @@ pub fn function(shared: &Shared<'_>, id: FuncId, prelude: &mut Prelude) -> Resul
     if let Some((task, launch)) = body.thread {
         declared.extend([task, launch]);
     }
-    place::declare(&mut body.stmts, &declared, body.vars.len());
+    declarations::declare(&mut body.stmts, &declared, body.vars.len());
     if body.thread.is_some() && !body.returns_in_loop {
         replace_returns(&mut body.stmts);
         if matches!(body.stmts.last(), Some(Stmt::Continue)) {
@@ -127,7 +127,7 @@ fn default_statement(
     structs: &StructTable,
     prelude: &mut Prelude,
 ) -> Option<Stmt> {
-    let mut part = |place: &shadow::Place| {
+    let mut part = |place: &shadow::ArrayPath| {
         let at = function.params().iter().position(|&p| p == place.param)?;
         let (mut e, mut ty) = (Expr::Var(*body.params.get(at)?), function.ty(place.param));
         for step in &place.path {

@@ -1,16 +1,17 @@
 //! IR to CUDA C++ text: one file that a person likes to read and that `nvcc` and NVRTC compile without include paths.
 //!
-//! Per function: [`plan`] decides which values become variables and which are written where they are used, [`vars`]
-//! leaves SSA form, [`function`] and [`expr`] build a small syntax [`tree`], [`place`] declares the variables, [`names`]
+//! Per function: [`plan`] decides which values become variables and which are written where they are used, [`vars`] leaves
+//! SSA form, [`function`] and [`expr`] build a small syntax [`tree`], [`declarations`] declares the variables, [`names`]
 //! names them, [`print`] prints. [`prelude`] collects what the functions need above them: types and helpers, each only
-//! where it is used. Before all that, [`survey`] looks who calls whom, and which library functions [`memo`] has from
-//! an earlier text.
+//! where it is used. Before all that, [`survey`] looks who calls whom, and which library functions [`memo`] has from an
+//! earlier text.
 //!
 //! The text means what the IR means, with three stated limits. The compiler may contract `a * b + c` unless it is told
 //! not to (`--fmad=false`). Indices are not checked. A `for` whose end is within one step of the largest number of its
 //! index type may overflow, unless its step is 1 or -1.
 
 mod composite;
+mod declarations;
 mod effects;
 mod expr;
 mod function;
@@ -19,11 +20,9 @@ mod kernel;
 mod literal;
 mod memo;
 mod names;
-mod place;
 mod plan;
 mod prelude;
 mod print;
-mod ranges;
 mod scalar;
 mod survey;
 mod tree;
@@ -71,7 +70,7 @@ pub fn emit_marked(module: &Module, kernels: &[FuncId], options: &CudaOptions) -
     Printer { module, survey, known: &known, printed: IdMap::default(), marked: true }.emit(kernels, options)
 }
 
-/// Prints several texts of one module: what two of them share is looked at once, and the same functions are printed once.
+/// Prints several texts of one module: what two of them share is surveyed once, and the same functions are printed once.
 pub struct Printer<'a> {
     module: &'a Module,
     survey: Survey<'a>,
@@ -90,7 +89,7 @@ impl<'a> Printer<'a> {
     pub fn emit(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
         let Order { printed: order, named, .. } = self.survey.order(kernels);
         let names = function_names(self.module, &named, &self.survey);
-        let shared = Shared { module: self.module, effects: &self.survey.effects, names, marked: self.marked };
+        let shared = TextContext { module: self.module, effects: &self.survey.effects, names, marked: self.marked };
         let mut prelude = Prelude::default();
         let mut functions = String::new();
         for &(id, fingerprint) in &order {
@@ -127,7 +126,7 @@ impl<'a> Printer<'a> {
 /// A device function, whose text is printed once for all texts with these names: one with a fingerprint for all programs,
 /// another one for the texts of its module.
 fn device_function(
-    shared: &Shared<'_>,
+    shared: &TextContext<'_>,
     id: FuncId,
     fingerprint: Option<u128>,
     summary: &Summary,
@@ -154,7 +153,7 @@ fn device_function(
 }
 
 /// What all functions of one text share.
-pub struct Shared<'a> {
+pub struct TextContext<'a> {
     pub module: &'a Module,
     pub effects: &'a FunctionEffects,
     names: BTreeMap<FuncId, String>,
@@ -162,7 +161,7 @@ pub struct Shared<'a> {
     marked: bool,
 }
 
-impl Shared<'_> {
+impl TextContext<'_> {
     /// The C++ name of a device function.
     pub fn function_name(&self, id: FuncId) -> &str {
         self.names.get(&id).map_or("", String::as_str)

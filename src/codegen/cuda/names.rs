@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::rc::Rc;
 
-use super::Shared;
+use super::TextContext;
 use super::function::{Body, VarData};
 use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
@@ -17,7 +17,7 @@ use crate::ir::{Access, BinaryOp, BlockId, FuncId, Function, Op, UnaryOp, ValueD
 use crate::types::{StructTable, Type};
 
 /// The name that a variable should have.
-pub fn hint(shared: &Shared<'_>, function: &Function, variables: &Variables, members: &[ValueId]) -> String {
+pub fn hint(shared: &TextContext<'_>, function: &Function, variables: &Variables, members: &[ValueId]) -> String {
     if let Some(name) = members.iter().find_map(|&m| function.values[m].name.as_deref()) {
         return identifier(name);
     }
@@ -33,7 +33,7 @@ fn name_of(function: &Function, value: ValueId) -> Option<&str> {
     function.values[value].name.as_deref()
 }
 
-/// The source name of what an `if` or a loop gives in this value.
+/// The source name of the result of an `if` or a loop in this value.
 fn copied_name(function: &Function, value: ValueId) -> Option<String> {
     let ValueDef::Result(inst, n) = function.values[value].def else { return None };
     let Op::If { then, otherwise, .. } = function.insts[inst].op else { return None };
@@ -44,7 +44,12 @@ fn copied_name(function: &Function, value: ValueId) -> Option<String> {
 }
 
 /// A word for what an unnamed value is.
-fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables, value: ValueId) -> Option<String> {
+fn derived_name(
+    shared: &TextContext<'_>,
+    function: &Function,
+    variables: &Variables,
+    value: ValueId,
+) -> Option<String> {
     let (inst, n) = match function.values[value].def {
         ValueDef::Param(block, 0) if variables.is_loop_body(block) => return Some("k".to_string()),
         ValueDef::Param(..) => return None,
@@ -121,9 +126,9 @@ fn derived_name(shared: &Shared<'_>, function: &Function, variables: &Variables,
     Some(word)
 }
 
-/// The element that a branch gives.
+/// The element that a branch yields.
 fn chosen_name(
-    shared: &Shared<'_>,
+    shared: &TextContext<'_>,
     function: &Function,
     variables: &Variables,
     branch: BlockId,
@@ -136,7 +141,7 @@ fn chosen_name(
 }
 
 /// What a function calls the result that it gives through a reference.
-fn result_name(shared: &Shared<'_>, callee: FuncId, n: usize) -> Option<String> {
+fn result_name(shared: &TextContext<'_>, callee: FuncId, n: usize) -> Option<String> {
     let results = &shared.module.functions[callee].results;
     results.get(n).filter(|_| results.len() > 1)?.name.clone()
 }
@@ -145,7 +150,7 @@ fn short(ty: Type, structs: &StructTable) -> String {
     type_name(ty, structs).chars().filter(|c| c.is_ascii_alphanumeric()).collect()
 }
 
-fn part_name(function: &Function, shared: &Shared<'_>, base: &str, path: &crate::ir::Path) -> String {
+fn part_name(function: &Function, shared: &TextContext<'_>, base: &str, path: &crate::ir::Path) -> String {
     use crate::ir::Step;
     match path.as_slice() {
         [Step::At(n)] if *n < 4 => {

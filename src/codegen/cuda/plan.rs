@@ -16,7 +16,7 @@ pub enum Form {
 
 /// Expressions longer than this many characters (roughly) are split by a variable.
 const LONGEST: u32 = 150;
-/// An `if` that gives a value is printed with `?:` up to this length.
+/// An `if` with a value is printed with `?:` up to this length.
 const LONGEST_CONDITIONAL: u32 = 90;
 
 pub struct Plan {
@@ -59,8 +59,8 @@ struct Uses {
     count: u32,
     /// The block of the last use that was counted.
     block: Option<BlockId>,
-    /// Used as the end or step of a `for`, which is evaluated in every turn.
-    every_turn: bool,
+    /// Used as the end or step of a `for`, which is evaluated in every iteration.
+    every_iteration: bool,
 }
 
 /// What an inlined expression consists of.
@@ -114,12 +114,12 @@ impl Planner<'_> {
             uses.block = Some(block);
         });
         if let Op::For { end, step, .. } = &data.op {
-            self.uses[*end].every_turn = true;
-            self.uses[*step].every_turn = true;
+            self.uses[*end].every_iteration = true;
+            self.uses[*step].every_iteration = true;
         }
     }
 
-    /// Gives the effects of everything in the block.
+    /// Returns the effects of everything in the block.
     fn block(&mut self, block: BlockId) -> Effects {
         let mut all = Effects::default();
         // Inlined values that read memory and are not part of a printed statement yet.
@@ -180,7 +180,7 @@ impl Planner<'_> {
         let is_constant = matches!(inst.op, Op::Const(_)) || matches!(inst.op, Op::Zero);
         let is_trivial = is_constant || self.is_trivial(&inst.op);
         let single = uses.count <= 1 && uses.block == Some(block);
-        let loop_bound = uses.every_turn && (cost.reads != 0 || cost.calls || matches!(inst.op, Op::If { .. }));
+        let loop_bound = uses.every_iteration && (cost.reads != 0 || cost.calls || matches!(inst.op, Op::If { .. }));
         let inline = is_constant || value.name.is_none() && !loop_bound && (is_trivial || single);
         if inline {
             self.plan.forms[result] = Form::Inline;

@@ -13,7 +13,7 @@ use crate::types::Scalar;
 
 /// What is known about the operands of an integer operation.
 #[derive(Clone, Copy, Default)]
-pub struct Facts {
+pub struct OperandFacts {
     /// The right operand, when constant.
     pub right: Option<Const>,
     pub left_is_non_negative: bool,
@@ -148,7 +148,7 @@ fn half_operator(op: Infix, s: Scalar, prelude: &mut Prelude) {
     prelude.function(format!("{result} operator{symbol}({name} a, {name} b)"), |_| format!("{{ return {value}; }}"));
 }
 
-pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: &mut Prelude) -> Expr {
+pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, prelude: &mut Prelude) -> Expr {
     match op {
         BinaryOp::Add => narrow(s, operator(Infix::Add, s, a, b, prelude)),
         BinaryOp::Sub => narrow(s, operator(Infix::Sub, s, a, b, prelude)),
@@ -181,7 +181,7 @@ pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: 
     }
 }
 
-fn divide(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: &mut Prelude) -> Expr {
+fn divide(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, prelude: &mut Prelude) -> Expr {
     let value = facts.right.and_then(Const::as_int);
     let positive = facts.right_is_positive || value.is_some_and(|v| v > 0);
     // -1 is the other divisor with which C++ leaves a quotient undefined.
@@ -195,7 +195,7 @@ fn divide(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: &mut
     if is_plain { Expr::infix(operator, a, b) } else { Expr::call(prelude.helper(helper), [typed(s, a), typed(s, b)]) }
 }
 
-fn shift(left: bool, s: Scalar, a: Expr, b: Expr, facts: Facts, prelude: &mut Prelude) -> Expr {
+fn shift(left: bool, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, prelude: &mut Prelude) -> Expr {
     let count = facts.right.and_then(Const::as_int).filter(|&n| (0..i128::from(s.bits())).contains(&n));
     let (operator, helper) = if left { (Infix::Shl, Helper::ShiftLeft) } else { (Infix::Shr, Helper::ShiftRight) };
     match count {

@@ -39,7 +39,7 @@ impl Summary {
         found
     }
 
-    /// Who is called, in order; one that is called twice stands there twice.
+    /// The callees, in order; one that is called twice is listed twice.
     pub fn callees(&self, function: &Function) -> impl Iterator<Item = FuncId> {
         self.calls.iter().filter_map(|&call| match function.insts[call].op {
             Op::Call(callee, _) => Some(callee),

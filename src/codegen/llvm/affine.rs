@@ -1,4 +1,4 @@
-//! Which indices are known not to be negative, and which are affine in the thread's last coordinate?
+//! Which indices are affine in the thread's last coordinate?
 //!
 //! The host runs the threads of a row in an inner loop over the last coordinate j. Where the index of an access is
 //! `a*j + b`, with b the same for the whole row, the j for which it is in bounds are an interval, found before the loop:
@@ -96,7 +96,7 @@ impl<'ctx> Affine<'ctx> {
         }
     }
 
-    /// The value (i64) of a form that [`Facts::fixed_form`] gave, in front of the row.
+    /// The value (i64) of a form that [`ValueFacts::fixed_form`] gave, in front of the row.
     pub fn emit_fixed(&self, ll: &Llvm<'ctx>) -> Val<'ctx> {
         self.emit(ll, None)
     }
@@ -151,10 +151,7 @@ pub struct LoopRange<'ctx> {
 
 /// What is known about values of one LLVM function.
 #[derive(Default)]
-pub struct Facts<'ctx> {
-    non_negative: IdSet<Val<'ctx>>,
-    /// Less than the type's greatest value.
-    below_greatest: IdSet<Val<'ctx>>,
+pub struct ValueFacts<'ctx> {
     /// Indices, each with an extent that it is below.
     within: IdSet<(Val<'ctx>, Val<'ctx>)>,
     /// Only filled in the host's fast loop.
@@ -162,7 +159,7 @@ pub struct Facts<'ctx> {
     affine: bool,
 }
 
-impl<'ctx> Facts<'ctx> {
+impl<'ctx> ValueFacts<'ctx> {
     /// Starts to follow affine forms. `inner` is the last coordinate (i32).
     pub fn follow_affine(&mut self, inner: Val<'ctx>) {
         self.affine = true;
@@ -175,19 +172,6 @@ impl<'ctx> Facts<'ctx> {
             let terms = SmallVec::from_iter([(1, Leaf::Invariant { value, signed })]);
             self.forms.insert(value, Affine { terms, ..Affine::default() });
         }
-    }
-
-    /// A thread coordinate or an extent: not negative, and less than the greatest value if it is a coordinate.
-    pub fn set_non_negative(&mut self, value: Val<'ctx>) {
-        self.non_negative.insert(value);
-    }
-
-    pub fn set_below_greatest(&mut self, value: Val<'ctx>) {
-        self.below_greatest.insert(value);
-    }
-
-    pub fn is_non_negative(&self, ll: &Llvm<'ctx>, value: Val<'ctx>) -> bool {
-        ll.as_int(value).map_or_else(|| self.non_negative.contains(&value), |n| n >= 0)
     }
 
     fn form(&self, ll: &Llvm<'ctx>, value: Val<'ctx>) -> Option<Affine<'ctx>> {
@@ -207,20 +191,6 @@ impl<'ctx> Facts<'ctx> {
     pub fn binary(&mut self, ll: &Llvm<'ctx>, op: BinaryOp, s: Scalar, x: Val<'ctx>, y: Val<'ctx>, result: Val<'ctx>) {
         if !s.is_int() || ll.as_int(result).is_some() {
             return;
-        }
-        if s.is_signed_int() {
-            let (px, py) = (self.is_non_negative(ll, x), self.is_non_negative(ll, y));
-            let one_more = |a, b| ll.as_int(b) == Some(1) && self.below_greatest.contains(&a) && px && py;
-            let non_negative = match op {
-                BinaryOp::And | BinaryOp::Max => px || py,
-                BinaryOp::Min | BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Or | BinaryOp::Xor => px && py,
-                BinaryOp::Rem | BinaryOp::Shr => px,
-                BinaryOp::Add => one_more(x, y) || one_more(y, x),
-                _ => false,
-            };
-            if non_negative {
-                self.non_negative.insert(result);
-            }
         }
         if !self.affine || !matches!(s, Scalar::I32 | Scalar::U32) {
             return;
@@ -248,14 +218,6 @@ impl<'ctx> Facts<'ctx> {
         }
     }
 
-    /// Learns about a conversion between integers.
-    pub fn cast(&mut self, from: Scalar, to: Scalar, x: Val<'ctx>, result: Val<'ctx>) {
-        let widens = to.is_signed_int() && from.is_int() && to.bits() > from.bits();
-        if widens && (from.is_unsigned_int() || self.non_negative.contains(&x)) {
-            self.non_negative.insert(result);
-        }
-    }
-
     /// The form of a single invariant or constant, exact by itself: a sum may have wrapped.
     fn exact_form(&self, ll: &Llvm<'ctx>, value: Val<'ctx>) -> Option<Affine<'ctx>> {
         self.form(ll, value).filter(|form| {
@@ -270,7 +232,6 @@ impl<'ctx> Facts<'ctx> {
 
     /// An index in `0..extent`.
     pub fn set_within(&mut self, value: Val<'ctx>, extent: Val<'ctx>) {
-        self.non_negative.insert(value);
         self.within.insert((value, extent));
     }
 
@@ -282,16 +243,6 @@ impl<'ctx> Facts<'ctx> {
     pub fn loop_variable(&mut self, ll: &Llvm<'ctx>, s: Scalar, variable: Val<'ctx>, range: LoopRange<'ctx>) {
         let LoopRange { start, end, step: Some(step) } = range else { return };
         let up = step > 0;
-        if s.is_signed_int() {
-            let from = if up { start } else { end };
-            let fits = if up { 0 } else { -1 };
-            if self.is_non_negative(ll, from) || ll.as_int(from).is_some_and(|n| n >= fits) {
-                self.non_negative.insert(variable);
-            }
-            if up {
-                self.below_greatest.insert(variable);
-            }
-        }
         if !self.affine || s != Scalar::I32 || step == 0 {
             return;
         }
@@ -335,7 +286,7 @@ impl<'ctx> Guards<'ctx> {
     pub fn require_within(
         &mut self,
         ll: &Llvm<'ctx>,
-        facts: &Facts<'ctx>,
+        facts: &ValueFacts<'ctx>,
         index: Val<'ctx>,
         extent: Val<'ctx>,
     ) -> Option<Val<'ctx>> {
@@ -346,7 +297,7 @@ impl<'ctx> Guards<'ctx> {
     pub fn require_lanes_within(
         &mut self,
         ll: &Llvm<'ctx>,
-        facts: &Facts<'ctx>,
+        facts: &ValueFacts<'ctx>,
         index: Val<'ctx>,
         extent: Val<'ctx>,
     ) -> Option<(Val<'ctx>, i64)> {

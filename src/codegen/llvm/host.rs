@@ -200,9 +200,6 @@ impl KernelEntry {
         ll.position_at_end(body);
         lower.thread.coordinates[self.rank - 1] = ll.trunc(j, ll.i32());
         lower.thread.linear = ll.add(p(6), ll.sub(j, low));
-        for coordinate in lower.thread.coordinates {
-            lower.facts.set_below_greatest(coordinate);
-        }
         lower.kernel(self.kernel, args);
         let next = ll.add_nsw(j, ll.const_i64(1));
         ll.add_incoming(j, next, ll.current_block());
@@ -490,7 +487,6 @@ impl KernelEntry {
         let ll = lower.ll;
         lower.facts.follow_affine(inner);
         for (k, coordinate) in lower.thread.coordinates.into_iter().enumerate() {
-            lower.facts.set_below_greatest(coordinate);
             if k + 1 < self.rank {
                 lower.facts.set_invariant(coordinate, true);
             }

@@ -170,6 +170,10 @@ impl<'ctx> Llvm<'ctx> {
         });
         self.call_site(function, args)
     }
+    /// Waits for all threads of the block (device).
+    pub fn block_barrier(&self) {
+        self.overloaded("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[self.const_i32(0)]);
+    }
     /// Asks for the cache line at an address: for reading, to the nearest cache, data.
     pub fn prefetch(&self, pointer: Val<'ctx>) {
         let args = [pointer, self.const_i32(0), self.const_i32(3), self.const_i32(1)];

@@ -6,22 +6,23 @@
 //! library's ([`super::library`]).
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::affine::{Facts, Guards};
+use super::affine::{Guards, ValueFacts};
 use super::builder::{Block, Func, Llvm, Ty, Val};
 use super::control::{Join, LoopContext};
 use super::debug_locations::DebugLocations;
 use super::flatten::{self, Leaf, LeafKind};
+use super::known::{Argument, Known, KnownTable};
 use super::lanes::{Copies, Lanes};
 use super::library::Library;
 use super::ops::Ops;
-use super::warp::Uniform;
 use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
 use crate::ids::{Id, IdSet};
-use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, Op, Path, Step, ValueId};
+use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -86,6 +87,7 @@ pub struct ModuleState<'a, 'ctx> {
     called: HashMap<FuncId, Func<'ctx>>,
     pending: Vec<FuncId>,
     weights: HashMap<FuncId, u64>,
+    known: KnownTable,
     /// The library functions that are called, where such are.
     pub library: Option<Library<'a, 'ctx>>,
     /// What stands for absent arrays of adjoints.
@@ -115,6 +117,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             called: HashMap::new(),
             pending: Vec::new(),
             weights: HashMap::new(),
+            known: KnownTable::default(),
             library: None,
             shadows,
             locations: None,
@@ -211,7 +214,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
                 next += count;
             }
             let mut lower = Lower::new(self, made, entry, thread, true);
-            let results = lower.function(id, args);
+            let results = lower.function(id, args, &[]);
             let flat: Scalars = results.into_iter().flatten().collect();
             if flat.is_empty() {
                 ll.ret(None);
@@ -234,7 +237,7 @@ pub struct Lower<'s, 'a, 'ctx> {
     /// Where stack slots go.
     pub entry: Block<'ctx>,
     pub thread: Thread<'ctx>,
-    pub facts: Facts<'ctx>,
+    pub facts: ValueFacts<'ctx>,
     /// The host's fast loop collects here what must hold for it to be taken.
     pub guards: Option<Guards<'ctx>>,
     /// The number of loops around the cursor, other than that over threads.
@@ -254,14 +257,16 @@ pub struct Lower<'s, 'a, 'ctx> {
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
-    /// What is the same for all threads of a launch (device).
-    pub uniform: Uniform<'ctx>,
     call_large: bool,
 }
 
 /// One instance of an IR function: the body of a kernel, or of a callee at one call.
 pub struct Frame<'a, 'ctx> {
     pub function: &'a Function,
+    /// What the analyses say of it.
+    pub known: Rc<Known>,
+    /// The instruction that is being lowered: bounds are asked for there.
+    pub at: InstId,
     values: Vec<Scalars<'ctx>>,
     pub loops: Vec<LoopContext<'ctx>>,
     /// Where a `return` inside nested blocks goes.
@@ -325,7 +330,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             llvm_function,
             entry,
             thread,
-            facts: Facts::default(),
+            facts: ValueFacts::default(),
             guards: None,
             loop_depth: 0,
             unrolled: false,
@@ -334,7 +339,6 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             lanes: None,
             copies: None,
             aligned: IdSet::default(),
-            uniform: Uniform::default(),
             call_large: inside_callee,
         }
     }
@@ -362,14 +366,16 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
     /// The body of a kernel, at the cursor.
     pub fn kernel(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>) {
         self.call_large = self.state.weight(id) > INLINE_TOTAL;
-        self.function(id, args);
+        self.function(id, args, &[]);
     }
 
-    /// The body of a function, inlined at the cursor; gives its results.
-    pub fn function(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>) -> Vec<Scalars<'ctx>> {
+    /// The body of a function, inlined at the cursor; gives its results. `known`: of the arguments.
+    pub fn function(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>, known: &[Argument]) -> Vec<Scalars<'ctx>> {
         let function = &self.ir.functions[id];
         let mut frame = Frame {
             function,
+            known: self.state.known.of_call(self.ir, id, known),
+            at: InstId(0),
             values: vec![Scalars::new(); function.values.len()],
             loops: Vec::new(),
             returns: None,
@@ -410,6 +416,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         let function = frame.function;
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
+            frame.at = id;
             if let Some(locations) = &self.state.locations {
                 locations.set(inst.span);
             }
@@ -488,9 +495,6 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 let from = frame.scalar_ty(*a);
                 let to = result_ty.and_then(Type::scalar_part).unwrap_or(from);
                 let result: Scalars = frame.get(*a).iter().map(|v| self.ops.cast(from, to, *v)).collect();
-                if let ([x], [r]) = (&frame.get(*a)[..], &result[..]) {
-                    self.facts.cast(from, to, *x, *r);
-                }
                 result
             }
             Op::Bitcast(a) => {
@@ -507,9 +511,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             Op::Insert(a, path, b) => self.insert(frame, *a, path, *b),
             Op::Call(callee, args) => return self.call(frame, *callee, args, &inst.results),
             Op::ThreadIndex(n) => {
-                let coordinate = self.thread.coordinates[usize::from(*n).min(3)];
-                self.facts.set_non_negative(coordinate);
-                smallvec![coordinate]
+                smallvec![self.thread.coordinates[usize::from(*n).min(3)]]
             }
             Op::ThreadNumber => {
                 let ll = self.ll;
@@ -522,14 +524,11 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                     }
                     None => ll.trunc(self.thread.linear, ll.i32()),
                 };
-                self.facts.set_non_negative(number);
                 smallvec![number]
             }
             Op::BlockDim => smallvec![self.thread.block_dim],
             Op::Extent(array, dim) => {
-                let extent = self.array(frame, *array).extents[usize::from(*dim)];
-                self.facts.set_non_negative(extent);
-                smallvec![extent]
+                smallvec![self.array(frame, *array).extents[usize::from(*dim)]]
             }
             Op::IsSet(array) => smallvec![self.is_set(frame, *array)],
             Op::Gradient(array) => self.gradient(frame, *array),
@@ -543,6 +542,10 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             }
             Op::Atomic { op, access, value } => self.atomic(frame, *op, access, *value, inst),
             Op::AtomicCas { access, expected, new } => self.atomic_cas(frame, access, [*expected, *new], inst),
+            Op::Barrier => {
+                self.barrier();
+                return;
+            }
             Op::Print { format, args } => {
                 self.print(frame, format, args);
                 return;
@@ -559,7 +562,6 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             | Op::Continue(_)
             | Op::Return(_) => return,
         };
-        self.note_uniform(frame, &inst.op, &scalars);
         if let Some(result) = result {
             self.define(frame, result, scalars);
         }
@@ -592,6 +594,11 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
     }
 
     fn call(&mut self, frame: &mut Frame<'a, 'ctx>, callee: FuncId, args: &[ValueId], results: &[ValueId]) {
+        let argument = |a: &ValueId| Argument {
+            bounds: frame.known.ranges.bounds_at(frame.at, *a),
+            dependence: frame.known.uniformity.dependence(*a),
+        };
+        let known: SmallVec<[Argument; 4]> = args.iter().map(argument).collect();
         let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
         let values = if let Some(made) = self.state.library_call(callee) {
             let flat: Scalars = args.into_iter().flatten().collect();
@@ -604,7 +611,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         } else if self.call_large && self.state.weight(callee) >= CALL_FROM {
             self.call_function(callee, args)
         } else {
-            self.function(callee, args)
+            self.function(callee, args, &known)
         };
         for (&result, scalars) in results.iter().zip(values) {
             self.define(frame, result, scalars);
@@ -677,6 +684,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             self.ops.cast(s, Scalar::U64, frame.scalar(index))
         };
         if !s.is_signed_int() {
+            return wide;
+        }
+        if frame.known.ranges.is_at_least(frame.at, index, 0) {
             return wide;
         }
         let negative = self.ll.icmp(IntPredicate::SLT, wide, self.ll.const_i64(0));

@@ -146,7 +146,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (ll, function) = (self.ll, &self.ir.functions[kernel]);
         let structs = &self.ir.structs;
         // The argument's number, the position of the array in it, and its type.
-        let find = |place: &shadow::Place| {
+        let find = |place: &shadow::ArrayPath| {
             let n = function.params().iter().position(|&p| p == place.param)?;
             let (mut start, mut ty) = (0, function.ty(place.param));
             for step in &place.path {
@@ -191,7 +191,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let s = frame.scalar_ty(index);
         let signed = s.is_signed_int();
-        let wraps = signed && !self.facts.is_non_negative(ll, value);
+        let from_start =
+            frame.known.ranges.counts_from_start(frame.at, index) || ll.as_int(value).is_some_and(|n| n >= 0);
+        let wraps = signed && !from_start;
         let (number, count, written) = if s.bits() <= 32 {
             let number = self.ops.cast(s, Scalar::I32, value);
             // A uint32 of 2^31 or more is above every extent, as an unsigned number.

@@ -35,6 +35,7 @@ mod instructions;
 mod jit;
 mod join;
 mod join_ir;
+mod known;
 mod lanes;
 mod library;
 mod local;

@@ -329,7 +329,6 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         })
         .collect();
     lower.default_adjoints(kernel, &mut args);
-    args.iter().for_each(|scalars| lower.uniform.insert(scalars));
     if options.layout == ArrayLayout::Contiguous {
         lower.aligned.extend(args.iter().flatten());
     }
@@ -381,9 +380,6 @@ impl<'ctx> Tasks<'ctx> {
         }
         lower.thread.coordinates[0] = narrow(rest);
         lower.thread.linear = wide(ll, task, ll.i64());
-        for coordinate in lower.thread.coordinates {
-            lower.facts.set_below_greatest(coordinate);
-        }
     }
 
     /// The thread's task, if the launch has so many. Ends the function.

@@ -7,7 +7,7 @@ use super::machine::Machine;
 use super::{HostOptions, Opt};
 use crate::abi;
 use crate::analysis::alias::{Root, root};
-use crate::codegen::reduced::{self, Role};
+use crate::codegen::privatization::{self, Role};
 use crate::codegen::shadow;
 use crate::ir::{FuncId, Function, Module, Op, ValueId};
 use crate::types::Type;
@@ -90,7 +90,7 @@ fn name(function: &Function, array: ValueId) -> String {
 /// How the workers of a launch with several share it.
 fn workers(module: &Module, kernel: FuncId) -> String {
     let function = &module.functions[kernel];
-    let Some(arrays) = reduced::reduced(module, kernel) else {
+    let Some(arrays) = privatization::privatized(module, kernel) else {
         return "their updates of arrays are atomic".to_string();
     };
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();

@@ -5,16 +5,15 @@
 //! - Which threads run together here is asked for when it happens (`activemask`): a warp of which some threads have left, or
 //!   went another way, adds thread by thread. Between the question and the last shuffle nothing branches, so the threads
 //!   named in the mask all take part ("Using CUDA Warp-Level Primitives", NVIDIA, 2018: opportunistic programming).
-//! - "The same" is proved, not looked at: the address is made of the kernel's arguments and constants alone, by pure operations.
-//!   Variables of loops and values read from memory do not count, because threads of a warp may meet in different turns.
+//! - "The same" is proved, not looked at: [`Uniformity`](crate::analysis::uniformity::Uniformity) shows that there is one address
+//!   for the whole launch. Variables of loops and values read from memory do not count, because threads of a warp may meet in
+//!   different iterations.
 //! - The order of float additions between threads is open (rule 15 of the IR), so any tree of them will do.
 
-use super::builder::{IntPredicate, Llvm, Val};
+use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
 use super::control::Join;
 use super::lower::{Frame, Lower, Scalars, Target};
-use crate::ids::IdSet;
-use crate::ir::properties::DependsOn;
-use crate::ir::{Access, AtomicOp, Inst, Op};
+use crate::ir::{Access, AtomicOp, Inst};
 use crate::types::{Scalar, Type};
 
 /// Sums of more scalars than this take more shuffles than they save.
@@ -23,46 +22,28 @@ const ALL_LANES: i32 = -1;
 /// `shfl.sync.down` within the whole warp (PTX ISA, "shfl.sync": the last lane, no segments).
 const WHOLE_WARP: i32 = 31;
 
-/// The values that are the same for all threads of a launch: made of its arguments alone.
-#[derive(Default)]
-pub struct Uniform<'ctx>(IdSet<Val<'ctx>>);
-
-impl<'ctx> Uniform<'ctx> {
-    /// An argument of the kernel.
-    pub fn insert(&mut self, scalars: &[Val<'ctx>]) {
-        self.0.extend(scalars);
-    }
-
-    fn holds(&self, ll: &Llvm<'ctx>, scalars: &[Val<'ctx>]) -> bool {
-        scalars.iter().all(|v| self.0.contains(v) || ll.is_constant(*v))
-    }
-}
-
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
-    /// Learns whether the results of an instruction are the same for all threads.
-    pub fn note_uniform(&mut self, frame: &Frame<'a, 'ctx>, op: &Op, results: &Scalars<'ctx>) {
-        let own = op.properties();
-        if self.target != Target::Nvptx || !own.is_value() || own.depends_on == DependsOn::Thread {
-            return;
-        }
-        let mut same = true;
-        op.for_each_operand(|v| same &= self.uniform.holds(self.ll, frame.get(v)));
-        if same {
-            self.uniform.insert(results);
-        }
-    }
-
     /// Whether an atomic is one that a warp does together: nobody asks for the old value, and all threads mean one place.
     pub fn is_of_warp(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> bool {
         let Some(&result) = inst.results.first() else { return false };
         let mut same = true;
-        access.for_each_operand(|v| same &= self.uniform.holds(self.ll, frame.get(v)));
+        access.for_each_operand(|v| same &= frame.known.uniformity.is_invariant(v));
         self.target == Target::Nvptx
             && matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Min | AtomicOp::Max)
             && frame.scalar_ty(result).is_float()
             && matches!(frame.ty(access.array), Type::Array(_))
             && same
             && crate::analysis::uses(frame.function)[result] == 0
+    }
+
+    /// Waits for the block. On the host a block is one thread.
+    pub fn barrier(&mut self) {
+        if self.target == Target::Nvptx {
+            let ll = self.ll;
+            // Or LLVM would copy the code around it into branches that threads of a block take differently.
+            ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));
+            ll.block_barrier();
+        }
     }
 
     /// The atomic `op` at each of `places` with an operand each: (address, operand).

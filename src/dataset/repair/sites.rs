@@ -34,7 +34,7 @@ impl Fault {
     }
 }
 
-/// An expression and the statement that it stands in.
+/// An expression and the statement that contains it.
 #[derive(Clone, Copy)]
 pub struct Site<'a> {
     pub function: &'a Function,
@@ -184,7 +184,7 @@ pub fn builtin(callee: &str) -> Option<&str> {
     callee.strip_prefix("wp.").filter(|name| !name.contains('.'))
 }
 
-/// Whether an expression can stand where an operand stands without brackets.
+/// Whether an expression can be an operand without brackets.
 pub fn is_atom(expr: &Expr) -> bool {
     matches!(
         expr.kind,

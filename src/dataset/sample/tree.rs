@@ -56,7 +56,7 @@ impl Kind {
         })
     }
 
-    /// Whether a value of this kind may stand where `wanted` is asked for.
+    /// Whether a value of this kind may be used where `wanted` is asked for.
     pub fn fits(self, wanted: Kind) -> bool {
         match wanted {
             Kind::Float => matches!(self, Kind::Float | Kind::Positive | Kind::Unit | Kind::Signed),
@@ -175,7 +175,7 @@ pub enum Given {
     Struct(Vec<(String, Given)>),
 }
 
-/// What stands in an array before the launch.
+/// The contents of an array before the launch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Content {
     Zero,

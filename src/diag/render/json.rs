@@ -14,14 +14,14 @@ struct Finding<'a> {
     level: &'a str,
     message: &'a str,
     /// The first one is the primary place.
-    spans: Vec<Place<'a>>,
+    spans: Vec<Location<'a>>,
     notes: &'a [String],
     help: Option<&'a str>,
     fix: Option<Fix<'a>>,
 }
 
 #[derive(Serialize)]
-struct Place<'a> {
+struct Location<'a> {
     file: String,
     start: Position,
     end: Position,
@@ -45,14 +45,14 @@ struct Fix<'a> {
     /// `machine`: safe to apply; `maybe`: look at it first.
     applicability: &'a str,
     /// Each replaces its range by `text`.
-    edits: Vec<Place<'a>>,
+    edits: Vec<Location<'a>>,
 }
 
 pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
     let place = |span: Span, label, text| {
         let file = sources.file(span.file);
         let range = clamp(span, sources);
-        Place {
+        Location {
             file: file.path.display().to_string(),
             start: position(file, range.start),
             end: position(file, range.end),

@@ -88,7 +88,7 @@ pub(super) struct DynamicStep {
 
 /// The element part that a load, store or atomic names.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ElementRef {
     /// First slot of the descriptor, or the slot of the local array's address.
     pub array: u32,
     pub local: Option<LocalShape>,
@@ -233,23 +233,23 @@ pub(super) enum Code {
     },
     Load {
         to: u32,
-        place: Place,
+        place: ElementRef,
     },
     Store {
         from: u32,
-        place: Place,
+        place: ElementRef,
     },
     Atomic {
         op: AtomicOp,
         to: u32,
         value: u32,
-        place: Place,
+        place: ElementRef,
     },
     AtomicCas {
         to: u32,
         expected: u32,
         new: u32,
-        place: Place,
+        place: ElementRef,
     },
     If {
         condition: u32,

@@ -242,6 +242,8 @@ impl<'m, 't> Compiler<'m, 't> {
             // Not met: set when the function is entered.
             Op::Const(c) => Code::Set { to, bits: c.bits },
             Op::Zero => Code::Clear { to, count },
+            // A block is one thread: nothing to wait for, nothing to clear.
+            Op::Barrier => Code::Clear { to, count: 0 },
             Op::Unary(op, a) => Code::Unary { f: ops::unary(*op, scalar), scalar, to, a: self.slot(*a), count },
             Op::Binary(op, a, b) => {
                 let stride = |v: ValueId| u32::from(count == 1 || function.ty(v).is_composite());
@@ -462,7 +464,7 @@ impl<'m, 't> Compiler<'m, 't> {
         Steps { slot, byte, dynamic: dynamic.into() }
     }
 
-    fn place(&mut self, access: &Access, inst: &Inst) -> Place {
+    fn place(&mut self, access: &Access, inst: &Inst) -> ElementRef {
         let structs = &self.module.structs;
         let (element, local): (Type, _) = match self.function.ty(access.array) {
             Type::Local(local) => {
@@ -479,7 +481,7 @@ impl<'m, 't> Compiler<'m, 't> {
             let index = if let Step::At(n) = step { Some(*n) } else { None };
             ty.step(index, structs).unwrap_or(ty)
         });
-        Place {
+        ElementRef {
             array: self.slot(access.array),
             local,
             index: access.indices.iter().map(|&i| self.count(i)).collect(),

@@ -1,4 +1,4 @@
-//! Runs the compact form. Recursion follows the nesting of blocks and calls, never the turns of a loop.
+//! Runs the compact form. Recursion follows the nesting of blocks and calls, never the iterations of a loop.
 
 use std::ffi::c_void;
 
@@ -183,7 +183,7 @@ impl<'p> Machine<'p, '_, '_> {
     /// The address of an element part; None if it is outside: a failed check of an index is recorded, a run-time step
     /// into a value that leads nowhere is no error.
     #[inline]
-    fn address(&mut self, frame: &[u64], place: &Place) -> Option<u64> {
+    fn address(&mut self, frame: &[u64], place: &ElementRef) -> Option<u64> {
         let mut address = frame[place.array as usize];
         for (dim, count) in place.index.iter().enumerate() {
             let index = count.read(frame);
@@ -450,7 +450,7 @@ impl<'p> Machine<'p, '_, '_> {
     }
 
     /// Replaces each scalar at a place by `f` of it; the old values go to `to` on.
-    fn update(&mut self, frame: &mut [u64], place: &Place, to: u32, f: impl Fn(&[u64], usize, Const) -> u64) {
+    fn update(&mut self, frame: &mut [u64], place: &ElementRef, to: u32, f: impl Fn(&[u64], usize, Const) -> u64) {
         let address = self.address(frame, place);
         for (n, leaf) in place.leaves.iter().enumerate() {
             let old = match address {

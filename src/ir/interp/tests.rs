@@ -159,7 +159,7 @@ fn counters_stop_at_the_end_of_their_type() {
       }";
     let mut out = [0];
     run(text, &[1], &descriptor(&mut out, &[1]), Some(1000));
-    // One turn up (125), three down (127, 27, -73), none with step 0.
+    // One iteration up (125), three down (127, 27, -73), none with step 0.
     assert_eq!(out, [4]);
 }
 

@@ -150,6 +150,7 @@ impl<'t> Parser<'t> {
                 let (access, expected) = (self.access()?, self.comma_value()?);
                 Op::AtomicCas { access, expected, new: self.comma_value()? }
             }
+            "barrier" => Op::Barrier,
             "print" => {
                 let format = self.text()?;
                 let mut args = Values::new();

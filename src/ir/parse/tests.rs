@@ -123,6 +123,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     assert %0, "message"
     return
   }
+  barrier
   return
 }
 "#;
@@ -137,7 +138,7 @@ fn everything_round_trips_and_verifies() {
     assert_eq!(print(&again), text);
     assert_eq!(format!("{again:?}"), format!("{module:?}"));
     assert_eq!(module.functions[FuncId(0)].source_name, "helper");
-    let assumed = &module.functions[module.find("again").expect("@again")].scattered;
+    let assumed = &module.functions[module.find("again").expect("@again")].assumed_disjoint;
     let lines = assumed.iter().map(|span| &EVERYTHING[span.start as usize..span.end as usize]);
     assert_eq!(lines.collect::<Vec<_>>(), ["store %acc[%i, %x], %2", "store %ps[%n].a[1], %2"]);
     assert_eq!(module.functions[FuncId(0)].results[2].role, ResultRole::ByRef(0));
@@ -218,7 +219,7 @@ fn programs_round_trip() {
         let count = |has: &dyn Fn(&Function) -> bool| module.functions.values().filter(|f| has(f)).count();
         rules += count(&|f| f.derivative != Derivative::Body);
         tapes += count(&|f| !f.tape.is_empty());
-        assumed += count(&|f| !f.scattered.is_empty());
+        assumed += count(&|f| !f.assumed_disjoint.is_empty());
         notes += count(&|f| !f.notes.is_empty());
     }
     assert!(rules > 100 && tapes > 0 && assumed > 0 && notes > 0, "{rules} {tapes} {assumed} {notes}");
@@ -258,7 +259,7 @@ fn assert_same(a: &Module, b: &Module) {
             phase,
             derivative,
             tape,
-            scattered: _,
+            assumed_disjoint: _,
             kept: _,
             notes,
             entry,
@@ -288,7 +289,7 @@ fn places(module: &Module, entry: &Function) -> Vec<(FuncId, usize)> {
         f.walk(f.entry, &mut |_, inst| places.extend(matches!(inst.op, Op::Store { .. }).then_some(inst.span)));
         places.into_iter().enumerate().map(move |(n, span)| (id, n, span))
     });
-    stores.filter(|(_, _, span)| entry.scattered.contains(span)).map(|(id, n, _)| (id, n)).collect()
+    stores.filter(|(_, _, span)| entry.assumed_disjoint.contains(span)).map(|(id, n, _)| (id, n)).collect()
 }
 
 /// Two functions that are walked side by side.

@@ -208,6 +208,7 @@ impl Typing<'_> {
                 check(ty == self.ty(*expected) && ty == self.ty(*new), "a value has another type")?;
                 one(ty)
             }
+            Op::Barrier => Ok(Types::new()),
             Op::Print { args, .. } => {
                 check(args.iter().all(|&a| self.ty(a).as_scalar().is_some()), "only scalars are printed")?;
                 Ok(Types::new())

@@ -210,7 +210,7 @@ func @f(%a: int32, %b: int32) -> (int32) {
 }
 
 #[test]
-fn a_loop_carries_what_its_turns_hand_on() {
+fn a_loop_carries_what_its_iterations_hand_on() {
     let mut f = Fun::new("f", &[("a", I32), ("b", I32)], &[I32]);
     let (x, t, i) = (f.var("x", I32), f.var("t", I32), f.var("i", I32));
     let body = vec![

@@ -121,7 +121,7 @@ fn what_is_known() {
         ("store %a[%i], %f\ncall @writes(%a, %f)\n%x: float32 = load %a[%i]", 1),
         ("store %a[%i], %f\ncall @writes(%b, %f)\n%x: float32 = load %a[%i]", 0),
         ("store %a[%i], %f\n%r: float32 = call @reads(%a)\n%x: float32 = load %a[%i]", 0),
-        // Into branches and loops, unless a later turn writes; not out of them.
+        // Into branches and loops, unless a later iteration writes; not out of them.
         ("store %a[%i], %f\nfor %k: int32 = %c0 to %w step %c1 {\n%x: float32 = load %a[%i]\n}", 0),
         (
             "store %a[%i], %f\nfor %k: int32 = %c0 to %w step %c1 {\n%x: float32 = load %a[%i]\n%y: float32 = add %x, %f\n\

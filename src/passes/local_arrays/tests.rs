@@ -137,7 +137,7 @@ fn whole_elements_are_put_together() {
 }
 
 #[test]
-fn an_array_of_a_loop_starts_at_zero_each_turn() {
+fn an_array_of_a_loop_starts_at_zero_each_iteration() {
     let module = kernel(
         "%s: int32 = for %j: int32 = %c0 to %c3 step %c1 carry %t: int32 = %c0 {
           %a: local(int32, 4) = local_array

@@ -24,7 +24,7 @@ impl CountEnd {
         CountEnd { end, step, known, signs }
     }
 
-    /// Whether a turn with this counter takes place.
+    /// Whether an iteration with this counter takes place.
     pub(super) fn not_reached(&self, b: &mut Builder, counter: ValueId) -> ValueId {
         match (self.known, self.signs) {
             (Some(0), _) => b.constant(Const::bool(false)),

@@ -9,7 +9,7 @@ use crate::types::{BOOL, I32, Type};
 pub(super) enum Outcome {
     /// To the code behind it.
     Fall = 0,
-    /// To the next turn of the innermost loop.
+    /// To the next iteration of the innermost loop.
     Continue = 1,
     /// Behind the innermost loop.
     Break = 2,
@@ -64,7 +64,7 @@ impl Outcomes {
     }
 
     /// A loop's outcomes carry its values.
-    pub(super) fn leaves_turn(self) -> bool {
+    pub(super) fn leaves_iteration(self) -> bool {
         self.has(Outcome::Continue) || self.has(Outcome::Break)
     }
 }
@@ -105,7 +105,7 @@ pub(super) struct Slot {
 }
 
 /// What a region yields: `fall`'s values if it may fall through, the flag if there are several outcomes, the carried
-/// values if it may leave a turn, the function's results if it may return.
+/// values if it may leave an iteration, the function's results if it may return.
 #[derive(Clone)]
 pub(super) struct Context {
     pub(super) outcomes: Outcomes,
@@ -139,7 +139,7 @@ impl Context {
             slots.extend(self.fall.iter().cloned());
         }
         slots.extend(self.outcomes.flag().map(|ty| Slot { ty, name: Some("leave".to_string()) }));
-        if self.outcomes.leaves_turn() {
+        if self.outcomes.leaves_iteration() {
             slots.extend(self.carried.iter().cloned());
         }
         if self.outcomes.has(Outcome::Return) {
@@ -158,7 +158,7 @@ impl Context {
         };
         cut(if self.outcomes.has(Outcome::Fall) { self.fall.len() } else { 0 });
         let flag = cut(usize::from(self.outcomes.flag().is_some())).first().copied();
-        let carried = cut(if self.outcomes.leaves_turn() { self.carried.len() } else { 0 });
+        let carried = cut(if self.outcomes.leaves_iteration() { self.carried.len() } else { 0 });
         Left { outcomes: self.outcomes, flag, carried, returned: Values::from_slice(rest) }
     }
 }

@@ -37,7 +37,7 @@ fn random_programs_behave_the_same() {
         for id in module.functions.ids() {
             single_exit::run(&mut module.functions[id]);
         }
-        let (after, any) = unrolled(&module, &|turns, size| turns * (size as u64) < 500);
+        let (after, any) = unrolled(&module, &|iterations, size| iterations * (size as u64) < 500);
         if !any {
             continue;
         }
@@ -81,8 +81,8 @@ kernel @k(%in: array(dtype=int32), %out: array(dtype=int32), %f: float32) rank 1
     };
     let (all, _) = unrolled(&module, &|_, _| true);
     assert_eq!((loops(&all), behaviour(&all)), (0, behaviour(&module)));
-    // 3 turns inside, 4 outside.
-    let (inner, _) = unrolled(&module, &|turns, _| turns == 3);
+    // 3 iterations inside, 4 outside.
+    let (inner, _) = unrolled(&module, &|iterations, _| iterations == 3);
     assert_eq!((loops(&inner), behaviour(&inner)), (1, behaviour(&module)));
     // The outer one counts its body as it is by then.
     let (sized, _) = unrolled(&module, &|_, size| size < 10);

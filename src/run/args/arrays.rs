@@ -6,7 +6,7 @@ use super::elements;
 use super::elements::{Leaf, dense_strides, for_each_element};
 use super::fill::FillValues;
 use super::memory::Buffer;
-use super::{Binder, BoundArray, Grad, Place, same_type, show_dtype};
+use super::{Binder, BoundArray, BufferOffset, Grad, same_type, show_dtype};
 use crate::abi::descriptor;
 use crate::diag::Code;
 use crate::run::files::npy;
@@ -218,7 +218,7 @@ impl<'a> Binder<'a> {
         shape: &[u32],
         strides: &[i64],
         element: Layout,
-    ) -> Result<Place> {
+    ) -> Result<BufferOffset> {
         if let Source::Alias(target) = &stored.source {
             let Some((place, target_ty, target_shape, target_strides)) = self.placed.get(target) else {
                 let message = format!("{at}: alias_of names `{target}`, which is no earlier array of this launch");
@@ -252,7 +252,7 @@ impl<'a> Binder<'a> {
         }
         self.budget -= bytes as u64;
         let buffer = Buffer::zeroed(bytes as u64, at)?;
-        let place = Place { buffer: self.out.buffers.len(), origin: if bytes == 0 { 0 } else { (-low) as u64 } };
+        let place = BufferOffset { buffer: self.out.buffers.len(), origin: if bytes == 0 { 0 } else { (-low) as u64 } };
         self.out.buffers.push(buffer);
         self.placed.insert(stored.key.clone(), (place, ty, shape.to_vec(), strides.to_vec()));
         Ok(place)
@@ -261,7 +261,7 @@ impl<'a> Binder<'a> {
     /// Writes the contents into the array's memory.
     fn scatter(
         &mut self,
-        place: Place,
+        place: BufferOffset,
         shape: &[u32],
         strides: &[i64],
         leaves: &[Leaf],
@@ -312,7 +312,14 @@ impl<'a> Binder<'a> {
     }
 
     /// Writes an array descriptor at `offset` of the argument struct.
-    fn describe(&mut self, offset: u32, data: Place, grad: Option<Place>, shape: &[u32], strides: &[i64]) {
+    fn describe(
+        &mut self,
+        offset: u32,
+        data: BufferOffset,
+        grad: Option<BufferOffset>,
+        shape: &[u32],
+        strides: &[i64],
+    ) {
         let (data, grad) = (self.out.address(data), grad.map_or(0, |g| self.out.address(g)));
         let block = &mut self.out.block.bytes_mut()[offset as usize..];
         let mut put = |at: u32, bytes: &[u8]| super::put(block, at, bytes);

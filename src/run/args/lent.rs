@@ -1,7 +1,7 @@
 //! Arguments whose arrays stay in their owner's memory.
 
 use super::memory::Buffer;
-use super::{Arguments, BoundArray, Grad, Place, put};
+use super::{Arguments, BoundArray, BufferOffset, Grad, put};
 use crate::abi::{ArrayDescriptor, descriptor};
 use crate::run::Result;
 use crate::types::{ArrayType, StructTable, Type};
@@ -55,8 +55,8 @@ impl Arguments {
         Ok(out)
     }
 
-    fn keep(&mut self, buffer: Buffer) -> Place {
+    fn keep(&mut self, buffer: Buffer) -> BufferOffset {
         self.buffers.push(buffer);
-        Place { buffer: self.buffers.len() - 1, origin: 0 }
+        BufferOffset { buffer: self.buffers.len() - 1, origin: 0 }
     }
 }

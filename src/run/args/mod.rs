@@ -44,7 +44,7 @@ pub struct BoundArray {
     pub strides: Vec<i64>,
     /// Of its descriptor in the argument struct.
     offset: u32,
-    place: Place,
+    place: BufferOffset,
     pub grad: Option<Grad>,
     /// A store keeps the gradient of the element that it overwrites.
     pub retain_grad: bool,
@@ -63,14 +63,14 @@ impl BoundArray {
 #[derive(Clone, Debug)]
 pub struct Grad {
     pub key: String,
-    place: Place,
+    place: BufferOffset,
     /// It is handed over as an adjoint argument, not with the array.
     pub external: bool,
 }
 
 /// Byte `origin` of a buffer is the first element.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct BufferOffset {
     buffer: usize,
     origin: u64,
 }
@@ -274,7 +274,7 @@ impl Arguments {
         });
     }
 
-    fn address(&self, place: Place) -> u64 {
+    fn address(&self, place: BufferOffset) -> u64 {
         let buffer = &self.buffers[place.buffer];
         // As in Warp, an array without elements is null.
         if buffer.bytes().is_empty() { 0 } else { buffer.address() + place.origin }
@@ -302,7 +302,7 @@ impl Arguments {
         });
     }
 
-    fn gather_at(&self, array: &BoundArray, place: Place, leaf: &Leaf) -> Vec<u8> {
+    fn gather_at(&self, array: &BoundArray, place: BufferOffset, leaf: &Leaf) -> Vec<u8> {
         let memory = self.buffers[place.buffer].bytes();
         let size = leaf.bytes();
         let count: u64 = array.shape.iter().map(|&n| u64::from(n)).product();
@@ -327,7 +327,7 @@ struct Binder<'a> {
     inputs: Option<Npz>,
     others: HashMap<std::path::PathBuf, Npz>,
     /// By key, for aliases.
-    placed: BTreeMap<String, (Place, ArrayType, Vec<u32>, Vec<i64>)>,
+    placed: BTreeMap<String, (BufferOffset, ArrayType, Vec<u32>, Vec<i64>)>,
     /// Bytes that may still be allocated.
     budget: u64,
     out: Arguments,

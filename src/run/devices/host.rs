@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
-use super::copies::Copies;
 use super::order::{has_atomics, prints};
+use super::privatization::Copies;
 use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use crate::codegen::reduced::{ArrayArgument, reduced};
+use crate::codegen::privatization::{ArrayArgument, privatized};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::{Result, fail};
@@ -84,7 +84,7 @@ fn sharing(module: &Module, kernel: FuncId, alone: bool) -> Sharing {
     }
     let function = &module.functions[kernel];
     let FunctionKind::Kernel { rank } = function.kind else { return Sharing::Alone };
-    match has_atomics(module, kernel).then(|| reduced(module, kernel)).flatten() {
+    match has_atomics(module, kernel).then(|| privatized(module, kernel)).flatten() {
         None => Sharing::Free,
         Some(arrays) => {
             let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
@@ -95,7 +95,7 @@ fn sharing(module: &Module, kernel: FuncId, alone: bool) -> Sharing {
 }
 
 /// What the workers of a host launch share.
-struct Shared<'a> {
+struct WorkerContext<'a> {
     entry: HostEntry,
     bounds: &'a LaunchBounds,
     args: *const c_void,
@@ -104,9 +104,9 @@ struct Shared<'a> {
 
 // SAFETY: the code is reentrant, claims the status atomically, and the arrays are the kernel's own business (rule 15 of
 // the IR).
-unsafe impl Sync for Shared<'_> {}
+unsafe impl Sync for WorkerContext<'_> {}
 
-impl Shared<'_> {
+impl WorkerContext<'_> {
     /// Runs the threads `begin..end`.
     fn run(&self, begin: u64, end: u64) {
         // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the launch.
@@ -130,7 +130,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         print: Some(receive),
         user: (&raw mut printed).cast(),
     };
-    let shared = Shared { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
+    let shared = WorkerContext { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
     let size = job.bounds.size;
     let mut workers = pieces::workers(&job.bounds, job.threads, smallest);
     let mut copies = None;
@@ -158,7 +158,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         };
         let run = |n: u64| {
             let own = copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);
-            Shared { args: own, ..*shared }.run(n * piece, ((n + 1) * piece).min(size));
+            WorkerContext { args: own, ..*shared }.run(n * piece, ((n + 1) * piece).min(size));
         };
         // Pieces are found by their number: a launch may have far more threads than a list could hold.
         pool::for_each(workers, size.div_ceil(piece), &run);

@@ -7,9 +7,8 @@
 //! | [`cuda`] | how does an NVIDIA GPU run one? |
 //! | [`entry`] | which code does a launch need? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
-//! | [`pieces`], [`pool`], `copies` | how do the workers of the host share a launch? |
+//! | [`pieces`], [`pool`], `privatization` | how do the workers of the host share a launch? |
 
-mod copies;
 pub mod cuda;
 mod entry;
 pub mod host;
@@ -17,6 +16,7 @@ pub mod interp;
 pub mod order;
 pub mod pieces;
 pub mod pool;
+mod privatization;
 
 use std::ffi::c_void;
 

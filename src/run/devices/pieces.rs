@@ -12,8 +12,8 @@ const SMALLEST_WORK: u64 = 32 << 10;
 /// Threads per piece are between these: few enough for the cheapest kernels, and several vectors of lanes.
 const SMALLEST_THREADS: (u64, u64) = (64, 4096);
 
-/// Turns of a loop where nothing tells.
-const TURNS: u64 = 16;
+/// Iterations of a loop where nothing tells.
+const ITERATIONS: u64 = 16;
 
 /// The least number of threads in a piece, so that handing it out costs less than running it.
 pub fn smallest(module: &Module, kernel: FuncId) -> u64 {
@@ -42,10 +42,10 @@ fn block_work(module: &Module, function: &Function, block: BlockId, known: &mut 
         let own = match &inst.op {
             Op::For { start, end, .. } => {
                 let constant = |value: ValueId| function.as_const(value)?.as_int();
-                let turns = constant(*start).zip(constant(*end)).map(|(start, end)| start.abs_diff(end));
-                nested.saturating_mul(turns.and_then(|n| u64::try_from(n).ok()).unwrap_or(TURNS))
+                let iterations = constant(*start).zip(constant(*end)).map(|(start, end)| start.abs_diff(end));
+                nested.saturating_mul(iterations.and_then(|n| u64::try_from(n).ok()).unwrap_or(ITERATIONS))
             }
-            Op::While { .. } => nested.saturating_mul(TURNS),
+            Op::While { .. } => nested.saturating_mul(ITERATIONS),
             Op::Call(callee, _) => work(module, *callee, known),
             _ => nested,
         };
@@ -96,15 +96,15 @@ mod tests {
 
     #[test]
     fn the_longer_threads_run_the_fewer_make_a_piece() {
-        let turns = |end: &str| {
+        let iterations = |end: &str| {
             format!(
                 "  for %k: int32 = %zero to {end} step %one {{\n    %v: int32 = load %x[%k]\n    store %x[%i], %v\n    yield\n  }}\n"
             )
         };
         assert_eq!(smallest_of("  store %x[%i], %i\n"), 4096);
-        let open = smallest_of(&turns("%n"));
+        let open = smallest_of(&iterations("%n"));
         assert!((64..2048).contains(&open), "{open}");
-        let long = smallest_of(&format!("  %many: int32 = const 1000000\n{}", turns("%many")));
+        let long = smallest_of(&format!("  %many: int32 = const 1000000\n{}", iterations("%many")));
         assert_eq!(long, 64);
     }
 

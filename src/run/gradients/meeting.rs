@@ -16,7 +16,7 @@ const STEPS: u64 = 50_000_000;
 pub fn check(module: &Module, forward: FuncId, bounds: &LaunchBounds, arguments: &mut Arguments) -> Result<()> {
     let kernel = &module.functions[forward];
     let Some(backward) = module.entry(&kernel.source_name, Phase::Backward) else { return Ok(()) };
-    let stores = &module.functions[backward].scattered;
+    let stores = &module.functions[backward].assumed_disjoint;
     if stores.is_empty() {
         return Ok(());
     }

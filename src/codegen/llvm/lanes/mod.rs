@@ -12,21 +12,21 @@
 //! | `control` | how do lanes branch and loop? |
 //! | `access` | how do lanes read and write memory? |
 //! | `update` | how do lanes update memory atomically? |
-//! | `copies` | how do lanes add to elements that they share, turn after turn? |
+//! | `privatization` | how do lanes add to elements that they share, turn after turn? |
 //! | `quotients` | how do lanes divide several numbers by one? |
 //!
 //! What lanes do to a value is told by its LLVM type: the builder widens a scalar beside a vector (see `vector`).
 
 mod access;
 mod control;
-mod copies;
 mod plan;
+mod privatization;
 mod quotients;
 mod refused;
 mod update;
 
-pub use copies::Copies;
 pub use plan::{Plan, Reach, prepare};
+pub use privatization::Copies;
 
 use super::builder::{Ty, Val};
 use super::lower::{Frame, Lower, Scalars};

@@ -1,7 +1,6 @@
-//! Which values differ between the lanes, and does it pay to run threads as lanes?
+//! Does it pay to run threads as lanes?
 //!
-//! A value differs if it comes from the thread's last coordinate, from memory at an address that differs, from an atomic, or
-//! from control flow that differs. The cost model counts instructions of one core: a lane-wise instruction costs what a scalar
+//! Lanes differ in what varies along the thread's last coordinate ([`uniformity`](crate::analysis::uniformity)). The cost model counts instructions of one core: a lane-wise instruction costs what a scalar
 //! one does, for all lanes together, but memory at unrelated addresses is reached lane by lane either way.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::is_in;
 use super::refused::Refused;
 use crate::analysis::alias::{Root, accessed, root};
-use crate::analysis::privatization::{PrivateArrays, Sharing, private_arrays};
+use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
+use crate::analysis::strides::Strides;
+use crate::analysis::uniformity::Uniformity;
 use crate::ids::Id;
 use crate::ir::{
-    Access, AtomicOp, BinaryOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, ValueId,
-    ViewIndex, properties,
+    Access, AtomicOp, BlockId, FuncId, Function, FunctionKind, Inst, Module, Op, Phase, Step, ValueId, ViewIndex,
+    properties,
 };
 use crate::passes::pipelines::flat;
 use crate::types::{Element, Layout, Scalar, StructTable, Type};
@@ -26,14 +27,9 @@ const MAX_LOCAL_BYTES: u32 = 64 << 10;
 
 /// What is known about a kernel before it is lowered for lanes.
 pub struct Plan {
-    /// By value: lanes differ.
-    varying: Vec<bool>,
+    differences: Differences,
     /// By value: something reads it.
     used: Vec<bool>,
-    /// By value: a local array whose elements differ.
-    own: Vec<bool>,
-    /// By value: the last coordinate plus something uniform.
-    unit: Vec<bool>,
     private: PrivateArrays,
     /// Of a backward entry, the arrays that it adds to and does not use otherwise.
     sums: BTreeSet<Root>,
@@ -63,7 +59,7 @@ impl Plan {
     /// Each lane has a local array of its own; without this, all lanes share one, since they put the same into it.
     pub fn is_of_lane(&self, function: &Function, array: ValueId) -> bool {
         match root(function, array) {
-            Root::Local(local) => is_in(&self.own, local),
+            Root::Local(local) => self.differences.elements_vary(local),
             _ => matches!(function.ty(array), Type::Local(_)),
         }
     }
@@ -74,7 +70,7 @@ impl Plan {
     }
 
     pub fn varies(&self, value: ValueId) -> bool {
-        is_in(&self.varying, value)
+        self.differences.varies(value)
     }
 
     pub fn is_used(&self, value: ValueId) -> bool {
@@ -83,7 +79,7 @@ impl Plan {
 
     /// Where the elements are that an access uses.
     pub fn reach(&self, function: &Function, access: &Access) -> Reach {
-        reach(function, &self.varying, &self.unit, access)
+        self.differences.reach(function, access)
     }
 }
 
@@ -91,8 +87,12 @@ impl Plan {
 pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, Plan, u32), Refused> {
     let function = flat(module, kernel).ok_or(Refused::Inlining)?;
     let FunctionKind::Kernel { rank } = function.kind else { return Err(Refused::Exits) };
-    let alone = private_arrays(&function, &module.structs, Sharing::Never);
-    let private = private_arrays(&function, &module.structs, Sharing::SameType);
+    let IndexFacts { ranges, uniformity, first } = IndexFacts::of(&function);
+    let last = rank.max(1) - 1;
+    let differences = Differences { strides: Strides::along(&function, &uniformity, last), uniformity, last };
+    let known = IndexFacts { ranges, uniformity: differences.uniformity.clone(), first };
+    let private = |sharing| private_arrays_among(&function, &module.structs, sharing, &known, &|_| true);
+    let (alone, private) = (private(Sharing::Never), private(Sharing::SameType));
     if depends_on_order(&function, &alone) {
         return Err(Refused::Order);
     }
@@ -103,21 +103,13 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, 
         function: &function,
         private: &private,
         structs: &module.structs,
-        last: rank.max(1) - 1,
-        varying: vec![false; function.values.len()],
-        unit: vec![false; function.values.len()],
+        differences: &differences,
         used: vec![false; function.values.len()],
-        own: vec![false; function.values.len()],
-        parted: false,
-        changed: true,
         obstacle: None,
         insts: 0,
         doubles: 0,
     };
-    while survey.changed && survey.obstacle.is_none() {
-        (survey.changed, survey.insts, survey.doubles) = (false, 0, 0);
-        survey.block(function.entry);
-    }
+    survey.look();
     if let Some(obstacle) = survey.obstacle {
         return Err(obstacle);
     }
@@ -131,26 +123,17 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, 
     if cost.lanes * 1.2 > cost.threads {
         return Err(Refused::Cost { lanes: count, gain });
     }
-    let Survey { varying, used, own, unit, insts, .. } = survey;
+    let Survey { used, insts, .. } = survey;
     let sums = sums(&function, &used);
-    Ok((function, Plan { varying, used, own, unit, private, sums, insts, gain }, count))
+    Ok((function, Plan { differences, used, private, sums, insts, gain }, count))
 }
 
 struct Survey<'a> {
     function: &'a Function,
     private: &'a PrivateArrays,
     structs: &'a StructTable,
-    /// The number of the coordinate that differs.
-    last: u8,
-    varying: Vec<bool>,
-    /// The value is the last coordinate plus something uniform.
-    unit: Vec<bool>,
+    differences: &'a Differences,
     used: Vec<bool>,
-    /// As [`Plan::own`].
-    own: Vec<bool>,
-    /// Some lanes may rest here.
-    parted: bool,
-    changed: bool,
     /// Why there can be no lanes.
     obstacle: Option<Refused>,
     insts: usize,
@@ -160,18 +143,7 @@ struct Survey<'a> {
 
 impl Survey<'_> {
     fn varies(&self, value: ValueId) -> bool {
-        is_in(&self.varying, value)
-    }
-
-    /// Lanes may differ in this value.
-    fn set(&mut self, value: ValueId, varies: bool) {
-        if !varies || self.varies(value) {
-            return;
-        }
-        self.varying[value.index()] = true;
-        self.changed = true;
-        // Lanes share their arrays.
-        self.require(!holds_arrays(self.function.ty(value), self.structs), Refused::ArrayOfThread);
+        self.differences.varies(value)
     }
 
     fn require(&mut self, holds: bool, otherwise: Refused) {
@@ -180,65 +152,25 @@ impl Survey<'_> {
         }
     }
 
-    fn set_all(&mut self, values: &[ValueId]) {
-        values.iter().for_each(|&v| self.set(v, true));
-    }
-
-    /// Lanes may differ in the elements of a local array.
-    fn set_own(&mut self, array: ValueId) {
-        if !matches!(self.function.ty(array), Type::Local(_)) {
-            return;
-        }
-        match root(self.function, array) {
-            Root::Local(local) => {
-                self.changed |= !self.own[local.index()];
-                self.own[local.index()] = true;
-            }
-            // One of several, which must be laid out alike.
-            _ => {
-                self.changed |= !self.own.iter().all(|own| *own);
-                self.own.fill(true);
-            }
-        }
-    }
-
-    fn is_own(&self, array: ValueId) -> bool {
-        match root(self.function, array) {
-            Root::Local(local) => is_in(&self.own, local),
-            _ => matches!(self.function.ty(array), Type::Local(_)),
-        }
-    }
-
-    /// What stands in a branch or loop; `parted`: lanes may take different ways there.
-    fn nested(&mut self, parted: bool, visit: impl FnOnce(&mut Self)) {
-        let before = self.parted;
-        self.parted |= parted;
-        visit(self);
-        self.parted = before;
-    }
-
-    fn block(&mut self, block: BlockId) {
+    /// Looks at what runs as lanes, and what for.
+    fn look(&mut self) {
         let function = self.function;
-        for &id in &function.blocks[block].insts {
+        function.walk(function.entry, &mut |_, inst| {
             self.insts += 1;
-            self.inst(&function.insts[id]);
-            function.insts[id].op.for_each_operand(|v| self.used[v.index()] = true);
-        }
+            inst.op.for_each_operand(|v| self.used[v.index()] = true);
+            let wide = |v: &ValueId| function.ty(*v).scalar_part().is_some_and(|s| s.size() == 8);
+            self.doubles += usize::from(inst.results.iter().any(wide));
+            self.inst(inst);
+        });
+        // Lanes share their arrays.
+        let shared = |value| !self.varies(value) || !holds_arrays(function.ty(value), self.structs);
+        let all_shared = function.values.ids().all(shared);
+        self.require(all_shared, Refused::ArrayOfThread);
     }
 
-    /// What a block ends with.
-    fn yields(&self, block: BlockId) -> &[ValueId] {
-        let last = self.function.blocks[block].insts.last().map(|&id| &self.function.insts[id].op);
-        match last {
-            Some(Op::Yield(values)) => values,
-            _ => &[],
-        }
-    }
-
+    /// Whether an instruction can be one of lanes.
     fn inst(&mut self, inst: &Inst) {
         let function = self.function;
-        let wide = |v: &ValueId| function.ty(*v).scalar_part().is_some_and(|s| s.size() == 8);
-        self.doubles += usize::from(inst.results.iter().any(wide));
         match &inst.op {
             Op::Print { .. } => self.require(false, Refused::Print),
             Op::Call(..) | Op::Break(_) | Op::Continue(_) => self.require(false, Refused::Exits),
@@ -250,100 +182,19 @@ impl Survey<'_> {
                 });
                 self.require(numbers, Refused::LocalArrays);
             }
-            Op::ThreadNumber => {
-                self.set_all(&inst.results);
-                inst.results.iter().for_each(|r| self.unit[r.index()] = true);
-            }
-            Op::ThreadIndex(n) if *n == self.last => {
-                self.set_all(&inst.results);
-                inst.results.iter().for_each(|r| self.unit[r.index()] = true);
-            }
-            &Op::If { condition, then, otherwise } => {
-                self.nested(self.varies(condition), |survey| {
-                    survey.block(then);
-                    survey.block(otherwise);
+            Op::View(_, dims) => {
+                let differ = dims.iter().any(|dim| match *dim {
+                    ViewIndex::At(index) => self.varies(index),
+                    ViewIndex::Range { start, stop, step } => [start, stop, step].iter().any(|v| self.varies(*v)),
                 });
-                for (n, &result) in inst.results.iter().enumerate() {
-                    let differs = |b: BlockId| self.yields(b).get(n).is_some_and(|&v| self.varies(v));
-                    let varies = self.varies(condition) || differs(then) || differs(otherwise);
-                    self.set(result, varies);
-                }
-            }
-            Op::For { start, end, step, init, body } => {
-                let params = &function.blocks[*body].params;
-                let differ = [start, end, step].iter().any(|v| self.varies(**v));
-                if let Some((&variable, carried)) = params.split_first() {
-                    self.set(variable, differ);
-                    self.carried(init, carried, &inst.results, *body, differ);
-                }
-            }
-            Op::While { init, condition, body } => {
-                let differ = self.yields(*condition).first().is_some_and(|&v| self.varies(v));
-                self.nested(differ, |survey| survey.block(*condition));
-                let differ = self.yields(*condition).first().is_some_and(|&v| self.varies(v));
-                let (tested, carried) = (&function.blocks[*condition].params, &function.blocks[*body].params);
-                self.carried(init, carried, &inst.results, *body, differ);
-                for (&a, &b) in tested.iter().zip(carried) {
-                    self.set(a, self.varies(b));
-                }
-            }
-            Op::Atomic { access, .. } | Op::AtomicCas { access, .. } => {
-                self.require(is_static(&access.path), Refused::Component);
-                self.set_own(access.array);
-                self.set_all(&inst.results);
+                self.require(!differ, Refused::ArrayOfThread);
             }
             op => {
-                if let Op::Load(access) | Op::Store { access, .. } = op {
+                if let Some(access) = op.access() {
                     self.require(is_static(&access.path), Refused::Component);
                 }
-                if let Op::View(_, dims) = op {
-                    let differ = dims.iter().any(|dim| match *dim {
-                        ViewIndex::At(index) => self.varies(index),
-                        ViewIndex::Range { start, stop, step } => [start, stop, step].iter().any(|v| self.varies(*v)),
-                    });
-                    self.require(!differ, Refused::ArrayOfThread);
-                }
-                let mut varies = false;
-                op.for_each_operand(|v| varies |= self.varies(v));
-                match op {
-                    Op::Load(Access { array, .. }) => {
-                        if !matches!(root(function, *array), Root::Local(_)) {
-                            self.set_own(*array);
-                        }
-                        varies |= self.is_own(*array);
-                    }
-                    Op::Store { access: Access { array, .. }, .. } if varies || self.parted => self.set_own(*array),
-                    _ => {}
-                }
-                inst.results.iter().for_each(|&r| self.set(r, varies));
-                self.unit_stride(inst);
             }
         }
-    }
-
-    /// The values that a loop carries; `differ`: lanes take different numbers of turns.
-    fn carried(&mut self, init: &[ValueId], params: &[ValueId], results: &[ValueId], body: BlockId, differ: bool) {
-        for ((&param, &result), &first) in params.iter().zip(results).zip(init) {
-            self.set(param, differ || self.varies(first) || self.varies(result));
-        }
-        self.nested(differ, |survey| survey.block(body));
-        for (n, (&param, &result)) in params.iter().zip(results).enumerate() {
-            let varies = self.varies(param) || self.yields(body).get(n).is_some_and(|&v| self.varies(v));
-            self.set(param, varies);
-            self.set(result, varies);
-        }
-    }
-
-    fn unit_stride(&mut self, inst: &Inst) {
-        let [result] = inst.results[..] else { return };
-        let unit = match inst.op {
-            Op::Binary(BinaryOp::Add, a, b) => {
-                is_in(&self.unit, a) && !self.varies(b) || is_in(&self.unit, b) && !self.varies(a)
-            }
-            Op::Binary(BinaryOp::Sub, a, b) => is_in(&self.unit, a) && !self.varies(b),
-            _ => false,
-        };
-        self.unit[result.index()] = unit;
     }
 
     /// Counted for one turn of the enclosing loop.
@@ -416,7 +267,7 @@ impl Survey<'_> {
     fn memory_cost(&self, access: &Access, count: f64, lanes: f64) -> (f64, f64) {
         let components = components(self.function, access.array);
         let scalar = count * lanes;
-        match reach(self.function, &self.varying, &self.unit, access) {
+        match self.differences.reach(self.function, access) {
             Reach::Same => (count, scalar),
             Reach::Neighbours => (if components == 1.0 { count } else { 3.0 * components }, scalar),
             Reach::Apart => {
@@ -435,18 +286,34 @@ fn components(function: &Function, array: ValueId) -> f64 {
     }
 }
 
-fn reach(function: &Function, varying: &[bool], unit: &[bool], access: &Access) -> Reach {
-    let Some((&last, outer)) = access.indices.split_last() else { return Reach::Same };
-    let outer_varies = outer.iter().any(|v| is_in(varying, *v));
-    if !outer_varies && !is_in(varying, last) {
-        Reach::Same
-    } else if !outer_varies
-        && is_in(unit, last)
-        && components(function, access.array) <= super::access::MAX_INTERLEAVED as f64
-    {
-        Reach::Neighbours
-    } else {
-        Reach::Apart
+/// What lanes differ in: what varies along the thread's last coordinate.
+struct Differences {
+    uniformity: Uniformity,
+    strides: Strides,
+    last: u8,
+}
+
+impl Differences {
+    fn varies(&self, value: ValueId) -> bool {
+        self.uniformity.varies_along(value, self.last)
+    }
+
+    /// Of a local array.
+    fn elements_vary(&self, local: ValueId) -> bool {
+        self.uniformity.elements(local).coordinates.contains(self.last)
+    }
+
+    fn reach(&self, function: &Function, access: &Access) -> Reach {
+        let Some((&last, outer)) = access.indices.split_last() else { return Reach::Same };
+        let outer_varies = outer.iter().any(|v| self.varies(*v));
+        let unit = self.strides.of(last) == Some(1) && function.ty(last).as_scalar().is_some_and(|s| s.size() == 4);
+        if !outer_varies && !self.varies(last) {
+            Reach::Same
+        } else if !outer_varies && unit && components(function, access.array) <= super::access::MAX_INTERLEAVED as f64 {
+            Reach::Neighbours
+        } else {
+            Reach::Apart
+        }
     }
 }
 

@@ -41,7 +41,7 @@ pub enum Role {
 
 /// The arrays of a kernel, if copies of those with [`Role::Sum`] make its atomics needless. Holds for launches without more
 /// dimensions than the kernel's rank, in which arrays that are updated share no memory with others.
-pub fn reduced(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
+pub fn privatized(module: &Module, kernel: FuncId) -> Option<Vec<ArrayArgument>> {
     let (mut function, shadows) = match shadow::extract(&module.functions[kernel]) {
         Some((function, shadows)) => (function, shadows),
         None => (module.functions[kernel].clone(), Vec::new()),
@@ -107,7 +107,7 @@ fn describe(function: &Function, structs: &StructTable, shadows: &[Shadow]) -> O
     for (n, (&ty, &offset)) in types.iter().zip(&offsets).enumerate() {
         collect(Root::Param(n as u32, Vec::new()), ty, offset, structs, &mut found);
     }
-    let root_of = |place: &shadow::Place| {
+    let root_of = |place: &shadow::ArrayPath| {
         let n = function.params().iter().position(|&p| p == place.param)?;
         let fields: Option<Vec<u32>> =
             place.path.iter().map(|step| if let Step::At(k) = step { Some(*k) } else { None }).collect();

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use super::pool;
 use crate::abi::ArrayDescriptor;
-use crate::codegen::reduced::{ArrayArgument, Role};
+use crate::codegen::privatization::{ArrayArgument, Role};
 use crate::run::args::elements::for_each_element;
 use crate::run::args::memory;
 use crate::run::args::memory::Buffer;

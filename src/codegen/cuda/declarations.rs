@@ -12,12 +12,12 @@ pub fn declare(list: &mut Vec<Stmt>, declared: &IdList<Var>, count: usize) {
     let mut finder = Finder { homes: vec![Home::Unused; count], path: SmallVec::new(), lists: 0 };
     declared.iter().for_each(|var| finder.bring(var));
     finder.list(list);
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<Insertion> = Vec::new();
     for (n, home) in finder.homes.iter().enumerate() {
         if let Home::At(path) = home
             && let Some(&(list, at)) = path.last()
         {
-            places.push(Place { list, at, var: Var(n as u32) });
+            places.push(Insertion { list, at, var: Var(n as u32) });
         }
     }
     places.sort_unstable();
@@ -27,7 +27,7 @@ pub fn declare(list: &mut Vec<Stmt>, declared: &IdList<Var>, count: usize) {
 /// Where a variable is to be declared: above statement `at` of a list. Lists that are not empty count as the walk meets
 /// them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct Insertion {
     list: u32,
     at: u32,
     var: Var,
@@ -39,14 +39,14 @@ enum Home {
     Unused,
     /// Parameters, and what loop heads and local arrays bring.
     Declared,
-    /// The statement of the first use, after those it stands in, each with its list. Shortened until the last list holds
+    /// The statement of the first use, after those around it, each with its list. Shortened until the last list holds
     /// all uses.
     At(SmallVec<[(u32, u32); 4]>),
 }
 
 struct Finder {
     homes: Vec<Home>,
-    /// The statement at hand, after those it stands in, each with its list.
+    /// The current statement, after those around it, each with its list.
     path: SmallVec<[(u32, u32); 4]>,
     lists: u32,
 }
@@ -92,7 +92,7 @@ impl Finder {
 }
 
 /// Inserts the declarations of a list and of those nested in it, which come next in `places`.
-fn insert(list: &mut Vec<Stmt>, places: &mut &[Place], lists: &mut u32) {
+fn insert(list: &mut Vec<Stmt>, places: &mut &[Insertion], lists: &mut u32) {
     if list.is_empty() {
         return;
     }

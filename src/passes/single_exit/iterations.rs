@@ -1,4 +1,4 @@
-//! What becomes of a loop that is left in the middle of a turn?
+//! What becomes of a loop that is left in the middle of an iteration?
 
 use super::SingleExit;
 use super::count::CountEnd;
@@ -7,11 +7,11 @@ use crate::ir::{BinaryOp, BlockId, CompareOp, Const, Inst, InstId, Op, UnaryOp, 
 use crate::passes::loops::trips;
 use crate::types::{BOOL, I32, Scalar, Type};
 
-/// A `for` with at most this many turns stays one.
-const MAX_SKIPPED_TURNS: u64 = 32;
+/// A `for` with at most this many iterations stays one.
+const MAX_SKIPPED_ITERATIONS: u64 = 32;
 
 impl SingleExit {
-    /// Treats a loop; gives its outcome if that may be a `return`.
+    /// Transforms a loop; returns its outcome if that may be a `return`.
     pub(super) fn a_loop(&mut self, id: InstId, body: BlockId) -> Option<Left> {
         let inst = self.rebuild.b.function.insts[id].clone();
         if let Op::While { condition, .. } = inst.op {
@@ -29,7 +29,7 @@ impl SingleExit {
         let returns = if outcomes.has(Outcome::Return) { self.returned.clone() } else { Vec::new() };
         let left = match inst.op {
             Op::For { start, end, step, .. }
-                if trips(&self.rebuild.b.function, start, end, step).is_some_and(|n| n <= MAX_SKIPPED_TURNS) =>
+                if trips(&self.rebuild.b.function, start, end, step).is_some_and(|n| n <= MAX_SKIPPED_ITERATIONS) =>
             {
                 self.skipping_for(id, body, &context, &returns)
             }
@@ -43,7 +43,7 @@ impl SingleExit {
         outcomes.has(Outcome::Return).then(|| self.only_return(left))
     }
 
-    /// Behind a loop, `break` is as good as its last turn.
+    /// Behind a loop, `break` is as good as its last iteration.
     fn only_return(&mut self, left: Left) -> Left {
         let flag = match left.flag {
             Some(flag) if self.rebuild.b.ty(flag) != BOOL => {
@@ -62,7 +62,7 @@ impl SingleExit {
         flag.into_iter().chain(returns.iter().cloned()).collect()
     }
 
-    /// The start of those: no turn has left yet.
+    /// The start of those: no iteration has left yet.
     fn added_init(&mut self, context: &Context, returns: &[Slot]) -> Values {
         let mut values = Values::new();
         values.push(match context.outcomes.flag() {
@@ -83,9 +83,9 @@ impl SingleExit {
         params
     }
 
-    /// The values of a turn in the order in which the loop carries them.
+    /// The values of an iteration in the order in which the loop carries them.
     fn in_loop_order(context: &Context, values: &[ValueId]) -> Values {
-        // The turn's slots are flag, carried, returned; the loop's carried, flag, returned.
+        // The iteration's slots are flag, carried, returned; the loop's carried, flag, returned.
         let count = context.carried.len();
         let (flag, rest) = values.split_at(1);
         rest[..count].iter().chain(flag).chain(&rest[count..]).copied().collect()
@@ -103,7 +103,7 @@ impl SingleExit {
         }
     }
 
-    /// `for` whose turns do nothing once one has left.
+    /// `for` whose iterations do nothing once one has left.
     fn skipping_for(&mut self, id: InstId, body: BlockId, context: &Context, returns: &[Slot]) -> Left {
         let slots = Self::added(context.outcomes, returns);
         let added = self.added_init(context, returns);
@@ -137,7 +137,7 @@ impl SingleExit {
         self.loop_left(id, context, 0)
     }
 
-    /// `while` whose condition also asks whether a turn has left.
+    /// `while` whose condition also asks whether an iteration has left.
     fn stopping_while(&mut self, id: InstId, inst: &Inst, body: BlockId, context: &Context, returns: &[Slot]) -> Left {
         let Op::While { condition, .. } = inst.op else { unreachable!("called for `while` alone") };
         let slots = Self::added(context.outcomes, returns);

@@ -7,20 +7,21 @@ use super::reverse::Reverse;
 use super::rules::scalar_path;
 use super::state::Shadow;
 use crate::analysis::alias::{Root, root};
+use crate::autodiff::analysis::refuse::chosen_arrays;
 use crate::ir::{
     Access, AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex,
 };
 use crate::types::{BOOL, Type};
 
 /// An element of a shadow: new values.
-struct Place {
+struct ShadowElement {
     shadow: Shadow,
     /// The views to take of it, outermost first, with their types.
     views: Vec<(SmallVec<[ViewIndex; 4]>, Type)>,
     indices: Values,
 }
 
-impl Place {
+impl ShadowElement {
     /// A part of the element in `array`, which is the shadow cut by the views.
     fn access(&self, array: ValueId, path: Path) -> Access {
         Access { array, indices: self.indices.clone(), path }
@@ -42,6 +43,12 @@ impl Reverse<'_> {
                 let condition = self.primal(*condition);
                 self.b.select(condition, then.array, otherwise.array)
             }
+            Op::If { .. } => {
+                let (condition, arrays) = chosen_arrays(old, array)?;
+                let [then, otherwise] = arrays.map(|array| self.shadow_of(array));
+                let condition = self.primal(condition);
+                self.b.select(condition, then?.array, otherwise?.array)
+            }
             // An array inside an element of another: its own gradient.
             Op::Load(_) | Op::Extract(..) if found == Root::Unknown => {
                 let copy = self.primal(array);
@@ -54,7 +61,7 @@ impl Reverse<'_> {
     }
 
     /// Where the adjoint of an element is.
-    fn place(&mut self, array: ValueId, indices: &[ValueId]) -> Option<Place> {
+    fn place(&mut self, array: ValueId, indices: &[ValueId]) -> Option<ShadowElement> {
         let old = self.old;
         let mut views = Vec::new();
         let mut at = array;
@@ -74,7 +81,7 @@ impl Reverse<'_> {
         views.reverse();
         let indices = self.primals(indices);
         let shadow = self.shadow_of(at)?;
-        Some(Place { shadow, views, indices })
+        Some(ShadowElement { shadow, views, indices })
     }
 
     /// The adjoint of an array given to a function: its shadow, cut like the array.
@@ -91,11 +98,11 @@ impl Reverse<'_> {
         }
     }
 
-    fn cut(&mut self, place: &Place) -> ValueId {
+    fn cut(&mut self, place: &ShadowElement) -> ValueId {
         place.views.iter().fold(place.shadow.array, |array, (dims, ty)| self.b.one(Op::View(array, dims.clone()), *ty))
     }
 
-    /// `if condition { body }`; the value that the body gives, else zero.
+    /// `if condition { body }`; returns the value of the body, or else zero.
     pub fn guarded(
         &mut self,
         condition: ValueId,

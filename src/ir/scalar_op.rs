@@ -1,0 +1,166 @@
+//! Constants, and the operations on scalars that operations of the IR carry.
+
+use super::eval;
+use crate::types::Scalar;
+
+/// A scalar constant as its bits: integers sign- or zero-extended to 64 bits, floats in their own format.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Const {
+    pub scalar: Scalar,
+    pub bits: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnaryOp {
+    Neg,
+    /// bool
+    Not,
+    /// Integers.
+    BitNot,
+    Abs,
+    /// Floats.
+    Sqrt,
+    Floor,
+    Ceil,
+    Trunc,
+    /// Nearest, ties to even.
+    RoundEven,
+    /// Nearest, ties away from zero.
+    Round,
+    /// Integers: number of one bits, in the operand's type.
+    PopCount,
+    /// Integers: number of zero bits above the highest one bit; the width for 0.
+    LeadingZeros,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    /// Integers.
+    FloorDiv,
+    /// Integers.
+    Rem,
+    Min,
+    Max,
+    /// Integers and bool.
+    And,
+    Or,
+    Xor,
+    Shl,
+    /// Arithmetic for signed, logical for unsigned.
+    Shr,
+    /// Floats: the magnitude of a with the sign of b.
+    CopySign,
+    /// uint32, uint64: the high half of the double-width product.
+    MulHigh,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CompareOp {
+    Eq,
+    /// True when unordered.
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AtomicOp {
+    Add,
+    Sub,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    Exchange,
+}
+
+/// Gives each op a name that is the same in the IR text and in the library's `@op("...")` entries.
+macro_rules! op_names {
+    ($ty:ident { $($variant:ident $name:literal),* $(,)? }) => {
+        impl $ty {
+            pub const ALL: &[$ty] = &[$($ty::$variant),*];
+
+            pub fn name(self) -> &'static str {
+                match self { $($ty::$variant => $name),* }
+            }
+
+            pub fn from_name(name: &str) -> Option<$ty> {
+                match name { $($name => Some($ty::$variant),)* _ => None }
+            }
+        }
+    };
+}
+
+op_names!(UnaryOp {
+    Neg "neg", Not "not", BitNot "bit_not", Abs "abs", Sqrt "sqrt", Floor "floor", Ceil "ceil", Trunc "trunc",
+    RoundEven "round_even", Round "round", PopCount "pop_count", LeadingZeros "leading_zeros",
+});
+op_names!(BinaryOp {
+    Add "add", Sub "sub", Mul "mul", Div "div", FloorDiv "floor_div", Rem "rem", Min "min", Max "max", And "and",
+    Or "or", Xor "xor", Shl "shl", Shr "shr", CopySign "copy_sign", MulHigh "mul_high",
+});
+op_names!(CompareOp { Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge" });
+op_names!(AtomicOp {
+    Add "add", Sub "sub", Min "min", Max "max", And "and", Or "or", Xor "xor", Exchange "exchange",
+});
+
+impl Const {
+    pub fn bool(value: bool) -> Const {
+        Const { scalar: Scalar::Bool, bits: u64::from(value) }
+    }
+
+    /// An integer of type `scalar`, wrapped to its width; a float is rounded once, a bool is `value != 0`.
+    pub fn int(scalar: Scalar, value: i128) -> Const {
+        let bits = match scalar {
+            Scalar::I8 => value as i8 as i64 as u64,
+            Scalar::I16 => value as i16 as i64 as u64,
+            Scalar::I32 => value as i32 as i64 as u64,
+            Scalar::U8 => u64::from(value as u8),
+            Scalar::U16 => u64::from(value as u16),
+            Scalar::U32 => u64::from(value as u32),
+            Scalar::I64 | Scalar::U64 => value as u64,
+            Scalar::Bool => u64::from(value != 0),
+            Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64 => eval::int_to_float(scalar, value),
+        };
+        Const { scalar, bits }
+    }
+
+    /// A float of type `scalar`, rounded to it once.
+    pub fn float(scalar: Scalar, value: f64) -> Const {
+        let bits = match scalar {
+            // Not `half`'s own conversion from `f64`, which drops low bits or rounds twice.
+            Scalar::F16 | Scalar::BF16 => eval::narrow(scalar, value),
+            Scalar::F32 => u64::from((value as f32).to_bits()),
+            Scalar::F64 => value.to_bits(),
+            _ => return Const::int(scalar, value as i128),
+        };
+        Const { scalar, bits }
+    }
+
+    /// The value of an integer or bool constant; None for floats.
+    pub fn as_int(self) -> Option<i128> {
+        match self.scalar {
+            s if s.is_float() => None,
+            s if s.is_signed_int() => Some(i128::from(self.bits as i64)),
+            _ => Some(i128::from(self.bits)),
+        }
+    }
+
+    /// The value of a float constant, exact; None for integers and bool.
+    pub fn as_float(self) -> Option<f64> {
+        Some(match self.scalar {
+            Scalar::F16 => half::f16::from_bits(self.bits as u16).to_f64(),
+            Scalar::BF16 => half::bf16::from_bits(self.bits as u16).to_f64(),
+            Scalar::F32 => f64::from(f32::from_bits(self.bits as u32)),
+            Scalar::F64 => f64::from_bits(self.bits),
+            _ => return None,
+        })
+    }
+}
