@@ -7,9 +7,6 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
-// A negative index counts from the end.
-static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
-
 // Only the sign is left when n is negative, or the width or more.
 template <typename T> static __device__ T shift_right(T a, T n) {
     unsigned long long count = (unsigned long long)n;
@@ -25,10 +22,6 @@ template <typename T> struct array1 {
     __device__ T &operator[](int i) const {
         return *(T *)((char *)data + (long long)i * strides[0]);
     }
-    // Negative indices count from the end.
-    __device__ T &at(int i) const {
-        return (*this)[wrap(i, shape[0])];
-    }
 };
 
 template <typename T> struct array2 {
@@ -37,10 +30,6 @@ template <typename T> struct array2 {
     int ndim, flags;
     __device__ T &operator()(int i, int j) const {
         return *(T *)((char *)data + (long long)i * strides[0] + (long long)j * strides[1]);
-    }
-    // Negative indices count from the end.
-    __device__ T &at(int i, int j) const {
-        return (*this)(wrap(i, shape[0]), wrap(j, shape[1]));
     }
 };
 
@@ -53,13 +42,13 @@ extern "C" __global__ void sorting_cuda_kernel_forward(
         for (int a = 1; a < n; ++a) {
             uint32 key = keys(row, a);
             int b = a - 1;
-            while (b >= 0 && keys.at(row, b) > key) {
-                keys.at(row, b + 1) = keys.at(row, b);
+            while (b >= 0 && keys(row, b) > key) {
+                keys(row, b + 1) = keys(row, b);
                 b -= 1;
             }
-            keys.at(row, b + 1) = key;
+            keys(row, b + 1) = key;
         }
         int digit = (int)(shift_right(keys(row, 0), shift) & 15u);
-        atomicAdd(&histogram.at(digit), 1);
+        atomicAdd(&histogram[digit], 1);
     }
 }

@@ -5,9 +5,6 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
-// A negative index counts from the end.
-static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
-
 // What is there, leaving zero: the adjoint of an element that was overwritten.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
@@ -22,10 +19,6 @@ template <typename T> struct array2 {
     int ndim, flags;
     __device__ T &operator()(int i, int j) const {
         return *(T *)((char *)data + (long long)i * strides[0] + (long long)j * strides[1]);
-    }
-    // Negative indices count from the end.
-    __device__ T &at(int i, int j) const {
-        return (*this)(wrap(i, shape[0]), wrap(j, shape[1]));
     }
     __device__ explicit operator bool() const { return data; }
     // The array of adjoints; null if there is none.
@@ -44,7 +37,7 @@ extern "C" __global__ void stencil_cuda_kernel_forward(
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         if (i > 0 && i < u.shape[0] - 1 && j > 0 && j < u.shape[1] - 1) {
-            float around = u.at(i - 1, j) + u(i + 1, j) + u.at(i, j - 1) + u(i, j + 1);
+            float around = u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1);
             out(i, j) = u(i, j) + c * (around - 4.0f * u(i, j));
         } else {
             out(i, j) = u(i, j);
@@ -69,9 +62,9 @@ extern "C" __global__ void stencil_cuda_kernel_backward(
                 float adj_around = adj_out_ij * c;
                 atomicAdd(&adj_u(i, j), adj_out_ij + -adj_around * 4.0f);
                 atomicAdd(&adj_u(i, j + 1), adj_around);
-                atomicAdd(&adj_u.at(i, j - 1), adj_around);
+                atomicAdd(&adj_u(i, j - 1), adj_around);
                 atomicAdd(&adj_u(i + 1, j), adj_around);
-                atomicAdd(&adj_u.at(i - 1, j), adj_around);
+                atomicAdd(&adj_u(i - 1, j), adj_around);
             }
         } else {
             float adj_out_ij = adj_out ? take(adj_out(i, j)) : 0.0f;
