@@ -302,10 +302,12 @@ fn run_section(section: &Section) -> Result<(), String> {
             faults.push(format!("the findings read differently (KC_BLESS=1 rewrites them):\n{text}"));
         }
     }
-    for block in section.blocks.iter().filter(|block| block.language == "fixed") {
-        let text = fixed(&program).text;
-        if text.trim() != block.text.trim() {
-            faults.push(format!("`kc fix` gives another text:\n{text}"));
+    for (language, command, maybe) in [("fixed", "kc fix", false), ("fixed-maybe", "kc fix --maybe", true)] {
+        for block in section.blocks.iter().filter(|block| block.language == language) {
+            let text = fixed(&program, maybe).text;
+            if text.trim() != block.text.trim() {
+                faults.push(format!("`{command}` gives another text:\n{text}"));
+            }
         }
     }
     if files.0.is_empty()
@@ -316,17 +318,16 @@ fn run_section(section: &Section) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
-fn fixed(program: &str) -> fix::Fixed {
-    fix::fix(Path::new("test.py"), program.to_string(), false, |_| {})
+fn fixed(program: &str, maybe: bool) -> fix::Fixed {
+    fix::fix(Path::new("test.py"), program.to_string(), maybe, |_| {})
 }
 
-/// Every safe fix repairs its finding: applied, the finding is gone and no error is new.
+/// Every safe fix repairs its finding: applied, the finding is gone and no error is new. One that a person should look at
+/// leaves the text Python at least.
 fn repairs(program: &str) -> Result<(), String> {
     let (before, findings) = check(program.to_string(), &Files::default(), false)?;
     for finding in &findings {
-        let Some(repair) = finding.fix.as_ref().filter(|fix| fix.applicability == Applicability::Machine) else {
-            continue;
-        };
+        let Some(repair) = &finding.fix else { continue };
         let (text, applied) = fix::apply(program, &[repair]);
         if applied.is_empty() {
             return Err(format!("[{}] the fix `{}` cannot be applied", finding.code.name(), repair.message));
@@ -334,6 +335,13 @@ fn repairs(program: &str) -> Result<(), String> {
         let (_, after) = check(text.clone(), &Files::default(), false)?;
         let count = |list: &[Diagnostic], code: Code| list.iter().filter(|d| d.code == code).count();
         let errors = |list: &[Diagnostic]| list.iter().filter(|d| d.level == Level::Error).count();
+        let syntax = |list: &[Diagnostic]| list.iter().filter(|d| d.code.name().starts_with("E01")).count();
+        if syntax(&after) > syntax(&findings) {
+            return Err(format!("[{}] the fix `{}` leaves no Python:\n{text}", finding.code.name(), repair.message));
+        }
+        if repair.applicability != Applicability::Machine {
+            continue;
+        }
         let gone = count(&after, finding.code) < count(&findings, finding.code);
         if !gone || errors(&after) > errors(&findings) {
             let left = render_all(&after, &before.sources, Format::Short, Style::PLAIN, 0);
@@ -345,8 +353,8 @@ fn repairs(program: &str) -> Result<(), String> {
         }
     }
     // All together: what is left has no safe fix, and a second run changes nothing.
-    let once = fixed(program);
-    let twice = fixed(&once.text);
+    let once = fixed(program, false);
+    let twice = fixed(&once.text, false);
     if twice.text != once.text {
         return Err(format!("a second `kc fix` changes the text again:\n{}", twice.text));
     }

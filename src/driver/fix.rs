@@ -49,20 +49,28 @@ pub fn fix(path: &Path, text: String, maybe: bool, judge: impl Fn(&mut Diagnosti
     fixed
 }
 
-/// Applies fixes if the text has no more errors afterwards.
+/// Applies fixes if the text has no more errors afterwards, and no more of its syntax: one error of syntax can hide many others.
 fn attempt(fixed: &mut Fixed, fixes: &[&Fix], check: &impl Fn(&str) -> Compilation) -> bool {
     let (text, applied) = apply(&fixed.text, fixes);
     if applied.is_empty() || text == fixed.text {
         return false;
     }
     let after = check(&text);
-    if after.diagnostics.error_count() > fixed.compilation.diagnostics.error_count() {
+    let before = &fixed.compilation.diagnostics;
+    if after.diagnostics.error_count() > before.error_count()
+        || syntax_errors(&after.diagnostics) > syntax_errors(before)
+    {
         return false;
     }
     fixed.text = text;
     fixed.applied.extend(applied);
     fixed.compilation = after;
     true
+}
+
+/// How many findings say that the text is no Python.
+fn syntax_errors(diagnostics: &Diagnostics) -> usize {
+    diagnostics.iter().filter(|diagnostic| diagnostic.code.name().starts_with("E01")).count()
 }
 
 /// The text with those fixes applied that do not overlap an earlier one, and their messages. Fixes of other files than the

@@ -279,7 +279,7 @@ impl<'c, 'a> Body<'c, 'a> {
                 .note("a variable keeps one type in its whole function");
             if let (Type::Scalar(to), Type::Scalar(from)) = (self.locals[id].ty, ty) {
                 diagnostic = match to.is_int() && from.is_float() {
-                    true => diagnostic.help(format!("make `{name}` a float from the start, as in `{name} = 0.0`")),
+                    true => self.suggest_float_from_start(diagnostic, id),
                     false => self.suggest_cast(diagnostic, value, to, "it", Applicability::Maybe),
                 };
             } else {

@@ -1,9 +1,9 @@
 //! Operators: primitive operations where the types allow, functions of the library (or the user's overloads) elsewhere.
 
 use crate::check::body::{Binding, Body};
-use crate::check::tree::{Expr, ExprKind};
+use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root};
 use crate::check::types::advice::left_moves;
-use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, cast_to, convert_help};
+use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, cast_to, convert_help};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare, UnaryOp as IrUnary};
@@ -156,13 +156,63 @@ impl Body<'_, '_> {
         Err(self.report(diagnostic))
     }
 
+    /// Reports `place op= value` where the value has a wider scalar type than the place: no conversion of the place can be
+    /// written there. None: the types may go together.
+    pub fn refuse_widening(
+        &mut self,
+        op: BinaryOp,
+        place: &Place,
+        value: &Operand,
+        (at_place, at_value): (Span, Span),
+    ) -> Option<Reported> {
+        let to = place.ty.as_scalar()?;
+        let from = match value {
+            Operand::Value(value) => value.ty.as_scalar()?,
+            Operand::Const(Constant { scalar: Some(scalar), .. }) => *scalar,
+            Operand::Const(Constant { number: Number::Float(_), .. }) => Scalar::F32,
+            _ => return None,
+        };
+        // Without a number on either side there is more to say than which side to convert.
+        let numbers = [to, from].iter().all(|&scalar| scalar != Scalar::Bool);
+        if to == from || !numbers || !left_moves(to, from) || self.has_user_operator(op) {
+            return None;
+        }
+        let (a, b) = (self.show(place.ty), self.show(Type::Scalar(from)));
+        let mut diagnostic = Diagnostic::new(Code::E0301, format!("`{}` cannot mix `{a}` and `{b}`", op.symbol()))
+            .label(at_place, format!("this is `{a}`"))
+            .label(at_value, format!("this is `{b}`"));
+        let variable = match place.root {
+            Root::Local(id) if place.path.is_empty() => Some(id),
+            _ => None,
+        };
+        if let Some(id) = variable {
+            let local = Expr::new(ExprKind::Local(id), place.ty, at_place);
+            diagnostic = self.label_origin(diagnostic, &local, at_place);
+        }
+        if let Operand::Value(value) = value {
+            diagnostic = self.label_origin(diagnostic, value, at_value);
+        }
+        let own = variable.filter(|id| id.index() >= self.parameters && to.is_int() && from.is_float());
+        diagnostic = match own {
+            Some(id) => self.suggest_float_from_start(diagnostic, id),
+            None => self.suggest_cast(diagnostic, at_value, to, "the value", Applicability::Maybe),
+        };
+        // Its other uses would say the same once more.
+        own.into_iter().for_each(|id| self.break_bindings(id));
+        Some(self.report(diagnostic))
+    }
+
     /// A variable that is no scalar, where the other operand is one, was assigned the wrong thing: once is enough.
     fn distrust(&mut self, operand: &Expr, other: Type) {
         let ExprKind::Local(id) = operand.kind else { return };
         let is_parameter = id.index() < self.parameters;
-        if is_parameter || operand.ty.as_scalar().is_some() || other.as_scalar().is_none() {
-            return;
+        if !is_parameter && operand.ty.as_scalar().is_none() && other.as_scalar().is_some() {
+            self.break_bindings(id);
         }
+    }
+
+    /// Says nothing more of a variable.
+    fn break_bindings(&mut self, id: LocalId) {
         for binding in self.scope.values_mut() {
             if matches!(binding, Binding::Local(found) if *found == id) {
                 *binding = Binding::Broken;

@@ -515,6 +515,9 @@ impl Body<'_, '_> {
         if let (Root::Local(id), true) = (&place.root, place.path.is_empty()) {
             self.known.remove(id);
         }
+        if let Some(refused) = self.refuse_widening(op, &place, &right, (at_place, at_value)) {
+            return Err(refused);
+        }
         let place = self.evaluate_once(place, out);
         let old = self.read_place(&place);
         let result = self.binary(op, Operand::Value(old), right, span, at_place, at_value)?;

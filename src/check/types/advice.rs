@@ -4,7 +4,7 @@ use super::value::{Reported, cast_name};
 use crate::check::body::Body;
 use crate::check::names::habits;
 use crate::check::names::suggest::nearest;
-use crate::check::tree::{Expr, ExprKind};
+use crate::check::tree::{Expr, ExprKind, Local, LocalId};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast::{self, BinaryOp};
@@ -44,6 +44,19 @@ impl Body<'_, '_> {
         let literal = text.parse::<i64>().is_ok() && to == Scalar::F32;
         let repaired = if literal { format!("{text}.0") } else { format!("{}({text})", cast_name(to)) };
         diagnostic.help(format!("convert {what}: `{repaired}`")).fix("convert it", at, repaired, sure)
+    }
+
+    /// The help that makes an integer variable a float from its first assignment on, and the fix where that assigns a literal.
+    pub fn suggest_float_from_start(&self, diagnostic: Diagnostic, variable: LocalId) -> Diagnostic {
+        let Local { name, span, .. } = &self.locals[variable];
+        let text = &self.c.sources.file(span.file).text;
+        let literal = text.get(span.end as usize..).and_then(assigned_literal);
+        let shown = literal.map_or("0", |(_, digits)| digits);
+        let diagnostic = diagnostic.help(format!("make `{name}` a float from the start: `{name} = {shown}.0`"));
+        let Some((before, digits)) = literal else { return diagnostic };
+        let end = span.end + (before + digits.len()) as u32;
+        let at = Span { start: end - digits.len() as u32, end, ..*span };
+        diagnostic.fix("make it a float", at, format!("{digits}.0"), Applicability::Maybe)
     }
 
     /// What to write instead of an operator that its operands do not have.
@@ -150,6 +163,15 @@ impl Body<'_, '_> {
     }
 }
 
+/// The integer literal that is all of what the text after a name assigns to it, and the bytes before the literal.
+fn assigned_literal(after: &str) -> Option<(usize, &str)> {
+    let value = after.trim_start_matches(' ').strip_prefix('=')?.trim_start_matches(' ');
+    let digits = &value[..value.len() - value.trim_start_matches(|c: char| c.is_ascii_digit()).len()];
+    let rest = value[digits.len()..].trim_start_matches([' ', '\t', '\r']);
+    let ends = rest.is_empty() || rest.starts_with(['\n', '#', ';']);
+    (!digits.is_empty() && ends).then(|| (after.len() - value.len(), digits))
+}
+
 /// Which of two scalars of different types is converted: toward the float, or the wider of the two.
 pub(crate) fn left_moves(left: Scalar, right: Scalar) -> bool {
     (right.is_float() && !left.is_float()) || (right.is_float() == left.is_float() && right.size() > left.size())
@@ -169,6 +191,18 @@ fn swizzle(name: &str, known: &[String]) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_literal_is_found_where_it_is_all_that_is_assigned() {
+        assert_eq!(assigned_literal(" = 0\n  y = 2"), Some((3, "0")));
+        assert_eq!(assigned_literal("=17  # why"), Some((1, "17")));
+        assert_eq!(assigned_literal(" = 1; b = 2"), Some((3, "1")));
+        assert_eq!(assigned_literal(" = 0x10\n"), None);
+        assert_eq!(assigned_literal(" = 0 + n\n"), None);
+        assert_eq!(assigned_literal(" == 0\n"), None);
+        assert_eq!(assigned_literal(": int = 0\n"), None);
+        assert_eq!(assigned_literal(" = -1\n"), None);
+    }
 
     #[test]
     fn swizzles_name_components_that_exist() {
