@@ -109,7 +109,7 @@ def build(tree):
 
 def fails(program, tree, id, limit):
     """The first test that fails with this mutant on; None: all pass. The limit is of processor time, so that it is the same on
-    a busy machine; one who waits for ever is ended after twenty times as long."""
+    a busy machine; a mutant that waits for ever is ended after twenty times as long."""
     env = dict(os.environ, KC_MUTANT=str(id), RUST_BACKTRACE="0", CARGO_MANIFEST_DIR=str(tree))
     seconds = int(limit) + 1
     run = subprocess.Popen([program], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=env, text=True,
