@@ -11,7 +11,9 @@ use crate::ir::*;
 pub fn divergent(module: &Module) -> Vec<String> {
     let barriers = |function: &Function| {
         let mut any = false;
-        function.walk(function.entry, &mut |_, inst| any |= matches!(inst.op, Op::Barrier));
+        function.walk(function.entry, &mut |_, inst| {
+            any |= inst.op.properties().synchronises && !matches!(inst.op, Op::Call(..))
+        });
         any
     };
     if !module.functions.ids().any(|id| barriers(&module.functions[id])) {

@@ -232,15 +232,8 @@ impl<'m> Walk<'m> {
                 add(&mut sum.open_loops, 1);
                 *sum = *sum + self.block(instance, *condition) + self.block(instance, *body);
             }
-            // A thread's own memory is counted as registers.
-            Op::Load(_) | Op::Store { .. } => {}
-            // Moves of values, addresses, tests and the ends of blocks: no work by this count.
-            Op::Const(_) | Op::Zero | Op::Compare(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => {}
-            Op::Construct(_) | Op::Extract(..) | Op::Insert(..) => {}
-            Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => {}
-            Op::Extent(..) | Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) | Op::View(..) | Op::LocalArray => {}
-            Op::Barrier | Op::Print { .. } | Op::Assert { .. } => {}
-            Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => {}
+            // A thread's own memory counts as registers, moves, tests and addresses as no work.
+            op => add(&mut sum.atomics, u64::from(op.properties().atomic)),
         }
     }
 }
