@@ -17,7 +17,7 @@ pub use analyse::{Analysis, Memory, Pending};
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
-pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
+pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
 use crate::check;
@@ -71,7 +71,7 @@ impl Compilation {
         if is_ir(self.sources.path(file)) {
             self.ir_text(file);
             self.select(&request.kernels);
-            if !request.gradients.backward {
+            if !request.gradients.backward || request.same_arrays.is_some() {
                 passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
             }
         } else {
@@ -104,6 +104,7 @@ impl Compilation {
     fn conclude(&mut self, file: FileId, request: &Request) {
         let name = self.sources.path(file).file_name().unwrap_or_default();
         self.name = name.to_string_lossy().into_owned();
+        self.join_arrays(request);
         self.differentiate(&request.gradients);
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
@@ -115,6 +116,21 @@ impl Compilation {
         if let Err(faults) = timings.time("verify", || ir::verify::verify_but(module, known)) {
             let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
             self.diagnostics.push(Diagnostic::new(Code::E0999, message));
+            self.module = Module::default();
+            self.kernels.clear();
+        }
+    }
+
+    /// Gives the array parameters of a kernel that are one array in the launch one name.
+    fn join_arrays(&mut self, request: &Request) {
+        let Some(SameArrays { kernel, pairs }) = &request.same_arrays else { return };
+        let Some(id) = self.module.entry(kernel, Phase::Forward) else { return };
+        if !passes::same_arrays::run(&mut self.module, id, pairs) {
+            let message = format!(
+                "kernel `{kernel}` is launched with one array for two parameters, and passes one on in a struct"
+            );
+            let help = "pass the arrays themselves, or two arrays";
+            self.diagnostics.push(Diagnostic::new(Code::E1010, message).help(help));
             self.module = Module::default();
             self.kernels.clear();
         }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`alias`] | which memory does an access touch? |
 //! | [`effects`] | what does a function do besides giving its results? |
+//! | [`independence`] | in which arrays may threads meet so that their order shows? |
 //! | [`interval`] | which integers can an operation give? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
@@ -15,6 +16,7 @@
 
 pub mod alias;
 pub mod effects;
+pub mod independence;
 pub mod interval;
 pub mod privatization;
 pub mod ranges;
