@@ -4,6 +4,7 @@
 //! | module | question |
 //! |---|---|
 //! | [`alias`] | which memory does an access touch? |
+//! | [`barriers`] | which barriers do some threads of a block not come to? |
 //! | [`effects`] | what does a function do besides giving its results? |
 //! | [`interval`] | which integers can an operation give? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
@@ -14,6 +15,7 @@
 //! | [`written`] | which of its array parameters may a function write? |
 
 pub mod alias;
+pub mod barriers;
 pub mod effects;
 pub mod interval;
 pub mod privatization;

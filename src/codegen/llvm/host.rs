@@ -29,7 +29,7 @@ const FAST_LOOP_LIMIT: u64 = 4_000;
 /// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
 const TAIL_LIMIT: usize = 800;
 
-/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in a turn.
+/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in an iteration.
 const UNROLL_LIMIT: u64 = 24;
 
 /// With more instructions than this in one function, the costly passes take seconds.
@@ -286,9 +286,9 @@ impl KernelEntry {
         shape: &[Val<'ctx>],
     ) {
         ll.position_at_end(from);
-        let turn = ll.block(made, "repeat");
-        ll.br(turn);
-        ll.position_at_end(turn);
+        let repeat = ll.block(made, "repeat");
+        ll.br(repeat);
+        ll.position_at_end(repeat);
         let linear = ll.phi(ll.i64());
         ll.add_incoming(linear, begin, from);
         let c = self.split(ll, ll.udiv(linear, repeats), shape);
@@ -296,8 +296,8 @@ impl KernelEntry {
         let one = ll.const_i64(1);
         ll.call_void(rows, &[args, c[0], c[1], c[2], last, ll.add(last, one), linear, status]);
         let next = ll.add(linear, one);
-        ll.add_incoming(linear, next, turn);
-        ll.cond_br(ll.icmp(IntPredicate::ULT, next, end), turn, done);
+        ll.add_incoming(linear, next, repeat);
+        ll.cond_br(ll.icmp(IntPredicate::ULT, next, end), repeat, done);
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -326,7 +326,7 @@ impl KernelEntry {
         let row = ll.block(made, "row");
         ll.br(row);
 
-        // One turn per row: the linear index of its first thread here, and the coordinates.
+        // One iteration per row: the linear index of its first thread here, and the coordinates.
         ll.position_at_end(row);
         let linear = ll.phi(i64);
         ll.add_incoming(linear, begin, before);

@@ -240,7 +240,7 @@ pub struct Lower<'s, 'a, 'ctx> {
     pub guards: Option<Guards<'ctx>>,
     /// The number of loops around the cursor, other than that over threads.
     pub loop_depth: u32,
-    /// The cursor is in a loop several turns of which the device does at once.
+    /// The cursor is in a loop several iterations of which the device does at once.
     pub unrolled: bool,
     /// Where the prints of the function build their texts, one after the other.
     pub print_buffer: Option<Val<'ctx>>,

@@ -225,7 +225,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Where it does several
-    /// turns at once, it turns the products into sums, which is better still.
+    /// iterations at once, it turns the products into sums, which is better still.
     fn multiplies_by_hand(&self, index: Index<'ctx>) -> bool {
         self.target == Target::Nvptx
             && !self.unrolled

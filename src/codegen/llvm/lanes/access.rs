@@ -288,7 +288,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Asks for what the turns after this one will read. Elements of several scalars go by faster than the processor's own
+    /// Asks for what the iterations after this one will read. Elements of several scalars go by faster than the processor's own
     /// prefetching keeps up with.
     fn fetch_ahead(&self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>) {
         let LaneStep::Constant(step) = access.step else { return };
