@@ -77,6 +77,10 @@ impl Sites {
         self.list.get(number as usize)
     }
 
+    pub fn iter(&self) -> std::slice::Iter<'_, Site> {
+        self.list.iter()
+    }
+
     /// The table for people and programs that call an object.
     pub fn places(&self, sources: &SourceMap) -> Vec<SitePlace> {
         self.list.iter().map(|site| SitePlace::new(site, sources)).collect()
