@@ -29,7 +29,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
-use crate::{autodiff, passes};
+use crate::{analysis, autodiff, passes};
 
 /// One source file on its way: what was found in it, and the IR of what is good.
 #[derive(Debug, Default)]
@@ -113,7 +113,8 @@ impl Compilation {
         // when it was made. Debug builds verify it again.
         let Compilation { module, timings, .. } = self;
         let known = |id: ir::FuncId| !cfg!(debug_assertions) && module.functions.is_linked(id);
-        if let Err(faults) = timings.time("verify", || ir::verify::verify_but(module, known)) {
+        let verify = || ir::verify::verify_but(module, known).and_then(|()| waits_together(module));
+        if let Err(faults) = timings.time("verify", verify) {
             let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
             self.diagnostics.push(Diagnostic::new(Code::E0999, message));
             self.module = Module::default();
@@ -189,7 +190,7 @@ impl Compilation {
         let source = sources.file(file);
         let found = timings.time("parse", || ir::parse::parse(&source.text));
         match found {
-            Ok(module) => match ir::verify::verify(&module) {
+            Ok(module) => match ir::verify::verify(&module).and_then(|()| waits_together(&module)) {
                 Ok(()) => {
                     let forward = module.kernels().filter(|(_, kernel)| kernel.phase == Phase::Forward);
                     self.kernels = forward.map(|(_, kernel)| kernel.source_name.clone()).collect();
@@ -257,6 +258,12 @@ impl Compilation {
 fn drop_echoes(diagnostics: &mut Diagnostics) {
     let races: Vec<Span> = diagnostics.iter().filter(|d| d.code == Code::W0701).filter_map(Diagnostic::span).collect();
     diagnostics.retain(|d| d.code != Code::W0602 || !d.labels.iter().any(|label| races.contains(&label.span)));
+}
+
+/// Barriers that only some threads of a block come to, as faults of the module.
+fn waits_together(module: &Module) -> Result<(), Vec<String>> {
+    let faults = analysis::barriers::divergent(module);
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 fn is_ir(path: &Path) -> bool {

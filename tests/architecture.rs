@@ -37,8 +37,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "driver",
         &[
-            "ids", "memo", "source", "diag", "types", "ir", "syntax", "library", "check", "link", "lower", "passes",
-            "autodiff", "codegen",
+            "ids", "memo", "source", "diag", "types", "ir", "analysis", "syntax", "library", "check", "link", "lower",
+            "passes", "autodiff", "codegen",
         ],
     ),
     ("embed", &["abi", "analysis", "diag", "driver", "ir", "run", "source", "types"]),

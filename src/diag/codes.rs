@@ -199,6 +199,16 @@ impl Code {
         }
     }
 
+    /// Whether it says that a text is no Python.
+    pub fn is_syntax(self) -> bool {
+        self.name().starts_with("E01")
+    }
+
+    /// Whether it is about a gradient.
+    pub fn is_gradient(self) -> bool {
+        matches!(self.name().as_bytes(), [_, b'0', b'6', ..])
+    }
+
     pub fn from_name(name: &str) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.name().eq_ignore_ascii_case(name))
     }

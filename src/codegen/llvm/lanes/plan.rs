@@ -197,7 +197,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Counted for one turn of the enclosing loop.
+    /// Counted for one iteration of the enclosing loop.
     fn cost(&self, block: BlockId, lanes: f64) -> Cost {
         let mut sum = Cost::default();
         for &id in &self.function.blocks[block].insts {
@@ -208,8 +208,8 @@ impl Survey<'_> {
             }
             match &inst.op {
                 Op::For { .. } | Op::While { .. } => {
-                    const TURNS: f64 = 16.0;
-                    sum.add(nested.times(TURNS));
+                    const ITERATIONS: f64 = 16.0;
+                    sum.add(nested.times(ITERATIONS));
                 }
                 Op::If { condition, .. } => {
                     // Both sides are run where lanes differ; a thread runs one.
@@ -319,7 +319,7 @@ impl Differences {
 
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// Of one turn for all lanes.
+    /// Of one iteration for all lanes.
     lanes: f64,
     /// Of as many threads, one after the other.
     threads: f64,
