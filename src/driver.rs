@@ -1,6 +1,7 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
 mod analyse;
+mod child;
 mod compiler;
 mod emit;
 pub mod fix;
@@ -15,10 +16,11 @@ use std::path::Path;
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
+pub use child::ends_with_this;
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
-pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
+pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
 use crate::check;
@@ -74,7 +76,7 @@ impl Compilation {
         if is_ir(self.sources.path(file)) {
             self.ir_text(file);
             self.select(&request.kernels);
-            if !request.gradients.backward {
+            if !request.gradients.backward || request.same_arrays.is_some() {
                 passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
             }
         } else {
@@ -107,6 +109,7 @@ impl Compilation {
     fn conclude(&mut self, file: FileId, request: &Request) {
         let name = self.sources.path(file).file_name().unwrap_or_default();
         self.name = name.to_string_lossy().into_owned();
+        self.join_arrays(request);
         self.write_out(&request.gradients);
         self.differentiate(&request.gradients);
         self.compare_readable();
@@ -160,6 +163,21 @@ impl Compilation {
     /// The module as a person reads it, where that is another one than [`Compilation::module`].
     pub fn apart(&self) -> Option<&Module> {
         self.readable.as_ref()
+    }
+
+    /// Gives the array parameters of a kernel that are one array in the launch one name.
+    fn join_arrays(&mut self, request: &Request) {
+        let Some(SameArrays { kernel, pairs }) = &request.same_arrays else { return };
+        let Some(id) = self.module.entry(kernel, Phase::Forward) else { return };
+        if !passes::same_arrays::run(&mut self.module, id, pairs) {
+            let message = format!(
+                "kernel `{kernel}` is launched with one array for two parameters, and passes one on in a struct"
+            );
+            let help = "pass the arrays themselves, or two arrays";
+            self.diagnostics.push(Diagnostic::new(Code::E1010, message).help(help));
+            self.module = Module::default();
+            self.kernels.clear();
+        }
     }
 
     fn differentiate(&mut self, options: &Gradients) {

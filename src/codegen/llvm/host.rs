@@ -15,9 +15,10 @@ use super::lanes::{self, Lanes, Plan};
 use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
-use super::{CodegenError, HostOptions, Opt, Site};
+use super::{CodegenError, HostOptions, Opt};
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::codegen::shadow;
+use crate::codegen::sites::Sites;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
 use crate::types::{MAX_DIMS, Scalar, Type};
@@ -48,7 +49,7 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
 pub(super) struct Compiled<'ctx> {
     pub ll: Llvm<'ctx>,
     pub machine: Lease,
-    pub sites: Vec<Site>,
+    pub sites: Sites,
     /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its fingerprint.
     pub library: Vec<(u128, Vec<u8>)>,
 }
@@ -81,6 +82,7 @@ pub(super) fn compile<'ctx>(
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new(context, "kc", "", names);
     machine.prepare(&ll);
+    let sites = Sites::of(module, options.checked);
     let target = Target::Host { checked: options.checked, alone: options.alone };
     let (mut module, shadows) = shadow::extract_all(module, kernels);
     let mut bodies = Vec::new();
@@ -96,6 +98,7 @@ pub(super) fn compile<'ctx>(
     }
     let has_half = Machine::host_has_half(options.cpu);
     let mut state = ModuleState::new(&module, &shadows, &ll, target, has_half, names);
+    state.sites = sites;
     state.library = library.map(|_| Library::new(&module, false, target));
     for (&kernel, body) in kernels.iter().zip(bodies) {
         KernelEntry::define(&mut state, kernel, body, options.opt == Opt::Full);

@@ -3,11 +3,11 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::codegen::llvm::SiteKind;
 use crate::codegen::llvm::builder::{IntPredicate, Val};
 use crate::codegen::llvm::flatten::{self, Leaf, LeafKind};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
 use crate::codegen::llvm::memory::DimCheck;
+use crate::codegen::sites::SiteKind;
 use crate::ir::{Access, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Layout, Scalar, Type};
