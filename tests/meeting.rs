@@ -296,10 +296,17 @@ fn gradients_that_fit_no_array_are_refused() {
     other["grad_alias_of"] = json!("a.grad");
     let mut kept = b();
     kept["retain_grad"] = json!(true);
-    for args in [vec![a_grad.clone(), own], vec![a_grad.clone(), other], vec![a_grad, kept]] {
+    for (args, runs) in
+        [(vec![a_grad.clone(), own], false), (vec![a_grad.clone(), other], true), (vec![a_grad, kept], true)]
+    {
         let case = Case { params: full("a: F, b: F"), body: "b[i] = a[i] * 2.0", dim: &[8], args };
-        let folder = Folder::new(&case, "gradient");
-        let (status, shown) = folder.run(&[]);
+        let (status, shown) = Folder::new(&case, "gradient").run(&[]);
         assert_eq!(status["code"], "E1010", "{shown}");
+        let (status, shown) = Folder::new(&case, "forward").run(&[]);
+        assert_eq!(status["status"] == "ok", runs, "{shown}");
     }
+    // Dimensions that the kernel has no coordinate for: refused by both.
+    let args = vec![floats("x", &[8]), floats("y", &[8])];
+    let case = Case { params: full("x: F, y: F"), body: "y[i] = x[i] * x[i]", dim: &[8, 2, 1], args };
+    expect(&case, None, Some("E1103"));
 }
