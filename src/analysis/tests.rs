@@ -40,7 +40,11 @@ fn straight_code() {
         ("%r: int32 = add %i, %c1", 1, MAX),
         ("%r: int32 = add %i, %c8", MIN, MAX),
         // Quotients of numbers on both sides of 0, to 0 and down.
-        ("%m9: int32 = const -9\n%y: int32 = max %x, %m9\n%z: int32 = min %y, %c8\n%d: int32 = const 2\n%r: int32 = div %z, %d", -4, 4),
+        (
+            "%m9: int32 = const -9\n%y: int32 = max %x, %m9\n%z: int32 = min %y, %c8\n%d: int32 = const 2\n%r: int32 = div %z, %d",
+            -4,
+            4,
+        ),
         (
             "%m9: int32 = const -9\n%y: int32 = max %x, %m9\n%z: int32 = min %y, %c8\n%d: int32 = const 2\n%r: int32 = floor_div %z, %d",
             -5,
