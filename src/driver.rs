@@ -1,6 +1,7 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
 mod analyse;
+mod child;
 mod compiler;
 mod emit;
 pub mod fix;
@@ -9,15 +10,17 @@ mod input;
 mod options;
 mod timings;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
+pub use child::ends_with_this;
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
-pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
+pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
 use crate::check;
@@ -38,8 +41,10 @@ pub struct Compilation {
     pub compiler: Compiler,
     pub sources: SourceMap,
     pub diagnostics: Diagnostics,
-    /// The kernels without errors and what they call, simplified.
+    /// The kernels without errors and what they call, simplified: what runs, and becomes machine code.
     pub module: Module,
+    /// The same for readers, with short loops in place, where that is another one: what CUDA C++ and the text of the IR are made of.
+    readable: Option<Module>,
     /// The names of the kernels without errors, in source order.
     pub kernels: Vec<String>,
     /// The file's name without its folder: artefacts must not tell where it stood.
@@ -72,7 +77,7 @@ impl Compilation {
         if is_ir(self.sources.path(file)) {
             self.ir_text(file);
             self.select(&request.kernels);
-            if !request.gradients.backward {
+            if !request.gradients.backward || request.same_arrays.is_some() {
                 passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
             }
         } else {
@@ -105,7 +110,10 @@ impl Compilation {
     fn conclude(&mut self, file: FileId, request: &Request) {
         let name = self.sources.path(file).file_name().unwrap_or_default();
         self.name = name.to_string_lossy().into_owned();
+        self.join_arrays(request);
+        self.write_out(&request.gradients);
         self.differentiate(&request.gradients);
+        self.compare_readable();
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
@@ -117,6 +125,57 @@ impl Compilation {
         if let Err(faults) = timings.time("verify", verify) {
             let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
             self.diagnostics.push(Diagnostic::new(Code::E0999, message));
+            self.module = Module::default();
+            self.readable = None;
+            self.kernels.clear();
+        }
+    }
+
+    /// Writes short loops out for machine code, and differentiates what readers see beside it. (Loops are not written out after
+    /// that: the reverse of straight code knows which elements the loops before read too, and adds to their adjoints once.)
+    fn write_out(&mut self, gradients: &Gradients) {
+        let Compilation { module, timings, compiler, .. } = self;
+        let Some(written) = timings.time("write out", || passes::write_out(module)) else { return };
+        let mut readable = std::mem::replace(module, written);
+        let ignored = &mut Diagnostics::default();
+        timings.time("differentiate", || {
+            autodiff::differentiate(&mut readable, gradients, &compiler.cache.adjoints, ignored);
+            passes::select(&mut readable, |_| true);
+        });
+        self.readable = Some(readable);
+    }
+
+    /// Keeps the module for readers only if it has the same entries with the same parameters: headers and descriptions tell of both.
+    fn compare_readable(&mut self) {
+        let entries = |module: &Module| {
+            let entry = |(_, f): (ir::FuncId, &ir::Function)| {
+                let types: Vec<_> = f.params().iter().map(|&param| f.ty(param)).collect();
+                (f.name.clone(), types)
+            };
+            module.kernels().map(entry).collect::<BTreeMap<_, _>>()
+        };
+        let module = &self.module;
+        self.readable = self
+            .readable
+            .take()
+            .filter(|readable| entries(readable) == entries(module) && ir::verify::verify(readable).is_ok());
+    }
+
+    /// The module as a person reads it, where that is another one than [`Compilation::module`].
+    pub fn apart(&self) -> Option<&Module> {
+        self.readable.as_ref()
+    }
+
+    /// Gives the array parameters of a kernel that are one array in the launch one name.
+    fn join_arrays(&mut self, request: &Request) {
+        let Some(SameArrays { kernel, pairs }) = &request.same_arrays else { return };
+        let Some(id) = self.module.entry(kernel, Phase::Forward) else { return };
+        if !passes::same_arrays::run(&mut self.module, id, pairs) {
+            let message = format!(
+                "kernel `{kernel}` is launched with one array for two parameters, and passes one on in a struct"
+            );
+            let help = "pass the arrays themselves, or two arrays";
+            self.diagnostics.push(Diagnostic::new(Code::E1010, message).help(help));
             self.module = Module::default();
             self.kernels.clear();
         }

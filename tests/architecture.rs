@@ -32,7 +32,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("link", &["ids", "memo", "ir", "analysis", "check", "lower", "passes", "autodiff"]),
     // Host code for lanes wants calls inlined and one exit per region.
     ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "abi", "passes"]),
-    ("run", &["ids", "source", "diag", "types", "ir", "codegen", "abi"]),
+    // What a launch takes for granted is proved, or looked at.
+    ("run", &["ids", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi"]),
     (
         "driver",
         &[

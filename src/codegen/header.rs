@@ -20,7 +20,8 @@ typedef struct kc_launch_bounds {
     uint64_t size;
 } kc_launch_bounds;
 
-/* A strided array of up to four dimensions; strides are in bytes. */
+/* A strided array of up to four dimensions; strides are in bytes. An array that a kernel writes, or the gradient of one, shares
+ * no memory with another array of the same launch, and no two of its elements share bytes. */
 typedef struct kc_array {
     void *data;
     void *grad; /* gradient array of the same shape and strides, or null */

@@ -108,8 +108,8 @@ impl Trial<'_> {
                 }
                 (Class::Bounds, None, _) => continue,
                 (Class::Race, None, Some(clash)) => {
-                    let [a, b] = clash.threads;
-                    let place = place(&wrong.program.sources, clash.span.start);
+                    let (a, b) = (clash.earlier.thread, clash.later.thread);
+                    let place = place(&wrong.program.sources, clash.later.span.start);
                     format!("{place}: threads {a} and {b} store to one element")
                 }
                 (Class::Race, None, None) => {

@@ -87,10 +87,10 @@ impl Plan {
 pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, Plan, u32), Refused> {
     let function = flat(module, kernel).ok_or(Refused::Inlining)?;
     let FunctionKind::Kernel { rank } = function.kind else { return Err(Refused::Exits) };
-    let IndexFacts { ranges, uniformity, first } = IndexFacts::of(&function);
+    let known = IndexFacts::of(&function);
     let last = rank.max(1) - 1;
+    let uniformity = known.uniformity.clone();
     let differences = Differences { strides: Strides::along(&function, &uniformity, last), uniformity, last };
-    let known = IndexFacts { ranges, uniformity: differences.uniformity.clone(), first };
     let private = |sharing| private_arrays_among(&function, &module.structs, sharing, &known, &|_| true);
     let (alone, private) = (private(Sharing::Never), private(Sharing::SameType));
     if depends_on_order(&function, &alone) {
