@@ -127,7 +127,8 @@ fn of_source(args: &Args, subject: &Subject, path: &Path) -> Result<Exit> {
 }
 
 fn one(args: &Args, subject: &Subject, forward: FuncId, launch: &Launch, arguments: Arguments) -> Result<Exit> {
-    if args.second_order {
+    let differentiable = !matches!(subject.plain.program.module.functions[forward].derivative, Derivative::Zero(_));
+    if args.second_order && differentiable {
         return second_order(args, subject, forward, launch, arguments);
     }
     let plain = &subject.plain;
@@ -271,7 +272,11 @@ impl Subject {
             return Err("it rounds to a narrower type and goes on with the result".to_string());
         }
         let module = &double.program.module;
-        if module.entry(name, Phase::Forward).is_some() && module.entry(name, Phase::Backward).is_some() {
+        let forward = module.entry(name, Phase::Forward).map(|id| &module.functions[id].derivative);
+        let complete = |derivative: &Derivative| {
+            matches!(derivative, Derivative::Zero(_)) || module.entry(name, Phase::Backward).is_some()
+        };
+        if forward.is_some_and(complete) {
             return Ok(double);
         }
         let error = double.program.diagnostics.iter().find(|d| d.level == Level::Error);
@@ -284,7 +289,11 @@ impl Compiled {
     fn new(args: &Args, source: &Path, kernel: Option<&str>, double: bool) -> Compiled {
         let request = driver::Request {
             kernels: kernel.iter().map(|k| k.to_string()).collect(),
-            gradients: driver::Gradients { backward: true, store: args.store.map(Into::into) },
+            gradients: driver::Gradients {
+                backward: true,
+                store: args.store.map(Into::into),
+                parameters: !args.second_order,
+            },
             double,
             ..driver::Request::default()
         };
@@ -351,7 +360,7 @@ fn table(id: &str, rows: &[Row], no_forward_mode: Option<&str>, own_types: Optio
         );
     }
     if rows.is_empty() {
-        text += "  no array holds floats: nothing to check\n";
+        text += "  no argument holds floats: nothing to check\n";
     }
     if let Some(why) = no_forward_mode {
         text += &format!("  no forward mode: {why}\n");

@@ -155,6 +155,14 @@ fn comment(kernel: &Function, fields: &[(String, Type)]) -> String {
         let _ = match buffer.role {
             TapeRole::Log => write!(out, "\n   {name} [slot][thread], {slots}: {}", buffer.reason),
             TapeRole::State => write!(out, "\n   {name} [slot][thread], {slots}, scratch: {}", buffer.reason),
+            TapeRole::Parameters => {
+                let slots = buffer.slots.unwrap_or(0);
+                write!(
+                    out,
+                    "\n   {name}: {slots} float64, to which the gradients of {} are added in this order (null: not wanted)",
+                    buffer.reason
+                )
+            }
             TapeRole::Needed => {
                 write!(
                     out,
