@@ -11,7 +11,9 @@ use crate::analysis::written::written;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report};
-use crate::run::gradients::{gradient, meeting};
+use crate::run::gradients::gradient;
+use crate::run::launch::Direction;
+use crate::run::meeting::{Looked, Threads};
 use crate::run::session::{self, Program};
 use crate::run::{Fail, Result};
 
@@ -47,6 +49,7 @@ struct Gradient {
     program: Arc<Program>,
     forward: FuncId,
     signature: Signature,
+    threads: Threads,
     entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
 }
 
@@ -147,7 +150,10 @@ impl Kernel {
         let mut signature = signature(&program, forward);
         let others = [entries.augmented, entries.backward].into_iter().flatten();
         others.for_each(|entry| signature.add(written(&program.module, entry)));
-        Ok(slot.get_or_init(|| Gradient { program, forward, signature, entries: Mutex::default() }))
+        Ok(slot.get_or_init(|| {
+            let threads = Threads::of(&program.module, forward);
+            Gradient { program, forward, signature, threads, entries: Mutex::default() }
+        }))
     }
 
     fn backward(&self, compiled: &Gradient, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
@@ -158,7 +164,8 @@ impl Kernel {
         // SAFETY: the arrays are borrowed for the run, and `arguments` goes before it ends.
         let mut arguments =
             unsafe { compiled.signature.arguments(&bound, &module.functions[compiled.forward], &module.structs) }?;
-        meeting::check(module, compiled.forward, &bounds, &mut arguments)?;
+        let looked = Looked { program: &compiled.program, direction: Direction::Gradient, bounds: &bounds };
+        compiled.threads.check(&looked, &mut arguments)?;
         let memory = arguments.memory();
         let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
             let memory = [&memory, more].concat();

@@ -7,6 +7,7 @@ mod lent;
 pub mod literal;
 pub mod memory;
 pub mod parameters;
+mod places;
 pub mod random;
 
 use std::collections::{BTreeMap, HashMap};

@@ -15,7 +15,7 @@ use crate::ir::{Const, FuncId, FunctionKind};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::random::SplitMix;
-use crate::run::gradients::meeting;
+use crate::run::meeting::{Looked, Threads};
 use crate::run::session::Program;
 use crate::run::{Fail, Result, fail};
 use crate::types::{Scalar, StructTable, Type};
@@ -130,7 +130,11 @@ fn attempt(
     if !finite {
         return Err(Failure::Other("its results are infinite, NaN or very large".to_string()));
     }
-    meeting::check(&program.module, kernel, bounds, arguments).map_err(|error| Failure::Other(error.message.clone()))
+    let looked = Looked { program, direction: Direction::Gradient, bounds };
+    match Threads::of(&program.module, kernel).check(&looked, arguments) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::Other(error.message.clone())),
+    }
 }
 
 /// `owner`: what stands before the name in the name of the whole, `s.` for a field of `s`.
