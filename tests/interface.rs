@@ -154,7 +154,11 @@ def ints(y: wp.array(dtype=int), s: float):
         let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, Default::default())).unwrap();
         (found, header::emit(&module, &kernels, "k.py", &[]))
     };
-    let (plain, _) = describe(false);
+    let (plain, silent) = describe(false);
+    assert!(
+        silent.contains("It gives no gradients of `s`, `p.k`, `p.v`: `kc compile --parameter-gradients` does."),
+        "{silent}"
+    );
     let (found, header) = describe(true);
     let backward = &found["kernels"][0]["entries"]["backward"];
     assert_eq!(
