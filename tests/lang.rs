@@ -290,7 +290,7 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
 /// Findings; those about gradients only where these are the subject, so that the other examples may overwrite what they
 /// please.
 fn check(program: String, files: &Files, gradients: bool) -> Result<(Compilation, Vec<Diagnostic>), String> {
-    let gradients = Gradients { backward: gradients, store: None };
+    let gradients = Gradients { backward: gradients, ..Gradients::default() };
     let request = Request { gradients, ..Request::default() };
     let files = Arc::new(files.clone());
     let mut compilation = guard(move || Compiler::new().check_among(Path::new("test.py"), program, files, &request))
