@@ -20,7 +20,7 @@ pub use analyse::{Analysis, Memory, Pending};
 pub use child::ends_with_this;
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, catch, guard};
-pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
+pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
@@ -66,7 +66,8 @@ impl Compilation {
     }
 
     fn expect_kernels(&mut self, file: FileId) {
-        if self.kernels.is_empty() && self.unresolved.is_empty() && !self.diagnostics.has_errors() {
+        let told = self.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::W0907);
+        if self.kernels.is_empty() && self.unresolved.is_empty() && !self.diagnostics.has_errors() && !told {
             let message = format!("`{}` has no kernels", self.sources.path(file).display());
             self.diagnostics
                 .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
