@@ -41,7 +41,10 @@ impl Checker<'_> {
         }
         // Submodules of warp hold the same words: `warp.types.vector`, `wp.math.sin`.
         if ours {
-            if module == "warp" && matches!(name, "types" | "math" | "utils") {
+            if module == "kc" && name == "warp" {
+                return Ok(Operand::Module("kc.warp".to_string()));
+            }
+            if matches!(module, "warp" | "kc" | "kc.warp") && matches!(name, "types" | "math" | "utils") {
                 return Ok(Operand::Module(format!("{module}.{name}")));
             }
             if module == "numpy" && matches!(name, "linalg" | "random") {
@@ -108,10 +111,16 @@ pub fn is_core(module: &str) -> bool {
             module,
             "warp" | "warp.types" | "warp.math" | "warp.constants" | "warp._src.types" | "warp._src.builtins"
         )
+        || is_kc(module)
+}
+
+/// kc's own package for Python names what the kernel language has: `kc.vec3`, `kc.types.vector`.
+fn is_kc(module: &str) -> bool {
+    matches!(module, "kc" | "kc.types" | "kc.warp" | "kc.warp.types")
 }
 
 pub fn is_warp(module: &str) -> bool {
-    module == "warp" || module.starts_with("warp.")
+    module == "warp" || module.starts_with("warp.") || is_kc(module)
 }
 
 /// Modules whose functions are built-ins here: `math.sin(x)`, `np.float32`.

@@ -174,6 +174,9 @@ impl Checker<'_> {
 
     /// A path as messages name it.
     fn shown(&self, path: &Path) -> PathBuf {
+        if let Some(shown) = self.sources.system().and_then(|system| system.shown(path)) {
+            return shown;
+        }
         match path.strip_prefix(&self.modules.base) {
             Ok(rest) if !self.modules.base.as_os_str().is_empty() => rest.to_path_buf(),
             _ => path.to_path_buf(),
