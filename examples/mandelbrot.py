@@ -1,4 +1,4 @@
-"""The Mandelbrot set: for each pixel, after how many turns z = z^2 + c leaves the disk of radius 2.
+"""The Mandelbrot set: for each pixel, after how many iterations z = z^2 + c leaves the disk of radius 2.
 
     kc run examples/mandelbrot.py -k mandelbrot --dim 26x78 --arg count=zeros:26x78 --arg corner=-2.2,-1.17 \
         --arg pixel=0.04,0.09 --arg limit=200 --out-dir out

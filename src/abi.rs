@@ -126,7 +126,7 @@ pub type HostEntry = unsafe extern "C" fn(
 pub struct HostStatus {
     /// 0: no error; 1: index out of bounds; 2: failed assert.
     pub kind: u32,
-    /// Which access or assert: an index into the host module's list of sites.
+    /// Which access or assert: a number of `codegen::sites`.
     pub site: u32,
     /// Out of bounds: the dimension, the index as written, the extent.
     pub dim: u32,

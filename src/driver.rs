@@ -17,7 +17,7 @@ pub use analyse::{Analysis, Memory, Pending};
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
-pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request};
+pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
 use crate::check;
@@ -29,7 +29,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::ir::{self, Module, Phase};
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::{self, ast::Parsed};
-use crate::{autodiff, passes};
+use crate::{analysis, autodiff, passes};
 
 /// One source file on its way: what was found in it, and the IR of what is good.
 #[derive(Debug, Default)]
@@ -71,7 +71,7 @@ impl Compilation {
         if is_ir(self.sources.path(file)) {
             self.ir_text(file);
             self.select(&request.kernels);
-            if !request.gradients.backward {
+            if !request.gradients.backward || request.same_arrays.is_some() {
                 passes::select(&mut self.module, |entry| entry.phase == Phase::Forward);
             }
         } else {
@@ -104,6 +104,7 @@ impl Compilation {
     fn conclude(&mut self, file: FileId, request: &Request) {
         let name = self.sources.path(file).file_name().unwrap_or_default();
         self.name = name.to_string_lossy().into_owned();
+        self.join_arrays(request);
         self.differentiate(&request.gradients);
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
@@ -112,9 +113,25 @@ impl Compilation {
         // when it was made. Debug builds verify it again.
         let Compilation { module, timings, .. } = self;
         let known = |id: ir::FuncId| !cfg!(debug_assertions) && module.functions.is_linked(id);
-        if let Err(faults) = timings.time("verify", || ir::verify::verify_but(module, known)) {
+        let verify = || ir::verify::verify_but(module, known).and_then(|()| waits_together(module));
+        if let Err(faults) = timings.time("verify", verify) {
             let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
             self.diagnostics.push(Diagnostic::new(Code::E0999, message));
+            self.module = Module::default();
+            self.kernels.clear();
+        }
+    }
+
+    /// Gives the array parameters of a kernel that are one array in the launch one name.
+    fn join_arrays(&mut self, request: &Request) {
+        let Some(SameArrays { kernel, pairs }) = &request.same_arrays else { return };
+        let Some(id) = self.module.entry(kernel, Phase::Forward) else { return };
+        if !passes::same_arrays::run(&mut self.module, id, pairs) {
+            let message = format!(
+                "kernel `{kernel}` is launched with one array for two parameters, and passes one on in a struct"
+            );
+            let help = "pass the arrays themselves, or two arrays";
+            self.diagnostics.push(Diagnostic::new(Code::E1010, message).help(help));
             self.module = Module::default();
             self.kernels.clear();
         }
@@ -173,7 +190,7 @@ impl Compilation {
         let source = sources.file(file);
         let found = timings.time("parse", || ir::parse::parse(&source.text));
         match found {
-            Ok(module) => match ir::verify::verify(&module) {
+            Ok(module) => match ir::verify::verify(&module).and_then(|()| waits_together(&module)) {
                 Ok(()) => {
                     let forward = module.kernels().filter(|(_, kernel)| kernel.phase == Phase::Forward);
                     self.kernels = forward.map(|(_, kernel)| kernel.source_name.clone()).collect();
@@ -241,6 +258,12 @@ impl Compilation {
 fn drop_echoes(diagnostics: &mut Diagnostics) {
     let races: Vec<Span> = diagnostics.iter().filter(|d| d.code == Code::W0701).filter_map(Diagnostic::span).collect();
     diagnostics.retain(|d| d.code != Code::W0602 || !d.labels.iter().any(|label| races.contains(&label.span)));
+}
+
+/// Barriers that only some threads of a block come to, as faults of the module.
+fn waits_together(module: &Module) -> Result<(), Vec<String>> {
+    let faults = analysis::barriers::divergent(module);
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 fn is_ir(path: &Path) -> bool {

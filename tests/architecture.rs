@@ -32,12 +32,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("link", &["ids", "memo", "ir", "analysis", "check", "lower", "passes", "autodiff"]),
     // Host code for lanes wants calls inlined and one exit per region.
     ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "abi", "passes"]),
-    ("run", &["ids", "source", "diag", "types", "ir", "codegen", "abi"]),
+    // What a launch takes for granted is proved, or looked at.
+    ("run", &["ids", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi"]),
     (
         "driver",
         &[
-            "ids", "memo", "source", "diag", "types", "ir", "syntax", "library", "check", "link", "lower", "passes",
-            "autodiff", "codegen",
+            "ids", "memo", "source", "diag", "types", "ir", "analysis", "syntax", "library", "check", "link", "lower",
+            "passes", "autodiff", "codegen",
         ],
     ),
     ("embed", &["abi", "analysis", "diag", "driver", "ir", "run", "source", "types"]),

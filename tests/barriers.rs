@@ -124,3 +124,17 @@ fn host_and_interpreter_run_past_barriers() {
         assert_eq!(run("with.ir", device), expected, "{device}");
     }
 }
+
+#[test]
+fn a_barrier_for_some_threads_only_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = ALONE.replace("  barrier\n  return", "  %t: bool = gt %i, %four\n  if %t {\n    barrier\n  }\n  return");
+    std::fs::write(folder.path().join("k.ir"), text).expect("the kernel");
+    for verb in [&["check", "k.ir"][..], &["compile", "k.ir", "--emit", "ptx", "-o", "-"]] {
+        let output = Command::new(env!("CARGO_BIN_EXE_kc")).current_dir(&folder).args(verb).output().expect("kc runs");
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("E0909") && said.contains("only some threads of a block"), "{said}");
+        assert!(!said.contains(".entry"), "{said}");
+    }
+}

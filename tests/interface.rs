@@ -1,9 +1,13 @@
 //! The header compiles alone as C11 and as C++17, where its own assertions check every layout, and the JSON description
 //! states the same offsets.
 
+use std::path::Path;
 use std::process::Command;
 
+use kc::codegen::llvm::{HostModule, HostOptions};
+use kc::codegen::sites::Sites;
 use kc::codegen::{header, meta};
+use kc::driver::{Compiler, Cpu, Opt, Request};
 use kc::ir::{FuncId, Module, parse, verify};
 use serde_json::{Value, json};
 
@@ -50,12 +54,12 @@ fn the_header_compiles_as_c_and_cpp_and_its_layouts_hold() {
     let (module, kernels) = module();
     let folder = tempfile::tempdir().unwrap();
     let header_path = folder.path().join("step.h");
-    std::fs::write(&header_path, header::emit(&module, &kernels, "step.py")).unwrap();
+    std::fs::write(&header_path, header::emit(&module, &kernels, "step.py", &[])).unwrap();
     for (language, standard) in [("c", "-std=c11"), ("c++", "-std=c++17")] {
         // Included twice, and with a second header of the same types.
         let main = folder.path().join(format!("main.{language}"));
         let other = folder.path().join("other.h");
-        std::fs::write(&other, header::emit(&module, &[], "other.py")).unwrap();
+        std::fs::write(&other, header::emit(&module, &[], "other.py", &[])).unwrap();
         let body = "#include \"step.h\"\n#include \"step.h\"\n#include \"other.h\"\n\
             const char *entry(void) { return step_cuda_entry; }\n\
             void run(const kc_launch_bounds *launch, const step_args *args, const nothing_args *none) {\n\
@@ -85,8 +89,9 @@ fn the_description_names_types_as_launch_files_do() {
         architectures: vec!["sm_90".into()],
         contiguous: true,
         covering: true,
+        sites: Vec::new(),
     };
-    let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, &options)).unwrap();
+    let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, options)).unwrap();
     assert_eq!(found["architectures"], json!(["sm_90"]));
     assert_eq!(found["layout"], json!("contiguous"));
     assert_eq!(found["grid"], json!("covering"));
@@ -120,4 +125,98 @@ fn the_description_names_types_as_launch_files_do() {
     assert_eq!((&inner["size"], &inner["align"]), (&json!(72), &json!(8)));
     assert_eq!(inner["fields"][2]["offset"], 16);
     assert_eq!(found["kernels"][1]["entries"]["forward"]["params"], json!([]));
+}
+
+const REPORTING: &str = r#"import warp as wp
+
+@wp.func
+def look(x: wp.array(dtype=float), i: int):
+    return x[i]
+
+@wp.kernel
+def k(values: wp.array(dtype=float), way: int):
+    i = wp.tid()
+    assert way != 2, "a \"quoted\" ??/ message"
+    if way == 1:
+        values[i] = look(values, i + 100)
+    elif way == 3:
+        values[i + wp.lower_bound(values, 0, 9, 2.0)] = 0.0
+    elif way == 4:
+        values[i + 50] = 1.0
+"#;
+
+const PRINTS_SITES: &str = r#"#include "reporting.h"
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **ways) {
+    float data[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int n = 1; n < count; ++n) {
+        k_args args = {{data, NULL, {4, 1, 1, 1}, {4, 4, 4, 4}, 1, 0}, atoi(ways[n])};
+        kc_launch_bounds launch = {{4, 1, 1, 1}, 4};
+        kc_status status = {0};
+        k_cpu_kernel_forward(&launch, &args, 0, 4, &status);
+        if (status.kind == KC_OK) continue;
+        const kc_site *site = &reporting_sites[status.site];
+        printf("%s %u %s:%u:%u %s\n", ways[n], status.kind, site->file, site->line, site->column, site->what);
+    }
+    return 0;
+}
+"#;
+
+/// The object's reports, decoded by the tables of header and description, name place and array.
+#[test]
+fn a_site_of_a_report_is_a_place_in_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("reporting.py"), REPORTING).unwrap();
+    std::fs::write(at("main.c"), PRINTS_SITES).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        let output = Command::new(program).args(args).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_string());
+    let assert = "2 2 reporting.py:10:5 a \"quoted\" ??/ message\n";
+    let all = format!("1 1 reporting.py:5:12 x\n{assert}3 1 stdlib/array.py:19:12 arr\n4 1 reporting.py:16:9 values\n");
+    // Unchecked, the ways 1, 3 and 4 would write anywhere.
+    let every = ["0", "1", "2", "3", "4"].as_slice();
+    for (flags, ways, expected) in [
+        (["--checked"].as_slice(), every, all.as_str()),
+        (&["--checked", "--opt", "lean"], every, &all),
+        (&[], &["0", "2"], assert),
+    ] {
+        let source = ["compile", "reporting.py", "--no-backward", "--emit", "obj,header,meta"];
+        run(env!("CARGO_BIN_EXE_kc"), &[&source, flags].concat());
+        run(&compiler, &["-std=c11", "-Wall", "-Wextra", "-Werror", "main.c", "reporting.o", "-o", "main", "-lm"]);
+        assert_eq!(run(at("main").to_str().unwrap(), ways), expected, "{flags:?}");
+        let description: Value = serde_json::from_slice(&std::fs::read(at("reporting.json")).unwrap()).unwrap();
+        let sites = description["sites"].as_array().unwrap();
+        let header = std::fs::read_to_string(at("reporting.h")).unwrap();
+        assert_eq!(header.matches("\n    {\"").count(), sites.len(), "{header}");
+        let message = json!({"kind": "assert", "file": "reporting.py", "line": 10, "column": 5,
+            "what": "a \"quoted\" ??/ message"});
+        assert!(sites.contains(&message), "{sites:?}");
+        assert_eq!(sites.iter().all(|site| site["kind"] == "assert"), !flags.contains(&"--checked"));
+    }
+}
+
+/// Code never reports a site that the table of its module lacks, whatever copies of functions it is made from.
+#[test]
+fn the_table_of_a_module_has_every_site_of_its_code() {
+    for folder in ["examples", "tests/run"] {
+        for file in Path::new(env!("CARGO_MANIFEST_DIR")).join(folder).read_dir().unwrap() {
+            let file = file.unwrap().path();
+            if file.extension().is_none_or(|extension| extension != "py") {
+                continue;
+            }
+            let made = Compiler::new().load(&file, &Request::default());
+            let kernels: Vec<FuncId> = made.module.kernels().map(|(id, _)| id).collect();
+            let options = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
+            let table = Sites::of(&made.module, true);
+            for &kernel in kernels.iter().step_by(3) {
+                let code = HostModule::compile(&made.module, &[kernel], &options).unwrap();
+                assert_eq!(code.sites(), &table, "{}", file.display());
+            }
+        }
+    }
 }

@@ -335,7 +335,7 @@ fn repairs(program: &str) -> Result<(), String> {
         let (_, after) = check(text.clone(), &Files::default(), false)?;
         let count = |list: &[Diagnostic], code: Code| list.iter().filter(|d| d.code == code).count();
         let errors = |list: &[Diagnostic]| list.iter().filter(|d| d.level == Level::Error).count();
-        let syntax = |list: &[Diagnostic]| list.iter().filter(|d| d.code.name().starts_with("E01")).count();
+        let syntax = |list: &[Diagnostic]| list.iter().filter(|d| d.code.is_syntax()).count();
         if syntax(&after) > syntax(&findings) {
             return Err(format!("[{}] the fix `{}` leaves no Python:\n{text}", finding.code.name(), repair.message));
         }

@@ -27,9 +27,14 @@ pub struct Binder<'k, 'py> {
 type Done = Result<(), Fault>;
 
 impl<'k, 'py> Binder<'k, 'py> {
-    pub fn new(kernel: &'k kc::Kernel, gradients: Option<HashMap<String, Bound<'py, PyAny>>>) -> Binder<'k, 'py> {
-        let signature = kernel.signature();
-        Binder { signature, structs: kernel.structs(), laid: signature.room(), owners: SmallVec::new(), gradients }
+    pub fn new(signature: &'k Signature, structs: &'k StructTable) -> Binder<'k, 'py> {
+        Binder { signature, structs, laid: signature.room(), owners: SmallVec::new(), gradients: None }
+    }
+
+    /// With gradients of arrays, by the arrays' names.
+    pub fn with(mut self, gradients: HashMap<String, Bound<'py, PyAny>>) -> Self {
+        self.gradients = Some(gradients);
+        self
     }
 
     /// Binds parameter `n`.

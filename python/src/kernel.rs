@@ -60,7 +60,7 @@ impl Kernel {
     ) -> PyResult<()> {
         let ready = self.ready(py)?;
         let (dim, given) = given(ready, args, named)?;
-        let mut binder = Binder::new(&ready.kernel, None);
+        let mut binder = Binder::new(ready.kernel.signature(), ready.kernel.structs());
         for (n, value) in given.iter().enumerate() {
             binder.bind(n, value).map_err(|fault| fault.raise(py))?;
         }
@@ -78,7 +78,9 @@ impl Kernel {
     ) -> PyResult<()> {
         let ready = self.ready(py)?;
         let (dim, given) = given(ready, args, None)?;
-        let mut binder = Binder::new(&ready.kernel, Some(gradients));
+        let signature = py.detach(|| ready.kernel.gradient_signature());
+        let (signature, structs) = signature.map_err(|error| error::raise(py, &error))?;
+        let mut binder = Binder::new(signature, structs).with(gradients);
         for (n, value) in given.iter().enumerate() {
             binder.bind(n, value).map_err(|fault| fault.raise(py))?;
         }

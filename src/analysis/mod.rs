@@ -4,7 +4,9 @@
 //! | module | question |
 //! |---|---|
 //! | [`alias`] | which memory does an access touch? |
+//! | [`barriers`] | which barriers do some threads of a block not come to? |
 //! | [`effects`] | what does a function do besides giving its results? |
+//! | [`independence`] | in which arrays may threads meet so that their order shows? |
 //! | [`interval`] | which integers can an operation give? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
@@ -14,7 +16,9 @@
 //! | [`written`] | which of its array parameters may a function write? |
 
 pub mod alias;
+pub mod barriers;
 pub mod effects;
+pub mod independence;
 pub mod interval;
 pub mod privatization;
 pub mod ranges;

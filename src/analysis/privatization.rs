@@ -8,19 +8,20 @@
 //! Assumptions, which the caller must be content with:
 //! * The launch has no more dimensions than the kernel's rank: others repeat threads ([`crate::abi::LaunchBounds`]).
 //! * What [`Sharing`] says about the memory of different arrays.
-//! * An index that overflowed names no element (rule 13).
+//! * An index that overflowed names no element (rule 13); for a launch that is known ([`IndexFacts::of_launch`]) this is not
+//!   assumed: what may overflow tells nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::alias::{Root, location, root};
 use super::effects::EffectTable;
 use super::interval::Interval;
-use super::ranges::Ranges;
+use super::ranges::{LaunchFacts, Ranges};
 use super::uniformity::Uniformity;
 use super::value_numbering::numbering;
 use crate::ids::{IdSet, IdVec};
 use crate::ir::*;
-use crate::types::{ArrayType, Element, Scalar, StructTable, Type};
+use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, StructTable, Type};
 
 /// Which array parameters may share memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,9 +60,20 @@ pub struct IndexFacts {
     pub uniformity: Uniformity,
     /// See [`numbering`]; empty unless the function is a kernel.
     pub first: IdVec<ValueId, ValueId>,
+    /// Threads along each coordinate, where one launch is looked at.
+    threads: Option<[u32; MAX_DIMS]>,
 }
 
 impl IndexFacts {
+    /// Of a kernel in one launch.
+    pub fn of_launch(function: &Function, launch: &LaunchFacts) -> IndexFacts {
+        IndexFacts {
+            ranges: Ranges::of_launch(function, launch),
+            threads: Some(launch.threads),
+            ..IndexFacts::of(function)
+        }
+    }
+
     pub fn of(function: &Function) -> IndexFacts {
         match function.is_kernel() {
             true => IndexFacts {
@@ -69,10 +81,14 @@ impl IndexFacts {
                 // What calls give is taken to differ.
                 uniformity: Uniformity::of(function, &EffectTable::default()),
                 first: numbering(function),
+                threads: None,
             },
-            false => {
-                IndexFacts { ranges: Ranges::of(function), uniformity: Uniformity::default(), first: IdVec::new() }
-            }
+            false => IndexFacts {
+                ranges: Ranges::of(function),
+                uniformity: Uniformity::default(),
+                first: IdVec::new(),
+                threads: None,
+            },
         }
     }
 }
@@ -126,7 +142,7 @@ pub fn private_arrays_among(
         let group: Vec<&Found> = accesses.iter().filter(same).collect();
         let only_read = |other: &Found| !written.contains(&other.root);
         let shifted = only_read(access) && group.iter().any(|other| only_read(other) && other.root != access.root);
-        !unknown.contains(&access.element) && !shifted && tells_thread(&group, rank)
+        !unknown.contains(&access.element) && !shifted && tells_thread(&group, rank, known.threads)
     };
     let mut seen = BTreeSet::new();
     let firsts = accesses.iter().filter(|access| seen.insert(&access.root));
@@ -142,25 +158,40 @@ fn elements(ty: Type, structs: &StructTable, f: &mut impl FnMut(Element)) {
     }
 }
 
-/// Whether every coordinate can be read off a dimension, in the same way in all accesses.
-fn tells_thread(accesses: &[&Found], rank: u8) -> bool {
+/// Whether every coordinate can be read off a dimension, in the same way in all accesses. A dimension tells one coordinate, or
+/// with `threads` along each of them known, several, as `i * width + j` does.
+fn tells_thread(accesses: &[&Found], rank: u8, threads: Option<[u32; MAX_DIMS]>) -> bool {
     let Some((first, others)) = accesses.split_first() else { return false };
-    (0..rank).all(|coordinate| {
-        first.forms.iter().enumerate().any(|(dim, head)| {
-            let Some(head) = head else { return false };
-            let mut span = head.rest;
-            let alike = others.iter().all(|access| match access.forms.get(dim) {
-                Some(Some(form)) => {
-                    span = Interval { low: span.low.min(form.rest.low), high: span.high.max(form.rest.high) };
-                    form.coordinates == head.coordinates && form.uniform == head.uniform
-                }
-                _ => false,
-            });
-            alike
-                && head.coordinates.len() == 1
-                && head.coordinates.get(&coordinate).is_some_and(|c| span.high - span.low < c.abs())
-        })
-    })
+    let mut told = BTreeSet::new();
+    for (dim, head) in first.forms.iter().enumerate() {
+        let Some(head) = head else { continue };
+        let mut span = head.rest;
+        let alike = others.iter().all(|access| match access.forms.get(dim) {
+            Some(Some(form)) => {
+                span = Interval { low: span.low.min(form.rest.low), high: span.high.max(form.rest.high) };
+                form.coordinates == head.coordinates && form.uniform == head.uniform
+            }
+            _ => false,
+        });
+        let mut factors: Vec<(u8, i128)> = head.coordinates.iter().map(|(&n, c)| (n, c.abs())).collect();
+        factors.sort_by_key(|&(_, c)| c);
+        if !alike || threads.is_none() && factors.len() != 1 {
+            continue;
+        }
+        // Each factor is larger than all that the ones before can make.
+        let mut reach = span.high - span.low;
+        let apart = factors.iter().all(|&(n, c)| {
+            let apart = reach < c;
+            let most = threads.map_or(0, |threads| i128::from(threads[usize::from(n)].max(1)) - 1);
+            reach = reach.saturating_add(c.saturating_mul(most));
+            apart
+        });
+        if apart {
+            told.extend(factors.iter().map(|&(n, _)| n));
+        }
+    }
+    let alone = |n: u8| threads.is_some_and(|threads| threads[usize::from(n)] <= 1);
+    (0..rank).all(|n| told.contains(&n) || alone(n))
 }
 
 /// An integer as `sum of constant * coordinate + sum of constant * uniform value + rest`, exactly.
@@ -202,7 +233,11 @@ struct Forms<'a> {
 impl Forms<'_> {
     /// The form of an index that does not count from the end.
     fn index(&mut self, at: InstId, value: ValueId) -> Option<Form> {
-        self.known.ranges.counts_from_start(at, value).then(|| self.form(value))
+        let from_start = match self.known.threads {
+            None => self.known.ranges.counts_from_start(at, value),
+            Some(_) => self.known.ranges.is_at_least(at, value, 0),
+        };
+        from_start.then(|| self.form(value))
     }
 
     fn range(&self, value: ValueId) -> Option<Interval> {
@@ -211,7 +246,7 @@ impl Forms<'_> {
 
     /// Not negative, or a sum or product of such numbers, which then overflowed (rule 13).
     fn counts_up(&self, value: ValueId) -> bool {
-        self.known.ranges.bounds(value).is_some_and(|bounds| bounds.from_start)
+        self.known.threads.is_none() && self.known.ranges.bounds(value).is_some_and(|bounds| bounds.from_start)
     }
 
     /// Whether an operation's result is that of unbounded integers.
@@ -257,7 +292,8 @@ impl Forms<'_> {
                     BinaryOp::Add => self.form(*a).plus(&self.form(*b), 1),
                     BinaryOp::Sub => self.form(*a).plus(&self.form(*b), -1),
                     _ => {
-                        let known = |v: ValueId| function.as_const(v).and_then(Const::as_int);
+                        let exact = |v| self.range(v).filter(|range| range.low == range.high).map(|range| range.low);
+                        let known = |v| function.as_const(v).and_then(Const::as_int).or_else(|| exact(v));
                         let (factor, other) = known(*b).map(|n| (n, *a)).or_else(|| known(*a).map(|n| (n, *b)))?;
                         Form::constant(0).plus(&self.form(other), factor)
                     }

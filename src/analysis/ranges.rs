@@ -10,10 +10,24 @@
 //! "never above", and kept only if every iteration confirms it. The one premise about the world: the extents of an array are
 //! not negative.
 
+use std::collections::BTreeMap;
+
+use super::alias::{Root, root};
 use super::interval::Interval;
 use crate::ids::{IdMap, IdVec};
 use crate::ir::*;
 use crate::types::{MAX_DIMS, Scalar, Type};
+
+/// What one launch of a kernel says about its threads and arguments.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct LaunchFacts {
+    /// Threads along each coordinate.
+    pub threads: [u32; MAX_DIMS],
+    /// Integers among the parameters and their fields.
+    pub integers: BTreeMap<Root, i128>,
+    /// The extents of arrays among them.
+    pub extents: BTreeMap<Root, [u32; MAX_DIMS]>,
+}
 
 /// What is known of an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -78,11 +92,22 @@ impl Ranges {
 
     /// Of one call, whose arguments lie in these bounds (None or missing: any).
     pub fn of_call(function: &Function, arguments: &[Option<Bounds>]) -> Ranges {
+        Ranges::with(function, arguments, None)
+    }
+
+    /// Of one launch of a kernel.
+    pub fn of_launch(function: &Function, launch: &LaunchFacts) -> Ranges {
+        Ranges::with(function, &[], Some(launch))
+    }
+
+    fn with(function: &Function, arguments: &[Option<Bounds>], launch: Option<&LaunchFacts>) -> Ranges {
         let known = Ranges { defined: function.values.ids().map(|_| None).collect(), read: IdMap::default() };
-        let mut analysis = Analysis { function, known, depth: 0, narrowed: 0 };
+        let mut analysis = Analysis { function, launch, known, depth: 0, narrowed: 0 };
         for (n, &param) in function.params().iter().enumerate() {
             analysis.set_full(param);
-            if let (Some(all), Some(&Some(given))) = (analysis.known.defined[param], arguments.get(n)) {
+            let given = arguments.get(n).copied().flatten();
+            let given = given.or_else(|| Some(analysis.launched(param)?.into()));
+            if let (Some(all), Some(given)) = (analysis.known.defined[param], given) {
                 analysis.known.defined[param] = Some(all.both(given));
             }
         }
@@ -158,6 +183,7 @@ type Old = Vec<(ValueId, Option<Bounds>)>;
 
 struct Analysis<'a> {
     function: &'a Function,
+    launch: Option<&'a LaunchFacts>,
     known: Ranges,
     /// Loops around the current block.
     depth: u32,
@@ -166,6 +192,19 @@ struct Analysis<'a> {
 }
 
 impl Analysis<'_> {
+    /// The value of a parameter or of a field of one.
+    fn launched(&self, value: ValueId) -> Option<Interval> {
+        let known = self.launch?.integers.get(&root(self.function, value))?;
+        Some(Interval::exactly(*known))
+    }
+
+    /// An extent of an array that is an argument.
+    fn extent(&self, array: ValueId, dim: u8) -> Option<Interval> {
+        let whole = !matches!(self.function.def(array).map(|inst| &inst.op), Some(Op::View(..)));
+        let extents = self.launch.filter(|_| whole)?.extents.get(&root(self.function, array))?;
+        Some(Interval::exactly((*extents.get(usize::from(dim))?).into()))
+    }
+
     /// The bounds, or every value of the type.
     fn bounds_or_full(&self, value: ValueId) -> Option<Bounds> {
         self.known.defined[value].or_else(|| Bounds::full(self.function.ty(value).as_scalar()?))
@@ -514,12 +553,15 @@ impl Analysis<'_> {
                 from_start = either.from_start;
                 Some(either.interval)
             }
-            Op::ThreadIndex(n) if usize::from(*n) < MAX_DIMS => Some(Interval { low: 0, high: max - 1 }),
+            Op::ThreadIndex(n) if usize::from(*n) < MAX_DIMS => {
+                let threads = self.launch.map(|launch| i128::from(launch.threads[usize::from(*n)]));
+                Some(Interval { low: 0, high: threads.unwrap_or(max).clamp(1, max) - 1 })
+            }
             Op::ThreadNumber => Some(Interval { low: 0, high: max }),
             Op::BlockDim => Some(Interval { low: 1, high: max }),
             Op::Extent(array, dim) => Some(match self.function.ty(*array) {
                 Type::Local(local) => Interval::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),
-                _ => Interval { low: 0, high: max },
+                _ => self.extent(*array, *dim).unwrap_or(Interval { low: 0, high: max }),
             }),
             _ => None,
         };

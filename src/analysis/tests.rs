@@ -217,6 +217,12 @@ fn arrays_that_threads_may_share() {
         (1, "%j: int32 = mul %i, %c3\n%k: int32 = add %j, %c3\nstore %a[%j], %f\nstore %a[%k], %f"),
         // Gathered.
         (1, "%j: int32 = load %v[%i]\nstore %a[%j], %f"),
+        // A difference that wraps: the threads 0 and 4 meet.
+        (
+            1,
+            "%s: int32 = const 1073741824\n%p: int32 = mul %i, %s\n%j: int32 = sub %w, %p\n%t: bool = ge %j, %c0\n\
+             if %t {\nstore %a[%j], %f\nyield\n} else {\nyield\n}",
+        ),
         // A cut view may start anywhere.
         (1, "%r: array2d(dtype=float32) = view %b[%i:%w:%c1]\nstore %r[%i, %c0], %f"),
     ] {

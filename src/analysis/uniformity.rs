@@ -8,6 +8,7 @@
 //!
 //! The analysis errs on the side of "differs". It goes over the function until nothing changes (sets only grow).
 
+use std::collections::BTreeMap;
 use std::ops::{BitOr, BitOrAssign};
 
 use super::alias::{Root, root};
@@ -109,6 +110,8 @@ pub struct Uniformity {
     elements: IdMap<ValueId, Dependence>,
     /// What those of all depend on: it was not known which array was meant.
     all_elements: Dependence,
+    /// By instruction that waits for other threads: what decides whether a thread comes to it.
+    waits: BTreeMap<InstId, Coordinates>,
 }
 
 impl Uniformity {
@@ -126,6 +129,7 @@ impl Uniformity {
             control: function.blocks.ids().map(|_| Coordinates::NONE).collect(),
             elements: IdMap::default(),
             all_elements: Dependence::NONE,
+            waits: BTreeMap::new(),
         };
         let missing = if function.is_kernel() { Dependence::NONE } else { Dependence::ALL };
         for (n, &param) in function.params().iter().enumerate() {
@@ -161,6 +165,12 @@ impl Uniformity {
     /// What decides whether a thread comes to a block.
     pub fn control(&self, block: BlockId) -> Coordinates {
         self.control.get(block).copied().unwrap_or(Coordinates::ALL)
+    }
+
+    /// The instructions that wait for other threads, barriers and calls of functions with some, and what decides whether a thread
+    /// comes to each.
+    pub fn waits(&self) -> impl Iterator<Item = (InstId, Coordinates)> + '_ {
+        self.waits.iter().map(|(&inst, &control)| (inst, control))
     }
 
     /// What the elements of a local array depend on, named by its definition.
@@ -261,8 +271,7 @@ impl<'a> Analysis<'a> {
 
     fn block(&mut self, block: BlockId, mut context: Context, jumps: &mut Jumps) {
         let function = self.function;
-        let control = self.known.control[block] | context.control;
-        self.known.control[block] = control;
+        self.restrict(block, context.control);
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
             match &inst.op {
@@ -313,9 +322,21 @@ impl<'a> Analysis<'a> {
                     self.join(&mut jumps.continued, values);
                 }
                 Op::Return(_) => jumps.returns |= context.control,
-                op => self.simple(op, inst, context),
+                op => {
+                    if self.effects.properties(op).synchronises {
+                        *self.known.waits.entry(id).or_default() |= context.control;
+                    }
+                    self.simple(op, inst, context);
+                }
             }
         }
+    }
+
+    /// Adds to what decides whether a thread comes to a block.
+    fn restrict(&mut self, block: BlockId, by: Coordinates) {
+        let control = self.known.control[block] | by;
+        self.changed |= control != self.known.control[block];
+        self.known.control[block] = control;
     }
 
     fn join(&self, slots: &mut Vec<Dependence>, values: &[ValueId]) {
@@ -339,7 +360,8 @@ impl<'a> Analysis<'a> {
         let inner = Context { control: context.control | trips | self.known.control[body], ..Context::default() };
         self.block(body, inner, &mut jumps);
         let trips = trips | jumps.breaks;
-        self.known.control[body] |= trips;
+        // (One that returned does not come either, but gives the loop no result.)
+        self.restrict(body, trips | jumps.returns);
         let yields = self.yields(body);
         for (n, (&param, &result)) in params.iter().zip(&inst.results).enumerate() {
             let at = |list: &[Dependence]| list.get(n).copied().unwrap_or_default();

@@ -16,7 +16,7 @@ fn run(text: &str) -> (Checked, Vec<String>) {
         .into_sorted()
         .iter()
         // Lints have tests of their own (tests/lang/warnings.md).
-        .filter(|d| d.level == crate::diag::Level::Error || d.code.name().starts_with("W06"))
+        .filter(|d| d.level == crate::diag::Level::Error || d.code.is_gradient())
         .map(|d| {
             let span = d.span().expect("a place");
             let line = sources.file(span.file).line_column(span.start).line;

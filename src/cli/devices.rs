@@ -3,14 +3,16 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::{Exit, output};
+use crate::diag::Code;
 use crate::diag::render::{Format, render};
 use crate::run::devices::{self, Device, Found};
 use crate::source::SourceMap;
 
-/// Lists what kernels can run on: the host, the interpreter, and each NVIDIA GPU that the driver knows.
+/// Lists what kernels can run on: the host, the interpreter, and each NVIDIA GPU that the driver knows; without a GPU, why
+/// there is none.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// One JSON object per device.
+    /// One JSON object per device that is there.
     #[arg(long)]
     json: bool,
 }
@@ -20,6 +22,13 @@ pub(super) fn run(args: &Args) -> Exit {
     for device in devices::ALL {
         match device.found() {
             Ok(found) => lines.extend(found.iter().map(|one| if args.json { json(one) } else { text(one) })),
+            // That there is no GPU is an answer.
+            Err(error) if error.code == Code::E1104 && args.json => {}
+            Err(error) if error.code == Code::E1104 => {
+                let named = format!("the device `{}` is ", device.name());
+                let why = error.message.strip_prefix(&named).unwrap_or(&error.message);
+                lines += &format!("{:<7} {why}\n", device.name());
+            }
             Err(error) => errors.push(error),
         }
     }

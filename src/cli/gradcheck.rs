@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use super::{Exit, StoreArg, output};
+use crate::abi::LaunchBounds;
 use crate::diag::render::{Format, render};
 use crate::diag::{Diagnostic, Level};
 use crate::driver;
@@ -13,7 +14,8 @@ use crate::run::gradients::gradcheck;
 use crate::run::gradients::gradcheck::{Kernels, Row};
 use crate::run::gradients::{double, second_order};
 use crate::run::launch::make;
-use crate::run::launch::{self, Launch};
+use crate::run::launch::{self, Direction, Launch};
+use crate::run::meeting::{Looked, Threads};
 use crate::run::session::{Program, kernel};
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
@@ -66,23 +68,41 @@ fn say(error: &Diagnostic, sources: &SourceMap) {
 fn file(args: &Args, path: &Path, sources: &mut SourceMap) -> Result<Exit> {
     if path.extension().is_some_and(|e| e == "json") {
         let launch = gradcheck::as_gradient(launch::read(path)?);
-        let subject = Subject::new(args, &launch.source, launch.kernel.as_deref());
-        let end = of_launch(args, &subject, &launch);
+        let mut subject = Subject::new(args, &launch.source, launch.kernel.as_deref(), None);
+        let end = of_launch(args, &mut subject, &launch);
         *sources = subject.plain.program.sources;
         return end;
     }
-    let subject = Subject::new(args, path, args.kernel.as_deref());
+    let subject = Subject::new(args, path, args.kernel.as_deref(), None);
     let end = of_source(args, &subject, path);
     *sources = subject.plain.program.sources;
     end
 }
 
-fn of_launch(args: &Args, subject: &Subject, launch: &Launch) -> Result<Exit> {
+fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit> {
+    let named = |program: &Program| {
+        kernel(program, &launch.source, launch.kernel.as_deref())
+            .map_err(|mut errors| -> Fail { Box::new(errors.swap_remove(0)) })
+    };
+    let (mut forward, module) = (named(&subject.plain.program)?, &subject.plain.program.module);
+    let function = &module.functions[forward];
+    let mut arguments = Arguments::bind(launch, &launch.id, function, &module.structs)?;
+    let same = arguments.same_arrays(function, &module.structs)?;
+    if !same.is_empty() {
+        let name = function.source_name.clone();
+        *subject = Subject::new(
+            args,
+            &launch.source,
+            Some(&name),
+            Some(driver::SameArrays { kernel: name.clone(), pairs: same }),
+        );
+        forward = named(&subject.plain.program)?;
+    }
     let program = &subject.plain.program;
-    let forward = kernel(program, &launch.source, launch.kernel.as_deref())
-        .map_err(|mut errors| -> Fail { Box::new(errors.swap_remove(0)) })?;
-    let function = &program.module.functions[forward];
-    let arguments = Arguments::bind(launch, &launch.id, function, &program.module.structs)?;
+    if let Some(bounds) = LaunchBounds::new(&launch.dim) {
+        let looked = Looked { program, direction: Direction::Gradient, bounds: &bounds };
+        Threads::of(&program.module, forward).check(&looked, &mut arguments)?;
+    }
     one(args, subject, forward, launch, arguments)
 }
 
@@ -252,14 +272,15 @@ struct Compiled {
 }
 
 impl Subject {
-    fn new(args: &Args, source: &Path, kernel: Option<&str>) -> Subject {
-        let plain = Compiled::new(args, source, kernel, false);
+    /// `same`: the arrays that are one in the launch.
+    fn new(args: &Args, source: &Path, kernel: Option<&str>, same: Option<driver::SameArrays>) -> Subject {
+        let plain = Compiled::new(args, source, kernel, false, same.clone());
         let double = if args.own_types {
             Err("asked for".to_string())
         } else if source.extension().is_some_and(|e| e == "ir") {
             Err("IR text has the types that it has".to_string())
         } else {
-            Ok(Compiled::new(args, source, kernel, true))
+            Ok(Compiled::new(args, source, kernel, true, same))
         };
         Subject { plain, double }
     }
@@ -281,11 +302,18 @@ impl Subject {
 }
 
 impl Compiled {
-    fn new(args: &Args, source: &Path, kernel: Option<&str>, double: bool) -> Compiled {
+    fn new(
+        args: &Args,
+        source: &Path,
+        kernel: Option<&str>,
+        double: bool,
+        same: Option<driver::SameArrays>,
+    ) -> Compiled {
         let request = driver::Request {
             kernels: kernel.iter().map(|k| k.to_string()).collect(),
             gradients: driver::Gradients { backward: true, store: args.store.map(Into::into) },
             double,
+            same_arrays: same,
             ..driver::Request::default()
         };
         let mut compilation = driver::Compiler::new().load(source, &request);

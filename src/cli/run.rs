@@ -199,7 +199,7 @@ fn conclude(finished: &Finished, views: &[View]) -> Result<Exit> {
     write(finished.printed.as_bytes())?;
     let empty = SourceMap::default();
     let sources = finished.program.as_ref().map_or(&empty, |p| &p.sources);
-    finished.errors.iter().for_each(|error| report(error, sources));
+    finished.findings.iter().chain(&finished.errors).for_each(|finding| report(finding, sources));
     if let (Some(arguments), Some(program)) = (&finished.arguments, &finished.program) {
         let structs = &program.module.structs;
         for view in views {
@@ -262,6 +262,7 @@ pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program 
     let request = driver::Request {
         kernels: wanted.gradient_of.iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store },
+        same_arrays: wanted.same_arrays.clone(),
         ..driver::Request::default()
     };
     let compilation = driver::Compiler::new().load(&wanted.source, &request);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::ir::{FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
 use crate::types::{Layout, StructTable, Type};
@@ -14,7 +15,7 @@ use crate::types::{Layout, StructTable, Type};
 pub const FORMAT: u32 = 2;
 
 /// What the description says about the compilation.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct MetaOptions {
     /// The name of the source file, without folders.
     pub source_name: String,
@@ -24,6 +25,7 @@ pub struct MetaOptions {
     pub contiguous: bool,
     /// PTX is only to be launched with grids that cover the launch.
     pub covering: bool,
+    pub sites: Vec<SitePlace>,
 }
 
 #[derive(Serialize)]
@@ -41,6 +43,9 @@ struct Description {
     array_descriptor_size: usize,
     kernels: Vec<Kernel>,
     structs: BTreeMap<String, Struct>,
+    /// What `kc_status.site` means in runs of the object: with `--checked` all accesses, and always the asserts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sites: Vec<SitePlace>,
 }
 
 #[derive(Serialize)]
@@ -144,7 +149,7 @@ struct DType {
 }
 
 /// The description of some kernel entries of a module, as indented JSON.
-pub fn emit(module: &Module, entries: &[FuncId], options: &MetaOptions) -> String {
+pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String {
     let mut structs = BTreeMap::new();
     let mut kernels: Vec<Kernel> = Vec::new();
     for &id in entries {
@@ -167,6 +172,7 @@ pub fn emit(module: &Module, entries: &[FuncId], options: &MetaOptions) -> Strin
         array_descriptor_size: size_of::<abi::ArrayDescriptor>(),
         kernels,
         structs,
+        sites: options.sites,
     };
     let mut text = serde_json::to_string_pretty(&description).expect("strings, numbers and lists are always JSON");
     text.push('\n');

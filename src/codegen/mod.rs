@@ -6,3 +6,4 @@ pub mod llvm;
 pub mod meta;
 pub mod privatization;
 pub mod shadow;
+pub mod sites;

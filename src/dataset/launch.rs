@@ -22,7 +22,7 @@ pub enum Scale {
     One,
     /// A few, and no multiple of a block; small enough to write down.
     Few,
-    /// More than one turn of a grid of two blocks of the smallest size (64 threads), and no multiple of a block.
+    /// More than one pass of a grid of two blocks of the smallest size (64 threads), and no multiple of a block.
     Many,
 }
 

@@ -232,7 +232,8 @@ impl<'m> Walk<'m> {
                 add(&mut sum.open_loops, 1);
                 *sum = *sum + self.block(instance, *condition) + self.block(instance, *body);
             }
-            _ => {}
+            // A thread's own memory counts as registers, moves, tests and addresses as no work.
+            op => add(&mut sum.atomics, u64::from(op.properties().atomic)),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::sample::tree::Program;
 use crate::abi::LaunchBounds;
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::driver::Timings;
-use crate::ir::{Access, Module, Op, Phase, interp};
+use crate::ir::{Phase, interp};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::devices::host::Compiled as HostKernel;
@@ -16,9 +16,8 @@ use crate::run::gradients::double;
 use crate::run::gradients::gradcheck;
 use crate::run::gradients::gradcheck::Kernels;
 use crate::run::launch::Direction;
-use crate::source::Span;
 use crate::syntax::ast::Parsed;
-use crate::types::{Scalar, Type};
+use crate::types::Scalar;
 
 /// What the checks of a row found.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -225,7 +224,7 @@ impl Case<'_> {
         let bounds = self.bounds()?;
         let mut outcome = interp::Outcome::new(|_| {});
         outcome.steps = Some(STEPS);
-        outcome.owners = (!reversed).then(|| interp::Owners::of(stores(&self.compiled.program.module)));
+        outcome.accesses = (!reversed).then(interp::Accesses::of_writes);
         // SAFETY: the arguments were bound for this kernel, and nobody else uses them.
         unsafe {
             if reversed {
@@ -237,7 +236,7 @@ impl Case<'_> {
             }
         }
         let trap = outcome.trap.take();
-        let clash = outcome.owners.take().and_then(|owners| owners.clash);
+        let clash = outcome.accesses.take().and_then(|accesses| accesses.clash);
         drop(outcome);
         Ok(Ended { arguments, trap, clash })
     }
@@ -246,7 +245,10 @@ impl Case<'_> {
     fn interpret(&self, interpreter: &interp::Program, reversed: bool) -> Result<Arguments, Rejection> {
         let Ended { arguments, trap, clash } = self.launch(interpreter, reversed)?;
         if let Some(clash) = clash {
-            return Err(Rejection::new("race", format!("threads {:?} store to one element", clash.threads)));
+            return Err(Rejection::new(
+                "race",
+                format!("threads {:?} store to one element", [clash.earlier.thread, clash.later.thread]),
+            ));
         }
         match trap {
             None => Ok(arguments),
@@ -260,21 +262,6 @@ impl Case<'_> {
             }
         }
     }
-}
-
-/// Where a module stores to arrays that threads share.
-fn stores(module: &Module) -> impl Iterator<Item = Span> + use<> {
-    let mut spans = Vec::new();
-    for function in module.functions.values() {
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Store { access: Access { array, .. }, .. } = inst.op
-                && matches!(function.ty(array), Type::Array(_))
-            {
-                spans.push(inst.span);
-            }
-        });
-    }
-    spans.into_iter()
 }
 
 /// The leaves of all arrays as bits, type by type.

@@ -167,7 +167,7 @@ codes! {
     E1105 "backward-alone" "a backward launch that needs its forward launch";
     E1106 "tape-too-large" "values kept for the gradient that do not fit in memory";
     E1107 "device-fault" "a launch on the GPU failed";
-    E1108 "threads-meet" "two threads that store to one element, in a gradient run";
+    E1108 "threads-meet" "two threads at one element, whose order shows in the result";
     E1109 "no-made-launch" "a kernel that does not run with made-up arguments";
 
     // 12 numbers
@@ -197,6 +197,16 @@ impl Code {
             b'W' => Level::Warning,
             _ => Level::Note,
         }
+    }
+
+    /// Whether it says that a text is no Python.
+    pub fn is_syntax(self) -> bool {
+        self.name().starts_with("E01")
+    }
+
+    /// Whether it is about a gradient.
+    pub fn is_gradient(self) -> bool {
+        matches!(self.name().as_bytes(), [_, b'0', b'6', ..])
     }
 
     pub fn from_name(name: &str) -> Option<Code> {

@@ -7,18 +7,19 @@ use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::header;
 use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
+use crate::codegen::sites::{SitePlace, Sites};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ir::{self, FuncId, Module};
-use crate::source::FileId;
 use crate::source::lined::Lined;
+use crate::source::{FileId, SourceMap};
 
 impl Compilation {
     /// One artefact of the good kernels. A kernel that the back end refuses is reported and left out; None when
     /// nothing is left.
     pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Option<Vec<u8>> {
-        let Compilation { module, diagnostics, timings, name, compiler, .. } = self;
+        let Compilation { module, diagnostics, timings, name, sources, compiler, .. } = self;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
-        let job = Job { module, cache: &compiler.cache, name, artefact, options, marked: None };
+        let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None };
         timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
     }
 
@@ -31,7 +32,7 @@ impl Compilation {
         let Compilation { module, diagnostics, timings, name, sources, compiler, .. } = self;
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
-        let job = Job { module, cache: &compiler.cache, name, artefact, options, marked: Some(file) };
+        let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: Some(file) };
         let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))?;
         Some(Lined::read(&String::from_utf8_lossy(&bytes), file, sources.file(file)))
     }
@@ -55,6 +56,7 @@ fn stage(artefact: Artefact) -> &'static str {
 struct Job<'a> {
     module: &'a Module,
     cache: &'a LibraryCache,
+    sources: &'a SourceMap,
     /// The source file's name, without its folder.
     name: &'a str,
     artefact: Artefact,
@@ -84,6 +86,11 @@ impl Job<'_> {
             return None;
         }
         self.backend(&good).map_err(|fault| diagnostics.push(*fault)).ok()
+    }
+
+    /// What an object of these options may report.
+    fn sites(&self) -> Vec<SitePlace> {
+        Sites::of(self.module, self.options.checked).places(self.sources)
     }
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
@@ -126,7 +133,7 @@ impl Job<'_> {
             }
             Artefact::Ir if self.marked.is_some() => ir::print::print_marked(module),
             Artefact::Ir => ir::print::print(module),
-            Artefact::Header => header::emit(module, kernels, self.name),
+            Artefact::Header => header::emit(module, kernels, self.name, &self.sites()),
             Artefact::Metadata => {
                 let architectures = self.options.ptx.iter().map(|arch| arch.name.to_string()).collect();
                 let options = MetaOptions {
@@ -134,8 +141,9 @@ impl Job<'_> {
                     architectures,
                     contiguous: layout == llvm::ArrayLayout::Contiguous,
                     covering: grid == llvm::Grid::Covering,
+                    sites: self.sites(),
                 };
-                meta::emit(module, kernels, &options)
+                meta::emit(module, kernels, options)
             }
         };
         Ok(text.into_bytes())

@@ -70,7 +70,7 @@ fn attempt(fixed: &mut Fixed, fixes: &[&Fix], check: &impl Fn(&str) -> Compilati
 
 /// How many findings say that the text is no Python.
 fn syntax_errors(diagnostics: &Diagnostics) -> usize {
-    diagnostics.iter().filter(|diagnostic| diagnostic.code.name().starts_with("E01")).count()
+    diagnostics.iter().filter(|diagnostic| diagnostic.code.is_syntax()).count()
 }
 
 /// The text with those fixes applied that do not overlap an earlier one, and their messages. Fixes of other files than the

@@ -1,6 +1,7 @@
 //! What can be asked of the back ends?
 
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt};
+pub use crate::passes::same_arrays::SameArrays;
 
 /// One kind of result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +35,8 @@ pub struct Request {
     /// The program in double precision: every float type of the file is float64. A file that can't be had so has errors
     /// that it has not otherwise. IR text stays as it is.
     pub double: bool,
+    /// Arrays that are one in a launch: code for other launches takes different parameters to share no memory.
+    pub same_arrays: Option<SameArrays>,
 }
 
 /// What holds for all artefacts of a compilation.

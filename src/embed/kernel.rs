@@ -11,7 +11,9 @@ use crate::analysis::written::written;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report};
-use crate::run::gradients::{gradient, meeting};
+use crate::run::gradients::gradient;
+use crate::run::launch::Direction;
+use crate::run::meeting::{Looked, Threads};
 use crate::run::session::{self, Program};
 use crate::run::{Fail, Result};
 use crate::types::StructTable;
@@ -47,6 +49,7 @@ struct Gradient {
     program: Arc<Program>,
     forward: FuncId,
     signature: Signature,
+    threads: Threads,
     entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
 }
 
@@ -149,7 +152,10 @@ impl Kernel {
         let mut signature = signature(&program, forward);
         let others = [entries.augmented, Some(entries.backward)].into_iter().flatten();
         others.for_each(|entry| signature.add(written(&program.module, entry)));
-        Ok(shared.gradient.get_or_init(|| Gradient { program, forward, signature, entries: Mutex::default() }))
+        Ok(shared.gradient.get_or_init(|| {
+            let threads = Threads::of(&program.module, forward);
+            Gradient { program, forward, signature, threads, entries: Mutex::default() }
+        }))
     }
 
     fn backward(&self, compiled: &Gradient, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
@@ -163,7 +169,8 @@ impl Kernel {
         session::counts_once(&module.functions[compiled.forward], &bounds.shape[..dim.0.len()])?;
         // SAFETY: the arrays are borrowed for the run, and `arguments` goes before it ends.
         let mut arguments = unsafe { compiled.signature.arguments(bound, &module.structs) }?;
-        meeting::check(module, compiled.forward, &bounds, &mut arguments)?;
+        let looked = Looked { program: &compiled.program, direction: Direction::Gradient, bounds: &bounds };
+        compiled.threads.check(&looked, &mut arguments)?;
         let memory = arguments.memory();
         let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
             let memory = [&memory, more].concat();
@@ -187,6 +194,16 @@ impl Kernel {
         &self.shared.module.program().module.structs
     }
 
+    /// The same for gradient runs, which compile the gradient first.
+    ///
+    /// # Errors
+    /// The kernel has no gradient that would be right.
+    #[doc(hidden)]
+    pub fn gradient_signature(&self) -> std::result::Result<(&Signature, &StructTable), Error> {
+        let compiled = self.compiled_gradient()?;
+        Ok((&compiled.signature, &compiled.program.module.structs))
+    }
+
     /// [`Kernel::launch`] for arguments that are laid out.
     ///
     /// # Safety
@@ -204,7 +221,7 @@ impl Kernel {
     /// [`Kernel::gradient`] for arguments that are laid out.
     ///
     /// # Safety
-    /// As for [`Kernel::launch_bound`], and the kernel writes all gradients.
+    /// As for [`Kernel::launch_bound`], with the signature of gradient runs. They write all gradients.
     #[doc(hidden)]
     pub unsafe fn gradient_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
         let compiled = self.compiled_gradient()?;

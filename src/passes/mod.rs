@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`rewrite`] | replaces operations by simpler ones, with the rules of [`fold`] and [`algebra`] |
 //! | [`dce`] | removes what nothing needs |
+//! | [`same_arrays`] | gives two parameters that are one array one name |
 //! | [`select()`] | removes functions that no kernel calls, and kernels that nobody wants |
 //! | [`inline`] | replaces calls by the code they run |
 //! | [`single_exit`] | removes `break`, `continue` and early `return` |
@@ -33,6 +34,7 @@ pub mod loops;
 pub mod pipelines;
 mod rebuild;
 pub mod rewrite;
+pub mod same_arrays;
 mod select;
 #[cfg(test)]
 mod select_tests;

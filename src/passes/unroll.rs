@@ -50,7 +50,7 @@ impl Unroll<'_> {
     }
 
     fn iterations(&mut self, id: InstId, op: &Op, iterations: u64) {
-        let Op::For { start, step, init, body, .. } = op else { unreachable!("only `for` has wanted turns") };
+        let Op::For { start, step, init, body, .. } = op else { unreachable!("only `for` has wanted iterations") };
         let span = self.rebuild.b.span;
         let results = self.rebuild.b.function.insts[id].results.clone();
         let params = self.rebuild.b.params(*body).to_vec();

@@ -11,12 +11,13 @@ use super::{Result, fail};
 use crate::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
+use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{self, order};
 use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
-use crate::run::gradients::meeting;
-use crate::source::SourceMap;
+use crate::run::meeting::{Looked, Threads};
+use crate::source::{SourceMap, Span};
 
 /// How launches are run.
 #[derive(Clone, Debug)]
@@ -52,6 +53,15 @@ pub struct Wanted {
     pub source: PathBuf,
     /// With this, only the one kernel and its backward entry; None: the forward entries of all kernels.
     pub gradient_of: Option<String>,
+    /// The arrays that are one in the launch.
+    pub same_arrays: Option<SameArrays>,
+}
+
+impl Wanted {
+    /// The forward entries of the kernels of a file, for arguments that share no memory.
+    pub fn of(source: &Path) -> Wanted {
+        Wanted { source: source.to_path_buf(), gradient_of: None, same_arrays: None }
+    }
 }
 
 /// Compiles a source file.
@@ -63,6 +73,10 @@ pub struct Finished {
     pub id: String,
     /// Empty if the launch ran without error. The first one counts.
     pub errors: Vec<Diagnostic>,
+    /// What the compiler says that the run takes for granted.
+    pub findings: Vec<Diagnostic>,
+    /// The threads whose accesses were compared, where the kernel does not prove that their order can't show.
+    pub looked_at: Option<u64>,
     /// What the kernel printed.
     pub printed: String,
     /// Of the launch alone.
@@ -127,7 +141,7 @@ impl<'a> Session<'a> {
 
     /// The forward entries of the source at `path`.
     pub fn program(&mut self, path: &Path) -> Rc<Program> {
-        self.compiled(&Wanted { source: path.to_path_buf(), gradient_of: None })
+        self.compiled(&Wanted::of(path))
     }
 
     fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {
@@ -144,7 +158,7 @@ impl<'a> Session<'a> {
     }
 
     fn attempt(&mut self, launch: &Launch, origin: &str, finished: &mut Finished) -> Result<()> {
-        let mut wanted = Wanted { source: launch.source.clone(), gradient_of: None };
+        let mut wanted = Wanted::of(&launch.source);
         let mut program = self.compiled(&wanted);
         if launch.direction != Direction::Forward
             && let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref())
@@ -153,29 +167,38 @@ impl<'a> Session<'a> {
             program = self.compiled(&wanted);
         }
         finished.program = Some(program.clone());
-        let id = match kernel(&program, &launch.source, launch.kernel.as_deref()) {
-            Ok(id) => id,
-            Err(mut errors) => {
-                let last = errors.pop();
-                finished.errors = errors;
-                return last.map_or(Ok(()), |e| Err(Box::new(e)));
-            }
-        };
-        let module = &program.module;
-        let function = &module.functions[id];
+        let Some(mut id) = named(&program, launch, finished)? else { return Ok(()) };
         let Some(bounds) = LaunchBounds::new(&launch.dim) else {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
             return Err(fail(Code::E1006, message));
         };
-        let mut arguments = Arguments::bind(launch, origin, function, &module.structs)?;
+        let (function, structs) = (&program.module.functions[id], &program.module.structs);
+        let mut arguments = Arguments::bind(launch, origin, function, structs)?;
+        let same = arguments.same_arrays(function, structs).map_err(|mut error| {
+            error.message.insert_str(0, &format!("{origin}: "));
+            error
+        })?;
+        if !same.is_empty() {
+            wanted.same_arrays = Some(SameArrays { kernel: function.source_name.clone(), pairs: same });
+            program = self.compiled(&wanted);
+            finished.program = Some(program.clone());
+            match named(&program, launch, finished)? {
+                Some(same) => id = same,
+                None => return Ok(()),
+            }
+        }
+        let module = &program.module;
+        let function = &module.functions[id];
+        finished.findings = findings(&program, id, launch.direction);
         if launch.direction != Direction::Forward {
             counts_once(function, &launch.dim).map_err(|mut error| {
                 error.message.insert_str(0, &format!("{origin}: "));
                 error
             })?;
         }
-        if launch.direction == Direction::Gradient && self.options.checked {
-            meeting::check(module, id, &bounds, &mut arguments)?;
+        if self.options.checked {
+            let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds };
+            finished.looked_at = Threads::of(module, id).check(&looked, &mut arguments)?;
         }
         let options = self.options.clone();
         let memory = arguments.memory();
@@ -243,11 +266,21 @@ impl<'a> Session<'a> {
         // The status comes last: where it stands, the arrays stand too.
         let first = finished.errors.first();
         let message = first.map(|e| finished.message(e));
+        let found = finished.findings.iter().map(|finding| {
+            let at = finding.span().zip(finished.program.as_ref()).map(|(span, program)| {
+                let at = program.sources.file(span.file).line_column(span.start);
+                (at.line, at.column)
+            });
+            let (line, column) = at.unzip();
+            output::Finding { code: finding.code.name(), message: &finding.message, line, column }
+        });
         let status = output::Status {
             id: &finished.id,
             status: if first.is_none() { "ok" } else { "error" },
             code: first.map(|e| e.code.name()),
             message: message.as_deref(),
+            findings: found.collect(),
+            threads_looked_at: finished.looked_at,
             printed: &finished.printed,
             seconds: finished.seconds,
         };
@@ -275,16 +308,37 @@ impl Finished {
         Finished { id, errors: vec![error], ..Finished::default() }
     }
 
-    /// The message of a finding with its place: `... (kernel.py:12:5)`.
+    /// The message of a finding with its places: `... (kernel.py:12:5)`.
     pub fn message(&self, error: &Diagnostic) -> String {
-        let place = error.span().zip(self.program.as_ref()).map(|(span, program)| {
+        let Some(program) = &self.program else { return error.message.clone() };
+        let place = |span: Span| {
             let file = program.sources.file(span.file);
             let at = file.line_column(span.start);
             let name = file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy();
-            format!(" ({name}:{}:{})", at.line, at.column)
-        });
-        format!("{}{}", error.message, place.unwrap_or_default())
+            format!("{name}:{}:{}", at.line, at.column)
+        };
+        let places: Vec<String> = error.labels.iter().map(|label| place(label.span)).collect();
+        if places.is_empty() { error.message.clone() } else { format!("{} ({})", error.message, places.join(", ")) }
     }
+}
+
+/// The kernel of a launch; None: the errors of the source are the reason.
+fn named(program: &Program, launch: &Launch, finished: &mut Finished) -> Result<Option<FuncId>> {
+    kernel(program, &launch.source, launch.kernel.as_deref()).map(Some).or_else(|mut errors| {
+        let last = errors.pop();
+        finished.errors = errors;
+        last.map_or(Ok(None), |error| Err(Box::new(error)))
+    })
+}
+
+/// What the compiler says that a run of this kernel takes for granted: threads that meet, and of gradients all assumptions.
+fn findings(program: &Program, kernel: FuncId, direction: Direction) -> Vec<Diagnostic> {
+    let module = &program.module;
+    let spans: Vec<Span> = module.reached_from(kernel).into_iter().map(|id| module.functions[id].span).collect();
+    let inside = |span: Span| spans.iter().any(|f| f.file == span.file && f.start <= span.start && span.end <= f.end);
+    let counts = |code: Code| code == Code::W0701 || direction != Direction::Forward && code.name().starts_with("W06");
+    let all = program.diagnostics.iter();
+    all.filter(|d| d.level == Level::Warning && counts(d.code) && d.span().is_some_and(inside)).cloned().collect()
 }
 
 /// The kernel called `name`, or the only one. The errors are those of the source where they are the reason.

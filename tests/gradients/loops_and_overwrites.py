@@ -35,7 +35,7 @@ def leave(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
 
 @wp.kernel
 def newton(x: wp.array(dtype=float), out: wp.array(dtype=float)):
-    """A `while` with as many turns as each thread needs."""
+    """A `while` with as many iterations as each thread needs."""
     i = wp.tid()
     r = float(1.0)
     while wp.abs(r * r - x[i] * x[i] - 1.0) > 1.0e-4:
@@ -45,7 +45,7 @@ def newton(x: wp.array(dtype=float), out: wp.array(dtype=float)):
 
 @wp.kernel
 def static_range(x: wp.array(dtype=float), out: wp.array(dtype=float)):
-    """A constant number of turns, more than are unrolled."""
+    """A constant number of iterations, more than are unrolled."""
     i = wp.tid()
     s = float(0.5)
     for k in range(40):

@@ -1,6 +1,7 @@
 //! Arrays, views, composites in memory, local arrays, atomics, bad indices.
 
-use kc::codegen::llvm::{HostModule, LlvmTarget, Parts, SiteKind, emit_llvm_ir};
+use kc::codegen::llvm::{HostModule, LlvmTarget, Parts, emit_llvm_ir};
+use kc::codegen::sites::SiteKind;
 use kc::types::Scalar;
 
 use crate::harness::*;

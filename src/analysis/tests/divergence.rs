@@ -115,6 +115,44 @@ fn some_threads_come_to_a_block() {
 }
 
 #[test]
+fn barriers_that_some_threads_do_not_come_to() {
+    // In which functions some are.
+    for (body, expected) in [
+        ("barrier", &[][..]),
+        ("if %d {\nbarrier\n}", &[]),
+        ("call @meet(%w)\nfor %k: int32 = %c1 to %w step %c1 {\nbarrier\n}", &[]),
+        ("if %c {\n}\nbarrier", &[]),
+        ("if %c {\nbarrier\n}", &["k"]),
+        ("if %c {\nreturn\n}\nbarrier", &["k"]),
+        ("if %d {\nif %c {\nreturn\n}\n}\nif %d {\nbarrier\n}", &["k"]),
+        ("for %k: int32 = %c1 to %i step %c1 {\nbarrier\n}", &["k"]),
+        // Some break off, and wait no more.
+        ("for %k: int32 = %c1 to %w step %c1 {\nbarrier\n%e: bool = gt %k, %i\nif %e {\nbreak\n}\n}", &["k"]),
+        (
+            "for %m: int32 = %c1 to %w step %c1 {\nfor %k: int32 = %c1 to %w step %c1 {\nbarrier\n}\n\
+             %e: bool = gt %m, %i\nif %e {\nreturn\n}\n}",
+            &["k"],
+        ),
+        // Inside what is called, and by what it is called with.
+        ("if %c {\ncall @meet(%w)\n}", &["k"]),
+        ("call @meet(%i)", &["meet"]),
+        ("call @outer(%w)", &[]),
+        ("call @outer(%i)", &["meet"]),
+    ] {
+        let text = format!(
+            "func @meet(%n: int32) {{\n%c2: int32 = const 2\n%t: bool = gt %n, %c2\nif %t {{\nbarrier\n}}\nreturn\n}}\n\
+             func @outer(%n: int32) {{\ncall @meet(%n)\nreturn\n}}\n\
+             kernel @k(%w: int32) rank 1 {{\n%c1: int32 = const 1\n%i: int32 = thread_index 0\n\
+             %c: bool = gt %i, %c1\n%d: bool = gt %w, %c1\n{body}\nreturn\n}}"
+        );
+        let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let found = super::super::barriers::divergent(&module);
+        let named: Vec<&str> = found.iter().filter_map(|line| line.split('`').nth(1)).collect();
+        assert_eq!(named, expected, "{body}: {found:?}");
+    }
+}
+
+#[test]
 fn strides_are_what_neighbours_differ_by() {
     for (body, stride) in [
         ("%r: int32 = add %w, %i", Some(0)),

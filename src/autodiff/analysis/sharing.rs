@@ -128,6 +128,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                     Diagnostic::new(Code::W0602, message)
                         .label(load, "read here, with a gradient")
                         .label(written, "written here")
+                        .note("`kc run` checks it in gradient runs")
                         .help("read from one array and write to another, or use two launches"),
                 );
                 continue;

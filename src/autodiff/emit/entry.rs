@@ -124,7 +124,7 @@ impl Reverse<'_> {
                 let param = self.old.blocks[body].params[first + n];
                 all.extend(slots_of(self.old.ty(param), &world.module.structs).unwrap_or_default());
                 let name = self.old.values[param].name.clone().unwrap_or_else(|| "a value".to_string());
-                let reason = format!("`{name}` at the start of each turn of its loop");
+                let reason = format!("`{name}` at the start of each iteration of its loop");
                 if !reasons.contains(&reason) {
                     reasons.push(reason);
                 }

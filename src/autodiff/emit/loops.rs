@@ -74,7 +74,7 @@ impl Reverse<'_> {
         let iterations = iteration_at.map(|n| results[n]);
         if keep {
             if let Some(iterations) = iterations {
-                self.b.name(iterations, "turns");
+                self.b.name(iterations, "iterations");
             }
             let complete = match (&kept, iterations) {
                 (Some(Kept::Tape(taped)), Some(iterations)) => Some(self.close_tape(taped, iterations)),
@@ -137,7 +137,7 @@ impl Reverse<'_> {
         }
         let iteration = iteration_at.map(|at| self.b.params(copy)[first + at]);
         if let Some(iteration) = iteration {
-            self.b.name(iteration, "turn");
+            self.b.name(iteration, "iteration");
         }
         if let Some(kept) = kept {
             let number = match iteration {
@@ -398,7 +398,7 @@ impl Reverse<'_> {
         let old = self.old;
         let numbered = plan.slots.iter().any(|slot| *slot != Slot::Dead);
         let Op::For { start, step, body, .. } = &inst.op else {
-            self.b.name(at, "turn");
+            self.b.name(at, "iteration");
             return at;
         };
         let counter = old.blocks[*body].params[0];
@@ -414,7 +414,7 @@ impl Reverse<'_> {
                 self.bind(counter, value);
             }
             Backwards::Iterations(_) => {
-                self.b.name(at, "turn");
+                self.b.name(at, "iteration");
                 let scalar = old.ty(counter).as_scalar().unwrap_or(Scalar::I32);
                 let (start, step) = (self.primal(*start), self.primal(*step));
                 let iteration = self.b.cast(at, scalar);

@@ -39,7 +39,7 @@ pub fn next_snapshot(world: &World<'_>, span: Span) -> Function {
     let mut b = Builder::new(&name, FunctionKind::Device, &params, span);
     b.function.source_name = "next_snapshot".to_string();
     b.function.library = true;
-    b.function.derivative = Derivative::Zero("it counts turns".to_string());
+    b.function.derivative = Derivative::Zero("it counts iterations".to_string());
     b.function.results = vec![ResultInfo { ty: I32, role: ResultRole::Return, name: None }];
     let [from, to, free] = [0, 1, 2].map(|n| b.function.params()[n]);
     let zero = b.int(Scalar::I32, 0);
@@ -53,7 +53,7 @@ pub fn next_snapshot(world: &World<'_>, span: Span) -> Function {
     b.switch_to(outside);
     let next = b.push(Op::If { condition: room, then, otherwise }, &[I32])[0];
     if let ValueDef::Result(inst, _) = b.function.values[next].def {
-        let text = "where the next snapshot is best taken on the way to turn `to` (binomial checkpointing)";
+        let text = "where the next snapshot is best taken on the way to iteration `to` (binomial checkpointing)";
         b.function.notes.insert(inst, text.to_string());
     }
     b.effect(Op::Return(smallvec![next]));
@@ -101,10 +101,13 @@ impl Reverse<'_> {
     /// Room for the snapshots of a loop, with the first: the state before the first iteration.
     pub fn make_snapshots(&mut self, plan: &Plan, inst: &Inst) -> Snapshots {
         let (Op::For { init, .. } | Op::While { init, .. }) = &inst.op else { unreachable!("called for loops") };
-        let what = "at the start of some turns; the turns between them are computed again";
+        let what = "at the start of some iterations; the iterations between them are computed again";
         let slots = self.arrays_for(inst, &plan.snapshot, plan.snapshots, what);
-        let iterations =
-            self.local_array(I32, plan.snapshots, Some(("turn_kept", "the turns that were kept".to_string())));
+        let iterations = self.local_array(
+            I32,
+            plan.snapshots,
+            Some(("iteration_kept", "the iterations that were kept".to_string())),
+        );
         let iterations = iterations.expect("int32 is an element");
         let top = self.b.int(Scalar::U32, 0);
         for &(n, array) in &slots {
@@ -174,7 +177,7 @@ impl Reverse<'_> {
         self.b.yield_(&next);
         self.b.switch_to(outside);
         let found = self.b.push(Op::While { init, condition: test, body: advance }, &types);
-        self.note("from the latest snapshot to this turn, leaving new snapshots on the way");
+        self.note("from the latest snapshot to this iteration, leaving new snapshots on the way");
         for (&(n, _), &value) in snapshots.slots.iter().zip(&found[2..]) {
             self.bind(params[n], value);
         }
@@ -230,7 +233,7 @@ impl Reverse<'_> {
         let block = self.b.new_block(&all);
         let outside = self.b.switch_to(block);
         let iteration = self.b.params(block)[0];
-        self.b.name(iteration, "turn");
+        self.b.name(iteration, "iteration");
         let outer: Vec<Option<ValueId>> = params.iter().map(|&p| self.primals[p]).collect();
         if let Op::For { start, step, .. } = &inst.op {
             let scalar = old.ty(params[0]).as_scalar().unwrap_or(Scalar::I32);

@@ -49,7 +49,7 @@ impl Reverse<'_> {
             return self.make_room(plan, inst).map(Kept::Tape);
         }
         let iterations = u32::try_from(plan.iterations?).ok()?;
-        let what = "at the start of each turn, which its reverse needs";
+        let what = "at the start of each iteration, which its reverse needs";
         Some(Kept::Local(self.arrays_for(inst, &plan.kept(), iterations, what)))
     }
 

@@ -41,15 +41,15 @@ pub fn kept(world: &World<'_>, function: &Function, plan: &Plan, inst: &Inst) ->
         _ => (numbers.iter().map(size).sum::<u32>(), plan.iterations),
     };
     let why = match (plan.store, plan.iterations) {
-        (Store::Stack, _) => "the number of turns is known and small",
+        (Store::Stack, _) => "the number of iterations is known and small",
         (Store::Checkpoint, None) => {
-            "the number of turns is unknown: some states are kept and the others computed again"
+            "the number of iterations is unknown: some states are kept and the others computed again"
         }
         (Store::Checkpoint, Some(_)) => {
-            "all turns would take too much: some states are kept and the others computed again"
+            "all iterations would take too much: some states are kept and the others computed again"
         }
         (Store::Tape, _) => "the host provides the room",
-        (Store::Unroll, _) => "each turn has its own code",
+        (Store::Unroll, _) => "each iteration has its own code",
     };
     Some(Kept { store: name(plan.store), bytes, slots, what: names.join(", "), why: why.to_string() })
 }
@@ -62,7 +62,7 @@ pub fn remarks(world: &World<'_>, function: &Function, strategy: &Strategy) -> V
     };
     function.walk(function.entry, &mut |id, inst| {
         let Some(kept) = strategy.plans.get(&id).and_then(|plan| kept(world, function, plan, inst)) else { return };
-        let unit = if kept.store == "checkpoint" { "snapshot" } else { "turn" };
+        let unit = if kept.store == "checkpoint" { "snapshot" } else { "iteration" };
         let room = match (kept.store, kept.slots) {
             ("tape", _) => {
                 "as many as the thread needs, in a buffer of the host; too small a buffer is reported".to_string()

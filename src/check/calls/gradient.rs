@@ -404,7 +404,10 @@ impl<'a> Body<'_, 'a> {
         for &(name, ty, id) in &params {
             if by_ref.contains(&id) {
                 let own = adjoint_of(&mut body, name, ty, rule.ast.span);
-                made.adjoints.entry(name.to_string()).or_default().own = Some(own);
+                // The adjoint of an array is its shadow, whoever holds the descriptor.
+                if !matches!(ty, Type::Array(_)) {
+                    made.adjoints.entry(name.to_string()).or_default().own = Some(own);
+                }
             }
         }
         let param_count = body.locals.len() as u32;

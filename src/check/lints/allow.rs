@@ -112,7 +112,7 @@ impl Allows {
         for fault in self.faults.drain(..) {
             diagnostics.push(fault);
         }
-        for allow in self.list.iter().filter(|a| !a.used && !a.code.name().starts_with("W06")) {
+        for allow in self.list.iter().filter(|a| !a.used && !a.code.is_gradient()) {
             let message = format!("{} is allowed here but not found", allow.code.name());
             let mut diagnostic = Diagnostic::new(Code::W1304, message).label(allow.word, "nothing to allow");
             if allow.alone {

@@ -9,7 +9,8 @@ use crate::syntax::ast::{Item, Parsed};
 
 /// Leaves out what follows from the errors of the parser.
 pub(in crate::check) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics: &mut Diagnostics) {
-    let mut syntax: Vec<Span> = diagnostics.iter().filter(|d| is_syntax(d.code)).filter_map(Diagnostic::span).collect();
+    let mut syntax: Vec<Span> =
+        diagnostics.iter().filter(|d| d.code.is_syntax()).filter_map(Diagnostic::span).collect();
     syntax.retain(|span| span.file == parsed.file);
     syntax.sort();
     let file = sources.file(parsed.file);
@@ -72,8 +73,4 @@ pub(in crate::check) fn quiet(parsed: &Parsed, sources: &SourceMap, diagnostics:
         };
         diagnostic.level < Level::Error || !follows && !again
     });
-}
-
-fn is_syntax(code: Code) -> bool {
-    code.name().starts_with("E01")
 }

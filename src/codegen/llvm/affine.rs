@@ -101,7 +101,7 @@ impl<'ctx> Affine<'ctx> {
         self.emit(ll, None)
     }
 
-    /// The value without the inner part, as i64: at the cursor for the present turn of the loops around it (`bound` None),
+    /// The value without the inner part, as i64: at the cursor for the present iteration of the loops around it (`bound` None),
     /// or its least or greatest value over them.
     fn emit(&self, ll: &Llvm<'ctx>, bound: Option<Bound>) -> Val<'ctx> {
         let extend =

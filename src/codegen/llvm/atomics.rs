@@ -183,22 +183,22 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) -> Val<'ctx> {
         let (ll, ops) = (self.ll, self.ops);
         let bits_ty = ll.int_ty(s.size() * 8);
-        let (before, turn) = (ll.current_block(), ll.block(self.llvm_function, "retry"));
+        let (before, retry) = (ll.current_block(), ll.block(self.llvm_function, "retry"));
         let (swap, done) = (ll.block(self.llvm_function, "swap"), ll.block(self.llvm_function, "swapped"));
         let seen = ll.load_atomic(bits_ty, pointer, s.size());
-        ll.br(turn);
-        ll.position_at_end(turn);
+        ll.br(retry);
+        ll.position_at_end(retry);
         let old = ll.phi(bits_ty);
         ll.add_incoming(old, seen, before);
         let value = ops.from_bits(s, old);
         let new = change(self, value);
         let new = ops.to_bits(s, new);
         ll.cond_br(ll.icmp(IntPredicate::EQ, new, old), done, swap);
-        let unchanged_from = turn;
+        let unchanged_from = retry;
         ll.position_at_end(swap);
         let (found, stored) = ll.atomic_cas(pointer, old, new, s.size());
         ll.add_incoming(old, found, swap);
-        ll.cond_br(stored, done, turn);
+        ll.cond_br(stored, done, retry);
         ll.position_at_end(done);
         let result = ll.phi(bits_ty);
         ll.add_incoming(result, old, unchanged_from);

@@ -59,10 +59,10 @@ impl<'ctx> Join<'ctx> {
     }
 }
 
-/// How many turns of a small loop are done at once on the host.
+/// How many iterations of a small loop are done at once on the host.
 pub const HOST_UNROLLED_TURNS: u32 = 8;
 
-/// How many turns of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
+/// How many iterations of a small loop the device does at once, and how many instructions of the IR such a loop has at most.
 const UNROLLED_TURNS: u32 = 4;
 const UNROLLED_SIZE: u32 = 48;
 
@@ -244,12 +244,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Some(-1) if signed => Some(false),
             _ => None,
         };
-        // Other steps count turns, so that nothing overflows.
-        let turns = if unit.is_some() { None } else { Some(self.trip_count(s, first, limit, stride)) };
+        // Other steps count iterations, so that nothing overflows.
+        let iterations = if unit.is_some() { None } else { Some(self.trip_count(s, first, limit, stride)) };
 
         // The header's phis: the loop variable, the counter where there is one, the carried values.
         let mut types = vec![ty];
-        types.extend(turns.map(|_| ty));
+        types.extend(iterations.map(|_| ty));
         types.extend(&carried);
         let mut header = self.join("for", &types);
         let next = self.join("next", &carried);
@@ -257,15 +257,15 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let body_block = ll.block(self.llvm_function, "body");
 
         let mut initial: Scalars = SmallVec::from_slice(&[first]);
-        initial.extend(turns.map(|_| zero));
+        initial.extend(iterations.map(|_| zero));
         initial.extend(frame.flat(init));
         header.jump(ll, &initial);
         let header_phis = header.phis.clone();
         ll.position_at_end(header.block);
         let i = header_phis[0];
         let values: Scalars = header_phis[types.len() - carried.len()..].iter().copied().collect();
-        let more = match (unit, turns) {
-            (_, Some(turns)) => ll.icmp(IntPredicate::ULT, header_phis[1], turns),
+        let more = match (unit, iterations) {
+            (_, Some(iterations)) => ll.icmp(IntPredicate::ULT, header_phis[1], iterations),
             (Some(false), _) => ll.icmp(IntPredicate::SGT, i, limit),
             _ if signed => ll.icmp(IntPredicate::SLT, i, limit),
             _ => ll.icmp(IntPredicate::ULT, i, limit),
@@ -299,7 +299,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 _ => ll.add(i, stride),
             };
             let mut again: Scalars = SmallVec::from_slice(&[advanced]);
-            again.extend(turns.map(|_| ll.add(header_phis[1], one)));
+            again.extend(iterations.map(|_| ll.add(header_phis[1], one)));
             again.extend(values);
             let latch = ll.current_block();
             header.jump(ll, &again);
@@ -314,8 +314,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         exit.enter(ll)
     }
 
-    /// Whether several turns of a loop are better done at once: on the device, where its body is small and only reads, so that
-    /// the loads of several turns are under way together.
+    /// Whether several iterations of a loop are better done at once: on the device, where its body is small and only reads, so
+    /// that the loads of several iterations are under way together.
     fn pays_unrolled(&self, function: &Function, body: BlockId) -> bool {
         self.target == Target::Nvptx && self.reading_size(function, body).is_some_and(|size| size <= UNROLLED_SIZE)
     }
@@ -340,7 +340,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         size
     }
 
-    /// The number of turns of a `for`, as an unsigned number of the loop variable's type.
+    /// The number of iterations of a `for`, as an unsigned number of the loop variable's type.
     pub fn trip_count(&mut self, s: Scalar, start: Val<'ctx>, end: Val<'ctx>, step: Val<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
         let ty = self.ops.ty(s);
@@ -353,13 +353,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             ll.add(ll.udiv(ll.sub(distance, one), divisor), one)
         };
         let up = ll.select(less(start, end), count(ll.sub(end, start), step), zero);
-        let turns = if s.is_signed_int() {
+        let iterations = if s.is_signed_int() {
             let down = ll.select(less(end, start), count(ll.sub(start, end), ll.neg(step)), zero);
             ll.select(less(step, zero), down, up)
         } else {
             up
         };
-        ll.select(ll.eq(step, zero), zero, turns)
+        ll.select(ll.eq(step, zero), zero, iterations)
     }
 
     fn while_(

@@ -3,11 +3,11 @@
 
 use std::mem::offset_of;
 
-use super::SiteKind;
 use super::builder::{Attribute, AttributeLoc, Func, IntPredicate, Ty, Val};
 use super::lower::{Frame, Lower, Target};
 use super::print_format::{self, Kind, Wanted};
 use crate::abi::HostStatus;
+use crate::codegen::sites::SiteKind;
 use crate::ir::ValueId;
 use crate::source::Span;
 use crate::types::Scalar;

@@ -15,9 +15,10 @@ use super::lanes::{self, Lanes, Plan};
 use super::library::Library;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
-use super::{CodegenError, HostOptions, Opt, Site};
+use super::{CodegenError, HostOptions, Opt};
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::codegen::shadow;
+use crate::codegen::sites::Sites;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
 use crate::types::{MAX_DIMS, Scalar, Type};
@@ -28,7 +29,7 @@ const FAST_LOOP_LIMIT: u64 = 4_000;
 /// A kernel larger than this runs what is left of a row thread by thread, to save compile time.
 const TAIL_LIMIT: usize = 800;
 
-/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in a turn.
+/// A kernel of at most so many IR instructions that runs thread by thread runs several threads in an iteration.
 const UNROLL_LIMIT: u64 = 24;
 
 /// With more instructions than this in one function, the costly passes take seconds.
@@ -48,7 +49,7 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
 pub(super) struct Compiled<'ctx> {
     pub ll: Llvm<'ctx>,
     pub machine: Lease,
-    pub sites: Vec<Site>,
+    pub sites: Sites,
     /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its fingerprint.
     pub library: Vec<(u128, Vec<u8>)>,
 }
@@ -81,6 +82,7 @@ pub(super) fn compile<'ctx>(
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new(context, "kc", "", names);
     machine.prepare(&ll);
+    let sites = Sites::of(module, options.checked);
     let target = Target::Host { checked: options.checked, alone: options.alone };
     let (mut module, shadows) = shadow::extract_all(module, kernels);
     let mut bodies = Vec::new();
@@ -96,6 +98,7 @@ pub(super) fn compile<'ctx>(
     }
     let has_half = Machine::host_has_half(options.cpu);
     let mut state = ModuleState::new(&module, &shadows, &ll, target, has_half, names);
+    state.sites = sites;
     state.library = library.map(|_| Library::new(&module, false, target));
     for (&kernel, body) in kernels.iter().zip(bodies) {
         KernelEntry::define(&mut state, kernel, body, options.opt == Opt::Full);
@@ -283,9 +286,9 @@ impl KernelEntry {
         shape: &[Val<'ctx>],
     ) {
         ll.position_at_end(from);
-        let turn = ll.block(made, "repeat");
-        ll.br(turn);
-        ll.position_at_end(turn);
+        let repeat = ll.block(made, "repeat");
+        ll.br(repeat);
+        ll.position_at_end(repeat);
         let linear = ll.phi(ll.i64());
         ll.add_incoming(linear, begin, from);
         let c = self.split(ll, ll.udiv(linear, repeats), shape);
@@ -293,8 +296,8 @@ impl KernelEntry {
         let one = ll.const_i64(1);
         ll.call_void(rows, &[args, c[0], c[1], c[2], last, ll.add(last, one), linear, status]);
         let next = ll.add(linear, one);
-        ll.add_incoming(linear, next, turn);
-        ll.cond_br(ll.icmp(IntPredicate::ULT, next, end), turn, done);
+        ll.add_incoming(linear, next, repeat);
+        ll.cond_br(ll.icmp(IntPredicate::ULT, next, end), repeat, done);
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -323,7 +326,7 @@ impl KernelEntry {
         let row = ll.block(made, "row");
         ll.br(row);
 
-        // One turn per row: the linear index of its first thread here, and the coordinates.
+        // One iteration per row: the linear index of its first thread here, and the coordinates.
         ll.position_at_end(row);
         let linear = ll.phi(i64);
         ll.add_incoming(linear, begin, before);

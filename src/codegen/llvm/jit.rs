@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use super::builder::Context;
 use super::ffi::{Jit, JitCode};
 use super::machine::Machine;
-use super::{CodegenError, Cpu, HostOptions, Opt, Site, host};
+use super::{CodegenError, Cpu, HostOptions, Opt, host};
 use crate::abi::{self, HostEntry};
+use crate::codegen::sites::Sites;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, Module};
 
@@ -18,7 +19,7 @@ pub struct HostModule {
     /// What of the engine's code is this module's own.
     own: Option<JitCode>,
     entries: Vec<(FuncId, HostEntry)>,
-    sites: Vec<Site>,
+    sites: Sites,
 }
 
 /// An engine that links one module at a time, and library functions that stay for the next ones.
@@ -108,7 +109,7 @@ impl HostModule {
     }
 
     /// The places that [`HostStatus::site`](abi::HostStatus::site) refers to.
-    pub fn sites(&self) -> &[Site] {
+    pub fn sites(&self) -> &Sites {
         &self.sites
     }
 }

@@ -19,8 +19,8 @@ use super::known::{Argument, Known, KnownTable};
 use super::lanes::{Copies, Lanes};
 use super::library::Library;
 use super::ops::Ops;
-use super::{Site, SiteKind};
 use crate::codegen::shadow::Shadows;
+use crate::codegen::sites::{SiteKind, Sites};
 use crate::ids::{Id, IdSet};
 use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
 use crate::source::Span;
@@ -79,8 +79,7 @@ pub struct ModuleState<'a, 'ctx> {
     pub ll: &'a Llvm<'ctx>,
     pub ops: Ops<'a, 'ctx>,
     pub target: Target,
-    pub sites: Vec<Site>,
-    site_index: HashMap<Site, usize>,
+    pub sites: Sites,
     /// Values keep the names of their source variables.
     names: bool,
     /// Device functions that are called rather than inlined, and those of them that wait for their bodies.
@@ -111,8 +110,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             ll,
             ops,
             target,
-            sites: Vec::new(),
-            site_index: HashMap::new(),
+            sites: Sites::default(),
             names,
             called: HashMap::new(),
             pending: Vec::new(),
@@ -242,7 +240,7 @@ pub struct Lower<'s, 'a, 'ctx> {
     pub guards: Option<Guards<'ctx>>,
     /// The number of loops around the cursor, other than that over threads.
     pub loop_depth: u32,
-    /// The cursor is in a loop several turns of which the device does at once.
+    /// The cursor is in a loop several iterations of which the device does at once.
     pub unrolled: bool,
     /// Where the prints of the function build their texts, one after the other.
     pub print_buffer: Option<Val<'ctx>>,
@@ -353,14 +351,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
 
     /// A place in the source that a host run may report.
     pub fn site(&mut self, span: Span, kind: SiteKind, description: &str) -> Val<'ctx> {
-        let state = &mut *self.state;
-        // The checked and the fast loop, and the inlined copies of a callee, share their sites.
-        let site = Site { span, kind, description: description.to_string() };
-        let index = *state.site_index.entry(site).or_insert_with_key(|site| {
-            state.sites.push(site.clone());
-            state.sites.len() - 1
-        });
-        self.ll.const_i32(index as i32)
+        self.ll.const_i32(self.state.sites.number(span, kind, description) as i32)
     }
 
     /// The body of a kernel, at the cursor.

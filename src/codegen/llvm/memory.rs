@@ -2,13 +2,13 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::SiteKind;
 use super::builder::{IntPredicate, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start};
 use super::lower::{Frame, Lower, Scalars, Target};
 use crate::abi::descriptor;
 use crate::codegen::shadow;
+use crate::codegen::sites::SiteKind;
 use crate::ir::{Access, FuncId, Inst, Path, Step, ValueId, ViewIndex};
 use crate::source::Span;
 use crate::types::{ArrayType, Element, Layout, MAX_DIMS, Scalar, Type};
@@ -225,7 +225,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Where it does several
-    /// turns at once, it turns the products into sums, which is better still.
+    /// iterations at once, it turns the products into sums, which is better still.
     fn multiplies_by_hand(&self, index: Index<'ctx>) -> bool {
         self.target == Target::Nvptx
             && !self.unrolled

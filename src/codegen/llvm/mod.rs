@@ -172,24 +172,6 @@ pub struct HostOptions {
     pub alone: bool,
 }
 
-/// What may go wrong at a [`Site`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SiteKind {
-    /// An index outside an array.
-    Access,
-    /// A failed assert.
-    Assert,
-}
-
-/// A place in the source that [`HostStatus::site`](crate::abi::HostStatus::site) refers to by position.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Site {
-    pub span: Span,
-    pub kind: SiteKind,
-    /// The name of the array, where it has one; the message of an assert.
-    pub description: String,
-}
-
 /// Why there is no code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CodegenError {

@@ -29,7 +29,12 @@ pub fn bounds(sites: &Sites, out: &mut Faults) {
                     ExprKind::Int(Some(n)) => (n + 1).to_string(),
                     _ => format!("{} + 1", sites.at(last.value.span)),
                 };
-                out.replace("long-loop", "the loop takes one turn too many".to_string(), range(last.value.span), text);
+                out.replace(
+                    "long-loop",
+                    "the loop takes one iteration too many".to_string(),
+                    range(last.value.span),
+                    text,
+                );
             }
             _ => {}
         }

@@ -170,7 +170,7 @@ fn calls(sites: &Sites, out: &mut Faults) {
             && let ExprKind::Int(Some(n)) = last.value.kind
             && n > 1
         {
-            let note = "the loop ends one turn early".to_string();
+            let note = "the loop ends one iteration early".to_string();
             out.replace("short-loop", note, range(last.value.span), (n - 1).to_string());
             if args.len() == 1 {
                 let note = "the loop begins at 1".to_string();

@@ -58,7 +58,7 @@ impl Trial<'_> {
         let compilation = self.compile(faulty, false);
         let diagnostics = compilation.diagnostics.into_sorted();
         let errors = || diagnostics.iter().filter(|d| d.level == Level::Error);
-        let of_parser = |d: &Diagnostic| d.code.name().starts_with("E01");
+        let of_parser = |d: &Diagnostic| d.code.is_syntax();
         let fits = match class {
             Class::Syntax => errors().any(of_parser),
             _ => {
@@ -78,7 +78,7 @@ impl Trial<'_> {
 
     fn entries(&self, text: &str, backward: bool) -> Option<Compiled> {
         let compilation = self.compile(text, backward);
-        let is_fault = |d: &Diagnostic| d.level == Level::Error && !d.code.name().starts_with("E06");
+        let is_fault = |d: &Diagnostic| d.level == Level::Error && !d.code.is_gradient();
         if compilation.diagnostics.iter().any(is_fault) {
             return None;
         }
@@ -108,8 +108,8 @@ impl Trial<'_> {
                 }
                 (Class::Bounds, None, _) => continue,
                 (Class::Race, None, Some(clash)) => {
-                    let [a, b] = clash.threads;
-                    let place = place(&wrong.program.sources, clash.span.start);
+                    let (a, b) = (clash.earlier.thread, clash.later.thread);
+                    let place = place(&wrong.program.sources, clash.later.span.start);
                     format!("{place}: threads {a} and {b} store to one element")
                 }
                 (Class::Race, None, None) => {

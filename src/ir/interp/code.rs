@@ -244,6 +244,8 @@ pub(super) enum Code {
         to: u32,
         value: u32,
         place: ElementRef,
+        /// Something reads the old value.
+        used: bool,
     },
     AtomicCas {
         to: u32,

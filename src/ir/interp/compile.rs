@@ -6,7 +6,7 @@ use super::code::*;
 use super::ops;
 use crate::abi::argument_layout;
 use crate::ir::{
-    Access, BlockId, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId, ViewIndex,
+    Access, AtomicOp, BlockId, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId, ViewIndex,
 };
 use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
 
@@ -76,6 +76,14 @@ fn depth(
     let total = (functions[at].slots + below.0, functions[at].local_bytes + below.1);
     known[at] = Some(total);
     total
+}
+
+fn is_used(function: &Function, value: ValueId) -> bool {
+    function.has(|inst| {
+        let mut used = false;
+        inst.op.for_each_operand(|v| used |= v == value);
+        used
+    })
 }
 
 /// The leaves of each type, made once.
@@ -362,7 +370,9 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::Store { access, value } => Code::Store { from: self.slot(*value), place: self.place(access, inst) },
             Op::Atomic { op, access, value } => {
                 let place = self.place(access, inst);
-                Code::Atomic { op: *op, to, value: self.slot(*value), place }
+                // Only an exchange asks, and looking is a walk through the function.
+                let used = *op == AtomicOp::Exchange && result.is_some_and(|old| is_used(function, old));
+                Code::Atomic { op: *op, to, value: self.slot(*value), place, used }
             }
             Op::AtomicCas { access, expected, new } => {
                 let place = self.place(access, inst);

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::code::*;
 use super::memory::{self, LocalMemory};
-use super::{Outcome, Trap, TrapKind, format};
+use super::{Accesses, Outcome, Trap, TrapKind, format};
 use crate::abi::LaunchBounds;
 use crate::ir::{AtomicOp, BinaryOp, Const, eval};
 use crate::source::Span;
@@ -395,6 +395,12 @@ impl<'p> Machine<'p, '_, '_> {
             }
             Code::Load { to, place } => {
                 let address = self.address(frame, place);
+                if let (Some(base), Some(accesses)) = (address, self.watching(place)) {
+                    place
+                        .leaves
+                        .iter()
+                        .for_each(|leaf| accesses.0.read(base + u64::from(leaf.offset), accesses.1, place.span));
+                }
                 for (n, leaf) in place.leaves.iter().enumerate() {
                     // SAFETY: `address` checked the indices against the extents; the caller vouches for the array.
                     frame[*to as usize + n] =
@@ -403,8 +409,13 @@ impl<'p> Machine<'p, '_, '_> {
             }
             Code::Store { from, place } => {
                 if let Some(base) = self.address(frame, place) {
-                    if let Some(owners) = &mut self.outcome.owners {
-                        owners.store(base, self.thread, place.span);
+                    if let Some((accesses, thread)) = self.watching(place) {
+                        for (n, leaf) in place.leaves.iter().enumerate() {
+                            let at = base + u64::from(leaf.offset);
+                            // SAFETY: as for loads.
+                            let old = unsafe { memory::read(at, leaf.scalar) };
+                            accesses.write(at, thread, place.span, old != frame[*from as usize + n]);
+                        }
                     }
                     for (n, leaf) in place.leaves.iter().enumerate() {
                         // SAFETY: as for loads.
@@ -412,8 +423,8 @@ impl<'p> Machine<'p, '_, '_> {
                     }
                 }
             }
-            Code::Atomic { op, to, value, place } => {
-                self.update(frame, place, *to, |frame, n, old| {
+            Code::Atomic { op, to, value, place, used } => {
+                self.update(frame, place, *to, Some(*op), *used, |frame, n, old| {
                     let new = Const { bits: frame[*value as usize + n], ..old };
                     match op {
                         AtomicOp::Add => bits(eval::binary(BinaryOp::Add, old, new)),
@@ -428,7 +439,7 @@ impl<'p> Machine<'p, '_, '_> {
                 });
             }
             Code::AtomicCas { to, expected, new, place } => {
-                self.update(frame, place, *to, |frame, n, old| {
+                self.update(frame, place, *to, None, true, |frame, n, old| {
                     let equal = old.bits == frame[*expected as usize + n];
                     if equal { frame[*new as usize + n] } else { old.bits }
                 });
@@ -449,8 +460,23 @@ impl<'p> Machine<'p, '_, '_> {
         }
     }
 
-    /// Replaces each scalar at a place by `f` of it; the old values go to `to` on.
-    fn update(&mut self, frame: &mut [u64], place: &ElementRef, to: u32, f: impl Fn(&[u64], usize, Const) -> u64) {
+    /// Who watches the accesses to memory that threads share, and the thread that runs.
+    #[inline]
+    fn watching(&mut self, place: &ElementRef) -> Option<(&mut Accesses, u64)> {
+        let accesses = self.outcome.accesses.as_mut()?;
+        place.local.is_none().then_some((accesses, self.thread))
+    }
+
+    /// Replaces each scalar at a place by `f` of it; the old values go to `to` on, and are `used` or not.
+    fn update(
+        &mut self,
+        frame: &mut [u64],
+        place: &ElementRef,
+        to: u32,
+        op: Option<AtomicOp>,
+        used: bool,
+        f: impl Fn(&[u64], usize, Const) -> u64,
+    ) {
         let address = self.address(frame, place);
         for (n, leaf) in place.leaves.iter().enumerate() {
             let old = match address {
@@ -459,7 +485,11 @@ impl<'p> Machine<'p, '_, '_> {
                     // SAFETY: as for loads; threads run one after the other, so this is indivisible.
                     unsafe {
                         let old = Const { scalar: leaf.scalar, bits: memory::read(at, leaf.scalar) };
-                        memory::write(at, leaf.scalar, f(frame, n, old));
+                        let new = f(frame, n, old);
+                        memory::write(at, leaf.scalar, new);
+                        if let Some((accesses, thread)) = self.watching(place) {
+                            accesses.update(at, thread, place.span, op, used || new == old.bits);
+                        }
                         old.bits
                     }
                 }

@@ -4,21 +4,21 @@
 //! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by [`compile`]) in which every
 //! value is a range of 64-bit slots, one per scalar; [`exec`] runs it, [`ops`] has what it computes. Only [`memory`] is unsafe code.
 
+mod accesses;
 mod code;
 mod compile;
 mod exec;
 pub mod format;
 mod memory;
 mod ops;
-mod owners;
 
 use std::ffi::c_void;
 
 use super::{FuncId, Module};
 use crate::abi::LaunchBounds;
 use crate::source::Span;
+pub use accesses::{AccessKind, Accesses, Clash, Update, Visit};
 pub use code::Program;
-pub use owners::{Clash, Owners};
 
 /// Why a run is in error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,8 +54,8 @@ pub struct Outcome<'a> {
     pub print: Box<dyn FnMut(&str) + 'a>,
     /// Instructions left to run, constants aside; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
     pub steps: Option<u64>,
-    /// Watches which thread stores where.
-    pub owners: Option<Owners>,
+    /// Watches which thread comes where.
+    pub accesses: Option<Accesses>,
     /// Counts the operations on floats of every block that is entered: one for each scalar result, two for a fused multiply
     /// and add. None: not counted.
     pub operations: Option<u64>,
@@ -64,7 +64,7 @@ pub struct Outcome<'a> {
 impl<'a> Outcome<'a> {
     /// An outcome without a trap yet and without a step limit.
     pub fn new(print: impl FnMut(&str) + 'a) -> Outcome<'a> {
-        Outcome { trap: None, print: Box::new(print), steps: None, owners: None, operations: None }
+        Outcome { trap: None, print: Box::new(print), steps: None, accesses: None, operations: None }
     }
 }
 

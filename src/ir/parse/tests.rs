@@ -50,7 +50,7 @@ func @grad_f(%x: float32, %adj_ret: float32) -> (float32) adjoint_of @f {
   return %adj_ret
 }
 
-kernel @again(%x: array(dtype=float32), %adj_x: array(dtype=float32), %kept: array2d(dtype=float32), %steps: array2d(dtype=int32), %needed: array(dtype=int64)) rank 1 source "all" backward assumes_disjoint (@helper_i 0, @all 0) tape (2 log 4 "x[i] before \"it\"", 3 state "turns", 4 needed "") {
+kernel @again(%x: array(dtype=float32), %adj_x: array(dtype=float32), %kept: array2d(dtype=float32), %steps: array2d(dtype=int32), %needed: array(dtype=int64)) rank 1 source "all" backward assumes_disjoint (@helper_i 0, @all 0) tape (2 log 4 "x[i] before \"it\"", 3 state "iterations", 4 needed "") {
   return
 }
 

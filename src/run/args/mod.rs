@@ -6,6 +6,7 @@ pub mod fill;
 mod lent;
 pub mod literal;
 pub mod memory;
+mod places;
 pub mod random;
 
 use std::collections::{BTreeMap, HashMap};

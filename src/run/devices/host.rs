@@ -179,7 +179,7 @@ unsafe extern "C" fn receive(user: *mut c_void, text: *const u8, len: u64) {
 }
 
 fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
-    let site = code.sites().get(status.site as usize);
+    let site = code.sites().get(status.site);
     let description = site.map(|s| s.description.clone()).unwrap_or_default();
     let kind = match status.kind {
         HostStatus::OUT_OF_BOUNDS => TrapKind::OutOfBounds {

@@ -85,6 +85,15 @@ pub fn write_npy(folder: &Path, arguments: &Arguments, structs: &StructTable) ->
     }
 }
 
+/// A warning of the compiler about the kernel.
+#[derive(serde::Serialize)]
+pub struct Finding<'a> {
+    pub code: &'a str,
+    pub message: &'a str,
+    pub line: Option<u32>,
+    pub column: Option<u32>,
+}
+
 /// What `ID.json` says.
 #[derive(serde::Serialize)]
 pub struct Status<'a> {
@@ -93,6 +102,10 @@ pub struct Status<'a> {
     pub status: &'a str,
     pub code: Option<&'a str>,
     pub message: Option<&'a str>,
+    /// What the compiler says that the run takes for granted.
+    pub findings: Vec<Finding<'a>>,
+    /// The threads whose accesses were compared; null where there was no need, or the run was not checked.
+    pub threads_looked_at: Option<u64>,
     /// What the kernel printed.
     pub printed: &'a str,
     /// Of the launch alone: reading, compiling and writing are not counted.

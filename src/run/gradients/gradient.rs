@@ -35,8 +35,7 @@ pub fn entries(program: &Program, forward: FuncId) -> Result<Entries> {
     match find(Phase::Backward) {
         Some(backward) => Ok(Entries { augmented: find(Phase::Augmented), backward }),
         None => {
-            let refused =
-                program.diagnostics.iter().find(|d| d.level == Level::Error && d.code.name().starts_with("E06"));
+            let refused = program.diagnostics.iter().find(|d| d.level == Level::Error && d.code.is_gradient());
             let mut error = match refused {
                 Some(reason) => reason.clone(),
                 None => *fail(Code::E1103, format!("kernel `{}` has no backward entry", kernel.source_name)),

@@ -3,6 +3,5 @@
 pub mod double;
 pub mod gradcheck;
 pub mod gradient;
-pub mod meeting;
 pub mod second_order;
 pub mod tape;

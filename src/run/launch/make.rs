@@ -15,7 +15,7 @@ use crate::ir::{Const, FuncId, FunctionKind};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::random::SplitMix;
-use crate::run::gradients::meeting;
+use crate::run::meeting::{Looked, Threads};
 use crate::run::session::Program;
 use crate::run::{Fail, Result, fail};
 use crate::types::{Scalar, StructTable, Type};
@@ -131,7 +131,11 @@ fn attempt(
     if !finite {
         return Err(Failure::Other("its results are infinite, NaN or very large".to_string()));
     }
-    meeting::check(&program.module, kernel, bounds, arguments).map_err(|error| Failure::Other(error.message.clone()))
+    let looked = Looked { program, direction: Direction::Gradient, bounds };
+    match Threads::of(&program.module, kernel).check(&looked, arguments) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::Other(error.message.clone())),
+    }
 }
 
 fn argument(name: &str, ty: Type, structs: &StructTable, extent: u32, threads: u32, number: usize) -> Argument {

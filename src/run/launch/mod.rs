@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{Fail, Result, fail, shorten};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::types::{Element, MAX_DIMS, Scalar};
 
 /// The only format there is.
@@ -224,6 +224,11 @@ pub fn read(path: &Path) -> Result<Launch> {
         return Err(fail(Code::E1001, format!("launch file {shown} has {} bytes, more than 64 MiB", metadata.len())));
     }
     let bytes = std::fs::read(path).map_err(unreadable)?;
+    if path.extension().is_some_and(|extension| extension == "py" || extension == "ir") {
+        let message = format!("{shown} is a source file, and a launch file is expected");
+        let help = "a launch file is JSON that names a kernel, its threads and its arguments: see docs/launches.md";
+        return Err(Box::new(Diagnostic::new(Code::E1001, message).help(help)));
+    }
     parse(path, &bytes)
 }
 

@@ -69,7 +69,7 @@ extern "C" __global__ void early_exit_cuda_kernel_backward(
             int k = 0;
             float total = 0.0f;
             bool leave = false;
-            int turn = 0;
+            int iteration = 0;
             while (!leave && k < n) {
                 float v = x_i * (float)k;
                 if (v < 1.0f) {
@@ -79,15 +79,15 @@ extern "C" __global__ void early_exit_cuda_kernel_backward(
                     leave = total > limit && true;
                 }
                 k += 1;
-                turn += 1;
+                iteration += 1;
             }
             float adj_total = adj_y ? take(adj_y[i]) : 0.0f;
             choice = 0.0f;
-            for (int turn_2 = turn - 1; turn_2 >= 0; --turn_2) {
-                float turn_as_float = (float)turn_2;
-                float v = x_i * turn_as_float;
+            for (int iteration_2 = iteration - 1; iteration_2 >= 0; --iteration_2) {
+                float iteration_as_float = (float)iteration_2;
+                float v = x_i * iteration_as_float;
                 float adj_v = v < 1.0f ? 0.0f : adj_total;
-                choice += adj_v * turn_as_float;
+                choice += adj_v * iteration_as_float;
             }
         }
         if (adj_x) adj_x[i] += choice;

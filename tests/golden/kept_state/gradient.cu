@@ -57,7 +57,7 @@ extern "C" __global__ void kept_state_cuda_kernel_forward(
 }
 
 static __device__ int next_snapshot(int from, int to, int free) {
-    // where the next snapshot is best taken on the way to turn `to` (binomial checkpointing)
+    // where the next snapshot is best taken on the way to iteration `to` (binomial checkpointing)
     if (free > 0) {
         int64 distance = (int64)(to - from);
         int64 snapshots = (int64)free + 1ll;
@@ -83,9 +83,10 @@ extern "C" __global__ void kept_state_cuda_kernel_backward(
     if (!adj_x) adj_x = x.gradient();
     if (!adj_y) adj_y = y.gradient();
     for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
-        int turn_kept[32] = {};  // the turns that were kept
-        float q_kept[32] = {};  // q at the start of some turns; the turns between them are computed again
-        float p_kept[8] = {};  // p at the start of each turn, which its reverse needs
+        int iteration_kept[32] = {};  // the iterations that were kept
+        // q at the start of some iterations; the iterations between them are computed again
+        float q_kept[32] = {};
+        float p_kept[8] = {};  // p at the start of each iteration, which its reverse needs
         int i = (int)task;
         float p = x[i];
         float p_2 = p;
@@ -95,28 +96,28 @@ extern "C" __global__ void kept_state_cuda_kernel_backward(
         }
         float adj_q = adj_y ? take(adj_y[i]) : 0.0f;
         q_kept[0u] = p_2;
-        turn_kept[0u] = 0;
+        iteration_kept[0u] = 0;
         float adj_p = 0.0f;
         uint32 latest = 0u;
         for (int k = steps; k-- > 0;) {
-            // from the latest snapshot to this turn, leaving new snapshots on the way
-            int reached = turn_kept[latest];
+            // from the latest snapshot to this iteration, leaving new snapshots on the way
+            int reached = iteration_kept[latest];
             float q = q_kept[latest];
             while (reached < k) {
                 int end = next_snapshot(reached, k, (int)(31u - latest));
-                for (int turn = reached; turn < end; ++turn) {
+                for (int iteration = reached; iteration < end; ++iteration) {
                     q = q * q * 0.1f + p_2;
                 }
                 if (latest < 31u) {
                     q_kept[latest + 1u] = q;
-                    turn_kept[latest + 1u] = end;
+                    iteration_kept[latest + 1u] = end;
                     latest += 1u;
                 }
                 reached = end;
             }
             adj_p += adj_q;
             adj_q = adj_q * 0.1f * q * 2.0f;
-            latest = turn_kept[latest] == k && latest > 0u ? latest - 1u : latest;
+            latest = iteration_kept[latest] == k && latest > 0u ? latest - 1u : latest;
         }
         adj_p += adj_q;
         float adj_p_2 = 0.0f;

@@ -53,7 +53,7 @@ extern "C" __global__ void while_loop_cuda_kernel_forward(launch_bounds dim, arr
 }
 
 static __device__ int next_snapshot(int from, int to, int free) {
-    // where the next snapshot is best taken on the way to turn `to` (binomial checkpointing)
+    // where the next snapshot is best taken on the way to iteration `to` (binomial checkpointing)
     if (free > 0) {
         int64 distance = (int64)(to - from);
         int64 snapshots = (int64)free + 1ll;
@@ -78,33 +78,34 @@ extern "C" __global__ void while_loop_cuda_kernel_backward(
     if (!adj_x) adj_x = x.gradient();
     if (!adj_y) adj_y = y.gradient();
     for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
-        int turn_kept[32] = {};  // the turns that were kept
-        float r_kept[32] = {};  // r at the start of some turns; the turns between them are computed again
+        int iteration_kept[32] = {};  // the iterations that were kept
+        // r at the start of some iterations; the iterations between them are computed again
+        float r_kept[32] = {};
         int i = (int)task;
         float a = x[i];
         float r = 1.0f;
-        int turn = 0;
+        int iteration = 0;
         while (fabsf(r * r - a) > 1e-5f) {
             r = 0.5f * (r + a / r);
-            turn += 1;
+            iteration += 1;
         }
         float adj_r = adj_y ? take(adj_y[i]) : 0.0f;
         r_kept[0u] = 1.0f;
-        turn_kept[0u] = 0;
+        iteration_kept[0u] = 0;
         float adj_a = 0.0f;
         uint32 latest = 0u;
-        for (int turn_2 = turn - 1; turn_2 >= 0; --turn_2) {
-            // from the latest snapshot to this turn, leaving new snapshots on the way
-            int reached = turn_kept[latest];
+        for (int iteration_2 = iteration - 1; iteration_2 >= 0; --iteration_2) {
+            // from the latest snapshot to this iteration, leaving new snapshots on the way
+            int reached = iteration_kept[latest];
             float r_2 = r_kept[latest];
-            while (reached < turn_2) {
-                int end = next_snapshot(reached, turn_2, (int)(31u - latest));
-                for (int turn_3 = reached; turn_3 < end; ++turn_3) {
+            while (reached < iteration_2) {
+                int end = next_snapshot(reached, iteration_2, (int)(31u - latest));
+                for (int iteration_3 = reached; iteration_3 < end; ++iteration_3) {
                     r_2 = 0.5f * (r_2 + a / r_2);
                 }
                 if (latest < 31u) {
                     r_kept[latest + 1u] = r_2;
-                    turn_kept[latest + 1u] = end;
+                    iteration_kept[latest + 1u] = end;
                     latest += 1u;
                 }
                 reached = end;
@@ -113,7 +114,7 @@ extern "C" __global__ void while_loop_cuda_kernel_backward(
             float quotient = adj_r / r_2;
             adj_a += adj_r == 0.0f ? 0.0f : quotient;
             adj_r += -(adj_r == 0.0f ? 0.0f : quotient * (a / r_2));
-            latest = turn_kept[latest] == turn_2 && latest > 0u ? latest - 1u : latest;
+            latest = iteration_kept[latest] == iteration_2 && latest > 0u ? latest - 1u : latest;
         }
         if (adj_x) adj_x[i] += adj_a;
     }

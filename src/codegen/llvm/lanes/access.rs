@@ -3,11 +3,11 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::codegen::llvm::SiteKind;
 use crate::codegen::llvm::builder::{IntPredicate, Val};
 use crate::codegen::llvm::flatten::{self, Leaf, LeafKind};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
 use crate::codegen::llvm::memory::DimCheck;
+use crate::codegen::sites::SiteKind;
 use crate::ir::{Access, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Layout, Scalar, Type};
@@ -288,7 +288,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Asks for what the turns after this one will read. Elements of several scalars go by faster than the processor's own
+    /// Asks for what the iterations after this one will read. Elements of several scalars go by faster than the processor's own
     /// prefetching keeps up with.
     fn fetch_ahead(&self, access: &LaneAccess<'ctx>, mask: Option<Val<'ctx>>) {
         let LaneStep::Constant(step) = access.step else { return };

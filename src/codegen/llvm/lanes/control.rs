@@ -57,7 +57,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// A `for` whose lanes take different numbers of turns: a lane rests once its turns are done.
+    /// A `for` whose lanes take different numbers of iterations: a lane rests once its iterations are done.
     pub fn for_lanes(
         &mut self,
         frame: &mut Frame<'a, 'ctx>,
@@ -77,42 +77,42 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let params = &frame.function.blocks[body].params;
         let Some((&variable, rest)) = params.split_first() else { return };
         let carried = self.types_of(frame, rest);
-        // The loop variable, turns done, the lanes that run, the carried values.
+        // The loop variable, iterations done, the lanes that run, the carried values.
         let mut types = vec![wide, wide, mask_ty];
         types.extend(&carried);
         let less = |a: Val<'ctx>, b: Val<'ctx>| {
             let signed = if s.is_signed_int() { IntPredicate::SLT } else { IntPredicate::ULT };
             ll.icmp(signed, a, b)
         };
-        // Other steps count turns, so that nothing overflows.
-        let turns = if unit { None } else { Some(self.trip_count(s, first, limit, stride)) };
-        let more = match turns {
+        // Other steps count iterations, so that nothing overflows.
+        let iterations = if unit { None } else { Some(self.trip_count(s, first, limit, stride)) };
+        let more = match iterations {
             None => less(first, limit),
-            Some(turns) => ll.icmp(IntPredicate::NE, turns, ll.int(ty, 0)),
+            Some(iterations) => ll.icmp(IntPredicate::NE, iterations, ll.int(ty, 0)),
         };
         let zero = ll.int(ty, 0);
         let mut initial: Scalars = SmallVec::from_slice(&[first, zero, self.narrowed(more)]);
         initial.extend(frame.flat(init));
         let mut header = Join::new(ll, self.llvm_function, "for", &types);
         let mut exit = Join::new(ll, self.llvm_function, "endfor", &carried);
-        let turn = ll.block(self.llvm_function, "body");
+        let inner = ll.block(self.llvm_function, "body");
         header.jump(ll, &initial);
         let phis = header.phis();
         ll.position_at_end(header.block);
         let (i, done, active) = (phis[0], phis[1], phis[2]);
         let values: Scalars = phis[3..].iter().copied().collect();
         exit.come_from_here(ll, &values);
-        ll.cond_br(ll.any(active), turn, exit.block);
+        ll.cond_br(ll.any(active), inner, exit.block);
 
-        ll.position_at_end(turn);
+        ll.position_at_end(inner);
         self.define(frame, variable, SmallVec::from_slice(&[i]));
         self.bind(frame, rest, values.clone());
         let new = self.with_mask(Some(active), |lower| lower.masked_block(frame, body));
         let next = ll.add(i, stride);
         let done = ll.add(done, ll.int(ty, 1));
-        let more = match turns {
+        let more = match iterations {
             None => less(next, limit),
-            Some(turns) => ll.icmp(IntPredicate::ULT, done, turns),
+            Some(iterations) => ll.icmp(IntPredicate::ULT, done, iterations),
         };
         let mut again: Scalars = SmallVec::from_slice(&[next, done, ll.and(active, more)]);
         again.extend(new.iter().zip(&values).map(|(new, old)| ll.select(active, *new, *old)));
@@ -138,7 +138,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         types.extend(&carried);
         let mut header = Join::new(ll, self.llvm_function, "while", &types);
         let mut exit = Join::new(ll, self.llvm_function, "endwhile", &carried);
-        let turn = ll.block(self.llvm_function, "body");
+        let inner = ll.block(self.llvm_function, "body");
         let mut initial: Scalars = SmallVec::from_slice(&[self.narrowed(ll.bool(true))]);
         initial.extend(frame.flat(init));
         header.jump(ll, &initial);
@@ -152,9 +152,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let more = self.unless_failed(more);
         let more = ll.and(active, more);
         exit.come_from_here(ll, &values);
-        ll.cond_br(ll.any(more), turn, exit.block);
+        ll.cond_br(ll.any(more), inner, exit.block);
 
-        ll.position_at_end(turn);
+        ll.position_at_end(inner);
         self.bind(frame, &function.blocks[body].params, values.clone());
         let new = self.with_mask(Some(more), |lower| lower.masked_block(frame, body));
         let mut again: Scalars = SmallVec::from_slice(&[more]);

@@ -12,7 +12,7 @@
 //! | `control` | how do lanes branch and loop? |
 //! | `access` | how do lanes read and write memory? |
 //! | `update` | how do lanes update memory atomically? |
-//! | `privatization` | how do lanes add to elements that they share, turn after turn? |
+//! | `privatization` | how do lanes add to elements that they share, iteration after iteration? |
 //! | `quotients` | how do lanes divide several numbers by one? |
 //!
 //! What lanes do to a value is told by its LLVM type: the builder widens a scalar beside a vector (see `vector`).

@@ -87,10 +87,10 @@ impl Plan {
 pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, Plan, u32), Refused> {
     let function = flat(module, kernel).ok_or(Refused::Inlining)?;
     let FunctionKind::Kernel { rank } = function.kind else { return Err(Refused::Exits) };
-    let IndexFacts { ranges, uniformity, first } = IndexFacts::of(&function);
+    let known = IndexFacts::of(&function);
     let last = rank.max(1) - 1;
+    let uniformity = known.uniformity.clone();
     let differences = Differences { strides: Strides::along(&function, &uniformity, last), uniformity, last };
-    let known = IndexFacts { ranges, uniformity: differences.uniformity.clone(), first };
     let private = |sharing| private_arrays_among(&function, &module.structs, sharing, &known, &|_| true);
     let (alone, private) = (private(Sharing::Never), private(Sharing::SameType));
     if depends_on_order(&function, &alone) {
@@ -197,7 +197,7 @@ impl Survey<'_> {
         }
     }
 
-    /// Counted for one turn of the enclosing loop.
+    /// Counted for one iteration of the enclosing loop.
     fn cost(&self, block: BlockId, lanes: f64) -> Cost {
         let mut sum = Cost::default();
         for &id in &self.function.blocks[block].insts {
@@ -208,8 +208,8 @@ impl Survey<'_> {
             }
             match &inst.op {
                 Op::For { .. } | Op::While { .. } => {
-                    const TURNS: f64 = 16.0;
-                    sum.add(nested.times(TURNS));
+                    const ITERATIONS: f64 = 16.0;
+                    sum.add(nested.times(ITERATIONS));
                 }
                 Op::If { condition, .. } => {
                     // Both sides are run where lanes differ; a thread runs one.
@@ -319,7 +319,7 @@ impl Differences {
 
 #[derive(Clone, Copy, Default)]
 struct Cost {
-    /// Of one turn for all lanes.
+    /// Of one iteration for all lanes.
     lanes: f64,
     /// Of as many threads, one after the other.
     threads: f64,

@@ -1,5 +1,5 @@
-//! How do lanes add to elements that they share, turn after turn? Not by summing the lanes each time: while a row runs, each
-//! lane adds to a copy of its own, and the copies of all lanes are summed at the end of the row.
+//! How do lanes add to elements that they share, iteration after iteration? Not by summing the lanes each time: while a row
+//! runs, each lane adds to a copy of its own, and the copies of all lanes are summed at the end of the row.
 //!
 //! A copy has room for the elements that one atomic may name during a row, with the numbers of all lanes side by side, so that
 //! an update is one wide addition. Whether a copy is worth its room is decided when the row starts: it must be small, and the

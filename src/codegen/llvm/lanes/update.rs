@@ -144,7 +144,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         // Where all lanes run, their numbers are known, and what each does is short if it needs no atomics.
         let all = ll.int(ll.int_ty(lanes), u64::MAX);
         let unrolled = self.target.is_alone() && count <= UNROLLED;
-        let (turn, done) = (ll.block(function, "lane"), ll.block(function, "lanesdone"));
+        let (next, done) = (ll.block(function, "lane"), ll.block(function, "lanesdone"));
         let set = mask.map_or(all, |mask| ll.mask_bits(mask));
         if unrolled {
             let (every, some) = (ll.block(function, "everylane"), ll.block(function, "somelanes"));
@@ -157,8 +157,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             ll.position_at_end(some);
         }
         let before = ll.current_block();
-        ll.cond_br(ll.icmp(IntPredicate::NE, set, ll.zero(ll.ty(set))), turn, done);
-        ll.position_at_end(turn);
+        ll.cond_br(ll.icmp(IntPredicate::NE, set, ll.zero(ll.ty(set))), next, done);
+        ll.position_at_end(next);
         let left = ll.phi(ll.ty(all));
         ll.add_incoming(left, set, before);
         let lane = ll.intrinsic("llvm.cttz", &[ll.ty(all)], &[left, ll.bool(true)]);
@@ -166,7 +166,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.one_lane(lane, offset_slot, &slots, &results, s, &each);
         let rest = ll.and(left, ll.sub(left, ll.int(ll.int_ty(lanes), 1)));
         ll.add_incoming(left, rest, ll.current_block());
-        ll.cond_br(ll.icmp(IntPredicate::NE, rest, ll.zero(ll.ty(rest))), turn, done);
+        ll.cond_br(ll.icmp(IntPredicate::NE, rest, ll.zero(ll.ty(rest))), next, done);
         ll.position_at_end(done);
         results
             .iter()

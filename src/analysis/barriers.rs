@@ -1,0 +1,74 @@
+//! Which barriers do some threads of a block not come to? Those that wait there wait for ever (CUDA C++ Programming Guide,
+//! "Synchronization Functions": a barrier in conditional code is allowed only where the condition is the same for the whole block).
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::effects::{EffectTable, effects};
+use super::uniformity::{Coordinates, Dependence, Uniformity};
+use crate::ir::*;
+
+/// A line for each barrier, or call of a function with one, that only some threads of a kernel may come to.
+pub fn divergent(module: &Module) -> Vec<String> {
+    let barriers = |function: &Function| {
+        let mut any = false;
+        function.walk(function.entry, &mut |_, inst| {
+            any |= inst.op.properties().synchronises && !matches!(inst.op, Op::Call(..))
+        });
+        any
+    };
+    if !module.functions.ids().any(|id| barriers(&module.functions[id])) {
+        return Vec::new();
+    }
+    let mut search = Search { module, effects: effects(module), seen: HashSet::new(), found: BTreeSet::new() };
+    for (id, _) in module.kernels() {
+        search.function(id, &[]);
+    }
+    search.found.into_iter().collect()
+}
+
+struct Search<'m> {
+    module: &'m Module,
+    effects: EffectTable,
+    /// Functions, with what their arguments depend on.
+    seen: HashSet<(FuncId, Vec<Dependence>)>,
+    found: BTreeSet<String>,
+}
+
+impl Search<'_> {
+    /// All threads come to this call, whose arguments depend on these.
+    fn function(&mut self, id: FuncId, args: &[Dependence]) {
+        let function = &self.module.functions[id];
+        if function.native.is_some() || !self.seen.insert((id, args.to_vec())) {
+            return;
+        }
+        let uniformity = Uniformity::of_call(function, &self.effects, args);
+        for (inst, control) in uniformity.waits() {
+            match &function.insts[inst].op {
+                Op::Call(callee, args) if control.is_empty() => {
+                    let args: Vec<Dependence> = args.iter().map(|&arg| uniformity.dependence(arg)).collect();
+                    self.function(*callee, &args);
+                }
+                // Of CUDA text nobody knows whether it waits.
+                Op::Call(callee, _) if self.module.functions[*callee].native.is_some() => {}
+                _ if control.is_empty() => {}
+                op => self.report(function, op, control),
+            }
+        }
+    }
+
+    fn report(&mut self, function: &Function, op: &Op, control: Coordinates) {
+        let what = match op {
+            Op::Call(callee, _) => {
+                format!("a call of `{}`, which has a barrier,", self.module.functions[*callee].source_name)
+            }
+            _ => "a barrier".to_string(),
+        };
+        let along: Vec<String> = (0..4).filter(|&n| control.contains(n)).map(|n| n.to_string()).collect();
+        self.found.insert(format!(
+            "in `{}`, only some threads of a block come to {what} for which their index along dimension {} decides; the others would wait \
+             for ever",
+            function.source_name,
+            along.join(" and "),
+        ));
+    }
+}

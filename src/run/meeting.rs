@@ -1,0 +1,199 @@
+//! Does the order of the threads show in what a launch leaves? Looked at before a checked run, on the interpreter, where the
+//! kernel and the launch do not prove that it can't.
+//!
+//! What counts is stated at [`crate::ir::interp::Accesses`]; what is proved, at [`independence`]. A kernel that is proved costs
+//! a look at its instructions, once for each shape of launch.
+
+use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
+
+use crate::abi::LaunchBounds;
+use crate::analysis::independence::{Meetings, meetings};
+use crate::analysis::privatization::IndexFacts;
+use crate::analysis::ranges::LaunchFacts;
+use crate::diag::Code;
+use crate::ids::IdSet;
+use crate::ir::interp::{self, AccessKind, Accesses, Clash, Outcome, Visit};
+use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module};
+use crate::passes::pipelines::flat;
+use crate::run::args::Arguments;
+use crate::run::devices::{self, Report};
+use crate::run::gradients::gradient;
+use crate::run::launch::Direction;
+use crate::run::session::Program;
+use crate::run::{Fail, Result, fail};
+use crate::types::StructTable;
+
+/// The instructions that are looked at: a second of the interpreter, about.
+const STEPS: u64 = 50_000_000;
+
+/// What is known of the threads of a kernel.
+pub struct Threads {
+    forward: FuncId,
+    /// Without calls; None: too large for that.
+    flat: Option<Function>,
+    /// It calls a function whose gradient the source states: what that does to gradients is not proved.
+    custom: bool,
+    /// Of the launch before this one.
+    last: Mutex<Option<(LaunchFacts, Meetings)>>,
+}
+
+/// A launch that is to be looked at.
+pub struct Looked<'a> {
+    pub program: &'a Program,
+    pub direction: Direction,
+    pub bounds: &'a LaunchBounds,
+}
+
+impl Threads {
+    pub fn of(module: &Module, forward: FuncId) -> Threads {
+        let mut reached = module.reached_from(forward).into_iter();
+        let custom = reached.any(|id| matches!(module.functions[id].derivative, Derivative::Rule { .. }));
+        Threads { forward, flat: flat(module, forward), custom, last: Mutex::new(None) }
+    }
+
+    fn meetings(&self, structs: &StructTable, facts: LaunchFacts) -> Meetings {
+        let Some(flat) = &self.flat else { return Meetings::default() };
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((known, meetings)) if *known == facts => meetings.clone(),
+            _ => {
+                let found = meetings(flat, structs, &IndexFacts::of_launch(flat, &facts));
+                *last = Some((facts, found.clone()));
+                found
+            }
+        }
+    }
+
+    /// Fails where the order of two threads shows in what the launch leaves, or in its gradient. The arrays are as before
+    /// afterwards. Gives the number of threads that were looked at: None where there was nothing to look at, fewer than the
+    /// launch has where it takes longer than [`STEPS`].
+    pub fn check(&self, looked: &Looked, arguments: &mut Arguments) -> Result<Option<u64>> {
+        let Looked { program, direction, bounds } = *looked;
+        let module = &program.module;
+        let kernel = &module.functions[self.forward];
+        let FunctionKind::Kernel { rank } = kernel.kind else { return Ok(None) };
+        let mut meetings = self.meetings(&module.structs, arguments.launch_facts(kernel, &module.structs, bounds));
+        let repeats = bounds.shape.get(usize::from(rank)..).is_some_and(|more| more.iter().any(|&n| n > 1));
+        let gradient = direction != Direction::Forward;
+        if repeats || gradient && self.custom {
+            meetings.arrays = None;
+        }
+        let shared = |root: &_| meetings.arrays.as_ref().is_none_or(|arrays| arrays.contains(root));
+        let written = |root: &_| meetings.written.contains(root);
+        let arrays = arguments.arrays_of(kernel, &module.structs, shared, written);
+        if arrays.is_empty() || bounds.size < 2 || meetings.arrays.is_none() && is_read_only(&meetings, self, gradient)
+        {
+            return Ok(None);
+        }
+        let watched: Vec<(u64, u64)> = arrays.iter().flat_map(|a| arguments.addresses(a, &module.structs)).collect();
+        let mut ignored = meetings.ignored;
+        if !gradient {
+            ignored.extend(meetings.arranged);
+        }
+        let before = arguments.snapshot();
+        if gradient {
+            // A gradient that is zero in this run would hide where threads meet in it.
+            for array in arguments.arrays.clone() {
+                let ones = vec![1.0; arguments.floats(&array, true, &module.structs).len()];
+                arguments.set_floats(&array, true, &module.structs, &ones);
+            }
+        }
+        let mut run = Run { looked, watched, ignored, threads: None, clash: None };
+        let mut one = |entry: FuncId, args: *const c_void, _: &[(u64, u64)]| run.one(entry, args);
+        // What else goes wrong is for the run itself to tell.
+        let _ = match direction {
+            Direction::Forward => one(self.forward, arguments.block(), &[]),
+            Direction::Backward => gradient::backward(program, self.forward, arguments, bounds.size, &mut one),
+            Direction::Gradient => gradient::gradient(program, self.forward, arguments, bounds.size, &mut one),
+        };
+        let (threads, clash) = (run.threads, run.clash);
+        arguments.restore(&before);
+        match clash {
+            Some(clash) => {
+                let place = arguments.element_at(clash.address, &module.structs);
+                Err(report(&clash, place, bounds, rank.into(), gradient))
+            }
+            None => Ok(threads),
+        }
+    }
+}
+
+/// Nothing is written, as far as is known.
+fn is_read_only(meetings: &Meetings, threads: &Threads, gradient: bool) -> bool {
+    threads.flat.is_some() && meetings.written.is_empty() && !gradient
+}
+
+/// The entries of a launch on the interpreter.
+struct Run<'a> {
+    looked: &'a Looked<'a>,
+    watched: Vec<(u64, u64)>,
+    ignored: IdSet<crate::source::Span>,
+    /// Of the first entry: how many threads ran.
+    threads: Option<u64>,
+    clash: Option<Clash>,
+}
+
+impl Run<'_> {
+    fn one(&mut self, entry: FuncId, args: *const c_void) -> Result<Report> {
+        let (module, bounds) = (&self.looked.program.module, self.looked.bounds);
+        let mut outcome = Outcome::new(|_| {});
+        outcome.steps = Some(STEPS);
+        outcome.accesses = Some(Accesses::new(self.watched.clone(), self.ignored.clone()));
+        let program = interp::Program::new(module, entry);
+        let mut threads = 0;
+        while threads < bounds.size && self.clash.is_none() && outcome.steps != Some(0) {
+            let end = threads.saturating_add(1024).min(bounds.size);
+            // SAFETY: `args` was made for this entry, and nothing else runs on its arrays.
+            unsafe { program.run(bounds, args, threads, end, &mut outcome) };
+            threads = end;
+            self.clash = outcome.accesses.as_ref().and_then(|accesses| accesses.clash);
+        }
+        let stopped = outcome.trap.as_ref().filter(|trap| trap.kind == interp::TrapKind::StepLimit);
+        self.threads.get_or_insert(stopped.map_or(threads, |trap| trap.thread));
+        match self.clash {
+            // Ends the run; the caller knows why.
+            Some(_) => Err(fail(Code::E1108, "threads meet")),
+            None => Ok(Report::default()),
+        }
+    }
+}
+
+fn report(clash: &Clash, place: Option<String>, bounds: &LaunchBounds, rank: usize, gradient: bool) -> Fail {
+    let Clash { earlier, later, .. } = clash;
+    let thread = |visit: &Visit| {
+        let at: Vec<String> = devices::coordinates(bounds, rank, visit.thread).iter().map(u64::to_string).collect();
+        at.join(", ")
+    };
+    let place = place.map_or("one element".to_string(), |place| format!("`{place}`"));
+    let what = if gradient { "the result, or its gradient," } else { "the result" };
+    let message = format!(
+        "threads ({}) and ({}) meet at {place}: {what} depends on which comes first",
+        thread(earlier),
+        thread(later)
+    );
+    let does = |visit: &Visit| {
+        let what = match visit.kind {
+            AccessKind::Read => "reads it here",
+            AccessKind::Write { .. } => "stores to it here",
+            AccessKind::Atomic(_) => "updates it here",
+        };
+        format!("thread ({}) {what}", thread(visit))
+    };
+    let mut error = fail(Code::E1108, message);
+    let both_store = [earlier, later].iter().all(|visit| matches!(visit.kind, AccessKind::Write { .. }));
+    let one_place = earlier.span == later.span && earlier.kind == later.kind;
+    let first = if one_place { "both threads come here".to_string() } else { does(later) };
+    *error = (*error).label(later.span, first);
+    if !one_place {
+        *error = (*error).label(earlier.span, does(earlier));
+    }
+    error.help = Some(
+        match both_store {
+            true => "use `wp.atomic_add`, or give each thread elements of its own",
+            false => "read from one array and write to another, or use two launches",
+        }
+        .to_string(),
+    );
+    error
+}
