@@ -33,7 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Host code for lanes wants calls inlined and one exit per region.
     ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "abi", "passes"]),
     // What a launch takes for granted is proved, or looked at.
-    ("run", &["ids", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi"]),
+    ("run", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi"]),
     (
         "driver",
         &[

@@ -122,10 +122,11 @@ impl<'k, 'py> Binder<'k, 'py> {
     }
 }
 
+/// Gives the field of a name, if there is one.
+type Reader<'a, 'py> = Box<dyn Fn(&str) -> PyResult<Option<Bound<'py, PyAny>>> + 'a>;
+
 /// How the fields of a struct argument are read: from a dict, a structured scalar, or attributes.
-fn reader<'a, 'py>(
-    value: &'a Bound<'py, PyAny>,
-) -> Result<Box<dyn Fn(&str) -> PyResult<Option<Bound<'py, PyAny>>> + 'a>, Fault> {
+fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, Fault> {
     if let Ok(dict) = value.cast::<PyDict>() {
         return Ok(Box::new(move |name| dict.get_item(name)));
     }

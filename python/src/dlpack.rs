@@ -96,9 +96,8 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     };
     let n = usize::try_from(tensor.ndim).unwrap_or(0);
     // SAFETY: as many extents and strides as dimensions.
-    let list = |start: *mut i64| -> SmallVec<[isize; 6]> {
-        (0..n).map(|k| unsafe { *start.add(k) } as isize).collect()
-    };
+    let list =
+        |start: *mut i64| -> SmallVec<[isize; 6]> { (0..n).map(|k| unsafe { *start.add(k) } as isize).collect() };
     let size = scalar.size() as isize;
     let shape = list(tensor.shape);
     let strides = match tensor.strides.is_null() {

@@ -1,5 +1,6 @@
 //! What is a kernel in Python, and how is it called?
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -229,8 +230,30 @@ fn dim(value: &Bound<'_, PyAny>) -> Result<Dim, Refused> {
     Ok(Dim::from(&extents[..]))
 }
 
+thread_local! {
+    /// What a signal handler raised while a launch ran: KeyboardInterrupt, as a rule.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Whether a launch is to end: Python's signal handlers run on its main thread, between pieces of a launch.
+pub fn interrupted() -> bool {
+    let already = RAISED.with_borrow(Option::is_some);
+    already
+        || Python::try_attach(|py| match py.check_signals() {
+            Ok(()) => false,
+            Err(error) => {
+                RAISED.set(Some(error));
+                true
+            }
+        })
+        .unwrap_or(false)
+}
+
 /// Passes on what a launch printed, and its error.
 fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyResult<()> {
+    if let Some(error) = RAISED.take() {
+        return Err(error);
+    }
     let printed = match &outcome {
         Ok(outcome) => &outcome.printed,
         Err(error) => error.printed(),

@@ -12,7 +12,10 @@ use crate::error;
 /// The compiler of this process, with what it knows of the library.
 fn compiler() -> &'static kc::Compiler {
     static COMPILER: OnceLock<kc::Compiler> = OnceLock::new();
-    COMPILER.get_or_init(kc::Compiler::new)
+    COMPILER.get_or_init(|| {
+        kc::run::devices::stop::ask_during_launches(crate::kernel::interrupted);
+        kc::Compiler::new()
+    })
 }
 
 /// The compiled kernels of one source text.
@@ -119,4 +122,3 @@ impl Module {
         format!("<kc module of {}>", self.names().join(", "))
     }
 }
-

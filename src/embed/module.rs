@@ -84,6 +84,8 @@ impl Compiler {
         files: Arc<Recorded>,
         types: Vec<String>,
     ) -> Result<Module, Error> {
+        // A program that has a handler of its own has set it before: only the first counts.
+        driver::on_fatal_error(driver::abandon);
         let mut source =
             Source { compiler: self.clone(), path: path.to_path_buf(), text, files, types, program: Arc::default() };
         let forward = driver::Gradients { backward: false, ..driver::Gradients::default() };
