@@ -1,6 +1,7 @@
 //! The only place that knows the order of the stages: how does a file become artefacts?
 
 mod analyse;
+mod child;
 mod compiler;
 mod emit;
 pub mod fix;
@@ -14,6 +15,7 @@ use std::path::Path;
 pub use crate::autodiff::{Options as Gradients, Store};
 pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
+pub use child::ends_with_this;
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, abandon, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};

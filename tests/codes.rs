@@ -156,6 +156,10 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E1105, &["run", "log/case.json"]),
     (Code::E1108, &["run", "meet/case.json"]),
     (Code::E1109, &["gradcheck", "k.py", "-k", "endless"]),
+    (
+        Code::E1110,
+        &["run", "k.py", "-k", "endless", "--dim", "1", "--arg", "x=ones:1", "--arg", "n=1", "--timeout", "0.001"],
+    ),
     (Code::E1401, &["dataset", "-n", "1", "-o", "taken"]),
     (Code::E1404, &["dataset", "-n", "0", "-o", "new"]),
     (Code::E1402, &["dataset", "-n", "1", "-o", "set", "--emit", "cuda", "--no-verify", "--seed", "1", "--resume"]),

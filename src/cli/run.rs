@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::supervise::End;
 use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, Diagnostic};
@@ -55,9 +57,12 @@ pub(super) struct Args {
     /// Show an array after the run: `x`, or `x:20` for 20 rows.
     #[arg(long, value_name = "NAME[:ROWS]")]
     print: Vec<String>,
-    /// Marks a worker process and names the file that it notes its progress in.
-    #[arg(long, hide = true, value_name = "FILE")]
-    progress: Option<PathBuf>,
+    /// Give up a launch that takes longer than this, reading and compiling included, and go on with the next.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Marks a worker process, which tells its supervisor what is done.
+    #[arg(long, hide = true)]
+    worker: bool,
     /// Where the state of loops waits for the reverse sweep in gradient runs; default: what costs least.
     #[arg(long, value_enum, value_name = "STORE")]
     store: Option<StoreArg>,
@@ -110,28 +115,42 @@ fn attempt(args: &Args) -> Result<Exit> {
     };
     let mut compile = |wanted: &Wanted| compile(wanted, args.store.map(Into::into));
     let mut session = Session::new(options, &mut compile);
-    if by_flags {
-        let finished = from_flags(args, &mut session)?;
-        return conclude(&finished, &views);
+    if args.worker || by_flags && args.timeout.is_none() {
+        let mut supervisor = supervise::to_supervisor().filter(|_| args.worker);
+        let mut done = || supervisor.iter_mut().for_each(supervise::note);
+        if by_flags {
+            let end = from_flags(args, &mut session).and_then(|finished| conclude(&finished, &views));
+            done();
+            return end;
+        }
+        return Ok(run_files(args, &mut session, &views, |_| done()));
     }
-    let Some(progress) = &args.progress else {
-        let give_up = |path: &Path, how: &str| {
-            let message = format!("kc died while it ran {} ({how})", path.display());
-            let error = Diagnostic::new(Code::E0999, message)
-                .note("either the compiled code broke (with --unchecked, through an index out of bounds), or the compiler did");
-            conclude(&session.abandon(path, error), &[]).unwrap_or(Exit::Errors)
+    let give_up = |path: &Path, end: &End| {
+        let error = match end {
+            End::Died(how) => {
+                let message = format!("kc died while it ran {} ({how})", path.display());
+                let note = "either the compiled code broke (with --unchecked, through an index out of bounds), or the compiler did";
+                Diagnostic::new(Code::E0999, message).note(note)
+            }
+            End::Late(limit) => {
+                let message = format!("{} took longer than {} s", path.display(), limit.as_secs_f64());
+                Diagnostic::new(Code::E1110, message).help("a larger `--timeout` lets it run on")
+            }
         };
-        // Without a worker, a crash costs the launches after it; better than none done.
-        return match supervise::supervise(&args.files, |progress, files| worker(args, progress, files), give_up) {
-            Some(exit) => Ok(exit),
-            None => Ok(run_files(args, &mut session, &views, |_| {})),
-        };
+        conclude(&session.abandon(path, args.kernel.clone(), error), &[]).unwrap_or(Exit::Errors)
     };
-    let mut progress = std::fs::File::options()
-        .append(true)
-        .open(progress)
-        .map_err(|e| fail(Code::E1012, format!("--progress {}: {e}", progress.display())))?;
-    Ok(run_files(args, &mut session, &views, |_| supervise::note(&mut progress)))
+    // Without a worker, a crash costs the launches after it; better than none done.
+    match supervise::supervise(&args.files, args.timeout, |files| worker(args, files), give_up) {
+        Some(exit) => Ok(exit),
+        None if by_flags => from_flags(args, &mut session).and_then(|finished| conclude(&finished, &views)),
+        None => Ok(run_files(args, &mut session, &views, |_| {})),
+    }
+}
+
+/// A number of seconds above zero.
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let duration = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.filter(|duration| !duration.is_zero()).ok_or_else(|| "expected seconds, such as 10 or 0.5".to_string())
 }
 
 /// Runs launch files one after the other; `done` is called after each.
@@ -141,7 +160,7 @@ fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl 
         // A fault of kc in one launch must not lose the others.
         let finished = driver::catch(|| session.run_file(path)).unwrap_or_else(|fault| {
             let message = format!("kc failed at {}: {}", fault.place, fault.message.replace('\n', " "));
-            session.abandon(path, Diagnostic::new(Code::E0999, message))
+            session.abandon(path, None, Diagnostic::new(Code::E0999, message))
         });
         let end = conclude(&finished, views).unwrap_or_else(|error| {
             report(&error, &SourceMap::default());
@@ -154,10 +173,10 @@ fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl 
 }
 
 /// The command line of a worker that runs `files` as `args` says.
-fn worker(args: &Args, progress: &Path, files: &[PathBuf]) -> Command {
+fn worker(args: &Args, files: &[PathBuf]) -> Command {
     let this = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("kc"));
     let mut command = Command::new(this);
-    command.arg("run").arg("--progress").arg(progress).arg("--threads").arg(args.threads.to_string());
+    command.arg("run").arg("--worker").arg("--threads").arg(args.threads.to_string());
     command.arg("--device").arg(args.device.name());
     if let Some(fmad) = args.fmad.to_possible_value() {
         command.arg("--fmad").arg(fmad.get_name());
@@ -169,6 +188,9 @@ fn worker(args: &Args, progress: &Path, files: &[PathBuf]) -> Command {
     if let Some(folder) = &args.out_dir {
         command.arg("--out-dir").arg(folder);
     }
+    command.args(args.kernel.iter().flat_map(|name| ["--kernel", name]));
+    command.args(args.dim.iter().flat_map(|dim| ["--dim", dim]));
+    command.args(args.args.iter().flat_map(|text| ["--arg", text]));
     command.args(args.print.iter().flat_map(|text| ["--print", text]));
     command.args(args.png.iter().flat_map(|text| ["--png", text]));
     command.arg("--").args(files);

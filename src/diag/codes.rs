@@ -169,6 +169,7 @@ codes! {
     E1107 "device-fault" "a launch on the GPU failed";
     E1108 "threads-meet" "two threads at one element, whose order shows in the result";
     E1109 "no-made-launch" "a kernel that does not run with made-up arguments";
+    E1110 "launch-too-late" "a launch that took longer than `--timeout`";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

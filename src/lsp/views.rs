@@ -7,6 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::documents::Snapshot;
+use crate::driver;
 use crate::ide::view::View;
 use crate::library::Library;
 use crate::source::lined::Lined;
@@ -45,6 +46,7 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Lined, String> {
         View::Ir => command.arg("ir"),
         View::Adjoint => command.arg("cuda"),
     };
+    driver::ends_with_this(&mut command);
     let output = command.stdin(std::process::Stdio::null()).output().map_err(|fault| fault.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr).replace(&format!("{}/", folder.path().display()), "");
     let Some(lined) = read(&output.stdout) else {

@@ -142,12 +142,17 @@ impl Run<'_> {
         outcome.accesses = Some(Accesses::new(self.watched.clone(), self.ignored.clone()));
         let program = interp::Program::new(module, entry);
         let mut threads = 0;
-        while threads < bounds.size && self.clash.is_none() && outcome.steps != Some(0) {
+        while threads < bounds.size && outcome.steps != Some(0) {
             let end = threads.saturating_add(1024).min(bounds.size);
             // SAFETY: `args` was made for this entry, and nothing else runs on its arrays.
             unsafe { program.run(bounds, args, threads, end, &mut outcome) };
+            let Some(accesses) = &outcome.accesses else { break };
+            self.clash = accesses.clash;
+            // What a thread did that did not fit in is not known, so it does not count.
+            if self.clash.is_some() || accesses.is_full() {
+                break;
+            }
             threads = end;
-            self.clash = outcome.accesses.as_ref().and_then(|accesses| accesses.clash);
         }
         let stopped = outcome.trap.as_ref().filter(|trap| trap.kind == interp::TrapKind::StepLimit);
         self.threads.get_or_insert(stopped.map_or(threads, |trap| trap.thread));

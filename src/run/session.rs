@@ -127,9 +127,10 @@ impl<'a> Session<'a> {
         finished
     }
 
-    /// Reports a fault of kc itself as the result of a launch that could not be finished.
-    pub fn abandon(&mut self, path: &Path, error: Diagnostic) -> Finished {
-        let id = launch::read(path).map_or_else(|_| launch::default_id(path), |launch| launch.id);
+    /// Reports why a launch could not be finished as its result. `kernel`: the one that was asked for, if it is a source file.
+    pub fn abandon(&mut self, path: &Path, kernel: Option<String>, error: Diagnostic) -> Finished {
+        let by_file = || launch::read(path).map_or_else(|_| launch::default_id(path), |launch| launch.id);
+        let id = kernel.unwrap_or_else(by_file);
         // What was cached may be half-made.
         self.programs.clear();
         self.entries.clear();

@@ -98,6 +98,9 @@ pub struct Clash {
     pub later: Visit,
 }
 
+/// The most scalars that are followed: some 400 MB while the table grows to its last size.
+const MOST_SCALARS: usize = 3_600_000;
+
 /// What is watched, and what was seen.
 #[derive(Debug, Default)]
 pub struct Accesses {
@@ -124,6 +127,11 @@ impl Accesses {
         Accesses { watched: vec![(0, u64::MAX)], only_writes: true, ..Accesses::default() }
     }
 
+    /// There is no room for more: later accesses are not looked at.
+    pub fn is_full(&self) -> bool {
+        self.visits.len() >= MOST_SCALARS
+    }
+
     pub(super) fn read(&mut self, address: u64, thread: u64, span: Span) {
         if !self.only_writes {
             self.visit(address, Visit { thread, span, kind: AccessKind::Read });
@@ -147,6 +155,9 @@ impl Accesses {
         let at = self.watched.partition_point(|&(begin, _)| begin <= address);
         let inside = at.checked_sub(1).is_some_and(|n| address < self.watched[n].1);
         if !inside || self.clash.is_some() || self.ignored.contains(&visit.span) {
+            return;
+        }
+        if self.is_full() {
             return;
         }
         let known = self.visits.entry(address).or_default();
