@@ -118,6 +118,7 @@
 // | `autodiff` | what is the gradient of a kernel? |
 // | `codegen` | how does IR become PTX, CUDA text, host code, headers? |
 // | `run` | how is a kernel executed? |
+// | `process` | what does each process have one of? |
 // | `driver` | in what order do the stages run? |
 // | `embed` | how does a Rust program call kernels? |
 // | `dataset` | how are verified kernels made in bulk? |
@@ -165,6 +166,7 @@ pub mod lsp;
 mod memo;
 #[doc(hidden)]
 pub mod passes;
+mod process;
 #[doc(hidden)]
 pub mod run;
 #[doc(hidden)]

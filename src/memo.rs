@@ -3,7 +3,6 @@
 
 use std::any::Any;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
-use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::ids::IdMap;
@@ -18,34 +17,6 @@ pub struct Memo<K, V> {
 struct Known<K, V> {
     things: IdMap<K, V>,
     size: usize,
-}
-
-/// Something that this process has one of, made when it is first asked for. A process that was forked makes its own: it has
-/// none of its parent's threads, and locks that they held stay locked.
-pub struct OfProcess<T>(AtomicPtr<(u32, T)>);
-
-impl<T: Sync> OfProcess<T> {
-    pub const fn new() -> OfProcess<T> {
-        OfProcess(AtomicPtr::new(std::ptr::null_mut()))
-    }
-
-    pub fn get(&'static self, make: impl Fn() -> T) -> &'static T {
-        let process = std::process::id();
-        loop {
-            let current = self.0.load(Ordering::Acquire);
-            // SAFETY: null, or made below and never freed.
-            if let Some((owner, thing)) = unsafe { current.as_ref() }
-                && *owner == process
-            {
-                return thing;
-            }
-            let made = Box::into_raw(Box::new((process, make())));
-            if self.0.compare_exchange(current, made, Ordering::AcqRel, Ordering::Acquire).is_err() {
-                // SAFETY: made above, and nobody else has seen it.
-                drop(unsafe { Box::from_raw(made) });
-            }
-        }
-    }
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {

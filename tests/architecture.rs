@@ -33,12 +33,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Host code for lanes wants calls inlined and one exit per region.
     ("codegen", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "abi", "passes"]),
     // What a launch takes for granted is proved, or looked at.
-    ("run", &["ids", "memo", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi"]),
+    // Programs that kc is a part of may fork.
+    ("process", &[]),
+    ("run", &["ids", "process", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi"]),
     (
         "driver",
         &[
-            "ids", "memo", "source", "diag", "types", "ir", "analysis", "syntax", "library", "check", "link", "lower",
-            "passes", "autodiff", "codegen",
+            "ids", "memo", "process", "source", "diag", "types", "ir", "analysis", "syntax", "library", "check",
+            "link", "lower", "passes", "autodiff", "codegen",
         ],
     ),
     ("embed", &["abi", "analysis", "diag", "driver", "ir", "run", "source", "types"]),

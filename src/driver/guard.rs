@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::diag::{Code, Diagnostic};
-use crate::memo::OfProcess;
+use crate::process::OfProcess;
 
 /// Stack sizes in bytes, tried in order: a system may refuse to set aside the first.
 const STACKS: [usize; 4] = [4 << 30, 1 << 30, 256 << 20, 64 << 20];
