@@ -35,6 +35,7 @@ use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::ids::{IdMap, IdVec};
+use crate::ir::{ConstantId, NamedConstant};
 use crate::memo::Same;
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
@@ -98,6 +99,7 @@ pub fn check(
         quiet_failures: HashSet::new(),
         custom_written: Vec::new(),
         structs: IdVec::new(),
+        constants: IdVec::new(),
         indexed: Vec::new(),
         functions: IdVec::new(),
         instances: IdMap::default(),
@@ -156,8 +158,8 @@ pub fn check(
         }
     }
     let declared = checker.declared();
-    let Checker { structs, functions, unresolved, .. } = checker;
-    Checked { structs, functions, kernels, declared, unresolved, facts }
+    let Checker { structs, constants, functions, unresolved, .. } = checker;
+    Checked { structs, constants, functions, kernels, declared, unresolved, facts }
 }
 
 /// A function as written, of the user's file or of the library.
@@ -274,6 +276,7 @@ pub(crate) struct Checker<'a> {
     custom_written: Vec<calls::gradient::CustomWritten>,
     pub structs: StructTable,
     /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
+    constants: IdVec<ConstantId, NamedConstant>,
     indexed: Vec<(crate::types::StructId, crate::types::ArrayType)>,
     pub functions: IdVec<tree::FnId, tree::Function>,
     instances: IdMap<InstanceKey, Instance>,

@@ -16,7 +16,7 @@ use crate::run::gradients::{double, second_order};
 use crate::run::launch::make;
 use crate::run::launch::{self, Direction, Launch};
 use crate::run::meeting::{Looked, Threads};
-use crate::run::session::{Program, kernel};
+use crate::run::session::{self, Program, kernel};
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
@@ -87,7 +87,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
     let (mut forward, module) = (named(&subject.plain.program)?, &subject.plain.program.module);
     let function = &module.functions[forward];
     let mut arguments = Arguments::bind(launch, &launch.id, function, &module.structs)?;
-    let same = arguments.same_arrays(function, &module.structs)?;
+    let same = arguments.same_arrays(function, &module.structs, true)?;
     if !same.is_empty() {
         let name = function.source_name.clone();
         *subject = Subject::new(
@@ -99,6 +99,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
         forward = named(&subject.plain.program)?;
     }
     let program = &subject.plain.program;
+    session::counts_once(&program.module.functions[forward], &launch.dim)?;
     if let Some(bounds) = LaunchBounds::new(&launch.dim) {
         let looked = Looked { program, direction: Direction::Gradient, bounds: &bounds };
         Threads::of(&program.module, forward).check(&looked, &mut arguments)?;

@@ -98,6 +98,7 @@ crate::define_id!(
 pub struct Module {
     pub structs: StructTable,
     pub functions: Functions,
+    pub constants: IdVec<ConstantId, NamedConstant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -349,7 +350,7 @@ impl Function {
     pub fn as_const(&self, value: ValueId) -> Option<Const> {
         match self.def(value)?.op {
             Op::Const(c) => Some(c),
-            Op::Zero => self.ty(value).as_scalar().map(|scalar| Const { scalar, bits: 0 }),
+            Op::Zero => self.ty(value).as_scalar().map(|scalar| Const::new(scalar, 0)),
             _ => None,
         }
     }

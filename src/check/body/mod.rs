@@ -22,6 +22,7 @@ use crate::check::types::value::{Constant, Number, Operand, Reported, Res, Scala
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::IdVec;
+use crate::ir::ConstantId;
 use crate::library::Meaning;
 use crate::source::Span;
 use crate::syntax::ast;
@@ -81,6 +82,8 @@ pub(crate) struct Body<'c, 'a> {
     pub failed: bool,
     /// In the body of a gradient rule.
     pub rule: Option<Rule>,
+    /// Where it names a constant.
+    pub named: HashMap<Span, ConstantId>,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -103,6 +106,7 @@ impl<'c, 'a> Body<'c, 'a> {
             returned: None,
             failed: false,
             rule: None,
+            named: HashMap::new(),
         }
     }
 
@@ -195,7 +199,7 @@ impl<'c, 'a> Body<'c, 'a> {
             return Err(Reported);
         }
         let results = body.results.map(|(types, _)| types).unwrap_or_default();
-        let (locals, by_ref, rank) = (body.locals, body.by_ref, body.rank);
+        let (locals, by_ref, rank, named) = (body.locals, body.by_ref, body.rank, body.named);
         let returned = if out.is_none() { body.returned } else { None };
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
@@ -222,6 +226,7 @@ impl<'c, 'a> Body<'c, 'a> {
             out,
             derivative,
             body: statements,
+            named,
             span: definition.ast.span,
             imported: None,
         };
