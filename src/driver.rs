@@ -65,7 +65,8 @@ impl Compilation {
     }
 
     fn expect_kernels(&mut self, file: FileId) {
-        if self.kernels.is_empty() && self.unresolved.is_empty() && !self.diagnostics.has_errors() {
+        let told = self.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::W0907);
+        if self.kernels.is_empty() && self.unresolved.is_empty() && !self.diagnostics.has_errors() && !told {
             let message = format!("`{}` has no kernels", self.sources.path(file).display());
             self.diagnostics
                 .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));

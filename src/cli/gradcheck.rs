@@ -148,7 +148,8 @@ fn of_source(args: &Args, subject: &Subject, path: &Path) -> Result<Exit> {
 }
 
 fn one(args: &Args, subject: &Subject, forward: FuncId, launch: &Launch, arguments: Arguments) -> Result<Exit> {
-    if args.second_order {
+    let differentiable = !matches!(subject.plain.program.module.functions[forward].derivative, Derivative::Zero(_));
+    if args.second_order && differentiable {
         return second_order(args, subject, forward, launch, arguments);
     }
     let plain = &subject.plain;
@@ -293,7 +294,11 @@ impl Subject {
             return Err("it rounds to a narrower type and goes on with the result".to_string());
         }
         let module = &double.program.module;
-        if module.entry(name, Phase::Forward).is_some() && module.entry(name, Phase::Backward).is_some() {
+        let forward = module.entry(name, Phase::Forward).map(|id| &module.functions[id].derivative);
+        let complete = |derivative: &Derivative| {
+            matches!(derivative, Derivative::Zero(_)) || module.entry(name, Phase::Backward).is_some()
+        };
+        if forward.is_some_and(complete) {
             return Ok(double);
         }
         let error = double.program.diagnostics.iter().find(|d| d.level == Level::Error);
@@ -312,7 +317,11 @@ impl Compiled {
     ) -> Compiled {
         let request = driver::Request {
             kernels: kernel.iter().map(|k| k.to_string()).collect(),
-            gradients: driver::Gradients { backward: true, store: args.store.map(Into::into) },
+            gradients: driver::Gradients {
+                backward: true,
+                store: args.store.map(Into::into),
+                parameters: !args.second_order,
+            },
             double,
             same_arrays: same,
             ..driver::Request::default()
@@ -380,7 +389,7 @@ fn table(id: &str, rows: &[Row], no_forward_mode: Option<&str>, own_types: Optio
         );
     }
     if rows.is_empty() {
-        text += "  no array holds floats: nothing to check\n";
+        text += "  no argument holds floats: nothing to check\n";
     }
     if let Some(why) = no_forward_mode {
         text += &format!("  no forward mode: {why}\n");

@@ -96,7 +96,7 @@ pub fn compile(
     compiler: &Compiler,
     timings: &mut Timings,
 ) -> Result<Compiled, Rejection> {
-    let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
+    let request = Request { gradients: Gradients { backward, ..Gradients::default() }, ..Request::default() };
     let mut compilation = of(text, parsed, &request, compiler);
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
     for finding in compilation.diagnostics.iter() {
@@ -136,7 +136,7 @@ pub fn entries(compilation: Compilation, name: &str) -> Option<Compiled> {
 
 /// The forward entries of a program, parsed if that gave no finding, in double precision; empty if it cannot be had so.
 pub fn double(text: &str, parsed: Option<&Parsed>, compiler: &Compiler) -> Module {
-    let gradients = Gradients { backward: false, store: None };
+    let gradients = Gradients { backward: false, ..Gradients::default() };
     let request = Request { gradients, double: true, ..Request::default() };
     of(text, parsed, &request, compiler).module
 }

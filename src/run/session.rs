@@ -285,6 +285,7 @@ impl<'a> Session<'a> {
             threads_looked_at: finished.looked_at,
             printed: &finished.printed,
             seconds: finished.seconds,
+            parameter_gradients: finished.arguments.as_ref().map(output::parameter_gradients).unwrap_or_default(),
         };
         if let Err(error) = output::write_status(&folder, &status) {
             finished.errors.push(*error);

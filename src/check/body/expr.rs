@@ -58,6 +58,9 @@ impl Body<'_, '_> {
 
     fn meaning(&mut self, expr: &ast::Expr) -> Res<Operand> {
         let span = expr.span;
+        if let Some(reported) = self.foreign(expr) {
+            return Err(reported);
+        }
         let untyped = |number| Ok(Operand::Const(Constant::untyped(number)));
         match &expr.kind {
             ast::ExprKind::Name(name) => self.name(name, span),
@@ -95,20 +98,25 @@ impl Body<'_, '_> {
                 let items: Res<Vec<Operand>> = items.iter().map(|item| self.expr(item)).collect();
                 Ok(Operand::Tuple(items?))
             }
-            ast::ExprKind::List(_) => self.unsupported(
-                span,
-                "lists",
-                Some("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)"),
-            ),
+            ast::ExprKind::List(_) => {
+                let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
+                    .label(span, "not part of the kernel language");
+                Err(match self.vector_text(expr) {
+                    Some(vector) => self.replaced(diagnostic, span, &vector),
+                    None => self.report(
+                        diagnostic
+                            .help("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)"),
+                    ),
+                })
+            }
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
             ast::ExprKind::Dict(_) => self.unsupported(span, "a dict", None),
             ast::ExprKind::Unsupported(what) => self.unsupported(span, what, None),
-            ast::ExprKind::Opaque => self.error(
-                Code::E0501,
-                span,
-                "this value is not a compile-time constant",
-                "computed by Python at run time",
-            ),
+            ast::ExprKind::Opaque => Err(self.report(
+                Diagnostic::new(Code::E0501, "this value is not a compile-time constant")
+                    .label(span, "computed by Python at run time")
+                    .help("kernels read numbers, vectors and matrices of the module; pass other values as arguments"),
+            )),
             ast::ExprKind::Error => {
                 self.failed = true;
                 Err(Reported)

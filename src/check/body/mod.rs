@@ -1,12 +1,15 @@
 //! One function instance: its variables and the walk over its body.
 
 mod expr;
+mod foreign;
 mod indexed;
 pub(super) mod known;
 mod local_array;
+mod loop_habits;
 mod loops;
 mod operator;
 mod place;
+mod promise;
 mod slice;
 mod stmt;
 
@@ -189,6 +192,9 @@ impl<'c, 'a> Body<'c, 'a> {
         let out = body.out;
         let param_count = body.locals.len() as u32;
         let statements = body.block(&definition.ast.body);
+        if !body.failed && mode == Mode::User && !definition.kernel {
+            body.keep_promise(definition);
+        }
         if let Some(facts) = &mut body.c.facts {
             for local in body.locals.values() {
                 let Local { name, ty, span } = local.clone();
@@ -346,6 +352,8 @@ impl<'c, 'a> Body<'c, 'a> {
                 near,
                 Applicability::Maybe,
             );
+        } else {
+            diagnostic = diagnostic.help(format!("assign `{name}` first, or pass it in: a parameter `{name}: float`"));
         }
         // Once is enough.
         self.scope.insert(name.to_string(), Binding::Broken);
@@ -433,12 +441,11 @@ impl<'c, 'a> Body<'c, 'a> {
             Operand::Module(path) => {
                 self.error(Code::E0304, span, format!("module `{path}` is used as a value"), "name one of its members")
             }
-            Operand::Str(_) => self.error(
-                Code::E0304,
-                span,
-                "kernels have no string values",
-                "strings stand only in `print`, `printf`, `assert`",
-            ),
+            Operand::Str(_) => Err(self.report(
+                Diagnostic::new(Code::E0304, "kernels have no string values")
+                    .label(span, "strings stand only in `print`, `printf`, `assert`")
+                    .help("print values after it, `print(\"x =\", x)`, or format them: `wp.printf(\"x = %f\\n\", x)`"),
+            )),
             Operand::Enum(class) => self.error(
                 Code::E0304,
                 span,

@@ -164,12 +164,13 @@ impl Body<'_, '_> {
             match self.known_int(item).and_then(|n| u32::try_from(n).ok()).filter(|&n| (1..=1 << 20).contains(&n)) {
                 Some(n) => *extent = n,
                 None => {
-                    return self.error(
-                        Code::E0305,
-                        shape.span,
-                        "the shape of a local array is a positive constant",
-                        "not a constant",
-                    );
+                    return Err(self.report(
+                        Diagnostic::new(Code::E0305, "the shape of a local array is a positive constant")
+                            .label(shape.span, "not a constant")
+                            .help(
+                                "write the largest size that is needed, or pass an array with a part for each thread",
+                            ),
+                    ));
                 }
             }
         }
@@ -308,12 +309,16 @@ impl Body<'_, '_> {
             ty if let Some(a) = self.c.as_indexed(ty) => (usize::from(a.ndim), Type::from(a.element)),
             ty => {
                 let shown = self.show(ty);
-                return self.error(
-                    Code::E0401,
-                    first.span,
-                    format!("`{name}` works on arrays"),
-                    format!("this is `{shown}`"),
-                );
+                let diagnostic = Diagnostic::new(Code::E0401, format!("`{name}` works on arrays"))
+                    .label(first.span, format!("this is `{shown}`"));
+                let text = self.c.sources.text(first.span).to_string();
+                // An element in place of the array and its indices.
+                return Err(match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
+                    Some((array, indices)) if !indices.contains(['[', ']', ':']) => {
+                        self.replaced(diagnostic, first.span, &format!("{array}, {indices}"))
+                    }
+                    _ => self.report(diagnostic.help(format!("give array and index apart: `wp.{name}(x, i, value)`"))),
+                });
             }
         };
         if rest.len() != rank + values {
