@@ -6,13 +6,15 @@
 //! - Its gradient is `K_cuda_kernel_backward(launch, args..., adjoints..., tape...)` and `K_cpu_kernel_backward` in the same
 //!   way: for each argument one adjoint of the same type, then the tape buffers. Where there is a `K_..._augmented`
 //!   (`launch, args..., tape...`), it runs in place of the forward entry, and what it logs goes to the backward entry.
+//! - Adjoints of numbers are passed by value, so nothing can come back in them. On request the first buffer after the
+//!   adjoints is one for their gradients, an array of float64 ([`float_arguments`]).
 //! - An array is passed as the 56-byte descriptor that Warp 1.19 uses (`warp/native/array.h`), so arrays owned by Warp,
 //!   PyTorch or plain C can be handed over.
 //! - Structs, and the struct of host arguments, have C layout ([`crate::types::Layout`]); `bool` is one byte.
 
 use std::ffi::c_void;
 
-use crate::types::{Layout, MAX_DIMS, StructTable, Type};
+use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
 
 /// The launch: extents of up to four dimensions (unused ones are 1) and their product. Threads are numbered in row-major
 /// order. A device kernel of rank N is launched with extents 1 beyond N; a host launch may have more dimensions than
@@ -108,6 +110,58 @@ pub fn argument_layout(params: &[Type], structs: &StructTable) -> (Vec<u32>, Lay
         })
         .collect();
     (offsets, Layout { size: end.size.max(1).next_multiple_of(end.align), ..end })
+}
+
+/// A number, vector or matrix of floats that a kernel is given by value: a parameter, or a field of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FloatArgument {
+    pub param: usize,
+    /// The fields that lead to it from the parameter, and their names: `.p.k`.
+    pub fields: Vec<u32>,
+    pub suffix: String,
+    pub ty: Type,
+    /// Bytes from the start of the argument struct.
+    pub offset: u32,
+    /// The gradient of its first scalar in the array of such gradients; the others follow.
+    pub slot: u32,
+}
+
+impl FloatArgument {
+    /// Its scalars, of which each has a slot.
+    pub fn scalars(&self) -> u32 {
+        self.ty.scalar_count().unwrap_or(0)
+    }
+}
+
+/// The floats that a kernel with these parameters is given by value, in order. Their gradients are sums over all threads,
+/// and stand in one array of float64 whatever their types: a float16 could not count to 3000.
+pub fn float_arguments(params: &[Type], structs: &StructTable) -> Vec<FloatArgument> {
+    fn visit(at: &mut FloatArgument, structs: &StructTable, found: &mut Vec<FloatArgument>) {
+        if let Type::Struct(id) = at.ty {
+            for (k, field) in structs[id].fields.iter().enumerate() {
+                let mut inner = FloatArgument {
+                    suffix: format!("{}.{}", at.suffix, field.name),
+                    ty: field.ty,
+                    offset: at.offset + Layout::step_offset(at.ty, k as u32, structs),
+                    ..at.clone()
+                };
+                inner.fields.push(k as u32);
+                visit(&mut inner, structs, found);
+                at.slot = inner.slot;
+            }
+        } else if at.ty.scalar_part().is_some_and(Scalar::is_float) {
+            found.push(at.clone());
+            at.slot += at.scalars();
+        }
+    }
+    let (offsets, _) = argument_layout(params, structs);
+    let (mut found, mut slot) = (Vec::new(), 0);
+    for (param, (&ty, offset)) in params.iter().zip(offsets).enumerate() {
+        let mut at = FloatArgument { param, fields: Vec::new(), suffix: String::new(), ty, offset, slot };
+        visit(&mut at, structs, &mut found);
+        slot = at.slot;
+    }
+    found
 }
 
 /// Signature of a host entry. `status` may be null: then nothing is recorded and prints go to standard output.

@@ -10,6 +10,7 @@ mod input;
 mod options;
 mod timings;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use crate::autodiff::{Options as Gradients, Store};
@@ -18,7 +19,7 @@ pub use analyse::{Analysis, Memory, Pending};
 pub use child::ends_with_this;
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, catch, guard};
-pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
+pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
@@ -40,8 +41,10 @@ pub struct Compilation {
     pub compiler: Compiler,
     pub sources: SourceMap,
     pub diagnostics: Diagnostics,
-    /// The kernels without errors and what they call, simplified.
+    /// The kernels without errors and what they call, simplified: what runs, and becomes machine code.
     pub module: Module,
+    /// The same for readers, with short loops in place, where that is another one: what CUDA C++ and the text of the IR are made of.
+    readable: Option<Module>,
     /// The names of the kernels without errors, in source order.
     pub kernels: Vec<String>,
     /// The file's name without its folder: artefacts must not tell where it stood.
@@ -62,7 +65,8 @@ impl Compilation {
     }
 
     fn expect_kernels(&mut self, file: FileId) {
-        if self.kernels.is_empty() && self.unresolved.is_empty() && !self.diagnostics.has_errors() {
+        let told = self.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::W0907);
+        if self.kernels.is_empty() && self.unresolved.is_empty() && !self.diagnostics.has_errors() && !told {
             let message = format!("`{}` has no kernels", self.sources.path(file).display());
             self.diagnostics
                 .push(Diagnostic::new(Code::W0907, message).help("decorate a function with `@wp.kernel` to make one"));
@@ -107,7 +111,9 @@ impl Compilation {
         let name = self.sources.path(file).file_name().unwrap_or_default();
         self.name = name.to_string_lossy().into_owned();
         self.join_arrays(request);
+        self.write_out(&request.gradients);
         self.differentiate(&request.gradients);
+        self.compare_readable();
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
@@ -120,8 +126,44 @@ impl Compilation {
             let message = format!("kc made IR that breaks its own rules: {}", faults.join("; "));
             self.diagnostics.push(Diagnostic::new(Code::E0999, message));
             self.module = Module::default();
+            self.readable = None;
             self.kernels.clear();
         }
+    }
+
+    /// Writes short loops out for machine code, and differentiates what readers see beside it. (Loops are not written out after
+    /// that: the reverse of straight code knows which elements the loops before read too, and adds to their adjoints once.)
+    fn write_out(&mut self, gradients: &Gradients) {
+        let Compilation { module, timings, compiler, .. } = self;
+        let Some(written) = timings.time("write out", || passes::write_out(module)) else { return };
+        let mut readable = std::mem::replace(module, written);
+        let ignored = &mut Diagnostics::default();
+        timings.time("differentiate", || {
+            autodiff::differentiate(&mut readable, gradients, &compiler.cache.adjoints, ignored);
+            passes::select(&mut readable, |_| true);
+        });
+        self.readable = Some(readable);
+    }
+
+    /// Keeps the module for readers only if it has the same entries with the same parameters: headers and descriptions tell of both.
+    fn compare_readable(&mut self) {
+        let entries = |module: &Module| {
+            let entry = |(_, f): (ir::FuncId, &ir::Function)| {
+                let types: Vec<_> = f.params().iter().map(|&param| f.ty(param)).collect();
+                (f.name.clone(), types)
+            };
+            module.kernels().map(entry).collect::<BTreeMap<_, _>>()
+        };
+        let module = &self.module;
+        self.readable = self
+            .readable
+            .take()
+            .filter(|readable| entries(readable) == entries(module) && ir::verify::verify(readable).is_ok());
+    }
+
+    /// The module as a person reads it, where that is another one than [`Compilation::module`].
+    pub fn apart(&self) -> Option<&Module> {
+        self.readable.as_ref()
     }
 
     /// Gives the array parameters of a kernel that are one array in the launch one name.

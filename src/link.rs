@@ -10,7 +10,7 @@ use crate::check::instances::{Imported, LibraryFunction};
 use crate::check::tree::Function;
 use crate::ids::Id;
 use crate::ir::{FuncId, LinkedFunction, Module};
-use crate::lower::{derivative, func_id, lower_function};
+use crate::lower::{derivative, func_id, lower_function, without_functions};
 use crate::memo::{Memo, Same};
 use crate::passes::simplify_function;
 
@@ -41,7 +41,7 @@ impl Linker {
     /// The IR of a checked file, function by function in the same order. Those of the library that programs share are
     /// linked; the others are as they were lowered.
     pub fn link(&self, checked: &Checked) -> Module {
-        let mut module = Module { structs: checked.structs.clone(), ..Module::default() };
+        let mut module = without_functions(checked);
         let mut effects = EffectTable::default();
         for function in checked.functions.values() {
             let linked = function.imported.as_ref().and_then(|imported| self.kept(function, imported, &mut module));

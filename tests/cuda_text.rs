@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use kc::codegen::cuda::{CudaOptions, Texts, emit, emit_marked};
 use kc::dataset::sample::{Category, sample};
-use kc::driver::{Compiler, Request};
+use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{AtomicOp, BinaryOp, CompareOp, FuncId, Module, UnaryOp, parse, verify};
 use kc::source::lined::Lined;
 use kc::source::{FileId, SourceFile};
@@ -32,7 +32,8 @@ fn main() {
         .into_iter()
         .map(|scalar| Trial::test(format!("operations_on_{}", scalar.name()), move || check_operations(scalar)));
     let kept = Trial::test("kept_functions_are_printed_functions", check_kept);
-    libtest_mimic::run(&arguments, golden.chain(operations).chain([kept]).collect()).exit();
+    let parameters = Trial::test("gradients_of_what_is_given_by_value", check_parameters);
+    libtest_mimic::run(&arguments, golden.chain(operations).chain([kept, parameters]).collect()).exit();
 }
 
 /// Every operation that a number type has, each in a kernel of its own.
@@ -78,6 +79,49 @@ fn check_operations(scalar: Scalar) -> Result<(), Failed> {
     }
     let module = parse::parse(&kernels.concat())?;
     let text = text_of(&module, Path::new("operations.ir"))?;
+    common::assert_cuda(&text, "sm_75");
+    host_text::assert_same_results(&module, &text);
+    Ok(())
+}
+
+/// Backward entries that give the gradients of parameters too, and do not where the array for them is null.
+fn check_parameters() -> Result<(), Failed> {
+    let source = "import warp as wp
+
+@wp.struct
+class P:
+    x: wp.array(dtype=float)
+    k: float
+    h: wp.float16
+    v: wp.vec3d
+
+@wp.kernel
+def fields(x: wp.array(dtype=float), y: wp.array(dtype=float), p: P):
+    i = wp.tid()
+    t = x[i] * p.k + float(p.v[1]) * p.x[i]
+    for n in range(3):
+        t = t * p.k
+    y[i] = t
+
+@wp.kernel
+def matrix(y: wp.array(dtype=wp.vec2), m: wp.mat22, s: wp.float64, n: int):
+    i = wp.tid()
+    y[i] = m * wp.vec2(float(s), float(i)) * float(n)
+";
+    let gradients = Gradients { parameters: true, ..Gradients::default() };
+    let request = Request { gradients, ..Request::default() };
+    let module = Compiler::new().load_text(Path::new("kernel.py"), source.to_string(), &request).module;
+    let text = text_of(&module, Path::new("kernel.py"))?;
+    for wanted in [
+        "// parameter_gradients: receives the gradients of `p.k`, `p.h`, `p.v`.",
+        "atomicAdd(&parameter_gradients[0], (double)",
+        "// parameter_gradients: receives the gradients of `m`, `s`.",
+        "if (parameter_gradients) {",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    let fields = text.split("Gradient of `matrix`").next().unwrap_or_default();
+    assert!(!fields.contains("parameter_gradients[1]"), "nothing depends on p.h\n{text}");
     common::assert_cuda(&text, "sm_75");
     host_text::assert_same_results(&module, &text);
     Ok(())

@@ -16,7 +16,7 @@ fn main() {
     let entries = std::fs::read_dir(&folder).expect("tests/golden exists").flatten();
     let mut kernels: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     kernels.sort();
-    assert!(kernels.len() >= 15, "{} kernels", kernels.len());
+    assert!(kernels.len() >= 16, "{} kernels", kernels.len());
     let trial = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Trial::test(name, move || check(&path))

@@ -148,7 +148,8 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
             Ok(Report::default())
         };
         gradient::gradient(program, kernel, &mut arguments, bounds.size, &mut run).expect("a gradient");
-        let all = active.iter().flat_map(|array| arguments.floats(array, true, &module.structs));
+        let arrays = active.iter().flat_map(|array| arguments.floats(array, true, &module.structs));
+        let all = arrays.chain(arguments.parameters.iter().flat_map(|p| p.gradient.clone().unwrap_or_default()));
         // The sign of a zero gradient is not fixed.
         let bits = all.map(|x| if x == 0.0 { 0 } else { x.to_bits() }).collect();
         found.push((function.source_name.clone(), bits));
@@ -166,7 +167,7 @@ fn host_and_interpreter_agree_with_every_store() {
 fn agree(source: &Path) {
     let mut first: Option<Vec<(String, Vec<u64>)>> = None;
     for (name, store) in STORES {
-        let gradients = Gradients { store: Some(store), ..Gradients::default() };
+        let gradients = Gradients { store: Some(store), parameters: true, ..Gradients::default() };
         let compilation = Compiler::new().load(source, &Request { gradients, ..Request::default() });
         let program = Program {
             module: compilation.module,
@@ -274,4 +275,115 @@ def ordered(x: wp.array(dtype=float), y: wp.array(dtype=float)):
     for wanted in ["E1109", "`endless` does not run", "not checked: `enable_backward=False`", "E0601", "fine\n"] {
         assert!(text.contains(wanted), "{wanted}\n{text}");
     }
+}
+
+/// What kernels are given by value, in every form.
+const BY_VALUE: &str = "@wp.struct
+class Inner:
+    a: float
+    b: wp.float64
+    w: wp.mat22
+
+
+@wp.struct
+class P:
+    x: wp.array(dtype=float)
+    k: float
+    n: int
+    v: wp.vec3
+    h: wp.float16
+    inner: Inner
+
+
+@wp.func
+def spring(p: P, t: float):
+    return p.k * wp.sin(t) + wp.length(p.v) + p.inner.a * t
+
+
+@wp.kernel
+def loops(x: wp.array(dtype=float), y: wp.array(dtype=float), p: P, s: float, q: wp.quat, n: int):
+    i = wp.tid()
+    acc = float(0.0)
+    u = s
+    for k in range(n):
+        if x[i] * float(k) > 1.5:
+            break
+        u = u * s + x[i]
+        acc += spring(p, u) * float(k)
+    if x[i] > 0.5:
+        acc += float(p.inner.b) * p.inner.w[0, 1]
+    else:
+        acc += p.x[i] * s
+    y[i] = acc + wp.quat_rotate(q, p.v)[1]
+
+
+@wp.kernel
+def overwrites(x: wp.array(dtype=float), s: float, m: wp.mat33, t: wp.transform):
+    i = wp.tid()
+    v = m * wp.vec3(x[i], s, 1.0)
+    x[i] = wp.length(wp.transform_point(t, v)) * x[i]
+
+
+@wp.kernel
+def leaves_early(y: wp.array(dtype=float), s: float, e: float):
+    i = wp.tid()
+    if i > 3:
+        y[i] = e * e * s
+        return
+    y[i] = wp.exp(s) * e
+";
+
+#[test]
+fn what_is_given_by_value_is_checked() {
+    let folder = in_file(BY_VALUE);
+    let source = folder.path().join("kernels.py");
+    for store in STORES.map(|(name, _)| name) {
+        for flags in [&["--json", "--store", store][..], &["--json", "--store", store, "--own-types"]] {
+            let output = gradcheck(flags, &source);
+            assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+            let results = results(&output);
+            let names = |n: usize| -> Vec<&str> {
+                let rows = results[n]["arguments"].as_array().expect("rows");
+                rows.iter().map(|row| row["argument"].as_str().expect("a name")).collect()
+            };
+            let loops = ["x", "y", "p.x", "p.k", "p.v", "p.h", "p.inner.a", "p.inner.b", "p.inner.w", "s", "q"];
+            assert_eq!(names(0), loops);
+            assert_eq!(names(1), ["x", "s", "m", "t"]);
+            assert_eq!(names(2), ["y", "s", "e"]);
+            for row in results.iter().flat_map(|result| result["arguments"].as_array().expect("rows")) {
+                let zero = ["y", "p.h"].contains(&row["argument"].as_str().expect("a name"));
+                assert_eq!(row["norm"].as_f64().expect("a number") == 0.0, zero, "{row}");
+                assert!(row["dot_product"].is_number(), "forward mode has them too: {row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn host_and_interpreter_agree_on_what_is_given_by_value() {
+    let folder = in_file(BY_VALUE);
+    agree(&folder.path().join("kernels.py"));
+}
+
+#[test]
+fn what_has_no_gradient_by_value_keeps_the_one_by_arrays() {
+    // The bits of a parameter lead to the result.
+    let folder = in_file(
+        "@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float), s: float):
+    i = wp.tid()
+    y[i] = x[i] * wp.cast(wp.cast(s, wp.int32) + 1, wp.float32)
+
+
+@wp.kernel
+def counts(y: wp.array(dtype=int), s: float):
+    i = wp.tid()
+    y[i] = i
+",
+    );
+    let output = gradcheck(&[], &folder.path().join("kernels.py"));
+    let text = text(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("  x ") && !text.contains("  s "), "{text}");
+    assert!(text.contains("nothing to check"), "{text}");
 }

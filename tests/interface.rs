@@ -7,7 +7,7 @@ use std::process::Command;
 use kc::codegen::llvm::{HostModule, HostOptions};
 use kc::codegen::sites::Sites;
 use kc::codegen::{header, meta};
-use kc::driver::{Compiler, Cpu, Opt, Request};
+use kc::driver::{Compiler, Cpu, Gradients, Opt, Request};
 use kc::ir::{FuncId, Module, parse, verify};
 use serde_json::{Value, json};
 
@@ -125,6 +125,69 @@ fn the_description_names_types_as_launch_files_do() {
     assert_eq!((&inner["size"], &inner["align"]), (&json!(72), &json!(8)));
     assert_eq!(inner["fields"][2]["offset"], 16);
     assert_eq!(found["kernels"][1]["entries"]["forward"]["params"], json!([]));
+}
+
+#[test]
+fn gradients_of_parameters_are_described_and_received() {
+    let source = "import warp as wp
+
+@wp.struct
+class P:
+    n: int
+    k: float
+    v: wp.vec2d
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float), s: float, p: P):
+    i = wp.tid()
+    y[i] = x[i] * s * p.k
+
+@wp.kernel
+def ints(y: wp.array(dtype=int), s: float):
+    y[wp.tid()] = int(s)
+";
+    let describe = |parameters: bool| {
+        let gradients = Gradients { parameters, ..Gradients::default() };
+        let request = Request { gradients, ..Request::default() };
+        let module = Compiler::new().load_text(Path::new("k.py"), source.to_string(), &request).module;
+        let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
+        let found: Value = serde_json::from_str(&meta::emit(&module, &kernels, Default::default())).unwrap();
+        (found, header::emit(&module, &kernels, "k.py", &[]))
+    };
+    let (plain, silent) = describe(false);
+    assert!(
+        silent.contains("It gives no gradients of `s`, `p.k`, `p.v`: `kc compile --parameter-gradients` does."),
+        "{silent}"
+    );
+    let (found, header) = describe(true);
+    let backward = &found["kernels"][0]["entries"]["backward"];
+    assert_eq!(
+        backward["parameter_gradients"],
+        json!([{"of": "s", "slot": 0, "slots": 1}, {"of": "p.k", "slot": 1, "slots": 1}, {"of": "p.v", "slot": 2, "slots": 2}])
+    );
+    assert_eq!(
+        backward["tape"],
+        json!([{"param": "parameter_gradients", "role": "parameters", "scalar": "float64", "bytes_per_slot": 8, "slots": 4,
+            "reason": "`s`, `p.k`, `p.v`"}])
+    );
+    assert_eq!(backward["tape_bytes_per_thread"], Value::Null);
+    // Warp's own interface has no such argument.
+    let known = &plain["kernels"][0]["entries"]["backward"];
+    assert_eq!(known["tape"], Value::Null);
+    let (params, all) = (known["params"].as_array().unwrap(), backward["params"].as_array().unwrap());
+    assert_eq!((params.len(), &all[..8]), (8, &params[..]));
+    for found in [&plain, &found] {
+        let ints = &found["kernels"][1];
+        assert_eq!(ints["no_gradient"], "it stores no floats, so there is nothing to differentiate");
+        assert_eq!(ints["entries"].as_object().unwrap().keys().collect::<Vec<_>>(), ["forward"]);
+    }
+    assert!(
+        header.contains(
+            "parameter_gradients: 4 float64, to which the gradients of `s`, `p.k`, `p.v` are added in this order"
+        ),
+        "{header}"
+    );
+    assert!(header.contains("kc_array parameter_gradients;"), "{header}");
 }
 
 const REPORTING: &str = r#"import warp as wp

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         trials.push(Trial::test(format!("page of {}", code.name()), move || run_page(code).map_err(Failed::from)));
     }
     trials.push(Trial::test("every safe fix has an example", || every_safe_fix_is_shown().map_err(Failed::from)));
+    trials.push(Trial::test("people: each slip has one finding", || slips_have_one_finding().map_err(Failed::from)));
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
@@ -113,6 +114,48 @@ fn every_safe_fix_is_shown() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
+/// In `tests/lang/people/` each program has one slip of a kind that people make: it gets one finding, with a fix that leaves
+/// a program without errors or with advice, as the table of its README says.
+fn slips_have_one_finding() -> Result<(), String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lang/people");
+    let table = std::fs::read_to_string(folder.join("README.md")).expect("the table is there");
+    let mut rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| [")).collect();
+    let (mut faults, mut good) = (Vec::new(), 0);
+    for path in markdown(&folder) {
+        let text = std::fs::read_to_string(&path).expect("a readable test");
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for section in sections_of(&text).into_iter().filter(|section| !section.program().is_empty()) {
+            let title = section.title.rsplit(" / ").next().unwrap_or_default();
+            let (_, mut findings) = check(section.program(), &Files::default(), false)?;
+            findings.retain(|finding| finding.level > Level::Note);
+            let [finding] = findings.as_slice() else {
+                faults.push(format!("{file}, {title}: {} findings", findings.len()));
+                continue;
+            };
+            let verdict = match &finding.fix {
+                Some(_) => {
+                    let (_, after) = check(fixed(&section.program(), true).text, &Files::default(), false)?;
+                    let left = after.iter().filter(|finding| finding.level == Level::Error).count();
+                    if left == 0 { "fix" } else { "fix, and more to do" }
+                }
+                None if finding.help.is_some() => "advice",
+                None => "place",
+            };
+            good += usize::from(verdict == "fix" || verdict == "advice");
+            let row = format!("| [{file}]({file}) | {title} | {} | {verdict} |", finding.code.name());
+            match rows.iter().position(|known| *known == row) {
+                Some(at) => drop(rows.remove(at)),
+                None => faults.push(format!("README.md lacks\n{row}")),
+            }
+        }
+    }
+    faults.extend(rows.iter().map(|row| format!("README.md has a row without program: {row}")));
+    if good < 110 {
+        faults.push(format!("only {good} have a fix or advice"));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
 /// Whether the examples on a code's page are run.
 fn runs_in_page(code: Code) -> bool {
     let family = &code.name()[1..3];
@@ -135,7 +178,7 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() {
             found.extend(markdown(&path));
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if path.extension().is_some_and(|extension| extension == "md") && !path.ends_with("README.md") {
             found.push(path);
         }
     }
@@ -247,7 +290,7 @@ fn expectations(program: &str) -> Result<Vec<Expected>, String> {
 /// Findings; those about gradients only where these are the subject, so that the other examples may overwrite what they
 /// please.
 fn check(program: String, files: &Files, gradients: bool) -> Result<(Compilation, Vec<Diagnostic>), String> {
-    let gradients = Gradients { backward: gradients, store: None };
+    let gradients = Gradients { backward: gradients, ..Gradients::default() };
     let request = Request { gradients, ..Request::default() };
     let files = Arc::new(files.clone());
     let mut compilation = guard(move || Compiler::new().check_among(Path::new("test.py"), program, files, &request))
@@ -273,7 +316,7 @@ fn run_section(section: &Section) -> Result<(), String> {
     let (compilation, findings) = check(program.clone(), &files, is_about_gradients(&program))?;
     let mut faults = Vec::new();
     // Sections about functions need no kernel.
-    for finding in findings.iter().filter(|finding| finding.code != Code::W0907) {
+    for finding in findings.iter().filter(|finding| finding.code != Code::W0907 || finding.span().is_some()) {
         let place = finding.span().map(|span| compilation.sources.file(span.file));
         let own = place.is_none_or(|file| file.path == Path::new("test.py"));
         let line = finding.span().map_or(0, |span| compilation.sources.file(span.file).line_column(span.start).line);

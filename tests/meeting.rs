@@ -186,6 +186,21 @@ fn threads_that_do_not_meet_run() {
     let lock = "while wp.atomic_cas(l, 0, 0, 1) == 1:\n    pass\ns[0] = s[0] + x[i]\nwp.atomic_exch(l, 0, 0)";
     let args = vec![x(), array("l", "int32", &[1], json!(0)), s()];
     expect(&Case { params: full("x: F, l: I, s: F"), body: lock, dim: &[8], args }, None, MEETS);
+    // The second of two children goes on to their parent, with what both have left there.
+    let up = "v = x[i]\nat = int(4 + i / 2)\nleaf[i] = v\nsums[i] = v\nfor level in range(3):\n    \
+              if wp.atomic_add(count, at, 1) == 0:\n        break\n    v = sums[2 * (at - 4)] + sums[2 * (at - 4) + 1]\n    \
+              sums[at + 4] = v\n    at = 4 + (at + 4) / 2";
+    let args = vec![
+        x(),
+        floats("leaf", &[8]),
+        array("sums", "float32", &[24], json!(0)),
+        array("count", "int32", &[24], json!(0)),
+    ];
+    let case = Case { params: full("x: F, leaf: F, sums: F, count: I"), body: up, dim: &[8], args };
+    for device in ["host", "interp"] {
+        let (status, shown) = Folder::new(&case, "forward").run(&["--device", device]);
+        assert_eq!(status["status"], "ok", "{shown}");
+    }
     // The guard of an atomic, but of another number.
     let body = "if x[i] > s[0] * 2.0:\n    wp.atomic_max(s, 0, x[i])";
     expect(&Case { params: full("x: F, s: F"), body, dim: &[8], args: vec![x(), s()] }, MEETS, MEETS);
@@ -224,9 +239,11 @@ fn both_places_and_threads_are_shown() {
 #[test]
 fn the_look_is_bounded() {
     let args = vec![floats("x", &[1 << 20]), floats("y", &[1 << 20])];
-    let own = Case { params: full("x: F, y: F"), body: "y[i] = x[i]", dim: &[1 << 20], args };
-    let (status, shown) = Folder::new(&own, "forward").run(&[]);
-    assert_eq!((&status["status"], &status["threads_looked_at"]), (&json!("ok"), &Value::Null), "{shown}");
+    let own = Case { params: full("x: F, y: F"), body: "y[i] = wp.sin(x[i])", dim: &[1 << 20], args };
+    for direction in ["forward", "gradient"] {
+        let (status, shown) = Folder::new(&own, direction).run(&[]);
+        assert_eq!((&status["status"], &status["threads_looked_at"]), (&json!("ok"), &Value::Null), "{shown}");
+    }
     let args = vec![floats("x", &[4096]), array("to", "int32", &[4096], json!("range")), floats("y", &[4096])];
     let body = "v = float(0.0)\nfor n in range(100000):\n    v = v + x[n % 4096]\ny[to[i]] = v";
     let long = Case { params: full("x: F, to: I, y: F"), body, dim: &[4096], args };
@@ -281,10 +298,17 @@ fn gradients_that_fit_no_array_are_refused() {
     other["grad_alias_of"] = json!("a.grad");
     let mut kept = b();
     kept["retain_grad"] = json!(true);
-    for args in [vec![a_grad.clone(), own], vec![a_grad.clone(), other], vec![a_grad, kept]] {
+    for (args, runs) in
+        [(vec![a_grad.clone(), own], false), (vec![a_grad.clone(), other], true), (vec![a_grad, kept], true)]
+    {
         let case = Case { params: full("a: F, b: F"), body: "b[i] = a[i] * 2.0", dim: &[8], args };
-        let folder = Folder::new(&case, "gradient");
-        let (status, shown) = folder.run(&[]);
+        let (status, shown) = Folder::new(&case, "gradient").run(&[]);
         assert_eq!(status["code"], "E1010", "{shown}");
+        let (status, shown) = Folder::new(&case, "forward").run(&[]);
+        assert_eq!(status["status"] == "ok", runs, "{shown}");
     }
+    // Dimensions that the kernel has no coordinate for: refused by both.
+    let args = vec![floats("x", &[8]), floats("y", &[8])];
+    let case = Case { params: full("x: F, y: F"), body: "y[i] = x[i] * x[i]", dim: &[8, 2, 1], args };
+    expect(&case, None, Some("E1103"));
 }

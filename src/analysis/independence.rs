@@ -175,19 +175,47 @@ impl Habits<'_> {
         found
     }
 
+    /// What is computed from the old values of atomics, or chosen by them.
+    fn told_by_atomics(&self) -> BTreeSet<ValueId> {
+        let function = self.function;
+        let mut told: BTreeSet<ValueId> = BTreeSet::new();
+        loop {
+            let before = told.len();
+            function.walk(function.entry, &mut |_, inst| {
+                let blocks = inst.op.blocks();
+                let mut from = inst.op.properties().atomic;
+                if blocks.is_empty() {
+                    if !inst.op.properties().accesses_memory() {
+                        inst.op.for_each_operand(|value| from |= told.contains(&value));
+                    }
+                } else {
+                    // What a branch or loop gives depends on what it was given, and on how its blocks end.
+                    inst.op.for_each_operand(|value| from |= told.contains(&value));
+                    for &block in blocks.iter() {
+                        function.walk(block, &mut |_, inner| {
+                            if inner.op.is_terminator() {
+                                inner.op.for_each_operand(|value| from |= told.contains(&value));
+                            }
+                        });
+                    }
+                    if from {
+                        told.extend(blocks.iter().flat_map(|&block| function.blocks[block].params.iter().copied()));
+                    }
+                }
+                if from {
+                    told.extend(inst.results.iter().copied());
+                }
+            });
+            if told.len() == before {
+                return told;
+            }
+        }
+    }
+
     /// The accesses in branches that an atomic's old value decides on; all of them where a loop waits for one.
     fn arranged(&self) -> IdSet<Span> {
         let function = self.function;
-        let mut told: BTreeSet<ValueId> = BTreeSet::new();
-        function.walk(function.entry, &mut |_, inst| {
-            let mut from = inst.op.properties().atomic;
-            if !inst.op.properties().accesses_memory() && inst.op.blocks().is_empty() {
-                inst.op.for_each_operand(|value| from |= told.contains(&value));
-            }
-            if from {
-                told.extend(inst.results.iter().copied());
-            }
-        });
+        let told = self.told_by_atomics();
         let mut found = IdSet::default();
         let mut waits = false;
         let accesses = |block: BlockId, found: &mut IdSet<Span>| {

@@ -1,5 +1,6 @@
 mod divergence;
 mod guards;
+mod launches;
 mod random;
 
 use super::alias::Root;

@@ -61,11 +61,14 @@ pub struct Options {
     pub backward: bool,
     /// The store for the state of all loops that it can serve; None: each loop gets the cheapest.
     pub store: Option<Store>,
+    /// Floats that kernels are given by value have gradients too, in a buffer that backward entries take besides
+    /// ([`crate::ir::TapeRole::Parameters`]).
+    pub parameters: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, store: None }
+        Options { backward: true, store: None, parameters: false }
     }
 }
 
@@ -98,6 +101,7 @@ pub fn differentiate(module: &mut Module, options: &Options, known: &Adjoints, d
         remembers: false,
         missing: IdSet::default(),
         losses: IdMap::default(),
+        parameters: false,
         found: Vec::new(),
     };
     // Gradients that forward code asks for come first: kernels may be differentiated through them.
@@ -123,11 +127,15 @@ pub fn differentiate(module: &mut Module, options: &Options, known: &Adjoints, d
         }
     }
     emit::finish::run(work.module, &work.effects, &work.made, &work.polished);
+    work.drop_idle_entries();
     work.drop_kernels_without_adjoints();
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
     }
 }
+
+/// Why a kernel has no backward entry that would do nothing.
+const NOTHING_TO_DO: &str = "it stores no floats, so there is nothing to differentiate";
 
 struct Work<'a> {
     module: &'a mut Module,
@@ -156,6 +164,8 @@ struct Work<'a> {
     missing: IdSet<FuncId>,
     /// The functions that were looked through for lost gradients, and whether one must not be lost there.
     losses: IdMap<FuncId, bool>,
+    /// The kernel at hand is differentiated by its parameters too.
+    parameters: bool,
     found: Vec<Diagnostic>,
 }
 
@@ -173,21 +183,48 @@ impl Work<'_> {
             self.found.push(analysis::refuse::limit(span, what));
             return;
         }
-        let Some(normal) = self.normal_form(id) else { return };
-        if self.loses(id) {
+        let Some(mut normal) = self.normal_form(id) else { return };
+        let structs = &self.module.structs;
+        if !self.options.parameters || !normal.params().iter().any(|&p| normal.ty(p).holds_floats(structs)) {
+            self.backward_entry(id, &normal);
             return;
         }
+        let plain = normal.clone();
+        normal::read_fields_once(&mut normal, structs);
+        // What has no gradient by the parameters may have one by arrays.
+        let before = self.found.len();
+        self.parameters = true;
+        let made = self.backward_entry(id, &normal);
+        self.parameters = false;
+        if made {
+            return;
+        }
+        let reasons = self.found.split_off(before);
+        self.losses = IdMap::default();
+        if !self.backward_entry(id, &plain) {
+            self.found.truncate(before);
+            self.found.extend(reasons);
+        } else if let Some(mut reason) = reasons.into_iter().max_by_key(|reason| reason.level) {
+            reason.level = reason.level.min(Level::Warning);
+            self.found
+                .push(reason.note("so the numbers that the kernel is given by value get no gradients; its arrays do"));
+        }
+    }
+
+    /// Makes the backward entry of a kernel in normal form, and the augmented one; says whether there is one now.
+    fn backward_entry(&mut self, id: FuncId, normal: &Function) -> bool {
+        if self.loses(id) {
+            return false;
+        }
         let mut forward = None;
-        let backward = self.reverse(id, &normal, |world, function, facts, strategy| {
+        let backward = self.reverse(id, normal, |world, function, facts, strategy| {
             if !strategy.log.at.is_empty() {
                 forward = Some(storage::log::augmented(world, function, &strategy.log));
             }
             emit::entry::backward(world, function, facts, strategy)
         });
-        let Some((backward, _)) = backward else { return };
-        if forward.is_none_or(|forward| self.push(forward).is_some()) {
-            self.push(backward);
-        }
+        let Some((backward, _)) = backward else { return false };
+        forward.is_none_or(|forward| self.push(forward).is_some()) && self.push(backward).is_some()
     }
 
     /// Adds a function to the module. Debug builds see whether it breaks the rules of the IR: then that is said, and there is
@@ -249,7 +286,7 @@ impl Work<'_> {
                     return None;
                 }
             };
-            let facts = ForwardFacts::of(&world, &function, self.generated.contains(&id));
+            let facts = ForwardFacts::of(&world, &function, self.generated.contains(&id), self.parameters);
             let reads = emit::reads::reads(&world, &function, &facts);
             let strategy = Strategy::of(&world, &function, &facts, &reads, self.options, log);
             let lost = strategy.lost(&function);
@@ -330,7 +367,7 @@ impl Work<'_> {
         if silent {
             return false;
         }
-        let found = analysis::lossy::findings(self.module, &self.effects, function);
+        let found = analysis::lossy::findings(self.module, &self.effects, function, self.parameters);
         let mut refused = found.iter().any(|finding| finding.level == Level::Error);
         self.found.extend(found);
         for callee in self.module.functions.callees(id) {
@@ -390,6 +427,28 @@ impl Work<'_> {
             }
         }
         self.effects.cover(self.module, id);
+    }
+
+    /// Backward entries that do nothing: the kernel has nothing to differentiate, and is told so.
+    fn drop_idle_entries(&mut self) {
+        let idle = |id: &FuncId| {
+            let function = &self.module.functions[*id];
+            function.phase == Phase::Backward && !function.has(|inst| inst.op.properties().has_side_effect())
+        };
+        let idle: Vec<String> =
+            self.made.iter().filter(|id| idle(id)).map(|&id| self.module.functions[id].name.clone()).collect();
+        if idle.is_empty() {
+            return;
+        }
+        for &id in &self.made {
+            let function = &self.module.functions[id];
+            if idle.contains(&function.name)
+                && let Some(kernel) = self.module.entry(&function.source_name.clone(), Phase::Forward)
+            {
+                self.module.functions[kernel].derivative = Derivative::Zero(NOTHING_TO_DO.to_string());
+            }
+        }
+        passes::select(self.module, |kernel| !idle.contains(&kernel.name));
     }
 
     /// Kernels whose forward code asks for a gradient that there is not: they would compute something else.

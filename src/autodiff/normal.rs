@@ -4,10 +4,12 @@
 use crate::analysis::effects::EffectTable;
 use crate::autodiff::analysis::written::Written;
 use crate::diag::Diagnostic;
-use crate::ids::IdSet;
-use crate::ir::{Derivative, FuncId, Function, Module, Op};
+use crate::ids::{IdMap, IdSet};
+use crate::ir::build::Builder;
+use crate::ir::{Derivative, FuncId, Function, Module, Op, Path, Step, ValueId};
 use crate::passes::inline;
 use crate::passes::pipelines::reversible;
+use crate::types::{StructTable, Type};
 
 /// Calls nest no deeper than this (each round inlines one level of those that only then turn out to need it).
 const MAX_ROUNDS: usize = 64;
@@ -41,6 +43,50 @@ pub(super) fn normal_form(
     Ok(copy)
 }
 
+/// Reads each field of floats of a struct parameter once, at the start: reverse code then adds up the adjoint of that field,
+/// and not one of the whole struct.
+pub(super) fn read_fields_once(function: &mut Function, structs: &StructTable) {
+    let params: Vec<ValueId> =
+        function.params().iter().copied().filter(|&p| matches!(function.ty(p), Type::Struct(_))).collect();
+    let entry = function.entry;
+    let mut reads: Vec<(ValueId, Path, ValueId)> = Vec::new();
+    let mut same: IdMap<ValueId, ValueId> = IdMap::default();
+    for id in function.insts.ids() {
+        let Op::Extract(whole, path) = &function.insts[id].op else { continue };
+        let (whole, path) = (*whole, path.clone());
+        if !params.contains(&whole) {
+            continue;
+        }
+        let (mut ty, mut depth) = (function.ty(whole), 0);
+        while let (Type::Struct(_), Some(&Step::At(n))) = (ty, path.get(depth)) {
+            let Some(part) = ty.step(Some(n), structs) else { break };
+            (ty, depth) = (part, depth + 1);
+        }
+        if matches!(ty, Type::Struct(_)) || !ty.holds_floats(structs) {
+            continue;
+        }
+        let (field, rest) = (Path::from_slice(&path[..depth]), Path::from_slice(&path[depth..]));
+        let known = reads.iter().find(|(of, at, _)| *of == whole && *at == field).map(|(_, _, value)| *value);
+        let value = known.unwrap_or_else(|| {
+            let placeholder = Builder::new("", function.kind, &[], function.span).finish();
+            let mut b = Builder::resume(std::mem::replace(function, placeholder), entry);
+            let value = b.one(Op::Extract(whole, field.clone()), ty);
+            *function = b.finish();
+            let insts = &mut function.blocks[entry].insts;
+            insts.rotate_right(1);
+            reads.push((whole, field, value));
+            value
+        });
+        match rest.is_empty() {
+            true => same.extend(function.insts[id].results.iter().map(|&result| (result, value))),
+            false => function.insts[id].op = Op::Extract(value, rest),
+        }
+    }
+    for inst in function.insts.values_mut() {
+        inst.op.for_each_operand_mut(|v| *v = same.get(v).copied().unwrap_or(*v));
+    }
+}
+
 /// Functions that have a stand-in for reverse code.
 fn replace_by_replay(module: &Module, function: &mut Function) {
     for inst in function.insts.values_mut() {
@@ -70,7 +116,7 @@ fn calls_to_inline(
         }
         let shared = args.iter().any(|&arg| {
             function.ty(arg).bears_array(&module.structs)
-                && (matches!(function.ty(arg), crate::types::Type::Local(_)) || written.overwrites_any(function, arg))
+                && (matches!(function.ty(arg), Type::Local(_)) || written.overwrites_any(function, arg))
         });
         if !effects[*callee].is_removable() || shared {
             found.push(*callee);

@@ -34,8 +34,9 @@ use std::sync::{Arc, OnceLock};
 use crate::check::names::scope::{Global, Scope, ScopeId};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
-use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::diag::{Applicability, Code, Diagnostic, Diagnostics};
 use crate::ids::{IdMap, IdVec};
+use crate::ir::{ConstantId, NamedConstant};
 use crate::memo::Same;
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
@@ -100,6 +101,7 @@ pub fn check(
         quiet_failures: HashSet::new(),
         custom_written: Vec::new(),
         structs: IdVec::new(),
+        constants: IdVec::new(),
         indexed: Vec::new(),
         functions: IdVec::new(),
         instances: IdMap::default(),
@@ -110,6 +112,9 @@ pub fn check(
         needs_rules: false,
         requests: Vec::new(),
         overloads: Vec::new(),
+        launches: Vec::new(),
+        missing_warp: false,
+        foreign_kernel: None,
         backward_off: false,
         double: options.double,
         facts: options.facts.then(facts::EditorFacts::default),
@@ -144,6 +149,8 @@ pub fn check(
         checker.sources,
         checker.diagnostics,
     );
+    checker.check_launches();
+    checker.expect_own_kernels();
     let differentiated = kernels.iter().any(|&id| checker.functions[id].derivative == tree::Derivative::Body);
     checker.derive(checker.needs_rules || options.backward && differentiated);
     names::quiet(parsed, checker.sources, checker.diagnostics);
@@ -158,8 +165,8 @@ pub fn check(
         }
     }
     let declared = checker.declared();
-    let Checker { structs, functions, unresolved, .. } = checker;
-    Checked { structs, functions, kernels, declared, unresolved, facts }
+    let Checker { structs, constants, functions, unresolved, .. } = checker;
+    Checked { structs, constants, functions, kernels, declared, unresolved, facts }
 }
 
 /// A function as written, of the user's file or of the library.
@@ -277,6 +284,7 @@ pub(crate) struct Checker<'a> {
     custom_written: Vec<calls::gradient::CustomWritten>,
     pub structs: StructTable,
     /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
+    constants: IdVec<ConstantId, NamedConstant>,
     indexed: Vec<(crate::types::StructId, crate::types::ArrayType)>,
     pub functions: IdVec<tree::FnId, tree::Function>,
     instances: IdMap<InstanceKey, Instance>,
@@ -293,6 +301,12 @@ pub(crate) struct Checker<'a> {
     requests: Vec<calls::instances::Requests>,
     /// `wp.overload(kernel, types)` in the file.
     overloads: Vec<host::overload::Overload>,
+    /// The calls of host code that may be launches, with their scopes.
+    launches: Vec<(ScopeId, ast::Expr)>,
+    /// It was said that Warp is not imported.
+    missing_warp: bool,
+    /// The first function that a decorator of another library makes a kernel, that decorator and its path.
+    foreign_kernel: Option<(String, Span, String)>,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     backward_off: bool,
     /// [`Options::double`]
@@ -388,7 +402,8 @@ impl Checker<'_> {
                     Diagnostic::new(Code::E0405, format!("`{}` calls itself", name.text))
                         .label(call, "this call closes the circle")
                         .label(name.span, "defined here")
-                        .note("GPU code has no call stack of unbounded depth; kernels have no recursion"),
+                        .note("GPU code has no call stack of unbounded depth; kernels have no recursion")
+                        .help("write it as a loop"),
                 ));
             }
             None => {}
@@ -500,8 +515,14 @@ impl Checker<'_> {
             if param.star != ast::Star::None {
                 self.report(
                     Diagnostic::new(Code::E0308, "kernels and functions have a fixed number of parameters")
-                        .label(param.span, "a variable number of arguments"),
+                        .label(param.span, "a variable number of arguments")
+                        .help("name each parameter, with its type"),
                 );
+                failed = true;
+                continue;
+            }
+            if param.annotation.is_none() && matches!(param.name.text.as_str(), "self" | "cls") {
+                self.report(a_method(definition, &param.name));
                 failed = true;
                 continue;
             }
@@ -562,3 +583,23 @@ impl Checker<'_> {
 
 #[cfg(test)]
 mod tests;
+
+/// The finding for `self` in a kernel or function.
+fn a_method(definition: &Definition, this: &ast::Name) -> Diagnostic {
+    let what = if definition.kernel { "kernel" } else { "function of kernels" };
+    let diagnostic =
+        Diagnostic::new(Code::E0309, format!("a {what} has no `{}`: there is no object on the GPU", this.text))
+            .label(this.span, "leave it away")
+            .help(format!("remove `{}`, and pass the attributes that are needed as parameters", this.text));
+    let mut used = false;
+    crate::syntax::visit::each_statement(&definition.ast.body, &mut |stmt| {
+        crate::syntax::visit::expressions(stmt, &mut |expr| {
+            crate::syntax::visit::walk(expr, &mut |part| {
+                used |= matches!(&part.kind, ast::ExprKind::Name(name) if *name == this.text);
+            });
+        });
+    });
+    let after = definition.ast.params.get(1).map_or(this.span.end, |next| next.span.start);
+    let at = Span { end: after, ..this.span };
+    if used { diagnostic } else { diagnostic.fix("remove it", at, "", Applicability::Maybe) }
+}

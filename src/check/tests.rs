@@ -168,7 +168,7 @@ fn refusals_have_codes() {
         ("@wp.func\ndef f(x: float):\n    return wp.tid()\n", &["E0406 3"]),
         ("@wp.func\ndef f(x: float):\n    if x > 0.0:\n        return 1\n    return 1.0\n", &["E0311 5"]),
         ("@wp.kernel\ndef k(x):\n    pass\n", &["E0309 2"]),
-        ("@wp.kernel\ndef k(x: str):\n    pass\n", &["E0201 2"]),
+        ("@wp.kernel\ndef k(x: str):\n    pass\n", &["E0310 2"]),
         ("def h(x):\n    return x\n@wp.kernel\ndef k(x: float):\n    y = h(x)\n", &["E0203 5"]),
         (
             "@wp.func\ndef f(x: float):\n    return x\n@wp.kernel\ndef k(x: int):\n    y = f(x)\n    z = f(1.0, 2.0)\n",

@@ -1,10 +1,12 @@
 //! The typed tree: what the checker hands to lowering. Every name is resolved, every type known, every generic function
 //! instantiated, every built-in either a primitive operation or a function of this module.
 
+use std::collections::HashMap;
+
 use crate::check::calls::instances::Imported;
 use crate::check::facts::EditorFacts;
 use crate::ids::IdVec;
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, UnaryOp};
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, ConstantId, NamedConstant, UnaryOp};
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -21,6 +23,8 @@ crate::define_id!(
 #[derive(Clone, Debug, Default)]
 pub struct Checked {
     pub structs: StructTable,
+    /// The names of the file for constants.
+    pub constants: IdVec<ConstantId, NamedConstant>,
     /// Callees come before their callers.
     pub functions: IdVec<FnId, Function>,
     /// The launchable entries of `functions`, in source order.
@@ -70,6 +74,8 @@ pub struct Function {
     pub out: Option<LocalId>,
     pub derivative: Derivative,
     pub body: Vec<Stmt>,
+    /// Where the body names a constant: a number, or a composite of numbers.
+    pub named: HashMap<Span, ConstantId>,
     pub span: Span,
     /// A library function that other programs have too: what they have in common. Then that has the body and its variables.
     pub imported: Option<Imported>,

@@ -16,7 +16,7 @@ use crate::run::gradients::{double, second_order};
 use crate::run::launch::make;
 use crate::run::launch::{self, Direction, Launch};
 use crate::run::meeting::{Looked, Threads};
-use crate::run::session::{Program, kernel};
+use crate::run::session::{self, Program, kernel};
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 
@@ -87,7 +87,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
     let (mut forward, module) = (named(&subject.plain.program)?, &subject.plain.program.module);
     let function = &module.functions[forward];
     let mut arguments = Arguments::bind(launch, &launch.id, function, &module.structs)?;
-    let same = arguments.same_arrays(function, &module.structs)?;
+    let same = arguments.same_arrays(function, &module.structs, true)?;
     if !same.is_empty() {
         let name = function.source_name.clone();
         *subject = Subject::new(
@@ -99,6 +99,7 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
         forward = named(&subject.plain.program)?;
     }
     let program = &subject.plain.program;
+    session::counts_once(&program.module.functions[forward], &launch.dim)?;
     if let Some(bounds) = LaunchBounds::new(&launch.dim) {
         let looked = Looked { program, direction: Direction::Gradient, bounds: &bounds };
         Threads::of(&program.module, forward).check(&looked, &mut arguments)?;
@@ -147,7 +148,8 @@ fn of_source(args: &Args, subject: &Subject, path: &Path) -> Result<Exit> {
 }
 
 fn one(args: &Args, subject: &Subject, forward: FuncId, launch: &Launch, arguments: Arguments) -> Result<Exit> {
-    if args.second_order {
+    let differentiable = !matches!(subject.plain.program.module.functions[forward].derivative, Derivative::Zero(_));
+    if args.second_order && differentiable {
         return second_order(args, subject, forward, launch, arguments);
     }
     let plain = &subject.plain;
@@ -292,7 +294,11 @@ impl Subject {
             return Err("it rounds to a narrower type and goes on with the result".to_string());
         }
         let module = &double.program.module;
-        if module.entry(name, Phase::Forward).is_some() && module.entry(name, Phase::Backward).is_some() {
+        let forward = module.entry(name, Phase::Forward).map(|id| &module.functions[id].derivative);
+        let complete = |derivative: &Derivative| {
+            matches!(derivative, Derivative::Zero(_)) || module.entry(name, Phase::Backward).is_some()
+        };
+        if forward.is_some_and(complete) {
             return Ok(double);
         }
         let error = double.program.diagnostics.iter().find(|d| d.level == Level::Error);
@@ -311,7 +317,11 @@ impl Compiled {
     ) -> Compiled {
         let request = driver::Request {
             kernels: kernel.iter().map(|k| k.to_string()).collect(),
-            gradients: driver::Gradients { backward: true, store: args.store.map(Into::into) },
+            gradients: driver::Gradients {
+                backward: true,
+                store: args.store.map(Into::into),
+                parameters: !args.second_order,
+            },
             double,
             same_arrays: same,
             ..driver::Request::default()
@@ -379,7 +389,7 @@ fn table(id: &str, rows: &[Row], no_forward_mode: Option<&str>, own_types: Optio
         );
     }
     if rows.is_empty() {
-        text += "  no array holds floats: nothing to check\n";
+        text += "  no argument holds floats: nothing to check\n";
     }
     if let Some(why) = no_forward_mode {
         text += &format!("  no forward mode: {why}\n");

@@ -173,6 +173,10 @@ struct GradientArgs {
     /// Where backward entries keep the state of loops, for all loops that can; by default each loop gets the cheapest.
     #[arg(long, value_enum, value_name = "STORE", conflicts_with = "no_backward")]
     store: Option<StoreArg>,
+    /// Backward entries give the gradients of numbers, vectors, matrices and struct fields that kernels are given by value,
+    /// too: in an array of float64 that they take after the adjoints.
+    #[arg(long, conflicts_with = "no_backward")]
+    parameter_gradients: bool,
 }
 
 /// `--store`.
@@ -202,7 +206,7 @@ impl From<StoreArg> for driver::Store {
 impl GradientArgs {
     fn options(&self) -> driver::Gradients {
         let store = self.store.map(Into::into);
-        driver::Gradients { backward: !self.no_backward, store }
+        driver::Gradients { backward: !self.no_backward, store, parameters: self.parameter_gradients }
     }
 }
 

@@ -113,7 +113,7 @@ fn attempt(args: &Args) -> Result<Exit> {
         out_dir: args.out_dir.clone(),
         npy: by_flags,
     };
-    let mut compile = |wanted: &Wanted| compile(wanted, args.store.map(Into::into));
+    let mut compile = |wanted: &Wanted| compile(wanted, args.store.map(Into::into), true);
     let mut session = Session::new(options, &mut compile);
     if args.worker || by_flags && args.timeout.is_none() {
         let mut supervisor = supervise::to_supervisor().filter(|_| args.worker);
@@ -279,11 +279,11 @@ pub(super) fn report(error: &Diagnostic, sources: &SourceMap) {
     output::err(&render(error, sources, Format::Full, output::style()));
 }
 
-/// The front half of the compiler, from a file to IR.
-pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>) -> Program {
+/// The front half of the compiler, from a file to IR. `parameters`: gradients of what kernels are given by value too.
+pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>, parameters: bool) -> Program {
     let request = driver::Request {
         kernels: wanted.gradient_of.iter().cloned().collect(),
-        gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store },
+        gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store, parameters },
         same_arrays: wanted.same_arrays.clone(),
         ..driver::Request::default()
     };

@@ -55,7 +55,7 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
             out_dir: None,
             npy: false,
         };
-        let mut compile = |wanted: &Wanted| compile(wanted, None);
+        let mut compile = |wanted: &Wanted| compile(wanted, None, false);
         runs.push((device, Session::new(options, &mut compile).run(&launch, &origin)));
     }
     let believed = runs.iter().rposition(|(device, _)| device.is_reference()).unwrap_or(0);

@@ -135,7 +135,7 @@ fn kernel_text(kernel: &Function, structs: &StructTable) -> String {
     let name = identifier(&kernel.name);
     let (host, device) =
         (abi::host_entry(&kernel.source_name, kernel.phase), abi::device_entry(&kernel.source_name, kernel.phase));
-    let mut out = comment(kernel, &fields);
+    let mut out = comment(kernel, &fields, &types, structs);
     out.push_str(&struct_text(&format!("{name}_args"), &fields, &offsets, layout, structs));
     let _ = write!(
         out,
@@ -154,7 +154,7 @@ fn kernel_text(kernel: &Function, structs: &StructTable) -> String {
 }
 
 /// What an entry other than the forward one takes.
-fn comment(kernel: &Function, fields: &[(String, Type)]) -> String {
+fn comment(kernel: &Function, fields: &[(String, Type)], types: &[Type], structs: &StructTable) -> String {
     let (start, rest) = match kernel.phase {
         Phase::Forward => return String::new(),
         Phase::Augmented => (
@@ -170,12 +170,29 @@ fn comment(kernel: &Function, fields: &[(String, Type)]) -> String {
         ),
     };
     let mut out = format!("/* {start}\n   {rest}.");
+    let arguments = &types[..(types.len() - kernel.tape.len()) / 2];
+    let by_value = abi::float_arguments(arguments, structs);
+    let is_given = kernel.tape.iter().any(|buffer| buffer.role == TapeRole::Parameters);
+    if kernel.phase == Phase::Backward && !by_value.is_empty() && !is_given {
+        let name = |float: &abi::FloatArgument| format!("`{}{}`", kernel.param_name(float.param), float.suffix);
+        let names: Vec<String> = by_value.iter().map(name).collect();
+        let _ =
+            write!(out, "\n   It gives no gradients of {}: `kc compile --parameter-gradients` does.", names.join(", "));
+    }
     for buffer in &kernel.tape {
         let name = fields.get(buffer.param as usize).map_or("", |(name, _)| name.as_str());
         let slots = buffer.slots.map_or("as many slots as `needed` tells".to_string(), |n| format!("{n} slots"));
         let _ = match buffer.role {
             TapeRole::Log => write!(out, "\n   {name} [slot][thread], {slots}: {}", buffer.reason),
             TapeRole::State => write!(out, "\n   {name} [slot][thread], {slots}, scratch: {}", buffer.reason),
+            TapeRole::Parameters => {
+                let slots = buffer.slots.unwrap_or(0);
+                write!(
+                    out,
+                    "\n   {name}: {slots} float64, to which the gradients of {} are added in this order (null: not wanted)",
+                    buffer.reason
+                )
+            }
             TapeRole::Needed => {
                 write!(
                     out,

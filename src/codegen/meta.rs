@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
-use crate::ir::{FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
+use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
 use crate::types::{Layout, StructTable, Type};
 
 /// The version of the description's format.
@@ -53,6 +53,9 @@ struct Kernel {
     name: String,
     /// Coordinates of a thread.
     rank: u8,
+    /// Why there is no backward entry, where that is no fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    no_gradient: Option<String>,
     /// By phase: `forward`, `augmented`, `backward`.
     entries: BTreeMap<Phase, Entry>,
 }
@@ -66,6 +69,9 @@ struct Entry {
     args_size: u32,
     args_align: u32,
     params: Vec<Param>,
+    /// What is in the buffer with the role `parameters`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parameter_gradients: Vec<ParameterGradient>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tape: Vec<Buffer>,
     /// What the loops of the reverse keep per thread, and where.
@@ -87,10 +93,21 @@ struct Param {
     member: Member,
 }
 
-/// A buffer `[slot][thread]` of scalars that the caller provides (`needed`: one int32).
+/// The gradient of something that a kernel is given by value.
+#[derive(Serialize)]
+struct ParameterGradient {
+    /// `s`, or `p.k` in a struct.
+    of: String,
+    /// Its first number in the buffer, and how many there are.
+    slot: u32,
+    slots: u32,
+}
+
+/// A buffer `[slot][thread]` of scalars that the caller provides (`needed`: one int64; `parameters`: `[slot]`).
 #[derive(Serialize)]
 struct Buffer {
     param: String,
+    /// `parameters`: gradients of what is given by value, to which the backward entry adds; null where they are not wanted.
     /// `log`: written by the augmented entry, read by the backward entry. `state`: scratch of the backward entry.
     /// `needed`: receives the slots that the thread with the most wants.
     role: &'static str,
@@ -156,9 +173,13 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         let function = &module.functions[id];
         let at = kernels.iter().position(|kernel| kernel.name == function.source_name).unwrap_or_else(|| {
             let rank = if let FunctionKind::Kernel { rank } = function.kind { rank } else { 1 };
-            kernels.push(Kernel { name: function.source_name.clone(), rank, entries: BTreeMap::new() });
+            let name = function.source_name.clone();
+            kernels.push(Kernel { name, rank, no_gradient: None, entries: BTreeMap::new() });
             kernels.len() - 1
         });
+        if let Derivative::Zero(reason) | Derivative::None(reason) = &function.derivative {
+            kernels[at].no_gradient = Some(reason.clone());
+        }
         kernels[at].entries.insert(function.phase, entry(function, &module.structs, &mut structs));
     }
     let description = Description {
@@ -210,7 +231,17 @@ fn entry(function: &Function, structs: &StructTable, used: &mut BTreeMap<String,
             }
         })
         .collect();
+    let is_given = function.tape.iter().any(|buffer| buffer.role == TapeRole::Parameters);
+    // The kernel's own come first.
+    let arguments = &types[..(types.len() - function.tape.len()) / 2];
+    let floats = if is_given { abi::float_arguments(arguments, structs) } else { Vec::new() };
+    let gradient = |float: &abi::FloatArgument| ParameterGradient {
+        of: format!("{}{}", name(float.param), float.suffix),
+        slot: float.slot,
+        slots: float.scalars(),
+    };
     Entry {
+        parameter_gradients: floats.iter().map(gradient).collect(),
         cuda: abi::device_entry(&function.source_name, function.phase),
         cpu: abi::host_entry(&function.source_name, function.phase),
         args_size: layout.size,
@@ -227,8 +258,9 @@ fn entry(function: &Function, structs: &StructTable, used: &mut BTreeMap<String,
                 why: k.why.clone(),
             })
             .collect(),
-        tape_bytes_per_thread: (!tape.is_empty()).then(|| {
-            let buffers = tape.iter().filter(|buffer| buffer.role != TapeRole::Needed.name());
+        tape_bytes_per_thread: tape.iter().any(|buffer| buffer.role != TapeRole::Parameters.name()).then(|| {
+            let kept = [TapeRole::Log, TapeRole::State].map(TapeRole::name);
+            let buffers = tape.iter().filter(|buffer| kept.contains(&buffer.role));
             buffers.map(|b| Some(u64::from(b.slots?) * u64::from(b.bytes_per_slot))).sum()
         }),
         tape,

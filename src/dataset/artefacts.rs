@@ -34,10 +34,44 @@ pub struct Compiled {
     /// The kernel's other entries.
     pub backward: Option<FuncId>,
     pub augmented: Option<FuncId>,
+    /// The module as a person reads it, and the same entries in it, where that is another one.
+    readable: Option<Box<(Module, Entries)>>,
     /// The forward-mode kernel, for checks.
     pub tangents: Option<FuncId>,
     /// Why there is no backward entry.
     pub no_backward: Option<String>,
+}
+
+/// The entries of a kernel in a module.
+#[derive(Clone, Copy)]
+struct Entries {
+    forward: FuncId,
+    backward: Option<FuncId>,
+    augmented: Option<FuncId>,
+}
+
+impl Entries {
+    fn of(module: &Module, name: &str) -> Option<Entries> {
+        let find = |phase: Phase| module.entry(name, phase);
+        let forward = find(Phase::Forward)?;
+        Some(Entries { forward, backward: find(Phase::Backward), augmented: find(Phase::Augmented) })
+    }
+
+    /// Those of a gradient, in the order of their launches.
+    fn reverse(self) -> Vec<FuncId> {
+        self.augmented.into_iter().chain(self.backward).collect()
+    }
+}
+
+impl Compiled {
+    /// What texts for readers are made of.
+    fn readable(&self) -> (&Module, Entries) {
+        let Compiled { forward, backward, augmented, .. } = *self;
+        match &self.readable {
+            Some(readable) => (&readable.0, readable.1),
+            None => (&self.program.module, Entries { forward, backward, augmented }),
+        }
+    }
 }
 
 /// The texts of a row; None: not asked for, or there is none.
@@ -62,7 +96,7 @@ pub fn compile(
     compiler: &Compiler,
     timings: &mut Timings,
 ) -> Result<Compiled, Rejection> {
-    let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
+    let request = Request { gradients: Gradients { backward, ..Gradients::default() }, ..Request::default() };
     let mut compilation = of(text, parsed, &request, compiler);
     let mut no_backward = (!backward).then(|| "not asked for".to_string());
     for finding in compilation.diagnostics.iter() {
@@ -90,20 +124,19 @@ pub fn compile(
 
 /// The entries of a kernel, without forward mode; None if it did not compile.
 pub fn entries(compilation: Compilation, name: &str) -> Option<Compiled> {
+    let readable = compilation.apart().and_then(|module| Some(Box::new((module.clone(), Entries::of(module, name)?))));
     let module = compilation.module;
-    let find =
-        |phase: Phase| module.kernels().find(|(_, f)| f.phase == phase && f.source_name == name).map(|(id, _)| id);
-    let forward = find(Phase::Forward)?;
-    let (backward, augmented) = (find(Phase::Backward), find(Phase::Augmented));
+    let Entries { forward, backward, augmented } = Entries::of(&module, name)?;
     let diagnostics = compilation.diagnostics.into_sorted();
     let program = Program { module, sources: compilation.sources, diagnostics };
     let compiler = compilation.compiler;
-    Some(Compiled { program, compiler, forward, backward, augmented, tangents: None, no_backward: None })
+    let (tangents, no_backward) = (None, None);
+    Some(Compiled { program, compiler, forward, backward, augmented, readable, tangents, no_backward })
 }
 
 /// The forward entries of a program, parsed if that gave no finding, in double precision; empty if it cannot be had so.
 pub fn double(text: &str, parsed: Option<&Parsed>, compiler: &Compiler) -> Module {
-    let gradients = Gradients { backward: false, store: None };
+    let gradients = Gradients { backward: false, ..Gradients::default() };
     let request = Request { gradients, double: true, ..Request::default() };
     of(text, parsed, &request, compiler).module
 }
@@ -125,20 +158,21 @@ pub fn arch() -> Option<Arch> {
 pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<Texts, Rejection> {
     let (module, compiler) = (&compiled.program.module, &compiled.compiler);
     let refused = |what: &str, message: String| Rejection::new(format!("back end {what}"), message);
+    let (readable, entries) = compiled.readable();
     let backward: Vec<FuncId> = compiled.augmented.into_iter().chain(compiled.backward).collect();
     let mut out = Texts::default();
     if emit.cuda {
-        let mut printer = cuda::Printer::new(module, compiler.cuda_texts());
+        let mut printer = cuda::Printer::new(readable, compiler.cuda_texts());
         let mut print = |kernels: &[FuncId]| {
             printer.emit(kernels, &CudaOptions::default()).map_err(|e| refused("cuda", e.message.clone()))
         };
-        out.cuda_forward = Some(timings.time("cuda text", || print(&[compiled.forward]))?);
+        out.cuda_forward = Some(timings.time("cuda text", || print(&[entries.forward]))?);
         if compiled.backward.is_some() {
-            out.cuda_backward = Some(timings.time("cuda text", || print(&backward))?);
+            out.cuda_backward = Some(timings.time("cuda text", || print(&entries.reverse()))?);
         }
     }
     if emit.adjoint && compiled.backward.is_some() {
-        out.adjoint = Some(timings.time("adjoint text", || ir::print::print_entries(module, &backward)));
+        out.adjoint = Some(timings.time("adjoint text", || ir::print::print_entries(readable, &entries.reverse())));
     }
     let mut kernels = vec![compiled.forward];
     kernels.extend(&backward);

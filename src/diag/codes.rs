@@ -95,6 +95,7 @@ codes! {
     E0406 "tid-in-function" "`wp.tid()` outside a kernel";
     E0407 "needs-variable" "an argument that must be a variable";
     E0408 "unsupported-builtin" "a Warp built-in that kc does not have";
+    W0409 "launch-mismatch" "a launch that does not fit its kernel";
 
     // 05 constants
     E0501 "not-constant" "a value that is not known at compile time";
@@ -185,6 +186,8 @@ codes! {
     W1302 "unreachable-code" "code that is never reached";
     W1303 "shadowed-builtin" "a name that hides a built-in";
     W1304 "unused-allow" "a `# kc: allow` comment that allows nothing";
+    W1305 "endless-loop" "a loop that never ends";
+    W1306 "numpy-name" "a NumPy function that stands for a built-in";
 
     // 14 data sets
     E1401 "dataset-directory" "a directory that is not free for a data set";

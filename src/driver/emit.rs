@@ -17,7 +17,8 @@ impl Compilation {
     /// One artefact of the good kernels. A kernel that the back end refuses is reported and left out; None when
     /// nothing is left.
     pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Option<Vec<u8>> {
-        let Compilation { module, diagnostics, timings, name, sources, compiler, .. } = self;
+        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
+        let module = for_artefact(artefact, module, readable);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None };
         timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
@@ -29,12 +30,21 @@ impl Compilation {
         if !matches!(artefact, Artefact::Ptx(_) | Artefact::Cuda | Artefact::Ir) {
             return None;
         }
-        let Compilation { module, diagnostics, timings, name, sources, compiler, .. } = self;
+        let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
+        let module = for_artefact(artefact, module, readable);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: Some(file) };
         let bytes = timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))?;
         Some(Lined::read(&String::from_utf8_lossy(&bytes), file, sources.file(file)))
+    }
+}
+
+/// The form of the module that an artefact is made of.
+fn for_artefact<'m>(artefact: Artefact, module: &'m Module, readable: &'m Option<Module>) -> &'m Module {
+    match (artefact, readable) {
+        (Artefact::Cuda, Some(readable)) => readable,
+        _ => module,
     }
 }
 

@@ -53,6 +53,7 @@ pub(super) enum Form<'a> {
     Value {
         kind: &'static Kind,
         bytes: SmallVec<[u8; 64]>,
+        gradient: Option<(&'static Kind, Memory<'a>)>,
     },
     Array(Array<'a>),
     Null,
@@ -105,7 +106,7 @@ impl<'a> Arg<'a> {
         let mut bytes = SmallVec::from_elem(0, size_of::<T>());
         // SAFETY: `KIND` describes `T`.
         unsafe { T::KIND.copy((&raw const value).cast(), &mut bytes) };
-        Arg(Form::Value { kind: &T::KIND, bytes })
+        Arg(Form::Value { kind: &T::KIND, bytes, gradient: None })
     }
 
     /// An array that the kernel only reads.
@@ -141,10 +142,25 @@ impl<'a> Arg<'a> {
     }
 
     /// The gradient of an array, with as many elements: what [`Kernel::gradient`](crate::Kernel::gradient) starts from for an
-    /// array that the kernel writes, and adds to for one that it reads.
+    /// array that the kernel writes, and adds to for one that it reads. Of a value, a slice of one: the sum over all threads is
+    /// added to its floats.
     pub fn grad<T: Element>(mut self, gradient: &'a mut [T]) -> Arg<'a> {
-        self.array_mut("grad", |array| array.gradient = Some((&T::KIND, Memory::write(gradient))));
+        let given = Some((&T::KIND, Memory::write(gradient)));
+        match &mut self.0 {
+            Form::Array(array) => array.gradient = given,
+            Form::Value { gradient, .. } => *gradient = given,
+            other => *other = Form::Misused("grad"),
+        }
         self
+    }
+
+    /// Whether the gradient of a value is asked for.
+    pub(super) fn wants_parameter_gradients(&self) -> bool {
+        match &self.0 {
+            Form::Value { gradient, .. } => gradient.is_some(),
+            Form::Fields(fields) => fields.iter().any(|(_, arg)| arg.wants_parameter_gradients()),
+            Form::Array(_) | Form::Null | Form::Misused(_) => false,
+        }
     }
 
     fn array_mut(&mut self, what: &'static str, change: impl FnOnce(&mut Array<'a>)) {

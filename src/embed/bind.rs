@@ -8,8 +8,8 @@ use super::element::rust_type;
 use crate::abi::{ArrayDescriptor, LaunchBounds, argument_layout};
 use crate::analysis::written::Written;
 use crate::diag::{Code, Diagnostic};
-use crate::ir::Function;
-use crate::run::args::{Arguments, Lent};
+use crate::ir::{Const, Function};
+use crate::run::args::{Arguments, Lent, literal};
 use crate::run::{Fail, Result, fail};
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, MAX_DIMS, StructTable, Type};
 
@@ -41,6 +41,17 @@ pub(super) struct Bound {
     /// Of that which it only reads.
     pub constant: SmallVec<[(u64, u64); 8]>,
     arrays: SmallVec<[BoundArray; 8]>,
+    values: SmallVec<[BoundValue; 4]>,
+}
+
+/// A value whose gradient is asked for.
+#[derive(Debug)]
+struct BoundValue {
+    /// In the struct of arguments.
+    offset: u32,
+    size: u32,
+    /// Where its gradient is added, laid out as the value.
+    gradient: *mut u8,
 }
 
 /// An array that was bound.
@@ -69,6 +80,29 @@ impl Bound {
     fn bytes(&self) -> &[u8] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.words.len() * 8) }
+    }
+}
+
+impl Bound {
+    /// Adds the gradients of values to the memory that was given for them. The error names a value that has none.
+    pub fn add_gradients(&self, arguments: &Arguments) -> std::result::Result<(), String> {
+        for value in &self.values {
+            let inside = |at: u32| (value.offset..value.offset + value.size).contains(&at);
+            for parameter in arguments.parameters.iter().filter(|parameter| inside(parameter.place.offset)) {
+                let Some(sums) = &parameter.gradient else { return Err(parameter.key.clone()) };
+                let scalar = parameter.scalar();
+                for (n, sum) in sums.iter().enumerate() {
+                    let at = (parameter.place.offset - value.offset) as usize + n * scalar.size() as usize;
+                    // SAFETY: the memory holds one value of the argument's type and is borrowed exclusively; `at` is that of a
+                    // float in it.
+                    let bytes =
+                        unsafe { std::slice::from_raw_parts_mut(value.gradient.add(at), scalar.size() as usize) };
+                    let before = literal::to_f64(bytes, scalar);
+                    literal::store(Const::float(scalar, before + sum).bits, scalar, bytes);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -141,8 +175,19 @@ impl Signature {
             (Type::Array(ty), Form::Array(array)) => self.array(place, ty, array, structs, bound),
             // A null array is a descriptor of zeros, as the struct holds already.
             (Type::Array(_), Form::Null) => Ok(()),
-            (ty, Form::Value { kind, bytes }) if kind.fits(ty, structs) => {
+            (ty, Form::Value { kind, bytes, gradient }) if kind.fits(ty, structs) => {
                 bound.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
+                let Some((of, memory)) = gradient else { return Ok(()) };
+                if of != kind {
+                    let what = format!("its gradient is a slice of `{of}`, and not of `{kind}`");
+                    return Err(self.fail(place, Code::E1005, structs, &what));
+                }
+                if memory.len != 1 {
+                    let what = format!("its gradient has {} elements, and a value has one", memory.len);
+                    return Err(self.fail(place, Code::E1009, structs, &what));
+                }
+                let (offset, size) = (place.offset, bytes.len() as u32);
+                bound.values.push(BoundValue { offset, size, gradient: memory.start });
                 Ok(())
             }
             (Type::Struct(id), Form::Fields(given)) => {
@@ -240,7 +285,7 @@ impl Signature {
     ///
     /// # Safety
     /// The arrays stay where they are as long as the result lives.
-    pub unsafe fn arguments(&self, bound: &Bound, structs: &StructTable) -> Result<Arguments> {
+    pub unsafe fn arguments(&self, bound: &Bound, kernel: &Function, structs: &StructTable) -> Result<Arguments> {
         let lent = bound.arrays.iter().map(|array| Lent {
             key: self.name(&array.path, structs),
             ty: array.ty,
@@ -249,7 +294,7 @@ impl Signature {
             bytes: array.bytes,
         });
         // SAFETY: the caller's promise; the descriptors were made from slices of so many bytes.
-        unsafe { Arguments::lent(&bound.bytes()[..self.size], lent, structs) }
+        unsafe { Arguments::lent(kernel, &bound.bytes()[..self.size], lent, structs) }
     }
 
     /// `x`, or `s.x`.

@@ -40,7 +40,8 @@ struct Shared {
     forward: FuncId,
     signature: Signature,
     entry: Entry,
-    gradient: OnceLock<Gradient>,
+    /// By arrays; by values too.
+    gradients: [OnceLock<Gradient>; 2],
 }
 
 /// The kernel with its gradient.
@@ -66,7 +67,7 @@ impl Kernel {
             .map_err(|reasons| Error::new(reasons, program.clone()))?;
         let signature = signature(program, forward);
         let entry = Entry::new(&program.module, forward, device, HOW);
-        let shared = Shared { forward, signature, entry, gradient: OnceLock::new(), device, module };
+        let shared = Shared { forward, signature, entry, gradients: Default::default(), device, module };
         Ok(Kernel { shared: Arc::new(shared), threads: 0 })
     }
 
@@ -122,32 +123,34 @@ impl Kernel {
     ///
     /// The gradients of the arrays that the kernel writes ([`Arg::grad`]) say how a result depends on them; the gradients of
     /// those that it reads are added to, by how the result depends on these. What a kernel overwrites has no more say in the
-    /// result: its gradient is zero afterwards. Arrays of floats without a gradient get one for the time of the run. To get
-    /// the gradient of a number, pass it as an array of one element.
+    /// result: its gradient is zero afterwards. Arrays of floats without a gradient get one for the time of the run. Of numbers,
+    /// vectors, matrices and structs that are given by value, the gradients are summed over all threads where they are asked
+    /// for.
     ///
     /// # Errors
     /// As for [`Kernel::launch`]; or the kernel has no gradient that would be right (`E06..`, `E1103`, `E1108`).
     pub fn gradient(&self, dim: impl Into<Dim>, args: &mut [Arg<'_>]) -> std::result::Result<Outcome, Error> {
-        let compiled = self.compiled_gradient()?;
+        let compiled = self.compiled_gradient(args.iter().any(Arg::wants_parameter_gradients))?;
         let program = &compiled.program;
         self.backward(compiled, &dim.into(), args)
             .map_err(|error| self.error(error, program))
             .and_then(|(bounds, dims, report)| self.conclude(program, compiled.forward, &bounds, dims, report))
     }
 
-    fn compiled_gradient(&self) -> std::result::Result<&Gradient, Error> {
+    fn compiled_gradient(&self, parameters: bool) -> std::result::Result<&Gradient, Error> {
         let shared = &*self.shared;
-        if let Some(known) = shared.gradient.get() {
+        let slot = &shared.gradients[usize::from(parameters)];
+        if let Some(known) = slot.get() {
             return Ok(known);
         }
-        let program = shared.module.with_gradient(self.name())?;
+        let program = shared.module.with_gradient(self.name(), parameters)?;
         let refused = |reasons| Error::new(reasons, program.clone());
         let forward = session::kernel(&program, shared.module.path(), Some(self.name())).map_err(refused)?;
         let entries = gradient::entries(&program, forward).map_err(|error| refused(vec![*error]))?;
         let mut signature = signature(&program, forward);
-        let others = [entries.augmented, Some(entries.backward)].into_iter().flatten();
+        let others = [entries.augmented, entries.backward].into_iter().flatten();
         others.for_each(|entry| signature.add(written(&program.module, entry)));
-        Ok(shared.gradient.get_or_init(|| {
+        Ok(slot.get_or_init(|| {
             let threads = Threads::of(&program.module, forward);
             Gradient { program, forward, signature, threads, entries: Mutex::default() }
         }))
@@ -159,7 +162,8 @@ impl Kernel {
         session::counts_once(&module.functions[compiled.forward], &bounds.shape[..dim.0.len()])?;
         let bound = compiled.signature.bind(args, &module.structs)?;
         // SAFETY: the arrays are borrowed for the run, and `arguments` goes before it ends.
-        let mut arguments = unsafe { compiled.signature.arguments(&bound, &module.structs) }?;
+        let mut arguments =
+            unsafe { compiled.signature.arguments(&bound, &module.functions[compiled.forward], &module.structs) }?;
         let looked = Looked { program: &compiled.program, direction: Direction::Gradient, bounds: &bounds };
         compiled.threads.check(&looked, &mut arguments)?;
         let memory = arguments.memory();
@@ -170,6 +174,9 @@ impl Kernel {
             unsafe { ready(&compiled.entry(id, self.shared.device), module, &job)?.run(module, &job) }
         };
         let report = gradient::gradient(&compiled.program, compiled.forward, &mut arguments, bounds.size, &mut run)?;
+        if report.trap.is_none() {
+            bound.add_gradients(&arguments).map_err(|key| gradient::no_gradient_of(&compiled.program, &key))?;
+        }
         Ok((bounds, dim.0.len(), report))
     }
 

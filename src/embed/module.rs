@@ -172,8 +172,9 @@ impl Module {
     }
 
     /// All entries of one kernel.
-    pub(super) fn with_gradient(&self, kernel: &str) -> Result<Arc<Program>, Error> {
-        self.0.program(&Request { kernels: vec![kernel.to_string()], ..Request::default() })
+    pub(super) fn with_gradient(&self, kernel: &str, parameters: bool) -> Result<Arc<Program>, Error> {
+        let gradients = driver::Gradients { parameters, ..driver::Gradients::default() };
+        self.0.program(&Request { kernels: vec![kernel.to_string()], gradients, ..Request::default() })
     }
 }
 

@@ -253,6 +253,82 @@ fn gradients_are_added_to_and_devices_agree() {
 }
 
 #[test]
+fn values_have_gradients_where_they_are_asked_for() {
+    kernel_struct! {
+        #[derive(PartialEq, Debug)]
+        struct Spring {
+            count: i32,
+            k: f64,
+            at: [f32; 3],
+        }
+    }
+    let source = "
+@wp.struct
+class Spring:
+    count: int
+    k: wp.float64
+    at: wp.vec3
+
+@wp.kernel
+def pull(x: wp.array(dtype=float), y: wp.array(dtype=float), s: float, p: Spring, h: wp.float16):
+    i = wp.tid()
+    y[i] = x[i] * s * s + float(p.k) * p.at[1] * x[i] + float(h)
+
+@wp.kernel
+def bits(x: wp.array(dtype=float), y: wp.array(dtype=float), s: float):
+    i = wp.tid()
+    y[i] = x[i] * wp.cast(wp.cast(s, wp.int32) + 1, wp.float32)
+";
+    let n = 5000;
+    let (x, mut y) = (vec![0.5f32; n], vec![0.0f32; n]);
+    let (spring, half) = (Spring { count: 3, k: 2.0, at: [1.0, 4.0, 8.0] }, half::f16::from_f32);
+    for device in ["host", "interp"] {
+        let pull = kernel(source, "pull").on(device).expect("a device");
+        let mut seed = vec![1.0f32; n];
+        let (mut ds, mut dh) = ([1.0f32], [half(0.0)]);
+        let mut dp = [Spring { count: 7, k: 0.0, at: [0.0; 3] }];
+        let mut args = [
+            Arg::read(&x),
+            Arg::write(&mut y).grad(&mut seed),
+            Arg::value(3.0f32).grad(&mut ds),
+            Arg::value(spring).grad(&mut dp),
+            Arg::value(half(1.0)).grad(&mut dh),
+        ];
+        pull.gradient(n, &mut args).expect("a gradient");
+        drop(args);
+        assert_eq!(ds, [1.0 + 15000.0], "added to: the sum of 2 s x");
+        assert_eq!(dp, [Spring { count: 7, k: 10000.0, at: [0.0, 5000.0, 0.0] }], "{device}");
+        assert_eq!(dh, [half(5000.0)], "summed in more than 11 bits");
+        // By fields, and without those that nobody asks for.
+        let (mut seed, mut dk) = (vec![1.0f32; n], [0.0f64]);
+        let fields =
+            [("count", Arg::value(3)), ("k", Arg::value(2.0f64).grad(&mut dk)), ("at", Arg::value([1.0f32, 4.0, 8.0]))];
+        let mut args = [
+            Arg::read(&x),
+            Arg::write(&mut y).grad(&mut seed),
+            Arg::value(3.0f32),
+            Arg::fields(fields),
+            Arg::value(half(1.0)),
+        ];
+        pull.gradient(n, &mut args).expect("a gradient");
+        drop(args);
+        assert_eq!(dk, [10000.0]);
+    }
+    let bits = kernel(source, "bits");
+    let mut ds = [0.0f32];
+    let mut args = [Arg::read(&x), Arg::write(&mut y), Arg::value(3.0f32).grad(&mut ds)];
+    let error = bits.gradient(n, &mut args).expect_err("no gradient passes through bits");
+    drop(args);
+    assert_eq!(error.code(), "E1103");
+    assert!(error.to_string().contains("`s`") && error.to_string().contains("E0605"), "{error}");
+    let (mut two, mut wide) = ([0.0f32; 2], [0.0f64]);
+    let error = bits.launch(n, &mut [Arg::read(&x), Arg::write(&mut y), Arg::value(3.0f32).grad(&mut two)]);
+    assert_eq!(error.expect_err("two").code(), "E1009");
+    let error = bits.launch(n, &mut [Arg::read(&x), Arg::write(&mut y), Arg::value(3.0f32).grad(&mut wide)]);
+    assert_eq!(error.expect_err("another type").code(), "E1005");
+}
+
+#[test]
 fn a_gradient_that_would_be_wrong_is_refused() {
     let square = kernel(SQUARE, "square");
     let mut y = [0.0f32; 6];

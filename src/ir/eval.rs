@@ -30,7 +30,7 @@ pub fn unary(op: UnaryOp, a: Const) -> Option<Const> {
         s if s.is_float() => float_unary(op, a)?,
         s => int_unary(op, s, a.bits)?,
     };
-    Some(Const { bits, ..a })
+    Some(Const::new(a.scalar, bits))
 }
 
 /// The result of a binary operation; None unless both operands have one type that has it.
@@ -64,7 +64,7 @@ pub fn binary(op: BinaryOp, a: Const, b: Const) -> Option<Const> {
         Scalar::F64 => float_binary_f64(op, f64::from_bits(a.bits), f64::from_bits(b.bits))?.to_bits(),
         Scalar::F16 | Scalar::BF16 => narrow(a.scalar, float_binary_f64(op, a.as_float()?, b.as_float()?)?),
     };
-    Some(Const { bits, ..a })
+    Some(Const::new(a.scalar, bits))
 }
 
 /// A bool; None unless both operands have one type. `bool` has `eq` and `ne` only.
@@ -109,7 +109,7 @@ pub fn fma(a: Const, b: Const, c: Const) -> Option<Const> {
         Scalar::F16 | Scalar::BF16 => narrow(a.scalar, add_to_odd(a.as_float()? * b.as_float()?, c.as_float()?)),
         _ => return None,
     };
-    Some(Const { bits, ..a })
+    Some(Const::new(a.scalar, bits))
 }
 
 /// Converts by value (rule 11).
@@ -118,13 +118,13 @@ pub fn cast(a: Const, to: Scalar) -> Const {
     match (a.scalar, to) {
         (from, to) if from == to => return a,
         // The most frequent one, without the way through 128 bits.
-        (Scalar::I32, Scalar::F32) => return Const { scalar: to, bits: u64::from((a.bits as i32 as f32).to_bits()) },
+        (Scalar::I32, Scalar::F32) => return Const::new(to, u64::from((a.bits as i32 as f32).to_bits())),
         _ => {}
     }
     match (a.as_int(), a.as_float()) {
         (Some(value), _) => Const::int(to, value),
         (None, Some(value)) => float_to(value, to),
-        (None, None) => Const { scalar: to, bits: 0 },
+        (None, None) => Const::new(to, 0),
     }
 }
 
@@ -150,7 +150,7 @@ pub fn from_memory(scalar: Scalar, bits: u64) -> Const {
         Scalar::U32 | Scalar::F32 => u64::from(bits as u32),
         Scalar::I64 | Scalar::U64 | Scalar::F64 => bits,
     };
-    Const { scalar, bits }
+    Const::new(scalar, bits)
 }
 
 /// Bits of an integer rounded once to a float type.

@@ -98,6 +98,7 @@ crate::define_id!(
 pub struct Module {
     pub structs: StructTable,
     pub functions: Functions,
+    pub constants: IdVec<ConstantId, NamedConstant>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -220,8 +221,8 @@ pub struct Kept {
     pub why: String,
 }
 
-/// A buffer that keeps values from forward to reverse code: the parameter `param` of a kernel's function, a matrix
-/// `[slot][thread]` of one scalar type, or (`Needed`) one int64.
+/// A buffer that the caller of an entry provides: the parameter `param` of a kernel's function. Most keep values from forward
+/// to reverse code, and are a matrix `[slot][thread]` of one scalar type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TapeBuffer {
     pub param: u32,
@@ -234,21 +235,26 @@ pub struct TapeBuffer {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum TapeRole {
+    /// The gradients of what the kernel is given by value, as many float64 as there are slots: the backward entry adds to
+    /// them, unless the array is null ([`crate::abi::float_arguments`]).
+    Parameters,
     /// Values that the launch overwrites: written by the augmented forward entry, read by the backward entry.
     Log,
     /// State of loops: scratch of the backward entry alone.
     State,
-    /// Receives (by atomic max) in its high half the slots that the thread with the most needs, in its low half that thread, from threads for which there were not enough. Not
-    /// zero: the run has failed, and what it wrote to gradients means nothing.
+    /// One int64. Receives (by atomic max) in its high half the slots that the thread with the most needs, in its low half
+    /// that thread, from threads for which there were not enough. Not zero: the run has failed, and what it wrote to
+    /// gradients means nothing.
     Needed,
 }
 
 impl TapeRole {
-    pub const ALL: [TapeRole; 3] = [TapeRole::Log, TapeRole::State, TapeRole::Needed];
+    pub const ALL: [TapeRole; 4] = [TapeRole::Parameters, TapeRole::Log, TapeRole::State, TapeRole::Needed];
 
     /// The word in IR text and metadata.
     pub fn name(self) -> &'static str {
         match self {
+            TapeRole::Parameters => "parameters",
             TapeRole::Log => "log",
             TapeRole::State => "state",
             TapeRole::Needed => "needed",
@@ -349,7 +355,7 @@ impl Function {
     pub fn as_const(&self, value: ValueId) -> Option<Const> {
         match self.def(value)?.op {
             Op::Const(c) => Some(c),
-            Op::Zero => self.ty(value).as_scalar().map(|scalar| Const { scalar, bits: 0 }),
+            Op::Zero => self.ty(value).as_scalar().map(|scalar| Const::new(scalar, 0)),
             _ => None,
         }
     }

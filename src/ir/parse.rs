@@ -376,7 +376,7 @@ impl<'t> Parser<'t> {
     fn tape_buffer(&mut self) -> Parsed<TapeBuffer> {
         let param = self.number()?;
         let Some(role) = TapeRole::ALL.into_iter().find(|role| self.eat_word(role.name())) else {
-            return self.expected("`log`, `state` or `needed`");
+            return self.expected("`parameters`, `log`, `state` or `needed`");
         };
         let slots = if let TokenKind::Number(_) = self.peek() { Some(self.number()?) } else { None };
         Ok(TapeBuffer { param, role, slots, reason: self.text()? })

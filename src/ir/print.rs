@@ -414,6 +414,10 @@ impl<'a> Printer<'a> {
             Op::Const(c) => {
                 self.put("const ");
                 constant(&mut self.text, *c);
+                if let Some(named) = c.named.and_then(|id| self.module.constants.get(id)) {
+                    let parts = if named.composite { "[]" } else { "" };
+                    self.write(format_args!(" {}", quote(&format!("{}{parts}", named.name))));
+                }
             }
             Op::Zero => self.put("zero"),
             Op::Unary(op, a) => self.words(op.name(), &[*a]),

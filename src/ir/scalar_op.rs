@@ -1,13 +1,64 @@
 //! Constants, and the operations on scalars that operations of the IR carry.
 
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroU32;
+
 use super::eval;
+use crate::ids::{Id, IdVec};
 use crate::types::Scalar;
 
 /// A scalar constant as its bits: integers sign- or zero-extended to 64 bits, floats in their own format.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Const {
     pub scalar: Scalar,
     pub bits: u64,
+    /// The constant of the source that it was written as, for readers: two constants are equal whatever their names.
+    pub named: Option<ConstantId>,
+}
+
+/// A constant that the source has a name for. (No zero, so that a constant with or without a name takes 16 bytes.)
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ConstantId(NonZeroU32);
+
+impl Id for ConstantId {
+    fn new(index: usize) -> ConstantId {
+        let number = u32::try_from(index).ok().and_then(|index| NonZeroU32::new(index + 1));
+        ConstantId(number.expect("fewer than 2^32 names"))
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// A name in the source for a constant.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct NamedConstant {
+    pub name: String,
+    /// A vector, matrix or the like: its numbers have the name together.
+    pub composite: bool,
+}
+
+impl NamedConstant {
+    /// Its place among `known`, where it is added if it is not there.
+    pub fn enter(self, known: &mut IdVec<ConstantId, NamedConstant>) -> ConstantId {
+        let found = known.iter().find(|(_, named)| **named == self).map(|(id, _)| id);
+        found.unwrap_or_else(|| known.push(self))
+    }
+}
+
+impl PartialEq for Const {
+    fn eq(&self, other: &Const) -> bool {
+        (self.scalar, self.bits) == (other.scalar, other.bits)
+    }
+}
+
+impl Eq for Const {}
+
+impl Hash for Const {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.scalar, self.bits).hash(state);
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -112,8 +163,13 @@ op_names!(AtomicOp {
 });
 
 impl Const {
+    /// The one with these bits, which must be as above.
+    pub const fn new(scalar: Scalar, bits: u64) -> Const {
+        Const { scalar, bits, named: None }
+    }
+
     pub fn bool(value: bool) -> Const {
-        Const { scalar: Scalar::Bool, bits: u64::from(value) }
+        Const::new(Scalar::Bool, u64::from(value))
     }
 
     /// An integer of type `scalar`, wrapped to its width; a float is rounded once, a bool is `value != 0`.
@@ -129,7 +185,7 @@ impl Const {
             Scalar::Bool => u64::from(value != 0),
             Scalar::F16 | Scalar::BF16 | Scalar::F32 | Scalar::F64 => eval::int_to_float(scalar, value),
         };
-        Const { scalar, bits }
+        Const::new(scalar, bits)
     }
 
     /// A float of type `scalar`, rounded to it once.
@@ -141,7 +197,7 @@ impl Const {
             Scalar::F64 => value.to_bits(),
             _ => return Const::int(scalar, value as i128),
         };
-        Const { scalar, bits }
+        Const::new(scalar, bits)
     }
 
     /// The value of an integer or bool constant; None for floats.

@@ -127,12 +127,17 @@ fn signatures(module: &Module, known: impl Fn(FuncId) -> bool, errors: &mut Vec<
                 Some(Type::Array(array)) if buffer.role == TapeRole::Needed => {
                     array.ndim == 1 && array.element == Element::Scalar(Scalar::I64)
                 }
+                Some(Type::Array(array)) if buffer.role == TapeRole::Parameters => {
+                    array.ndim == 1
+                        && array.element == Element::Scalar(Scalar::F64)
+                        && function.phase == Phase::Backward
+                }
                 Some(Type::Array(array)) => array.ndim == 2 && matches!(array.element, Element::Scalar(_)),
                 _ => false,
             };
             if !fits || function.phase == Phase::Forward {
                 error(
-                    "a tape buffer is a matrix of scalars, or one int64 for `needed`, of an augmented or backward entry",
+                    "a tape buffer is a matrix of scalars, one int64 for `needed`, or float64 for `parameters`, of an augmented or backward entry",
                 );
             }
         }

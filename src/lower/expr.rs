@@ -2,7 +2,7 @@
 
 use super::Lowering;
 use crate::check::tree::*;
-use crate::ir::{BinaryOp, CompareOp, Const, Op, UnaryOp, ValueId, eval};
+use crate::ir::{BinaryOp, CompareOp, Const, ConstantId, Op, UnaryOp, ValueId, eval};
 use crate::types::Type;
 
 /// The most nodes of an expression that is evaluated although it may not be needed.
@@ -18,7 +18,7 @@ impl<'a> Lowering<'a> {
 
     fn kind(&mut self, expr: &'a Expr) -> ValueId {
         match &expr.kind {
-            ExprKind::Const(c) => self.b.constant(*c),
+            ExprKind::Const(c) => self.b.constant(Const { named: self.name_at(expr), ..*c }),
             ExprKind::Zero => self.b.zero(expr.ty),
             ExprKind::Local(local) => self.read(*local),
             ExprKind::Unary(op, a) => {
@@ -60,7 +60,12 @@ impl<'a> Lowering<'a> {
                 self.expr(body)
             }
             ExprKind::Construct(parts) => {
-                let parts = parts.iter().map(|part| self.expr(part)).collect();
+                let named = self.name_at(expr);
+                let parts = parts.iter().map(|part| match (&part.kind, named) {
+                    (ExprKind::Const(c), Some(_)) => self.b.constant(Const { named, ..*c }),
+                    _ => self.expr(part),
+                });
+                let parts = parts.collect();
                 self.b.one(Op::Construct(parts), expr.ty)
             }
             ExprKind::Part { base, path } => {
@@ -99,6 +104,11 @@ impl<'a> Lowering<'a> {
             ExprKind::Atomic { op, place, value } => self.atomic(*op, place, value),
             ExprKind::AtomicCas { place, expected, new } => self.compare_and_swap(place, expected, new),
         }
+    }
+
+    /// The constant that the source names where this number or composite stands.
+    fn name_at(&self, expr: &Expr) -> Option<ConstantId> {
+        self.function.named.get(&expr.span).copied()
     }
 
     fn unary(&mut self, op: UnaryOp, a: ValueId) -> ValueId {

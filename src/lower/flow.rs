@@ -199,7 +199,9 @@ impl Survey {
         sum.weight += 1;
         let before = by_ref.len();
         visit::children(expr, &mut |child| self.nested(child, sum, by_ref));
-        self.selecting(visit::path(expr));
+        if !is_table(expr) {
+            self.selecting(visit::path(expr));
+        }
         match &expr.kind {
             ExprKind::Call(call) => by_ref.extend(by_ref_locals(call)),
             ExprKind::And(_) | ExprKind::Or(_) | ExprKind::Conditional { .. } if by_ref.len() > before => {
@@ -224,6 +226,15 @@ impl Survey {
             }
         }
     }
+}
+
+/// Whether an expression picks from a table: numbers known now, more than a loop over components is written out for. It reads the
+/// same in a loop as in straight code, which would only be longer.
+fn is_table(expr: &Expr) -> bool {
+    const MIN_NUMBERS: usize = 5;
+    let ExprKind::Part { base, .. } = &expr.kind else { return false };
+    let ExprKind::Construct(numbers) = &base.kind else { return false };
+    numbers.len() >= MIN_NUMBERS && numbers.iter().all(|number| matches!(number.kind, ExprKind::Const(_)))
 }
 
 /// Where `break` and `continue` go: what is live there.

@@ -35,7 +35,12 @@ mod tests;
 /// The IR of a checked file, function by function in the same order.
 pub fn lower(checked: &tree::Checked) -> Module {
     let functions = checked.functions.values().map(|function| lower_function(checked, function));
-    Module { structs: checked.structs.clone(), functions: functions.collect() }
+    Module { functions: functions.collect(), ..without_functions(checked) }
+}
+
+/// What the functions of a checked file share.
+pub fn without_functions(checked: &tree::Checked) -> Module {
+    Module { structs: checked.structs.clone(), constants: checked.constants.clone(), ..Module::default() }
 }
 
 /// The IR of one function of a checked file.

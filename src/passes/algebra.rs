@@ -61,7 +61,18 @@ fn binary(function: &Function, op: BinaryOp, a: ValueId, b: ValueId, ty: Type) -
     let float = scalar.is_float();
     let zero = || Rewrite::Op(Op::Zero);
     let same = a == b;
+    // What is negated here, unless the source has a name for the result.
+    let negated = |value: ValueId| match function.def(value)?.op {
+        Op::Unary(UnaryOp::Neg, x) if function.values[value].name.is_none() => Some(x),
+        _ => None,
+    };
     match op {
+        // `a + -b` and the like; IEEE 754 defines a difference as that sum.
+        BinaryOp::Add | BinaryOp::Sub if negated(b).is_some() => {
+            let other = if op == BinaryOp::Add { BinaryOp::Sub } else { BinaryOp::Add };
+            Some(Rewrite::Op(Op::Binary(other, a, negated(b)?)))
+        }
+        BinaryOp::Add if negated(a).is_some() => Some(Rewrite::Op(Op::Binary(BinaryOp::Sub, b, negated(a)?))),
         // A composite's partner of one is a scalar, so the result is the composite.
         BinaryOp::Mul if is(cb, 1) && function.ty(a) == ty => Some(left),
         BinaryOp::Mul if is(ca, 1) && function.ty(b) == ty => Some(Rewrite::Same(b)),

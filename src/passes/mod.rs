@@ -45,5 +45,5 @@ mod tests;
 pub mod unroll;
 
 pub use dce::forget_calls;
-pub use pipelines::{simplify, simplify_function};
+pub use pipelines::{simplify, simplify_function, write_out};
 pub use select::select;

@@ -2,10 +2,11 @@
 //!
 //! | pipeline | passes | result |
 //! |---|---|---|
-//! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is printed and compiled |
+//! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is differentiated for readers |
 //! | [`clean`] | [`rewrite`], [`dce`] | what a transformation left unused is gone |
 //! | [`reversible`] | [`single_exit`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
 //! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
+//! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
 //! | [`flat`] | [`inline`], [`single_exit`], [`clean`] | a kernel without calls that threads run side by side |
 //!
 //! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what the walk left unused, and
@@ -14,10 +15,10 @@
 //! In [`reversible`], local arrays become values only where every region has one exit; a load is forwarded more often when
 //! fewer arrays are left; and only then is it known which choices guard values that need not exist.
 
-use super::{adjacent, dce, forward_loads, inline, local_arrays, rewrite, select, single_exit, sink};
+use super::{adjacent, dce, forward_loads, inline, local_arrays, rewrite, select, single_exit, sink, unroll};
 use crate::analysis::effects::EffectTable;
 use crate::ir::verify::{verify, verify_function};
-use crate::ir::{FuncId, Function, Module, Op};
+use crate::ir::{FuncId, Function, Inst, Module, Op, Step, ValueId};
 use crate::types::StructTable;
 
 /// More rounds than real programs need: each takes at least one thing away, most do all in two.
@@ -93,6 +94,59 @@ pub fn reversible(function: &mut Function, structs: &StructTable, effects: &Effe
 pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
     let joined = adjacent::run(function, effects);
     sink::into_branches(function, effects) || joined
+}
+
+/// The most iterations of a loop that is written out, and the most instructions that become of it.
+const MAX_WRITTEN_OUT: (u64, u64) = (16, 6000);
+
+/// The module with the short loops written out that pick from tables of constants; None: there are no such loops. A reader wants
+/// the loop; processors want what is picked as constants (host code of a lattice-Boltzmann step with nine directions takes 1.7
+/// to 1.8 times as long in loops).
+pub fn write_out(module: &Module) -> Option<Module> {
+    let candidates: Vec<FuncId> = module.functions.ids().filter(|&id| has_table_loop(module, id)).collect();
+    if candidates.is_empty() {
+        return None;
+    }
+    let mut written = module.clone();
+    let mut effects = EffectTable::default();
+    let mut changed = false;
+    for id in candidates {
+        for callee in module.functions.callees(id) {
+            effects.cover(module, callee);
+        }
+        let Module { functions, structs, .. } = &mut written;
+        let function = &mut functions[id];
+        if unroll::run(function, &is_table_loop) {
+            clean(function, structs, &effects);
+            changed = true;
+            check("write_out", &written, || verify_function(&written, id));
+        }
+    }
+    changed.then_some(written)
+}
+
+fn has_table_loop(module: &Module, id: FuncId) -> bool {
+    let function = &module.functions[id];
+    !module.functions.is_linked(id)
+        && function.has(|inst| matches!(inst.op, Op::For { .. }))
+        && function.has(|inst| picks_from_table(function, inst))
+}
+
+fn is_table_loop(function: &Function, counted: &unroll::Counted) -> bool {
+    let (iterations, size) = MAX_WRITTEN_OUT;
+    let all = counted.iterations.saturating_mul(counted.size as u64);
+    let mut picks = false;
+    function.walk(counted.body, &mut |_, inst| picks |= picks_from_table(function, inst));
+    picks && counted.iterations <= iterations && all <= size
+}
+
+/// Whether an instruction takes a part of a composite of constants, by a value.
+fn picks_from_table(function: &Function, inst: &Inst) -> bool {
+    let Op::Extract(of, path) = &inst.op else { return false };
+    let constant = |&part: &ValueId| function.as_const(part).is_some();
+    let table =
+        || matches!(function.def(*of).map(|inst| &inst.op), Some(Op::Construct(parts)) if parts.iter().all(constant));
+    path.iter().any(|step| matches!(step, Step::Dynamic(_))) && table()
 }
 
 /// A copy of a kernel without calls and with one exit per region. None: it would grow too large.

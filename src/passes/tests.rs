@@ -419,3 +419,28 @@ fn a_round_that_leaves_nothing_says_so() {
     }
     assert!(count > 100, "{count} functions");
 }
+
+#[test]
+fn loops_over_tables_are_written_out_for_processors() {
+    let looped = |iterations: u32, table: &str| {
+        let text = format!(
+            "kernel @k(%a: array(dtype=int32), %v: vec(5, int32)) rank 1 {{\n%i: int32 = thread_index 0\n%c0: int32 = const 0\n\
+             %c1: int32 = const 1\n%c9: int32 = const 9\n%n: int32 = const {iterations}\n\
+             %t: vec(5, int32) = construct %c9, %c1, %c0, %c9, %c1\n\
+             %r: int32 = for %k: int32 = %c0 to %n step %c1 carry %s: int32 = %c0 {{\n\
+             %x: int32 = extract {table}[%k]\n%y: int32 = load %a[%x]\n%z: int32 = add %s, %y\nyield %z\n}}\n\
+             store %a[%i], %r\nreturn\n}}"
+        );
+        let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        (print(&module), write_out(&module))
+    };
+    let (before, written) = looped(5, "%t");
+    let written = written.expect("a loop that picks from a table");
+    assert_eq!(verify_ir(&written), Ok(()));
+    let text = print(&written);
+    assert!(before.contains(" for ") && !text.contains(" for ") && !text.contains("extract"), "{text}");
+    assert_eq!(text.matches("load %a").count(), 5, "{text}");
+    // Too long, and no table.
+    assert!(looped(17, "%t").1.is_none());
+    assert!(looped(5, "%v").1.is_none());
+}

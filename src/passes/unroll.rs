@@ -8,9 +8,16 @@ use super::loops::{counter, trips};
 use super::rebuild::Rebuild;
 use crate::ir::{BlockId, Function, InstId, Op, Values};
 
-/// Unrolls each `for` whose number of iterations is known and for which `wanted(iterations, instructions of the body)`
-/// holds. Says whether there were any.
-pub fn run(function: &mut Function, wanted: &dyn Fn(u64, usize) -> bool) -> bool {
+/// A `for` whose number of iterations is known.
+pub struct Counted {
+    pub body: BlockId,
+    pub iterations: u64,
+    /// The instructions of the body, blocks in it counted in.
+    pub size: usize,
+}
+
+/// Unrolls each `for` whose number of iterations is known and which is `wanted`. Says whether there were any.
+pub fn run(function: &mut Function, wanted: &dyn Fn(&Function, &Counted) -> bool) -> bool {
     let entry = function.entry;
     let mut unroll = Unroll { rebuild: Rebuild::start(function), wanted, changed: false };
     unroll.block(entry);
@@ -20,7 +27,7 @@ pub fn run(function: &mut Function, wanted: &dyn Fn(u64, usize) -> bool) -> bool
 
 struct Unroll<'a> {
     rebuild: Rebuild,
-    wanted: &'a dyn Fn(u64, usize) -> bool,
+    wanted: &'a dyn Fn(&Function, &Counted) -> bool,
     changed: bool,
 }
 
@@ -46,7 +53,8 @@ impl Unroll<'_> {
         let iterations = trips(function, start, end, step)?;
         let mut size = 0;
         function.walk(body, &mut |_, _| size += 1);
-        ((self.wanted)(iterations, size) && !leaves(function, body)).then_some(iterations)
+        let counted = Counted { body, iterations, size };
+        ((self.wanted)(function, &counted) && !leaves(function, body)).then_some(iterations)
     }
 
     fn iterations(&mut self, id: InstId, op: &Op, iterations: u64) {

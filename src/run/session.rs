@@ -175,10 +175,11 @@ impl<'a> Session<'a> {
         };
         let (function, structs) = (&program.module.functions[id], &program.module.structs);
         let mut arguments = Arguments::bind(launch, origin, function, structs)?;
-        let same = arguments.same_arrays(function, structs).map_err(|mut error| {
-            error.message.insert_str(0, &format!("{origin}: "));
-            error
-        })?;
+        let same =
+            arguments.same_arrays(function, structs, launch.direction != Direction::Forward).map_err(|mut error| {
+                error.message.insert_str(0, &format!("{origin}: "));
+                error
+            })?;
         if !same.is_empty() {
             wanted.same_arrays = Some(SameArrays { kernel: function.source_name.clone(), pairs: same });
             program = self.compiled(&wanted);
@@ -284,6 +285,7 @@ impl<'a> Session<'a> {
             threads_looked_at: finished.looked_at,
             printed: &finished.printed,
             seconds: finished.seconds,
+            parameter_gradients: finished.arguments.as_ref().map(output::parameter_gradients).unwrap_or_default(),
         };
         if let Err(error) = output::write_status(&folder, &status) {
             finished.errors.push(*error);

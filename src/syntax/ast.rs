@@ -52,6 +52,8 @@ pub struct Region {
 pub enum RegionKind {
     /// The body of a plain `def`.
     Function { name: Name, params: Vec<Param> },
+    /// The body of a plain `def` that holds no definitions of ours, but launches of kernels.
+    Launching { name: Name, params: Vec<Param> },
     /// The body of a plain class.
     Class(Name),
     /// The body of a `for`; the iterable is [`ExprKind::Opaque`] when the grammar does not cover it.

@@ -96,14 +96,27 @@ impl Fault {
                 Diagnostic::new(Code::E0102, "this triple-quoted string is never closed")
                     .label(opening, "opened here; the same three quotes do not come again")
             }
-            FaultKind::UnclosedBracket => new(Code::E0104, format!("{word} is never closed"), "opened here"),
+            FaultKind::UnclosedBracket => {
+                let close = match here {
+                    "[" => "]",
+                    "{" => "}",
+                    _ => ")",
+                };
+                new(Code::E0104, format!("{word} is never closed"), "opened here")
+                    .help(format!("close it with `{close}`, most often at the end of this line"))
+            }
             FaultKind::StrayBracket => new(Code::E0105, format!("{word} closes nothing"), "no bracket is open here"),
             FaultKind::TooManyBrackets => {
                 new(Code::E0115, format!("brackets nest more than {MAX_NESTING} deep"), "this one is too deep")
                     .help("give inner parts a name on a line before")
             }
             FaultKind::UnexpectedIndent => {
-                new(Code::E0106, "unexpected indentation".into(), "deeper than the line before, which opens no block")
+                let fault = new(
+                    Code::E0106,
+                    "unexpected indentation".into(),
+                    "deeper than the line before, which opens no block",
+                );
+                shallower(fault.help("align it with the line before"), text, span)
             }
             FaultKind::OddIndent => new(Code::E0107, "this indentation matches no block".into(), "between two blocks")
                 .help("align the line with the block it belongs to"),
@@ -179,17 +192,34 @@ impl Fault {
                 let what = if here == "." { "name" } else { "value" };
                 let fault = new(Code::E0111, format!("a {what} is missing after {word}"), "nothing follows");
                 if here == "++" || here == "--" {
-                    let op = &here[..1];
-                    fault.help(format!("there is no `{here}`; write `{op}= 1`"))
+                    let written = format!(" {}= 1", &here[..1]);
+                    let help = format!("there is no `{here}`; write `{}`", written.trim());
+                    fault.help(help).fix("change it by one", span, written, Applicability::Maybe)
                 } else {
                     fault
                 }
             }
             FaultKind::ExpectedValue => {
                 let fault = new(Code::E0111, format!("expected a value, found {word}"), "a value belongs here");
+                let doubled = |op: &str| {
+                    (self.start >= 1)
+                        .then(|| Span { start: span.start - 1, ..span })
+                        .filter(|both| text.get(both.start as usize..both.end as usize) == Some(&op.repeat(2)))
+                };
+                let logic = |fault: Diagnostic, op: &str, word: &str| {
+                    let fault = fault.help(format!("Python writes `{word}`, not `{}`", op.repeat(2)));
+                    match doubled(op) {
+                        Some(both) => fault.fix(format!("write `{word}`"), both, word, Applicability::Maybe),
+                        None => fault,
+                    }
+                };
+                let line = text.get(..self.start as usize).and_then(|before| before.rsplit('\n').next());
                 match here {
-                    "&" => fault.help("Python writes `and`, not `&&`"),
-                    "|" => fault.help("Python writes `or`, not `||`"),
+                    "&" => logic(fault, "&", "and"),
+                    "|" => logic(fault, "|", "or"),
+                    "//" if line.is_some_and(|line| line.trim().is_empty()) => {
+                        fault.help("comments begin with `#`").fix("write `#`", span, "#", Applicability::Maybe)
+                    }
                     _ => fault,
                 }
             }
@@ -197,7 +227,9 @@ impl Fault {
                 new(Code::E0111, "a starred value stands alone".into(), "`*` spreads a value only among others")
             }
             FaultKind::MissingOperator => {
-                new(Code::E0112, format!("unexpected {word}"), "an operator or a comma is missing before this")
+                let fault =
+                    new(Code::E0112, format!("unexpected {word}"), "an operator or a comma is missing before this");
+                of_c(fault, text, span)
             }
             FaultKind::KeywordAsName => {
                 new(Code::E0116, format!("{word} is a reserved word"), "it cannot stand here as a name")
@@ -233,12 +265,65 @@ fn quoted(text: &str) -> String {
     }
 }
 
+/// The fix that takes a line back to the depth of the one before.
+fn shallower(fault: Diagnostic, text: &str, span: Span) -> Diagnostic {
+    let before = text.get(..span.start as usize).unwrap_or_default();
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let last = before[..start].lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let wanted = last.len() - last.trim_start_matches(' ').len();
+    let here = before[start..].trim_start_matches(' ');
+    if here.is_empty() && wanted < before.len() - start {
+        let extra = Span { start: (start + wanted) as u32, end: span.start, ..span };
+        return fault.fix("align it", extra, "", Applicability::Maybe);
+    }
+    fault
+}
+
+/// Adds what a word of C before an unexpected name means in Python: `int i = 0`, `(float)x`.
+fn of_c(fault: Diagnostic, text: &str, span: Span) -> Diagnostic {
+    let before = text.get(..span.start as usize).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let here = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+    let start = span.start - (line.len() - line.trim_start().len()..line.len()).len() as u32;
+    let is_type = |word: &str| {
+        matches!(
+            word,
+            "int" | "float" | "double" | "bool" | "auto" | "unsigned" | "char" | "const" | "long" | "size_t" | "void"
+        )
+    };
+    if is_type(line.trim()) {
+        let fault = fault.help(format!("a variable has the type of its value: `{here} = ...`"));
+        return fault.fix("leave the type away", Span { start, end: span.start, ..span }, "", Applicability::Maybe);
+    }
+    let cast = line.trim_end().strip_suffix(')').and_then(|rest| rest.rsplit_once('('));
+    match cast {
+        Some((_, ty)) if is_type(ty.trim()) => {
+            let at = span.start - (line.len() - line.trim_end().len()) as u32 - ty.len() as u32 - 2;
+            let ty = if ty.trim() == "double" { "wp.float64" } else { ty.trim() };
+            let written = format!("{ty}({here})");
+            let simple = here.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'.');
+            let after = text.get(span.end as usize..).unwrap_or_default();
+            let fault = fault.help(format!("a conversion is a call: `{ty}(...)`"));
+            match simple && !after.trim_start_matches(' ').starts_with(['(', '[', '.']) {
+                true => fault.fix("call the type", Span { start: at, ..span }, written, Applicability::Maybe),
+                false => fault,
+            }
+        }
+        _ => fault,
+    }
+}
+
 fn bad_character(here: &str, span: Span) -> Diagnostic {
     let shown: String = here.chars().take(8).flat_map(char::escape_debug).collect();
     let fault =
         Diagnostic::new(Code::E0101, format!("`{shown}` is not part of Python")).label(span, "unknown character");
     match here {
-        "!" => fault.help("negation is written `not`, and inequality `!=`"),
+        "!" => fault.help("negation is written `not`, and inequality `!=`").fix(
+            "write `not`",
+            span,
+            "not ",
+            Applicability::Maybe,
+        ),
         "?" => fault.help("a choice is written `a if condition else b`"),
         "\\" => fault.help("a backslash joins two lines only as the very last character of the first"),
         "\u{201c}" | "\u{201d}" | "\u{2018}" | "\u{2019}" => fault.help("use straight quotes: `\"`"),

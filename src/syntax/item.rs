@@ -30,6 +30,8 @@ const FUNCTION_DECORATORS: &[&str] = &[
     "intrinsic",
     "host",
 ];
+/// What other compilers call their decorators of kernels and device functions.
+const FOREIGN_DECORATORS: &[&str] = &["jit", "njit", "vectorize", "guvectorize"];
 /// Calls at module level that concern kernels.
 const MODULE_CALLS: &[&str] = &["overload", "set_module_options"];
 /// A class with such a base is an enumeration.
@@ -114,15 +116,20 @@ impl<'t> Island<'_, 't> {
         match (kind(0), kind(1)) {
             (Some(Tok::Def), _) if ours => out.extend(self.function(header)),
             (Some(Tok::Def | Tok::Async), _) if self.nested.holds(header) => self.function_region(header, out),
+            (Some(Tok::Def | Tok::Async), _) if self.nested.launches(header) => self.function_region(header, out),
             (Some(Tok::Def), _) => out.extend(self.plain_function(header)),
             (Some(Tok::Class), _) if is_struct || self.is_enum(header) => out.extend(self.class(header)),
-            (Some(Tok::Class), _) if self.nested.holds(header) => self.class_region(header, out),
+            (Some(Tok::Class), _) if self.nested.holds(header) || self.nested.launches(header) => {
+                self.class_region(header, out);
+            }
             (Some(Tok::Import | Tok::From), _) => self.imports(header, out),
             (Some(Tok::Name), Some(Tok::Assign | Tok::Colon)) if header == self.first => self.constants(header, out),
             (Some(Tok::Name), Some(second)) if header == self.first && is_augmented(second) => {
                 self.changed_constant(header, out);
             }
-            (Some(Tok::Name), Some(Tok::Dot | Tok::LeftParen)) if header == self.first => self.module_call(header, out),
+            (Some(Tok::Name), Some(Tok::Dot | Tok::LeftParen | Tok::LeftBracket)) if header == self.first => {
+                self.module_call(header, out);
+            }
             (Some(Tok::Name), Some(Tok::Comma)) if header == self.first => self.constants(header, out),
             (Some(Tok::Return), _) => self.returned(header, out),
             (Some(Tok::Class), _) if self.has_constants(header) => self.class_region(header, out),
@@ -226,8 +233,15 @@ impl<'t> Island<'_, 't> {
             Some(Line::Def(name, params, ..)) => (name, params),
             _ => (self.name(header)?, Vec::new()),
         };
-        let function =
-            Function { name, decorators: Vec::new(), params, returns: None, doc: None, body: Vec::new(), span };
+        // Those of other compilers of kernels say what was meant.
+        let foreign = |index: &usize| self.decorator(*index).is_some_and(|name| FOREIGN_DECORATORS.contains(&name));
+        let foreign: Vec<usize> = (self.first..header).filter(foreign).collect();
+        let read = foreign.into_iter().filter_map(|index| match self.lines.quiet(index).line {
+            Some(Line::Decorator(expr)) => Some(Decorator { expr }),
+            _ => None,
+        });
+        let decorators = read.collect();
+        let function = Function { name, decorators, params, returns: None, doc: None, body: Vec::new(), span };
         Some(Item::Function(Arc::new(function)))
     }
 

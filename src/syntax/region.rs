@@ -33,8 +33,10 @@ pub(super) struct Nested {
     headers: HashSet<usize>,
     /// The names of these functions: calls of them are of interest.
     makers: HashSet<String>,
-    /// The names of generic kernels: launches of them say for which types they are compiled.
-    generic: HashSet<String>,
+    /// The names of all kernels: launches of them are looked at.
+    kernels: HashSet<String>,
+    /// The header lines of functions and classes that are read for their launches alone.
+    launching: HashSet<usize>,
 }
 
 impl Nested {
@@ -48,9 +50,10 @@ impl Nested {
             path.filter(|token| token.kind == Tok::Name).last().is_some_and(|last| OURS.contains(&text(last)))
         };
         let nested_ours = (0..all.len()).any(|i| all[i].column > 0 && is_decorator(tokens(i)) && is_ours(tokens(i)));
-        let generic = generic_kernels(lines);
-        if !nested_ours && generic.is_empty() {
-            return Nested::default();
+        let (kernels, generic) = kernels(lines);
+        let launches = !kernels.is_empty() && LAUNCHES.iter().any(|word| lines.text.contains(&format!("{word}(")));
+        if !nested_ours && !launches {
+            return Nested { kernels, ..Nested::default() };
         }
         let mut scan = Scan { around: Vec::with_capacity(all.len()), names: HashMap::new(), found: Nested::default() };
         let mut open: Vec<usize> = Vec::new();
@@ -82,8 +85,10 @@ impl Nested {
                 open.push(index);
             }
             decorated = false;
-            if launched(lines, tokens).is_some_and(|kernel| generic.contains(kernel)) {
-                scan.mark(open.last().copied());
+            match launched(lines, tokens) {
+                Some(kernel) if generic.contains(kernel) => drop(scan.mark(open.last().copied())),
+                Some(kernel) if kernels.contains(kernel) => scan.found.launching.extend(&open),
+                _ => {}
             }
             for name in called(tokens) {
                 calls.entry(text(name)).or_default().push(index);
@@ -96,13 +101,22 @@ impl Nested {
                 todo.extend(scan.mark(scan.around.get(line).copied().flatten()));
             }
         }
-        scan.found.generic = generic;
+        scan.found.kernels = kernels;
         scan.found
     }
 
-    /// Whether a line launches a generic kernel.
+    /// Whether a line launches a kernel, or calls it as if it were a function: `k(x)`, `k[blocks, threads](x)`.
     pub fn is_launch(&self, lines: &LineReader<'_>, tokens: &[Token]) -> bool {
-        !self.generic.is_empty() && launched(lines, tokens).is_some_and(|kernel| self.generic.contains(kernel))
+        if self.kernels.is_empty() {
+            return false;
+        }
+        let first = tokens.first().and_then(|token| lines.text.get(token.start as usize..token.end as usize));
+        launched(lines, tokens).or(first).is_some_and(|kernel| self.kernels.contains(kernel))
+    }
+
+    /// Whether the function or class with this header line is read for its launches alone.
+    pub fn launches(&self, header: usize) -> bool {
+        self.launching.contains(&header)
     }
 
     /// Whether the function or class with this header line is to be read.
@@ -138,10 +152,10 @@ impl Scan {
     }
 }
 
-/// The kernels with an open type in their header.
-fn generic_kernels(lines: &LineReader<'_>) -> HashSet<String> {
+/// The names of all kernels, and of those with an open type in their header.
+fn kernels(lines: &LineReader<'_>) -> (HashSet<String>, HashSet<String>) {
     let text = |token: &Token| lines.text.get(token.start as usize..token.end as usize).unwrap_or("");
-    let (mut found, mut kernel) = (HashSet::new(), false);
+    let (mut all, mut generic, mut kernel) = (HashSet::new(), HashSet::new(), false);
     for line in &lines.layout.lines {
         let tokens = lines.tokens(line);
         if is_decorator(tokens) {
@@ -149,14 +163,15 @@ fn generic_kernels(lines: &LineReader<'_>) -> HashSet<String> {
             continue;
         }
         let name = tokens.get(1).filter(|_| tokens[0].kind == Tok::Def);
-        if let (true, Some(name)) = (kernel, name)
-            && tokens.iter().any(|token| token.kind == Tok::Name && OPEN.contains(&text(token)))
-        {
-            found.insert(text(name).to_owned());
+        if let (true, Some(name)) = (kernel, name) {
+            all.insert(text(name).to_owned());
+            if tokens.iter().any(|token| token.kind == Tok::Name && OPEN.contains(&text(token))) {
+                generic.insert(text(name).to_owned());
+            }
         }
         kernel = false;
     }
-    found
+    (all, generic)
 }
 
 /// The name of the kernel that a line launches: `wp.launch(k, ...)`, `wp.launch(kernel=k, ...)`.
@@ -208,7 +223,11 @@ impl Island<'_, '_> {
                 None => return,
             },
         };
-        self.region(RegionKind::Function { name, params }, header, Vec::new(), out);
+        let kind = match self.nested.holds(header) {
+            true => RegionKind::Function { name, params },
+            false => RegionKind::Launching { name, params },
+        };
+        self.region(kind, header, Vec::new(), out);
     }
 
     /// A class that is no struct of ours.

@@ -7,6 +7,7 @@
 
 #define __device__
 #define __global__
+#define __constant__
 #undef assert
 #define assert(condition) ((condition) ? (void)0 : std::abort())
 

@@ -133,7 +133,7 @@ impl Memory {
 fn is_nan(bytes: &[u8], scalar: Scalar) -> bool {
     let mut bits = [0; 8];
     bits[..bytes.len()].copy_from_slice(bytes);
-    let constant = kc::ir::Const { scalar, bits: u64::from_le_bytes(bits) };
+    let constant = kc::ir::Const::new(scalar, u64::from_le_bytes(bits));
     constant.as_float().is_some_and(f64::is_nan)
 }
 

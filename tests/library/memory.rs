@@ -58,7 +58,7 @@ impl Memory {
 
     /// Number `n` of an array of floats.
     pub fn float(&self, n: usize) -> f64 {
-        Const { scalar: self.scalar, bits: self.bits(n) }.as_float().expect("an array of floats")
+        Const::new(self.scalar, self.bits(n)).as_float().expect("an array of floats")
     }
 
     pub fn set_float(&mut self, n: usize, value: f64) {

@@ -73,7 +73,7 @@ fn edges(s: Scalar) -> Vec<Const> {
             &[1, 0x10_0000_0000_0000, 0x7fef_ffff_ffff_ffff, 0x3ff0_0000_0000_0001, 0x3fef_ffff_ffff_ffff, 1 << 63 | 1]
         }
     };
-    values.extend(patterns.iter().map(|&bits| Const { scalar: s, bits }));
+    values.extend(patterns.iter().map(|&bits| Const::new(s, bits)));
     values
 }
 

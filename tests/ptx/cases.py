@@ -29,6 +29,9 @@ def launches():
                             "k": 2, "h": array(real(n, dtype=np.float16), scalar="float16"), "total": array(real(1)), "center": array(real(2, 3), "vec", shape=[3]),
                             "table": array(real(4, 5, dtype=np.float64), scalar="float64"),
                             "halves": array(real(3, dtype=np.float16), scalar="float16")}
+        yield "by_value", [n], {"x": array(real(n)), "y": array(real(n)), "s": (0.75, {"class": "scalar", "scalar": "float32", "shape": []}),
+                                "v": ([0.5, -1.25, 2.0], {"class": "vec", "scalar": "float64", "shape": [3]}), "k": 3,
+                                "h": (0.375, {"class": "scalar", "scalar": "float16", "shape": []})}
         yield "extremes", [n], {"x": array(real(n)), "d": array(real(n, dtype=np.float64), scalar="float64"), "low": array(real(1)),
                                 "high": array(real(2, dtype=np.float64), scalar="float64")}
         yield "shared_weights", [n], {"x": array(real(n, 2), "vec", shape=[2]), "w": array(real(2)), "out": array(real(n))}
@@ -57,12 +60,16 @@ def main() -> None:
             folder = target / name
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copy(HERE / "kernels.py", folder / "kernel.py")
-            args, inputs = [], {}
+            args, inputs, outputs = [], {}, []
             for key, what in given.items():
                 if isinstance(what, int):
                     args.append({"name": key, "kind": "value", "dtype": {"class": "scalar", "scalar": "int32", "shape": []}, "value": what})
                     continue
                 values, dtype = what
+                if not isinstance(values, np.ndarray):
+                    args.append({"name": key, "kind": "value", "dtype": dtype, "value": values})
+                    outputs += [f"{key}.grad"] * (direction == "gradient")
+                    continue
                 inputs[key] = values
                 ndim = values.ndim - len(dtype["shape"])
                 arg = {"name": key, "kind": "array", "dtype": dtype, "ndim": ndim, "shape": list(values.shape[:ndim]), "data": key}
@@ -72,7 +79,7 @@ def main() -> None:
                 args.append(arg)
             np.savez(folder / "inputs.npz", **inputs)
             case = {"format": 1, "id": name, "source": "kernel.py", "kernel": kernel, "direction": direction, "dim": dim, "block_dim": 64,
-                    "args": args, "outputs": list(inputs)}
+                    "args": args, "outputs": [*inputs, *outputs]}
             (folder / "case.json").write_text(json.dumps(case, indent=1))
 
 

@@ -43,13 +43,13 @@ def descriptor(data: int, grad: int, shape: list[int], strides: list[int]) -> by
     return struct.pack("<QQ4i4iii", data, grad, *shape, *fill, *strides, *fill, len(shape), 0)
 
 
-def leaves(args: list[dict]):
-    """The arguments, and the fields of those that are structs."""
+def leaves(args: list[dict], owner: str = ""):
+    """The arguments, and the fields of those that are structs, with their whole names as `key`."""
     for arg in args:
         if arg["kind"] == "struct":
-            yield from leaves(arg["fields"])
+            yield from leaves(arg["fields"], f"{owner}{arg['name']}.")
         else:
-            yield arg
+            yield arg | {"key": owner + arg["name"]}
 
 
 class Launch:
@@ -130,13 +130,22 @@ class Launch:
         count = int(np.prod(dims))
         bounds = struct.pack("<4IQ", *dims, count)
         phases = {"forward": ["forward"], "backward": ["backward"], "gradient": ["forward", "backward"]}[self.case["direction"]]
-        met = 0
+        met, gradients = 0, []
         for phase in phases:
+            if phase == "backward" and f".entry {self.case['kernel']}_cuda_kernel_backward" not in text:
+                # It has nothing to differentiate.
+                continue
             kernel = Kernel(text, f"{self.case['kernel']}_cuda_kernel_{phase}")
             given = [bounds, *params]
             if phase == "backward":
                 given += [descriptor(0, 0, [0] * a["ndim"], [0] * a["ndim"]) if a["kind"] == "array" else bytes(len(p))
                           for a, p in zip(self.case["args"], params)]
+                gradients = [(arg["key"], components(arg["dtype"])) for arg in leaves(self.case["args"])
+                             if arg["kind"] == "value" and SCALARS[arg["dtype"]["scalar"]] in "efd"]
+                if gradients:
+                    slots = sum(n for _, n in gradients)
+                    sums = memory.give(bytes(8 * slots), 8)
+                    given.append(descriptor(sums, 0, [slots], [8]))
             if len(given) != len(kernel.sizes):
                 raise Unknown("buffers for values to keep")
             block = bytearray(kernel.param_bytes)
@@ -155,6 +164,10 @@ class Launch:
                 at = base + sum(i * s for i, s in zip(index, strides))
                 data += memory.bytes[at:at + element]
             found[key] = np.frombuffer(bytes(data), dtype).reshape([*shape, *inner])
+        for key, n in gradients:
+            at = sums - 0x7F00_0000_0000
+            found[f"{key}.grad"] = np.frombuffer(bytes(memory.bytes[at:at + 8 * n]), np.float64)
+            sums += 8 * n
         return found, met
 
 
@@ -210,7 +223,7 @@ def main() -> int:
             sets += [("covering", "contiguous", "full", 1.0)] * launch.dense
             for grid, layout, opt, part in sets:
                 command = [args.kc, "compile", str(folder / launch.case["source"]), "--kernel", launch.case["kernel"], "--emit", "ptx,meta",
-                           "--arch", "sm_90", "--grid", grid, "--layout", layout, "--opt", opt, "--fmad", "off", "-o", str(out / "made")]
+                           "--arch", "sm_90", "--parameter-gradients", "--grid", grid, "--layout", layout, "--opt", opt, "--fmad", "off", "-o", str(out / "made")]
                 done = subprocess.run(command, capture_output=True, text=True)
                 if done.returncode or not made.exists():
                     skipped["not compiled: " + " ".join(re.findall(r"error\[(\w+)\]", done.stderr)[:1])] += 1

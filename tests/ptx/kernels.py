@@ -108,3 +108,14 @@ def mathematics(x: wp.array(dtype=wp.float32), v: wp.array(dtype=wp.vec3), d: wp
     n[i] = wp.normalize(v[i]) + wp.cross(v[i], wp.normalize(wp.vec3(a, 1.0, x[i])))
     e[i] = wp.exp(d[i]) * wp.atan2(d[i], wp.float64(0.3))
     g[i] = wp.tanh(h[i])
+
+
+@wp.kernel
+def by_value(x: wp.array(dtype=wp.float32), y: wp.array(dtype=wp.float32), s: float, v: wp.vec3d, k: int, h: wp.float16):
+    i = wp.tid()
+    t = x[i]
+    for n in range(k):
+        t = t * s + float(v[n])
+    if i % 3 == 0:
+        t = t * float(h)
+    y[i] = t

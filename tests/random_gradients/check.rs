@@ -158,7 +158,9 @@ fn again(program: &Program, options: &Options, unroll: bool) -> Option<Program> 
     passes::select(&mut module, |entry| entry.phase == Phase::Forward);
     if unroll {
         let forward = module.entry("k", Phase::Forward)?;
-        if !passes::unroll::run(&mut module.functions[forward], &|iterations, size| iterations * size as u64 <= 2000) {
+        if !passes::unroll::run(&mut module.functions[forward], &|_, counted| {
+            counted.iterations * counted.size as u64 <= 2000
+        }) {
             return None;
         }
         passes::simplify(&mut module);

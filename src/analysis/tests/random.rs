@@ -1,8 +1,11 @@
 //! Random kernels on integers, run by the interpreter: every value stays inside its bounds, and values that are called equal
 //! for several threads are.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::abi::LaunchBounds;
+use crate::analysis::ranges::LaunchFacts;
 use crate::ids::Id;
 use crate::ir::build::Builder;
 use crate::ir::interp::{Outcome, run_kernel};
@@ -334,6 +337,12 @@ fn defined_by(function: &Function, value: ValueId) -> InstId {
 
 /// Runs a random kernel over 2 x 3 threads; gives it and what its threads saw.
 pub fn run(seed: u64) -> (Function, Vec<Seen>) {
+    let (function, seen, _) = launched(seed);
+    (function, seen)
+}
+
+/// The same, with what the launch says.
+pub fn launched(seed: u64) -> (Function, Vec<Seen>, LaunchFacts) {
     #[repr(C)]
     struct Arguments(i32, i32, u8, i64);
     let function = Writer::kernel(seed);
@@ -374,7 +383,11 @@ pub fn run(seed: u64) -> (Function, Vec<Seen>) {
         }
     }
     drop(outcome);
-    (function, seen)
+    let Arguments(x, y, u, w) = args;
+    let integers = [x.into(), y.into(), u.into(), w.into()].into_iter().enumerate();
+    let integers = integers.map(|(n, value): (usize, i128)| (Root::Param(n as u32, Vec::new()), value)).collect();
+    let facts = LaunchFacts { threads: launch.shape, integers, extents: BTreeMap::new() };
+    (function, seen, facts)
 }
 
 #[test]

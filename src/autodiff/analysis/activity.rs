@@ -1,5 +1,5 @@
-//! Which values have adjoints? Those that vary with a float in an array (or a float parameter of a device function) and
-//! that a store of floats, a float atomic or a result of the function depends on.
+//! Which values have adjoints? Those that vary with a float in an array (or a float parameter of a device function, and of a
+//! kernel on request) and that a store of floats, a float atomic or a result of the function depends on.
 //!
 //! Both directions are fixed points over the structured program; what goes round a loop is one value per slot.
 
@@ -15,8 +15,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// `writing`: see [`writing_calls`].
-    pub fn of(module: &Module, writing: &IdSet<InstId>, function: &Function) -> Activity {
+    /// `writing`: see [`writing_calls`]. `parameters`: the floats that a kernel is given by value have gradients.
+    pub fn of(module: &Module, writing: &IdSet<InstId>, function: &Function, parameters: bool) -> Activity {
         let mut flow = Flow {
             module,
             function,
@@ -26,7 +26,7 @@ impl Activity {
             useful: function.values.ids().map(|_| false).collect(),
             changed: true,
         };
-        if !function.is_kernel() {
+        if parameters || !function.is_kernel() {
             for &param in function.params() {
                 flow.varied[param] = function.ty(param).holds_floats(&module.structs);
             }

@@ -14,6 +14,8 @@ use crate::types::Type;
 /// What holds of one function in normal form.
 pub struct ForwardFacts {
     pub activity: Activity,
+    /// The floats that a kernel is given by value have gradients.
+    pub parameters: bool,
     pub written: Written,
     private: PrivateArrays,
     /// The instructions with something to do in reverse.
@@ -33,9 +35,10 @@ pub struct ForwardFacts {
 }
 
 impl ForwardFacts {
-    pub fn of(world: &World<'_>, function: &Function, guards: bool) -> ForwardFacts {
+    /// `parameters`: as for [`Activity::of`].
+    pub fn of(world: &World<'_>, function: &Function, guards: bool, parameters: bool) -> ForwardFacts {
         let writing = writing_calls(world.module, world.effects, function);
-        let activity = Activity::of(world.module, &writing, function);
+        let activity = Activity::of(world.module, &writing, function, parameters);
         let written = Written::of(&world.module.structs, world.effects, function);
         let known = IndexFacts::of(function);
         ForwardFacts {
@@ -49,6 +52,7 @@ impl ForwardFacts {
             known,
             guards,
             activity,
+            parameters,
             writing,
         }
     }

@@ -10,7 +10,9 @@ use crate::ir::{Access, Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
 
 /// The findings about one function: the warnings AD-CAST, and where what is lost is no step but the whole derivative, the
 /// error AD-DROP.
-pub fn findings(module: &Module, effects: &EffectTable, function: &Function) -> Vec<Diagnostic> {
+///
+/// `parameters`: as for [`Activity::of`].
+pub fn findings(module: &Module, effects: &EffectTable, function: &Function, parameters: bool) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     if function.library {
         return found;
@@ -23,7 +25,7 @@ pub fn findings(module: &Module, effects: &EffectTable, function: &Function) -> 
     if !function.has(is_suspect) {
         return found;
     }
-    let activity = Activity::of(module, &writing_calls(module, effects, function), function);
+    let activity = Activity::of(module, &writing_calls(module, effects, function), function, parameters);
     let is_float = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_float());
     let bits = of_bits(function, &activity);
     let mut refused = false;

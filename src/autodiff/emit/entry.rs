@@ -3,19 +3,22 @@
 use smallvec::SmallVec;
 
 use super::reverse::Reverse;
+use super::rules::scalar_path;
 use super::state::{Shadow, Tape};
+use crate::abi::{FloatArgument, float_arguments};
 use crate::analysis::alias::Root;
 use crate::autodiff::Store;
 use crate::autodiff::analysis::activity::yields;
 use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::world::World;
 use crate::autodiff::storage::Strategy;
-use crate::autodiff::storage::buffers::{Buffers, Slots, Wanted, slots_of};
+use crate::autodiff::storage::buffers::{self, Buffers, Slots, Wanted, slots_of};
 use crate::autodiff::storage::plan::body_of;
 use crate::autodiff::storage::report::kept;
 use crate::ir::build::Builder;
 use crate::ir::{
-    Derivative, FuncId, Function, FunctionKind, Module, Op, Phase, ResultInfo, ResultRole, Step, TapeRole, ValueId,
+    Access, AtomicOp, Derivative, FuncId, Function, FunctionKind, Module, Op, Path, Phase, ResultInfo, ResultRole,
+    Step, TapeRole, ValueId,
 };
 use crate::types::{BOOL, Scalar, Type};
 
@@ -151,6 +154,55 @@ impl Reverse<'_> {
         self.b.push(Op::If { condition: room, then, otherwise }, &[]);
     }
 
+    /// Adds the array for the gradients of a kernel's parameters to its own; None: it has none, or they are not asked for.
+    fn parameter_gradients(&mut self) -> Option<ValueId> {
+        let old = self.old;
+        let structs = &self.world.module.structs;
+        let types: Vec<Type> = old.params().iter().map(|&param| old.ty(param)).collect();
+        let floats = float_arguments(&types, structs);
+        if floats.is_empty() || !self.facts.parameters {
+            return None;
+        }
+        let slots: u32 = floats.iter().map(FloatArgument::scalars).sum();
+        let name = |float: &FloatArgument| format!("`{}{}`", old.param_name(float.param), float.suffix);
+        let reason = floats.iter().map(name).collect::<Vec<String>>().join(", ");
+        Some(buffers::parameter_gradients(&mut self.b, slots, reason))
+    }
+
+    /// Adds the adjoints of the parameters to their gradients, unless these are not wanted.
+    fn pass_to_parameters(&mut self, gradients: ValueId) {
+        let old = self.old;
+        let structs = &self.world.module.structs;
+        let types: Vec<Type> = old.params().iter().map(|&param| old.ty(param)).collect();
+        let adjoints: Vec<Option<ValueId>> =
+            old.params().iter().map(|&param| if self.is_active(param) { self.take(param) } else { None }).collect();
+        if adjoints.iter().all(Option::is_none) {
+            return;
+        }
+        let set = self.b.one(Op::IsSet(gradients), BOOL);
+        self.guarded(set, None, |this| {
+            for float in float_arguments(&types, structs) {
+                let Some(adjoint) = adjoints[float.param] else { continue };
+                for n in 0..float.scalars() {
+                    let mut path: Path = float.fields.iter().map(|&k| Step::At(k)).collect();
+                    if float.ty.is_composite() {
+                        path.extend(scalar_path(float.ty, n));
+                    }
+                    let Some(scalar) = float.ty.scalar_part() else { continue };
+                    let part = match path.is_empty() {
+                        true => adjoint,
+                        false => this.b.one(Op::Extract(adjoint, path), Type::Scalar(scalar)),
+                    };
+                    let value = this.b.cast(part, Scalar::F64);
+                    let slot = this.b.int(Scalar::I32, i128::from(float.slot + n));
+                    let access = Access::element(gradients, &[slot]);
+                    this.b.one(Op::Atomic { op: AtomicOp::Add, access, value }, Type::Scalar(Scalar::F64));
+                }
+            }
+            None
+        });
+    }
+
     fn finish(self) -> Result<Function, Vec<String>> {
         if self.faults.is_empty() { Ok(self.b.finish()) } else { Err(self.faults) }
     }
@@ -178,6 +230,7 @@ pub fn backward(
     let mut reverse = Reverse::new(world, old, facts, strategy, builder);
     reverse.bind_parameters();
     let adjoints: Vec<ValueId> = reverse.b.function.params()[own.len()..].to_vec();
+    let gradients = reverse.parameter_gradients();
     let log = &strategy.log;
     let wanted =
         Wanted { scalars: &log.scalars, role: TapeRole::Log, slots: log.slots, counted: false, reason: &log.reason };
@@ -188,6 +241,9 @@ pub fn backward(
     reverse.make_tape(world);
     reverse.kernel_shadows(&adjoints);
     reverse.block(old.entry, |_| ());
+    if let Some(gradients) = gradients {
+        reverse.pass_to_parameters(gradients);
+    }
     reverse.b.effect(Op::Return(SmallVec::new()));
     reverse.finish()
 }

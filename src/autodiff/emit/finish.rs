@@ -12,7 +12,8 @@ use crate::analysis::value_numbering::numbering;
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::build::Builder;
 use crate::ir::{
-    BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, LinkedFunction, Module, Op, Phase, ValueId,
+    BinaryOp, BlockId, Const, Derivative, FuncId, Function, Inst, InstId, LinkedFunction, Module, Op, Phase, TapeRole,
+    ValueId,
 };
 use crate::passes::pipelines::{clean, tidy_reverse};
 use crate::passes::{forget_calls, inline};
@@ -47,6 +48,14 @@ pub fn run(module: &mut Module, effects: &EffectTable, made: &[FuncId], polished
     let named: IdSet<FuncId> = module.functions.values().flat_map(|f| f.derivative.functions()).collect();
     for &id in made.iter().filter(|id| !polished.contains(id)) {
         polish(module, id, effects);
+        // Where there are gradients of struct parameters, sums began as fields of a struct of zeros.
+        for simplify in [start_without_zero, drop_zero_gradients] {
+            let function = &mut module.functions[id];
+            let applies = function.tape.iter().any(|buffer| buffer.role == TapeRole::Parameters);
+            if applies && simplify(function) {
+                tidy(module, id, effects);
+            }
+        }
     }
     let mut calls = Calls { of: made.iter().copied().collect(), found: BTreeMap::new() };
     for (id, function) in module.functions.iter() {
@@ -107,6 +116,23 @@ fn tidy(module: &mut Module, id: FuncId, effects: &EffectTable) {
     let mut function = take(module, id);
     clean(&mut function, &module.structs, effects);
     module.functions[id] = function;
+}
+
+/// Removes what adds zero to the gradients of parameters: parts that nothing depends on.
+fn drop_zero_gradients(function: &mut Function) -> bool {
+    let Some(buffer) = function.tape.iter().find(|buffer| buffer.role == TapeRole::Parameters) else { return false };
+    let gradients = function.params()[buffer.param as usize];
+    let is_zero = |id: &InstId| match &function.insts[*id].op {
+        Op::Atomic { access, value, .. } if access.array == gradients => {
+            function.as_const(*value).is_some_and(|c| c.as_float() == Some(0.0))
+        }
+        _ => false,
+    };
+    let idle: IdSet<InstId> = function.insts.ids().filter(|id| is_zero(id)).collect();
+    for block in function.blocks.values_mut() {
+        block.insts.retain(|id| !idle.contains(id));
+    }
+    !idle.is_empty()
 }
 
 /// An adjoint of the library that is a few operations on values.

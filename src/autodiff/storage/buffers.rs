@@ -57,6 +57,16 @@ pub fn height(slots: &Slots) -> u32 {
     slots.values().copied().max().unwrap_or(0)
 }
 
+/// Adds the array for the gradients of parameters to those of a backward entry: see [`TapeRole::Parameters`].
+pub fn parameter_gradients(b: &mut Builder, slots: u32, reason: String) -> ValueId {
+    let entry = b.function.entry;
+    let param = b.params(entry).len() as u32;
+    let value = b.add_param(entry, Type::Array(ArrayType { element: Element::Scalar(Scalar::F64), ndim: 1 }));
+    b.name(value, "parameter_gradients");
+    b.function.tape.push(TapeBuffer { param, role: TapeRole::Parameters, slots: Some(slots), reason });
+    value
+}
+
 /// The buffers of one role of a function under construction.
 #[derive(Clone, Debug)]
 pub struct Buffers {

@@ -1,24 +1,66 @@
 //! Expressions.
 
-use crate::check::body::Body;
+use crate::check::body::{Body, Mode};
+use crate::check::names::member::is_core;
+use crate::check::names::scope::Global;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::advice::left_moves;
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, convert_help};
 use crate::diag::{Applicability, Code, Diagnostic};
+use crate::ir::NamedConstant;
 use crate::syntax::ast::{self, BoolOp};
 use crate::types::{BOOL, Type};
 
 impl Body<'_, '_> {
     pub fn expr(&mut self, expr: &ast::Expr) -> Res<Operand> {
         let result = self.meaning(expr).map(|operand| self.in_double(operand));
+        if let Ok(operand) = &result {
+            self.note_name(expr, operand);
+        }
         if let (Some(facts), Ok(operand)) = (&mut self.c.facts, &result) {
             facts.expression(expr.span, operand);
         }
         result
     }
 
+    /// Notes where the source has a name for a constant: readers of generated code want to see it.
+    fn note_name(&mut self, expr: &ast::Expr, operand: &Operand) {
+        let composite = match operand {
+            Operand::Const(_) => false,
+            Operand::Value(Expr { kind: ExprKind::Construct(parts), .. }) => {
+                if !parts.iter().all(|part| matches!(part.kind, ExprKind::Const(_))) {
+                    return;
+                }
+                true
+            }
+            _ => return,
+        };
+        let outside = |name: &str| {
+            if self.scope.contains_key(name) { None } else { self.c.lookup(name).map(|(_, global)| global) }
+        };
+        let name = match &expr.kind {
+            ast::ExprKind::Name(name) if matches!(outside(name), Some(Global::Value(_))) => name.to_string(),
+            ast::ExprKind::Attribute { base, name } => match &base.kind {
+                ast::ExprKind::Name(base) => match outside(base) {
+                    Some(Global::Module(module)) if !is_core(module) => name.text.to_string(),
+                    Some(Global::Enum(_) | Global::Class(..)) => format!("{base}_{}", name.text),
+                    _ => return,
+                },
+                _ => return,
+            },
+            _ => return,
+        };
+        if self.mode == Mode::User {
+            let id = NamedConstant { name, composite }.enter(&mut self.c.constants);
+            self.named.insert(expr.span, id);
+        }
+    }
+
     fn meaning(&mut self, expr: &ast::Expr) -> Res<Operand> {
         let span = expr.span;
+        if let Some(reported) = self.foreign(expr) {
+            return Err(reported);
+        }
         let untyped = |number| Ok(Operand::Const(Constant::untyped(number)));
         match &expr.kind {
             ast::ExprKind::Name(name) => self.name(name, span),
@@ -56,20 +98,25 @@ impl Body<'_, '_> {
                 let items: Res<Vec<Operand>> = items.iter().map(|item| self.expr(item)).collect();
                 Ok(Operand::Tuple(items?))
             }
-            ast::ExprKind::List(_) => self.unsupported(
-                span,
-                "lists",
-                Some("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)"),
-            ),
+            ast::ExprKind::List(_) => {
+                let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have lists")
+                    .label(span, "not part of the kernel language");
+                Err(match self.vector_text(expr) {
+                    Some(vector) => self.replaced(diagnostic, span, &vector),
+                    None => self.report(
+                        diagnostic
+                            .help("use a vector (`wp.vec3(...)`) or a local array (`wp.zeros(shape=N, dtype=float)`)"),
+                    ),
+                })
+            }
             ast::ExprKind::Starred(_) => self.unsupported(span, "starred expressions here", None),
             ast::ExprKind::Dict(_) => self.unsupported(span, "a dict", None),
             ast::ExprKind::Unsupported(what) => self.unsupported(span, what, None),
-            ast::ExprKind::Opaque => self.error(
-                Code::E0501,
-                span,
-                "this value is not a compile-time constant",
-                "computed by Python at run time",
-            ),
+            ast::ExprKind::Opaque => Err(self.report(
+                Diagnostic::new(Code::E0501, "this value is not a compile-time constant")
+                    .label(span, "computed by Python at run time")
+                    .help("kernels read numbers, vectors and matrices of the module; pass other values as arguments"),
+            )),
             ast::ExprKind::Error => {
                 self.failed = true;
                 Err(Reported)

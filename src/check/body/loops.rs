@@ -3,7 +3,7 @@
 use crate::check::body::{Binding, Body};
 use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare};
 use crate::limits::MAX_STATIC_ITERATIONS;
 use crate::source::Span;
@@ -37,8 +37,18 @@ impl Body<'_, '_> {
         out: &mut Vec<Stmt>,
     ) -> Res<()> {
         let ast::ExprKind::Name(name) = &target.kind else {
-            return self.unsupported(target.span, "loops over several variables", Some("loop over one index"));
+            let refused = self.several_variables(target, iter, body);
+            self.forgive_targets(target);
+            self.forget_assigned(body);
+            self.loop_body(body);
+            return Err(refused);
         };
+        if let Some(refused) = self.loop_over_values(target, iter, body) {
+            self.scope.entry(name.clone()).or_insert(Binding::Broken);
+            self.forget_assigned(body);
+            self.loop_body(body);
+            return Err(refused);
+        }
         let header = self.header(iter);
         if let Ok((range, mirrored)) = &header
             && body.iter().any(|stmt| mentions_static(self.c.sources.text(stmt.span)))
@@ -117,6 +127,9 @@ impl Body<'_, '_> {
 
     /// What the loop ranges over, `range(...)` or `reversed(range(...))`, and whether from the last to the first.
     fn header(&mut self, iter: &ast::Expr) -> Res<(Range, bool)> {
+        if let Some(reported) = self.foreign(iter) {
+            return Err(reported);
+        }
         let ast::ExprKind::Call { callee, args } = &iter.kind else { return self.not_iterable(iter.span) };
         match self.expr(callee)? {
             Operand::Function(FunctionName::Builtin(f)) if f == "range" => Ok((self.range(args, iter.span)?, false)),
@@ -176,7 +189,11 @@ impl Body<'_, '_> {
                 } else {
                     format!("`range` counts in integers, not `{found}`")
                 };
-                return self.error(Code::E0305, at, message, format!("this is `{found}`"));
+                let mut diagnostic = Diagnostic::new(Code::E0305, message).label(at, format!("this is `{found}`"));
+                if value.ty.as_scalar().is_some_and(Scalar::is_float) {
+                    diagnostic = self.suggest_cast(diagnostic, at, Scalar::I32, "it", Applicability::Maybe);
+                }
+                return Err(self.report(diagnostic));
             }
             values.push(value);
         }

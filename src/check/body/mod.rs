@@ -1,12 +1,15 @@
 //! One function instance: its variables and the walk over its body.
 
 mod expr;
+mod foreign;
 mod indexed;
 pub(super) mod known;
 mod local_array;
+mod loop_habits;
 mod loops;
 mod operator;
 mod place;
+mod promise;
 mod slice;
 mod stmt;
 
@@ -22,6 +25,7 @@ use crate::check::types::value::{Constant, Number, Operand, Reported, Res, Scala
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::IdVec;
+use crate::ir::ConstantId;
 use crate::library::Meaning;
 use crate::source::Span;
 use crate::syntax::ast;
@@ -83,6 +87,8 @@ pub(crate) struct Body<'c, 'a> {
     pub failed: bool,
     /// In the body of a gradient rule.
     pub rule: Option<Rule>,
+    /// Where it names a constant.
+    pub named: HashMap<Span, ConstantId>,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -106,6 +112,7 @@ impl<'c, 'a> Body<'c, 'a> {
             returned: None,
             failed: false,
             rule: None,
+            named: HashMap::new(),
         }
     }
 
@@ -194,6 +201,9 @@ impl<'c, 'a> Body<'c, 'a> {
         let out = body.out;
         let param_count = body.locals.len() as u32;
         let statements = body.block(&definition.ast.body);
+        if !body.failed && mode == Mode::User && !definition.kernel {
+            body.keep_promise(definition);
+        }
         if let Some(facts) = &mut body.c.facts {
             for local in body.locals.values() {
                 let Local { name, ty, span } = local.clone();
@@ -204,7 +214,7 @@ impl<'c, 'a> Body<'c, 'a> {
             return Err(Reported);
         }
         let results = body.results.map(|(types, _)| types).unwrap_or_default();
-        let (locals, by_ref, rank) = (body.locals, body.by_ref, body.rank);
+        let (locals, by_ref, rank, named) = (body.locals, body.by_ref, body.rank, body.named);
         let returned = if out.is_none() { body.returned } else { None };
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
@@ -231,6 +241,7 @@ impl<'c, 'a> Body<'c, 'a> {
             out,
             derivative,
             body: statements,
+            named,
             span: definition.ast.span,
             imported: None,
         };
@@ -352,6 +363,8 @@ impl<'c, 'a> Body<'c, 'a> {
                 near,
                 Applicability::Maybe,
             );
+        } else {
+            diagnostic = diagnostic.help(format!("assign `{name}` first, or pass it in: a parameter `{name}: float`"));
         }
         // Once is enough.
         self.scope.insert(name.to_string(), Binding::Broken);
@@ -449,12 +462,11 @@ impl<'c, 'a> Body<'c, 'a> {
             Operand::Module(path) => {
                 self.error(Code::E0304, span, format!("module `{path}` is used as a value"), "name one of its members")
             }
-            Operand::Str(_) => self.error(
-                Code::E0304,
-                span,
-                "kernels have no string values",
-                "strings stand only in `print`, `printf`, `assert`",
-            ),
+            Operand::Str(_) => Err(self.report(
+                Diagnostic::new(Code::E0304, "kernels have no string values")
+                    .label(span, "strings stand only in `print`, `printf`, `assert`")
+                    .help("print values after it, `print(\"x =\", x)`, or format them: `wp.printf(\"x = %f\\n\", x)`"),
+            )),
             Operand::Enum(class) => self.error(
                 Code::E0304,
                 span,

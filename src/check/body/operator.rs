@@ -168,6 +168,8 @@ impl Body<'_, '_> {
         {
             let (target, at) = if left_moves(a, b) { (b, at_left) } else { (a, at_right) };
             diagnostic = self.suggest_cast(diagnostic, at, target, "one side", Applicability::Maybe);
+        } else if let Some((to, at)) = number_beside_floats((l.ty, at_left), (r.ty, at_right)) {
+            diagnostic = self.suggest_cast(diagnostic, at, to, "the number", Applicability::Maybe);
         } else if l.ty != r.ty {
             diagnostic = diagnostic.help(convert_help(r.ty));
         }
@@ -293,6 +295,15 @@ impl Body<'_, '_> {
     }
 
     pub fn comparison(&mut self, first: &ast::Expr, rest: &[(CompareOp, ast::Expr)], span: Span) -> Res<Operand> {
+        if !self.is_host()
+            && let [(op, other)] = rest
+            && let Some(written) = self.other_comparison(first, *op, other)
+        {
+            let what = format!("`{}`", self.c.sources.text(span));
+            let diagnostic = Diagnostic::new(Code::E0308, format!("a kernel cannot have {what}"))
+                .label(span, "not part of the kernel language");
+            return Err(self.replaced(diagnostic, span, &written));
+        }
         let mut operands = vec![self.expr(first)];
         for (_, expr) in rest {
             operands.push(self.expr(expr));
@@ -334,6 +345,24 @@ impl Body<'_, '_> {
         })
     }
 
+    /// How `x is None` and `i in [a, b]` are written.
+    fn other_comparison(&self, first: &ast::Expr, op: CompareOp, other: &ast::Expr) -> Option<String> {
+        let text = |e: &ast::Expr| self.c.sources.text(e.span);
+        match (op, &other.kind) {
+            (CompareOp::Is | CompareOp::Eq, ast::ExprKind::None) => Some(format!("not {}", text(first))),
+            (CompareOp::IsNot | CompareOp::Ne, ast::ExprKind::None) => Some(text(first).to_string()),
+            (CompareOp::In | CompareOp::NotIn, ast::ExprKind::List(items) | ast::ExprKind::Tuple(items))
+                if !items.is_empty() =>
+            {
+                let (compare, join) = if op == CompareOp::In { ("==", " or ") } else { ("!=", " and ") };
+                let each = items.iter().map(|item| format!("{} {compare} {}", text(first), text(item)));
+                let whole = each.collect::<Vec<_>>().join(join);
+                Some(if items.len() == 1 { whole } else { format!("({whole})") })
+            }
+            _ => None,
+        }
+    }
+
     fn compare(
         &mut self,
         op: CompareOp,
@@ -350,7 +379,11 @@ impl Body<'_, '_> {
             CompareOp::Le => IrCompare::Le,
             CompareOp::Gt => IrCompare::Gt,
             CompareOp::Ge => IrCompare::Ge,
-            CompareOp::Is | CompareOp::IsNot | CompareOp::In | CompareOp::NotIn => {
+            CompareOp::In | CompareOp::NotIn => {
+                let help = "compare one by one: `i == a or i == b`";
+                return self.unsupported(span, &format!("the operator `{}`", op.symbol()), Some(help));
+            }
+            CompareOp::Is | CompareOp::IsNot => {
                 return self.unsupported(span, &format!("the operator `{}`", op.symbol()), None);
             }
         };
@@ -542,6 +575,20 @@ fn host_arithmetic(op: BinaryOp, a: Number, b: Number) -> Result<Option<Number>,
         _ => return Ok(None),
     };
     Ok(Some(Number::Float(result)))
+}
+
+/// Of a vector or matrix of floats and a number of another type: the type that the number should have, and where it stands.
+fn number_beside_floats(left: (Type, Span), right: (Type, Span)) -> Option<(Scalar, Span)> {
+    let pair = |composite: Type, number: Type| {
+        let parts = composite.scalar_part().filter(|s| composite.is_composite() && s.is_float())?;
+        number.as_scalar().filter(|scalar| *scalar != parts && *scalar != Scalar::Bool)?;
+        Some(parts)
+    };
+    match (pair(left.0, right.0), pair(right.0, left.0)) {
+        (Some(to), _) => Some((to, right.1)),
+        (_, Some(to)) => Some((to, left.1)),
+        _ => None,
+    }
 }
 
 /// The type two scalars are compared in: C++'s usual arithmetic conversions.

@@ -3,7 +3,7 @@
 use crate::check::body::Body;
 use crate::check::names::scope::{EnumClass, Global};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root, Step, Stmt, ViewIndex};
-use crate::check::types::value::{Constant, Number, Operand, Res, TypeWord};
+use crate::check::types::value::{Constant, FunctionName, Number, Operand, Res, TypeWord};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -176,6 +176,16 @@ impl Body<'_, '_> {
             Operand::Module(path) => {
                 let result = self.c.member(&path, &name.text, span);
                 self.failed |= result.is_err();
+                if let (Ok(Operand::Function(FunctionName::Builtin(word))), false) = (&result, self.is_host())
+                    && path.starts_with("numpy")
+                {
+                    let (text, ours) = (self.c.sources.text(span).to_string(), self.c.qualified(word));
+                    self.c.diagnostics.push(
+                        Diagnostic::new(Code::W1306, format!("`{text}` is taken as `{ours}`"))
+                            .label(span, "nothing of NumPy runs in a kernel")
+                            .fix(format!("write `{ours}`"), span, ours, Applicability::Machine),
+                    );
+                }
                 return result;
             }
             Operand::Enum(class) => return self.enum_member(&class, name, span),
@@ -369,7 +379,22 @@ impl Body<'_, '_> {
             _ => None,
         };
         let Some(index) = index else {
-            return self.error(Code::E0305, span, "a tuple is indexed by a constant", "not a constant index");
+            let numbers = items.iter().all(|item| match item {
+                Operand::Const(c) => matches!(c.number, Number::Float(_) | Number::Int(_)),
+                Operand::Value(expr) => expr.ty.as_scalar().is_some(),
+                _ => false,
+            });
+            let help = match items.len() {
+                n @ 2..=4 if numbers => {
+                    format!("a vector takes any index: make it with `{}(...)`", self.c.qualified(&format!("vec{n}")))
+                }
+                _ => "pass the values as an array, a parameter `x: wp.array(dtype=float)`".to_string(),
+            };
+            return Err(self.report(
+                Diagnostic::new(Code::E0305, "a tuple is indexed by a constant")
+                    .label(span, "not a constant index")
+                    .help(help),
+            ));
         };
         let wrapped = if index < 0 { index + items.len() as i128 } else { index };
         match usize::try_from(wrapped).ok().and_then(|k| items.get(k)) {
@@ -387,16 +412,25 @@ impl Body<'_, '_> {
         let rank = usize::from(self.rank_of(array.ty));
         if indices.len() > rank {
             let shown = self.show(array.ty);
-            return self.error(
-                Code::E0305,
-                span,
-                format!(
-                    "{} indices for an array of {rank} dimension{}",
-                    indices.len(),
-                    if rank == 1 { "" } else { "s" }
-                ),
-                format!("the array is `{shown}`"),
+            let message = format!(
+                "{} indices for an array of {rank} dimension{}",
+                indices.len(),
+                if rank == 1 { "" } else { "s" }
             );
+            let mut diagnostic = Diagnostic::new(Code::E0305, message).label(span, format!("the array is `{shown}`"));
+            diagnostic = self.label_origin(diagnostic, &array, span);
+            let axes = indices.iter().any(|index| matches!(index.kind, ast::ExprKind::None));
+            diagnostic = match array.ty {
+                _ if axes => diagnostic.help("arrays get no new dimensions in a kernel: leave `None` away"),
+                Type::Array(_) if indices.len() <= MAX_DIMS => diagnostic.help(format!(
+                    "use {rank} ind{}, or declare the array with {} dimensions: `wp.array{}d(dtype=...)`",
+                    if rank == 1 { "ex" } else { "ices" },
+                    indices.len(),
+                    indices.len()
+                )),
+                _ => diagnostic,
+            };
+            return Err(self.report(diagnostic));
         }
         let mut dims = Vec::new();
         for index in indices {
@@ -433,6 +467,11 @@ impl Body<'_, '_> {
     }
 
     fn view_index(&mut self, index: &ast::Expr) -> Res<ViewIndex> {
+        if matches!(index.kind, ast::ExprKind::None) {
+            let diagnostic = Diagnostic::new(Code::E0305, "an index is an integer, not `None`")
+                .label(index.span, "an array always has a dimension here");
+            return Err(self.replaced(diagnostic, index.span, "0"));
+        }
         if let ast::ExprKind::Slice { lower, upper, step } = &index.kind {
             let mut bound = |e: &Option<Box<ast::Expr>>| -> Res<Option<Expr>> {
                 match e {

@@ -121,12 +121,12 @@ impl Body<'_, '_> {
                 let is_break = matches!(statement.kind, ast::StmtKind::Break);
                 if self.loop_depth == 0 {
                     let word = if is_break { "break" } else { "continue" };
-                    return self.error(
-                        Code::E0308,
-                        span,
-                        format!("`{word}` outside a loop"),
-                        "there is no loop around this",
-                    );
+                    let diagnostic = Diagnostic::new(Code::E0308, format!("`{word}` outside a loop"))
+                        .label(span, "there is no loop around this");
+                    return Err(match self.kernel {
+                        true => self.replaced(diagnostic.note("`return` ends the work of this thread"), span, "return"),
+                        false => self.report(diagnostic),
+                    });
                 }
                 push(if is_break { StmtKind::Break } else { StmtKind::Continue });
             }
@@ -152,7 +152,10 @@ impl Body<'_, '_> {
                 push(StmtKind::Assert { condition: checked, message });
             }
             ast::StmtKind::Pass => {}
-            ast::StmtKind::Unsupported(what) => return self.unsupported(span, what, None),
+            ast::StmtKind::Unsupported(what) => {
+                self.forgive_defined(what, span);
+                return self.unsupported(span, what, None);
+            }
             ast::StmtKind::Error => {
                 self.forgive(span);
                 return Err(Reported);
@@ -169,6 +172,20 @@ impl Body<'_, '_> {
             if !self.c.visible_names().iter().any(|known| *known == name) {
                 self.scope.entry(name.to_string()).or_insert(Binding::Broken);
             }
+        }
+    }
+
+    /// The names that a statement would have defined: their uses are no errors of their own.
+    fn forgive_defined(&mut self, what: &str, span: Span) {
+        let text = self.c.sources.text(span);
+        let names: Vec<&str> = crate::syntax::names(text).into_iter().filter_map(|range| text.get(range)).collect();
+        let defined = match what {
+            "`global`" | "`nonlocal`" | "`import` in a function" | "`with`" => names,
+            "a nested function" | "a nested class" => names.into_iter().take(1).collect(),
+            _ => Vec::new(),
+        };
+        for name in defined {
+            self.scope.entry(name.to_string()).or_insert(Binding::Broken);
         }
     }
 
@@ -242,6 +259,14 @@ impl Body<'_, '_> {
 
     fn assign_name(&mut self, name: &str, at: Span, value: &ast::Expr, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
         let operand = self.expr(value)?;
+        if let (Operand::Function(FunctionName::Builtin(word)), false) = (&operand, self.is_library())
+            && word == "tid"
+        {
+            let text = self.c.sources.text(value.span).to_string();
+            let diagnostic = Diagnostic::new(Code::E0404, format!("`{text}` is not called"))
+                .label(value.span, "the function itself, not the index of the thread");
+            return Err(self.replaced(diagnostic, value.span, &format!("{text}()")));
+        }
         let operand = match operand {
             Operand::Value(view) if self.is_local_view(&view) => {
                 let frozen = self.freeze_view(view, out);
@@ -406,6 +431,9 @@ impl Body<'_, '_> {
             let targets = Span { end: last.end, ..*first };
             diagnostic = diagnostic.label(targets, format!("{wanted} variables"));
         }
+        if found > wanted {
+            diagnostic = diagnostic.help("give each value a name, `_` where it is not needed");
+        }
         Err(self.report(diagnostic))
     }
 
@@ -443,12 +471,11 @@ impl Body<'_, '_> {
         if self.kernel {
             return Ok(());
         }
-        self.error(
-            Code::E0406,
-            span,
-            "`wp.tid()` is only known in kernels",
-            "not inside a `@wp.func`: pass the index as an argument",
-        )
+        Err(self.report(
+            Diagnostic::new(Code::E0406, "`wp.tid()` is only known in kernels")
+                .label(span, "not inside a `@wp.func`")
+                .help("pass the index as an argument: a parameter `i: int`"),
+        ))
     }
 
     fn store_mismatch<T>(&mut self, place: &crate::check::tree::Place, value: &Expr) -> Res<T> {
@@ -462,7 +489,10 @@ impl Body<'_, '_> {
             .label(value.span, format!("this is `{found}`"))
             .label(place.span, format!("this is `{wanted}`"));
         diagnostic = self.label_origin(diagnostic, value, value.span);
-        if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
+        if let ExprKind::And(_) | ExprKind::Or(_) = value.kind {
+            // In Python these give one of their operands.
+            diagnostic = diagnostic.help("`and` and `or` give a `bool` in kernels: write `a if a != 0.0 else b`");
+        } else if let (Type::Scalar(to), Type::Scalar(_)) = (place.ty, value.ty) {
             diagnostic = self.suggest_cast(diagnostic, value.span, to, "it", Applicability::Machine);
         }
         Err(self.report(diagnostic))

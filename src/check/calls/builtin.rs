@@ -166,12 +166,13 @@ impl Body<'_, '_> {
                 // One that is too long makes the array too large.
                 Some(n @ 1..) => *extent = u32::try_from(n).unwrap_or(u32::MAX),
                 _ => {
-                    return self.error(
-                        Code::E0305,
-                        shape.span,
-                        "the shape of a local array is a positive constant",
-                        "not a constant",
-                    );
+                    return Err(self.report(
+                        Diagnostic::new(Code::E0305, "the shape of a local array is a positive constant")
+                            .label(shape.span, "not a constant")
+                            .help(
+                                "write the largest size that is needed, or pass an array with a part for each thread",
+                            ),
+                    ));
                 }
             }
         }
@@ -310,12 +311,16 @@ impl Body<'_, '_> {
             ty if let Some(a) = self.c.as_indexed(ty) => (usize::from(a.ndim), Type::from(a.element)),
             ty => {
                 let shown = self.show(ty);
-                return self.error(
-                    Code::E0401,
-                    first.span,
-                    format!("`{name}` works on arrays"),
-                    format!("this is `{shown}`"),
-                );
+                let diagnostic = Diagnostic::new(Code::E0401, format!("`{name}` works on arrays"))
+                    .label(first.span, format!("this is `{shown}`"));
+                let text = self.c.sources.text(first.span).to_string();
+                // An element in place of the array and its indices.
+                return Err(match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
+                    Some((array, indices)) if !indices.contains(['[', ']', ':']) => {
+                        self.replaced(diagnostic, first.span, &format!("{array}, {indices}"))
+                    }
+                    _ => self.report(diagnostic.help(format!("give array and index apart: `wp.{name}(x, i, value)`"))),
+                });
             }
         };
         if rest.len() != rank + values {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::check::body::Body;
 use crate::check::facts::Callee;
 use crate::check::host::nest::{Unknown, Why};
+use crate::check::names::habits;
 use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::types::advice::left_moves;
 use crate::check::types::pattern::{Bindings, Pattern};
@@ -16,7 +17,7 @@ use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, UnaryOp};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{Scalar, Type};
+use crate::types::{F32, Scalar, Type};
 
 /// An argument as given at the call.
 #[derive(Clone, Debug)]
@@ -86,6 +87,15 @@ impl Body<'_, '_> {
                 }
                 _ => self.error(Code::E0402, span, "`wp.static` takes one expression", format!("{} given", args.len())),
             };
+        }
+        // What stands in a call of a word that is written otherwise is written otherwise, too.
+        if let (
+            Err(Reported),
+            ast::ExprKind::Name(word) | ast::ExprKind::Attribute { name: ast::Name { text: word, .. }, .. },
+        ) = (&callee_operand, &callee.kind)
+            && matches!(habits::of_name(word), Some(habits::Habit::Say(_)))
+        {
+            return Err(Reported);
         }
         let mut given = Vec::new();
         let mut failed = callee_operand.is_err();
@@ -454,6 +464,25 @@ impl Body<'_, '_> {
             let (to, at) = if left_moves(*a, *b) { (*b, *at_a) } else { (*a, *at_b) };
             diagnostic = self.suggest_cast(diagnostic, at, to, "one of them", Applicability::Maybe);
         }
+        let source = |arg: &Given| self.c.sources.text(arg.span).to_string();
+        match (text.as_str(), given) {
+            ("min" | "max", [first, second, rest @ ..]) if !rest.is_empty() => {
+                let callee = self.c.qualified(&text);
+                let pair = format!("{callee}({}, {})", source(first), source(second));
+                let nested = rest.iter().fold(pair, |inner, arg| format!("{callee}({inner}, {})", source(arg)));
+                diagnostic = diagnostic.help(format!("nest the calls: `{nested}`")).fix(
+                    "nest the calls",
+                    span,
+                    nested,
+                    Applicability::Maybe,
+                );
+            }
+            ("min" | "max", [Given { operand: Operand::Value(Expr { ty: Type::Array(_), .. }), .. }]) => {
+                let step = format!("m = {}(m, x[j])", self.c.qualified(&text));
+                diagnostic = diagnostic.help(format!("loop over the elements: `for j in range(x.shape[0]):` `{step}`"));
+            }
+            _ => {}
+        }
         let shown: Vec<String> = candidates.iter().take(8).filter_map(|c| self.show_signature(c)).collect();
         if !shown.is_empty() {
             diagnostic = diagnostic.note(format!("the candidates are {}", shown.join(", ")));
@@ -501,6 +530,9 @@ impl Body<'_, '_> {
                 given.len()
             );
             let mut diagnostic = Diagnostic::new(Code::E0402, message).label(span, "this call");
+            if name == "round" && given.len() == 2 {
+                diagnostic = diagnostic.help("to decimals, scale: `wp.round(x * 100.0) / 100.0`");
+            }
             diagnostic = match self.show_signature(definition) {
                 Some(shown) if definition.entry.is_some() => diagnostic.note(format!("the signature is {shown}")),
                 _ => diagnostic.label(place, "defined here"),
@@ -541,6 +573,16 @@ impl Body<'_, '_> {
             }
             if let (Some(Type::Scalar(to)), Type::Scalar(_)) = (param.pattern.resolve(&bindings), ty) {
                 diagnostic = self.suggest_cast(diagnostic, arg.span, to, "it", Applicability::Machine);
+            } else if let Type::Scalar(s) = ty
+                && s.is_int()
+                && param.pattern.matches(F32, &mut bindings.clone())
+            {
+                let sure = if matches!(arg.operand, Operand::Const(_)) {
+                    Applicability::Machine
+                } else {
+                    Applicability::Maybe
+                };
+                diagnostic = self.suggest_cast(diagnostic, arg.span, Scalar::F32, "it", sure);
             }
             return Err(self.report(diagnostic));
         }

@@ -41,6 +41,14 @@ impl Body<'_, '_> {
             }
             TypeWord::Family(family) => self.construct_family(family, given, span),
             TypeWord::Array(_) => {
+                let of_host = given.iter().all(|arg| arg.name.as_deref() != Some("ptr"));
+                if of_host {
+                    let diagnostic =
+                        Diagnostic::new(Code::E0502, "an array of the host has no meaning inside a kernel")
+                            .label(span, "made by Python")
+                            .help("pass it to the kernel: a parameter `x: wp.array(dtype=float)`");
+                    return Err(self.report(diagnostic));
+                }
                 let diagnostic = Diagnostic::new(Code::E0408, "a kernel cannot make an array from a pointer")
                     .label(span, "memory whose size and type kc could not check")
                     .help("pass the array itself as a parameter, or take a view of one: `a[i]`, `a[2:5]`")

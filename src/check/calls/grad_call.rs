@@ -170,6 +170,7 @@ impl Checker<'_> {
             out: None,
             derivative: Derivative::Body,
             body: Vec::new(),
+            named: Default::default(),
             span,
             imported: None,
         })

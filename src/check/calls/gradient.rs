@@ -434,7 +434,7 @@ impl<'a> Body<'_, 'a> {
             return Err(Reported);
         }
         let written = body.rule.take().map(|rule| rule.written).unwrap_or_default();
-        let locals: IdVec<LocalId, Local> = body.locals;
+        let (locals, named): (IdVec<LocalId, Local>, _) = (body.locals, body.named);
         if !rule.library() {
             c.warn_of_missing_adjoints(rule, of, &written)?;
         }
@@ -453,6 +453,7 @@ impl<'a> Body<'_, 'a> {
             out: None,
             derivative: Derivative::Body,
             body: statements,
+            named,
             span: rule.ast.span,
             imported: None,
         })

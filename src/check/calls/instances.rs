@@ -101,6 +101,7 @@ impl LibraryFunction {
             out,
             derivative,
             body: _,
+            named: _,
             span,
             imported: _,
         } = &self.function;
@@ -119,6 +120,7 @@ impl LibraryFunction {
             out: *out,
             derivative: derivative.clone(),
             body: Vec::new(),
+            named: Default::default(),
             span: *span,
             imported: Some(imported),
         }

@@ -117,6 +117,7 @@ impl Checker<'_> {
             out: None,
             derivative: Derivative::Body,
             body: Vec::new(),
+            named: Default::default(),
             span: ast.span,
             imported: None,
         }

@@ -12,7 +12,7 @@ use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, F32, MAX_DIMS, Type};
 
 /// The most names between an argument and the call that makes its value.
-const MAX_STEPS: u32 = 16;
+pub(crate) const MAX_STEPS: u32 = 16;
 
 /// The kernel of a launch and what it is given.
 pub(crate) fn parts_of(args: &[Arg]) -> Option<(&str, Vec<Expr>)> {
@@ -40,7 +40,7 @@ impl Checker<'_> {
     }
 
     /// The items of a list that is written out, here or where its name is bound.
-    fn items_of(&mut self, list: &Expr, steps: u32) -> Option<Vec<Expr>> {
+    pub fn items_of(&mut self, list: &Expr, steps: u32) -> Option<Vec<Expr>> {
         match &list.kind {
             ExprKind::List(items) | ExprKind::Tuple(items) => {
                 let plain = items.iter().all(|item| !matches!(item.kind, ExprKind::Starred(_)));
@@ -56,7 +56,7 @@ impl Checker<'_> {
     }
 
     /// The type of a value of host code; `pattern` is what the kernel wants, and knows the rank of arrays.
-    fn argument_type(&mut self, expr: &Expr, pattern: &Pattern, steps: u32) -> Option<Type> {
+    pub fn argument_type(&mut self, expr: &Expr, pattern: &Pattern, steps: u32) -> Option<Type> {
         match &expr.kind {
             ExprKind::Name(name) if steps > 0 => match self.follow(name)? {
                 (scope, Global::Constant(value)) => {
@@ -78,7 +78,7 @@ impl Checker<'_> {
     }
 
     /// `zeros` of `wp.zeros`, under any name that Warp has here.
-    fn warp_word(&mut self, callee: &Expr) -> Option<String> {
+    pub fn warp_word(&mut self, callee: &Expr) -> Option<String> {
         match &callee.kind {
             ExprKind::Attribute { base, name } => match &base.kind {
                 ExprKind::Name(module) => match self.follow(module)? {

@@ -102,6 +102,20 @@ impl Checker<'_> {
                 self.bind(&name.text, Global::Class(scope, name.span));
             }
             RegionKind::Loop { target, iter } => self.collect_loop(region, target, iter),
+            RegionKind::Launching { name, params } => {
+                self.bind(&name.text, Global::Host(name.span));
+                if self.scopes.len() < MAX_SCOPES {
+                    let scope = self.new_scope(self.scope, Some(&name.text), false);
+                    self.within(scope, |c| {
+                        for param in params {
+                            let (name, place) = (param.name.text.clone(), param.name.span);
+                            let why = Why::Parameter(c.scopes[scope].name.clone().unwrap_or_default());
+                            c.bind(&param.name.text, Global::Unknown(Unknown { name, place, why }));
+                        }
+                        c.collect_scope(&region.items);
+                    });
+                }
+            }
             RegionKind::Function { name, params } => {
                 let maker = Rc::new(Maker {
                     name: name.clone(),
@@ -384,6 +398,7 @@ impl Checker<'_> {
                 format!("kernel `{}` is generic, and the file names no types for it", kernel.text),
             )
             .label(kernel.span, format!("not compiled: {}", types.join(", ")))
+            .note("an array with one element type names it: `wp.array(dtype=float)`")
             .help(format!(
                 "say which types are wanted: `wp.overload({0}, [...])` with a type for each parameter, or \
                  `--types '{0}({1})'`",
@@ -499,7 +514,7 @@ fn bound_names(items: &[Item], out: &mut Vec<(String, Span)>) {
             Item::Function(function) => out.push((function.name.text.clone(), function.name.span)),
             Item::Class(class) => out.push((class.name.text.clone(), class.name.span)),
             Item::Region(region) => match &region.kind {
-                RegionKind::Function { name, .. } | RegionKind::Class(name) => {
+                RegionKind::Launching { name, .. } | RegionKind::Function { name, .. } | RegionKind::Class(name) => {
                     out.push((name.text.clone(), name.span));
                 }
                 RegionKind::Loop { target, .. } => {

@@ -6,6 +6,7 @@
 mod allow;
 mod coalescing;
 mod division;
+mod endless;
 pub mod literal;
 mod maybe_unset;
 mod out_of_bounds;
@@ -97,6 +98,7 @@ pub(super) fn run(
         let written = Written { function, modules, sources };
         unused::check(&written, &mut found);
         unreachable::check(&written, &mut found);
+        endless::check(&written, &mut found);
         shadow::check(&written, &mut found);
     }
     for finding in found {

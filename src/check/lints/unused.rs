@@ -20,6 +20,14 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
     assignments(body, &mut |stmt, name, at, value, alone| {
         // A parameter may be a reference, which the caller reads.
         let param = written.function.params.iter().any(|param| param.name.text == name);
+        if param && is_array(written, name) && read.binary_search(&name).is_err() && told.insert(name) {
+            found.push(
+                Diagnostic::new(Code::W1301, format!("`{name}` is assigned and never read: the array stays as it is"))
+                    .label(at, "names another array from here on")
+                    .help(format!("write its elements: `{name}[i] = ...`")),
+            );
+            return;
+        }
         if param || read.binary_search(&name).is_ok() || name.starts_with('_') || !told.insert(name) {
             return;
         }
@@ -39,6 +47,14 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         }
         found.push(diagnostic);
     });
+}
+
+/// Whether a parameter is annotated as an array, and not as a reference.
+fn is_array(written: &Written, name: &str) -> bool {
+    let param = written.function.params.iter().find(|param| param.name.text == name);
+    let Some(annotation) = param.and_then(|param| param.annotation.as_ref()) else { return false };
+    let text = written.sources.text(annotation.span);
+    text.contains("array") && !text.contains("ref[")
 }
 
 /// How often a name is assigned.

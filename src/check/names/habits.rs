@@ -5,11 +5,13 @@
 pub enum Habit {
     /// A built-in of another name with the same arguments.
     Name(&'static str),
+    /// A word of Python itself.
+    Word(&'static str),
     /// Something that has another form; the text ends the sentence "...".
     Say(&'static str),
 }
 
-use Habit::{Name, Say};
+use Habit::{Name, Say, Word};
 
 /// For a function or name that kernels do not have.
 pub fn of_name(name: &str) -> Option<Habit> {
@@ -56,6 +58,13 @@ pub fn of_name(name: &str) -> Option<Habit> {
         "int2" => Name("vec2i"),
         "int3" => Name("vec3i"),
         "int4" => Name("vec4i"),
+        "make_float2" => Name("vec2"),
+        "make_float3" => Name("vec3"),
+        "make_float4" => Name("vec4"),
+        "make_int2" => Name("vec2i"),
+        "make_int3" => Name("vec3i"),
+        "make_int4" => Name("vec4i"),
+        "__ldg" => Say("write the element itself, `x[i]`"),
         "sinf" => Name("sin"),
         "cosf" => Name("cos"),
         "tanf" => Name("tan"),
@@ -88,8 +97,8 @@ pub fn of_name(name: &str) -> Option<Habit> {
         }
         "divmod" => Say("write `a // b` and `a % b`"),
         "null" | "nullptr" | "NULL" => Say("an array that may be missing is tested by itself: `if x:`"),
-        "true" => Say("write `True`"),
-        "false" => Say("write `False`"),
+        "true" => Word("True"),
+        "false" => Word("False"),
         _ => return None,
     })
 }
@@ -128,9 +137,12 @@ pub fn of_construct(what: &str) -> Option<&'static str> {
         "`with`" => "kernels have no context managers",
         "`import` in a function" => "import at the top of the file",
         "`yield`" | "`async`" | "`await`" => "a kernel runs from start to end in each thread",
-        "`global`" | "`nonlocal`" => "module constants can be read; results go to array parameters",
+        "`global`" | "`nonlocal`" => {
+            "module constants can be read; a count goes to an array parameter: `wp.atomic_add(count, 0, 1)`"
+        }
         "`del`" => "a variable ends with its function",
         "`:=`" => "assign on a line of its own",
+        "a complex number" => "keep the two parts in a `wp.vec2`",
         "`match`" => "write `if` and `elif`",
         "`None`" => "an array that may be missing is tested by itself: `if x:`",
         _ => return None,

@@ -150,6 +150,7 @@ impl Checker<'_> {
                 Item::Call(_) if !self.in_main() => {}
                 Item::Call(call) => {
                     self.collect_call(call);
+                    self.note_launch(call);
                     self.calls.push((self.scope, call.clone()));
                 }
                 Item::Constant(constant) => {
@@ -323,8 +324,67 @@ impl Checker<'_> {
             }
             Some(Role::Gradient) => self.collect_gradient(function),
             Some(Role::Struct) => {}
-            None => self.bind(&name, Global::Host(function.name.span)),
+            None => {
+                if self.in_main() {
+                    self.note_decorators(function);
+                }
+                self.bind(&name, Global::Host(function.name.span));
+            }
         }
+    }
+
+    /// Decorators that mean kernels elsewhere, or would here if `wp` were imported.
+    fn note_decorators(&mut self, function: &ast::Function) {
+        for decorator in &function.decorators {
+            let path = match &decorator.expr.kind {
+                ExprKind::Call { callee, .. } => callee,
+                _ => &decorator.expr,
+            };
+            let text = self.sources.text(path.span).to_string();
+            let Some(root) = text.split('.').next() else { continue };
+            let known = self.lookup(root).map(|(_, global)| global.clone());
+            let base = match &known {
+                Some(Global::Module(path)) => path.clone(),
+                Some(Global::Member { module, name }) => format!("{module}.{name}"),
+                Some(_) => continue,
+                None if matches!(text.as_str(), "wp.kernel" | "wp.func" | "warp.kernel" | "warp.func") => {
+                    if !self.missing_warp {
+                        self.missing_warp = true;
+                        let import = if root == "wp" { "import warp as wp" } else { "import warp" };
+                        let start = Span { start: 0, end: 0, ..path.span };
+                        self.report(
+                            Diagnostic::new(Code::E0201, format!("`{root}` is not defined"))
+                                .label(path.span, "Warp is not imported")
+                                .help(format!("begin the file with `{import}`"))
+                                .fix("import it", start, format!("{import}\n"), Applicability::Maybe),
+                        );
+                    }
+                    continue;
+                }
+                None => continue,
+            };
+            let full = format!("{base}{}", &text[root.len()..]);
+            if super::foreign::is_jit(&full) && self.foreign_kernel.is_none() {
+                self.foreign_kernel = Some((function.name.text.clone(), decorator.expr.span, full));
+            }
+        }
+    }
+
+    /// Says of a file without kernels which of its functions is a kernel of another library.
+    pub fn expect_own_kernels(&mut self) {
+        let Some((name, span, path)) = self.foreign_kernel.take() else { return };
+        if self.definitions.iter().any(|definition| definition.kernel) || self.diagnostics.has_errors() {
+            return;
+        }
+        let library = super::foreign::library_of(&path).unwrap_or("another library");
+        let kernel = self.qualified("kernel");
+        let message = format!("this file has no kernels: `{name}` is one of {library}");
+        self.diagnostics.push(
+            Diagnostic::new(Code::W0907, message)
+                .label(span, format!("a decorator of {library}"))
+                .help(format!("decorate it with `@{kernel}`, and give each parameter its type"))
+                .fix(format!("write `@{kernel}`"), span, kernel, Applicability::Maybe),
+        );
     }
 
     fn collect_class(&mut self, class: &ast::Class) {
@@ -480,12 +540,36 @@ impl Checker<'_> {
     }
 
     fn host_function(&mut self, name: &str, span: Span, place: Span) -> Reported {
-        self.report(
-            Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel function"))
-                .label(span, "used inside a kernel")
-                .label(place, "this is plain Python")
-                .help("decorate it with `@wp.func` to call it from kernels"),
-        )
+        let text = &self.sources.file(place.file).text;
+        let before = text.get(..place.start as usize).unwrap_or_default();
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let (indent, word) = (&before[start..], before[start..].trim());
+        let is_class = word == "class";
+        let (what, decorator, use_) = if is_class {
+            ("struct", "struct", "use it in kernels")
+        } else {
+            ("function", "func", "call it from kernels")
+        };
+        let decorator = format!("@{}", self.qualified(decorator));
+        let diagnostic = Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel {what}"))
+            .label(span, "used inside a kernel")
+            .label(place, "this is plain Python")
+            .help(format!("decorate it with `{decorator}` to {use_}"));
+        if !is_class && word != "def" {
+            return self.report(diagnostic);
+        }
+        let indent = &indent[..indent.len() - indent.trim_start().len()];
+        // The decorator of another compiler goes.
+        let line_before = before[..start].trim_end_matches('\n').rsplit('\n').next().unwrap_or_default();
+        let other = line_before.trim().starts_with('@').then(|| start - line_before.len() - 1);
+        let from = other.unwrap_or(start) as u32;
+        let at = Span { start: from, end: start as u32, ..place };
+        self.report(diagnostic.fix(
+            format!("decorate it with `{decorator}`"),
+            at,
+            format!("{indent}{decorator}\n"),
+            Applicability::Maybe,
+        ))
     }
 
     /// The value of a constant, computed on its first use.
@@ -540,6 +624,12 @@ impl Checker<'_> {
                     Applicability::Maybe,
                 )
             }
+            Habit::Word(word) => diagnostic.help(format!("write `{word}`")).fix(
+                format!("write `{word}`"),
+                span,
+                word,
+                Applicability::Maybe,
+            ),
             Habit::Say(help) => diagnostic.help(help),
         }
     }

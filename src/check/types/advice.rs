@@ -51,9 +51,12 @@ impl Body<'_, '_> {
         let Local { name, span, .. } = &self.locals[variable];
         let text = &self.c.sources.file(span.file).text;
         let literal = text.get(span.end as usize..).and_then(assigned_literal);
-        let shown = literal.map_or("0", |(_, digits)| digits);
-        let diagnostic = diagnostic.help(format!("make `{name}` a float from the start: `{name} = {shown}.0`"));
-        let Some((before, digits)) = literal else { return diagnostic };
+        let Some((before, digits)) = literal else {
+            let help =
+                format!("`{name}` stays an integer: keep the float in a variable of its own, `value = float({name})`");
+            return diagnostic.help(help);
+        };
+        let diagnostic = diagnostic.help(format!("make `{name}` a float from the start: `{name} = {digits}.0`"));
         let end = span.end + (before + digits.len()) as u32;
         let at = Span { start: end - digits.len() as u32, end, ..*span };
         diagnostic.fix("make it a float", at, format!("{digits}.0"), Applicability::Maybe)
@@ -63,6 +66,15 @@ impl Body<'_, '_> {
     pub fn operand_advice(&self, op: BinaryOp, l: Type, r: Type) -> Option<String> {
         let int = |ty: Type| ty.as_scalar().is_some_and(Scalar::is_int);
         Some(match (op, l, r) {
+            (BinaryOp::Add | BinaryOp::Sub, Type::Array(_), r) if int(r) => {
+                "an array is no pointer: `x[i]` is its element `i`, and `x[i:]` what begins there".into()
+            }
+            (_, Type::Array(_), _) | (_, _, Type::Array(_)) => {
+                "a kernel computes with elements: write `x[i]` with the index of the thread".into()
+            }
+            (BinaryOp::BitXor, Type::Scalar(s), _) if s.is_float() => {
+                "a power is `a ** 2.0`; `^` is exclusive or, for integers".into()
+            }
             (BinaryOp::Pow, l, _) if int(l) => "integers have no power: multiply, or write `float(x) ** 2.0`".into(),
             (BinaryOp::Mul | BinaryOp::MatMul, Type::Mat(rows, columns, _), Type::Vec(n, _)) => {
                 format!("a {rows}x{columns} matrix multiplies vectors of {columns} components, and this one has {n}")

@@ -3,6 +3,7 @@
 use super::pattern::{Length, Part, Pattern};
 use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::Checker;
+use crate::check::names::scope::Global;
 use crate::diag::{Code, Diagnostic};
 use crate::limits::{MAX_LENGTH, MAX_PARTS};
 use crate::source::Span;
@@ -12,6 +13,18 @@ use crate::types::{ArrayType, MAX_DIMS, Type};
 impl Checker<'_> {
     /// What a parameter annotation accepts. `library` turns on the words of the library's signatures.
     pub fn annotation(&mut self, expr: &Expr, library: bool) -> Res<Pattern> {
+        // `FloatRef = wp.ref[float]`: a reference is no type of its own, and its alias no value.
+        if let ExprKind::Name(name) = &expr.kind
+            && !library
+            && let Some((scope, Global::Constant(value))) = self.lookup(name).map(|(at, global)| (at, global.clone()))
+            && let ExprKind::Subscript { base, .. } = &value.kind
+            && matches!(self.within(scope, |c| c.host_value(base)), Some(Operand::Type(TypeWord::Ref)))
+        {
+            return self.within(scope, |c| c.annotation(&value, library));
+        }
+        if !library && let Some(reported) = self.foreign_annotation(expr) {
+            return Err(reported);
+        }
         match &expr.kind {
             ExprKind::Name(name) if library && Self::is_variable(name) => Ok(Pattern::Var(name.clone())),
             ExprKind::Name(name) if library && ScalarClass::from_name(name).is_some() => {
@@ -20,7 +33,10 @@ impl Checker<'_> {
             ExprKind::Name(name) if library && name == "Array" => Ok(Pattern::Array(Box::new(Pattern::Any), None)),
             ExprKind::Subscript { base, indices } => self.subscripted(base, indices, expr.span, library),
             ExprKind::Call { callee, args } => self.called(callee, args, expr.span, library),
-            ExprKind::Str(_) => self.not_a_type(expr.span, "a string annotation"),
+            ExprKind::Str(text) => match self.quoted(text, expr.span) {
+                Some(inner) => self.annotation(&inner, library),
+                None => self.not_a_type(expr.span, "a string that is no type expression"),
+            },
             _ => {
                 let word = self.type_word(expr, library)?;
                 self.word_pattern(word, expr.span)

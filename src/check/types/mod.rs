@@ -3,5 +3,7 @@
 pub(super) mod advice;
 mod annotation;
 mod double;
+mod foreign_type;
 pub(super) mod pattern;
+mod quoted;
 pub mod value;

@@ -43,10 +43,14 @@ impl Translator<'_> {
         let Some(&result) = inst.results.first() else { return Err(self.fault(inst, "this operation has no value")) };
         let ty = self.function.ty(result);
         let structs = self.structs();
+        let shared = self.shared;
+        if let Some(name) = shared.constants.name(shared.module, self.function, inst, self.prelude) {
+            return Ok(name);
+        }
         Ok(match &inst.op {
             Op::Const(c) => literal(*c, self.prelude),
             Op::Zero => match ty {
-                Type::Scalar(s) => literal(Const { scalar: s, bits: 0 }, self.prelude),
+                Type::Scalar(s) => literal(Const::new(s, 0), self.prelude),
                 _ => Expr::Braces(self.type_name(ty), Vec::new()),
             },
             Op::Unary(op, a) => {

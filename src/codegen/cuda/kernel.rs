@@ -170,6 +170,7 @@ fn heading(function: &Function, has_defaults: bool) -> String {
         let slots = buffer.slots.map_or(String::new(), |n| format!(" ({n} slots)"));
         lines.push(match buffer.role {
             TapeRole::Log | TapeRole::State => format!("{name}[slot][thread]{slots}: {}", buffer.reason),
+            TapeRole::Parameters => format!("{name}: receives the gradients of {}.", buffer.reason),
             TapeRole::Needed => {
                 format!("{name}: receives the most slots that a thread wants (high half), and that thread.")
             }

@@ -99,7 +99,7 @@ mod tests {
             (f32::INFINITY, "INFINITY"),
             (f32::NEG_INFINITY, "-INFINITY"),
         ] {
-            let constant = Const { scalar: Scalar::F32, bits: value.to_bits().into() };
+            let constant = Const::new(Scalar::F32, value.to_bits().into());
             assert_eq!(text(constant), expected);
         }
         assert_eq!(text(Const::float(Scalar::F64, 0.1)), "0.1");

@@ -11,6 +11,7 @@
 //! index type may overflow, unless its step is 1 or -1.
 
 mod composite;
+mod constants;
 mod declarations;
 mod effects;
 mod expr;
@@ -36,6 +37,7 @@ use std::sync::Arc;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdMap;
 use crate::ir::{FuncId, Function, Module, ResultRole};
+use constants::Constants;
 use effects::FunctionEffects;
 use function::Fault;
 use helpers::Helper;
@@ -67,7 +69,8 @@ pub fn emit_marked(module: &Module, kernels: &[FuncId], options: &CudaOptions) -
     // Marked texts are read once by a person: nothing is kept for them.
     let survey = Survey::new(module, false);
     let known = Texts::new(0);
-    Printer { module, survey, known: &known, printed: IdMap::default(), marked: true }.emit(kernels, options)
+    let constants = Constants::of(module);
+    Printer { module, survey, known: &known, printed: IdMap::default(), constants, marked: true }.emit(kernels, options)
 }
 
 /// Prints several texts of one module: what two of them share is surveyed once, and the same functions are printed once.
@@ -77,19 +80,22 @@ pub struct Printer<'a> {
     known: &'a Texts,
     /// The functions, without kernels, that have no place there.
     printed: IdMap<FuncId, Arc<memo::Printed>>,
+    constants: Constants,
     marked: bool,
 }
 
 impl<'a> Printer<'a> {
     pub fn new(module: &'a Module, known: &'a Texts) -> Printer<'a> {
-        Printer { module, survey: Survey::new(module, true), known, printed: IdMap::default(), marked: false }
+        let (survey, constants) = (Survey::new(module, true), Constants::of(module));
+        Printer { module, survey, known, printed: IdMap::default(), constants, marked: false }
     }
 
     /// Like [`emit`].
     pub fn emit(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
         let Order { printed: order, named, .. } = self.survey.order(kernels);
         let names = function_names(self.module, &named, &self.survey);
-        let shared = TextContext { module: self.module, effects: &self.survey.effects, names, marked: self.marked };
+        let (effects, constants) = (&self.survey.effects, &self.constants);
+        let shared = TextContext { module: self.module, effects, constants, names, marked: self.marked };
         let mut prelude = Prelude::default();
         let mut functions = String::new();
         for &(id, fingerprint) in &order {
@@ -156,6 +162,7 @@ fn device_function(
 pub struct TextContext<'a> {
     pub module: &'a Module,
     pub effects: &'a FunctionEffects,
+    constants: &'a Constants,
     names: BTreeMap<FuncId, String>,
     /// Statements tell where they come from.
     marked: bool,

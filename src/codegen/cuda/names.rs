@@ -212,7 +212,13 @@ fn global_names<'a>(stmt: &'a Stmt, out: &mut Words<'a>) {
 
 fn global_names_in<'a>(e: &'a Expr, out: &mut Words<'a>) {
     match e {
-        Expr::Var(_) | Expr::Atom(_) => return,
+        Expr::Var(_) => return,
+        Expr::Atom(text) => {
+            if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                out.insert(text);
+            }
+            return;
+        }
         Expr::Call(name, _) | Expr::Cast(name, _) | Expr::Braces(name, _) if !out.contains(name.as_str()) => {
             words(name, out);
         }

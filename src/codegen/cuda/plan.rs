@@ -1,5 +1,6 @@
 //! Decides which values become variables and which are written where they are used, as parts of larger expressions.
 
+use super::constants::is_table;
 use super::effects::{Effects, FunctionEffects, gives_one_value};
 use crate::ids::IdVec;
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Step, ValueId, Values};
@@ -177,7 +178,7 @@ impl Planner<'_> {
         self.cost[result] = cost;
         let value = &self.function.values[result];
         let uses = self.uses[result];
-        let is_constant = matches!(inst.op, Op::Const(_)) || matches!(inst.op, Op::Zero);
+        let is_constant = matches!(inst.op, Op::Const(_) | Op::Zero) || is_table(self.module, self.function, inst);
         let is_trivial = is_constant || self.is_trivial(&inst.op);
         let single = uses.count <= 1 && uses.block == Some(block);
         let loop_bound = uses.every_iteration && (cost.reads != 0 || cost.calls || matches!(inst.op, Op::If { .. }));
@@ -256,7 +257,11 @@ impl Planner<'_> {
     }
 
     fn tree_cost(&self, inst: &Inst, operands: &[ValueId]) -> Cost {
-        let mut cost = Cost { length: own_length(self.module, inst), reads: 0, calls: matches!(inst.op, Op::Call(..)) };
+        let mut cost = Cost {
+            length: own_length(self.module, self.function, inst),
+            reads: 0,
+            calls: matches!(inst.op, Op::Call(..)),
+        };
         for &value in operands {
             let part = self.operand_cost(value);
             cost.length += part.length;
@@ -268,7 +273,7 @@ impl Planner<'_> {
 }
 
 /// The characters that an operation adds to those of its operands, roughly.
-fn own_length(module: &Module, inst: &Inst) -> u32 {
+fn own_length(module: &Module, function: &Function, inst: &Inst) -> u32 {
     match &inst.op {
         Op::Const(c) => match c.scalar {
             Scalar::F32 | Scalar::F64 => 5,
@@ -278,6 +283,7 @@ fn own_length(module: &Module, inst: &Inst) -> u32 {
         Op::Zero => 6,
         Op::Binary(..) | Op::Compare(..) => 3,
         Op::Unary(..) => 6,
+        Op::Construct(_) if is_table(module, function, inst) => 5,
         Op::Construct(args) => 5 + 2 * args.len() as u32,
         Op::Call(callee, args) => module.functions[*callee].source_name.len() as u32 + 2 * args.len() as u32,
         Op::Load(access) => 2 + 2 * access.indices.len() as u32,

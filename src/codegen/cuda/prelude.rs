@@ -8,7 +8,7 @@ use super::helpers::{self, Helper};
 use super::print::{self, WIDTH};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
 use crate::ids::IdSet;
-use crate::ir::BinaryOp;
+use crate::ir::{BinaryOp, ConstantId};
 use crate::types::{Element, Scalar, StructTable, Type};
 
 /// The parts of the `arrayN` templates; a module gets those it uses.
@@ -74,6 +74,8 @@ pub struct Prelude {
     composites: BTreeMap<Type, StructText>,
     /// The user's structs, by their number in the module.
     structs: BTreeMap<u32, StructText>,
+    /// The source's constants: their declarations.
+    constants: BTreeMap<ConstantId, Arc<str>>,
     /// Operators and functions on `float16`, `bfloat16` and composites, in the order they were needed.
     functions: Vec<Declared>,
     /// Theirs, and those of functions whose bodies are being made.
@@ -104,6 +106,11 @@ impl Prelude {
     /// Declares a number type where C++ has no name for it.
     pub fn scalar(&mut self, scalar: Scalar) {
         self.scalars.insert(scalar);
+    }
+
+    /// Declares a constant of the source.
+    pub fn constant(&mut self, id: ConstantId, text: String) {
+        self.constants.entry(id).or_insert_with(|| text.into());
     }
 
     pub fn helper(&mut self, helper: Helper) -> &'static str {
@@ -237,6 +244,9 @@ impl Prelude {
         for (&id, text) in &other.structs {
             self.structs.entry(id).or_insert_with(|| text.clone());
         }
+        for (&id, text) in &other.constants {
+            self.constants.entry(id).or_insert_with(|| text.clone());
+        }
         for function in &other.functions {
             if self.signatures.insert(function.signature.clone()) {
                 self.functions.push(function.clone());
@@ -249,7 +259,7 @@ impl Prelude {
         let types = self.composites.values().chain(self.structs.values());
         let in_types = types.map(|ty| ty.fields.len() + ty.members.iter().map(|m| m.len()).sum::<usize>());
         let functions = self.functions.iter().map(|f| f.signature.len() + f.text.len());
-        in_types.chain(functions).sum()
+        in_types.chain(functions).chain(self.constants.values().map(|text| text.len())).sum()
     }
 
     /// Appends the whole prelude.
@@ -284,6 +294,10 @@ impl Prelude {
             let name = type_name(Type::Struct(crate::types::StructId(id)), structs);
             let _ = write!(out, "\n{}", struct_text(&name, text));
         }
+        if !self.constants.is_empty() {
+            out.push('\n');
+        }
+        self.constants.values().for_each(|text| out.push_str(text));
         for function in &self.functions {
             let _ = write!(out, "\n{}", function.text);
         }

@@ -72,7 +72,7 @@ impl Trial<'_> {
     }
 
     fn compile(&self, text: &str, backward: bool) -> Compilation {
-        let request = Request { gradients: Gradients { backward, store: None }, ..Request::default() };
+        let request = Request { gradients: Gradients { backward, ..Gradients::default() }, ..Request::default() };
         self.compiler.load_text(Path::new("kernel.py"), text.to_string(), &request)
     }
 

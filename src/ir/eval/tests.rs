@@ -172,7 +172,7 @@ fn casts() {
     assert_eq!(float(BF16, f64::MAX).as_float(), Some(f64::INFINITY));
     assert_eq!(bitcast(float(F32, 1.0), U32), Some(int(U32, 0x3f80_0000)));
     assert_eq!(bitcast(int(U32, 0xffff_ffff), I32), Some(int(I32, -1)));
-    assert_eq!(bitcast(int(I16, -1), F16), Some(Const { scalar: F16, bits: 0xffff }));
+    assert_eq!(bitcast(int(I16, -1), F16), Some(Const::new(F16, 0xffff)));
 }
 
 /// A xorshift generator.
@@ -201,21 +201,21 @@ fn nearest(scalar: Scalar, numbers: &[i128], value: i128) -> Const {
         std::cmp::Ordering::Equal => above,
     };
     let sign = if value < 0 { sign_bit(scalar) } else { 0 };
-    Const { scalar, bits: at as u64 | sign }
+    Const::new(scalar, at as u64 | sign)
 }
 
 #[test]
 fn float16_rounds_once() {
     const UNIT: i32 = 48;
     let in_units = |c: Const| (c.as_float().unwrap() * 2f64.powi(UNIT)) as i128;
-    let numbers: Vec<i128> = (0..0x7c00).map(|bits| in_units(Const { scalar: F16, bits })).collect();
+    let numbers: Vec<i128> = (0..0x7c00).map(|bits| in_units(Const::new(F16, bits))).collect();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut checked = 0;
     while checked < 60_000 {
         let r = random.next();
         // Half the products with a small and a large factor, so that ties and near ties are common.
         let mask = if r >> 63 == 0 { 0xffff } else { 0xfff0 };
-        let [a, b, c] = [r & mask, r >> 16 & 0xffff, r >> 32 & 0xffff].map(|bits| Const { scalar: F16, bits });
+        let [a, b, c] = [r & mask, r >> 16 & 0xffff, r >> 32 & 0xffff].map(|bits| Const::new(F16, bits));
         if [a, b, c].iter().any(|x| !x.as_float().unwrap().is_finite()) {
             continue;
         }
@@ -241,13 +241,13 @@ fn bfloat16_rounds_once() {
     const UNIT: i32 = 60;
     let in_units = |c: Const| (c.as_float().unwrap() * 2f64.powi(UNIT)) as i128;
     let numbers: Vec<i128> =
-        (0..0x7f80).map(|bits| Const { scalar: BF16, bits }).map(|c| in_units(c).min(i128::MAX / 4)).collect();
+        (0..0x7f80).map(|bits| Const::new(BF16, bits)).map(|c| in_units(c).min(i128::MAX / 4)).collect();
     let mut random = Random(0x1234_5678_9abc_def1);
     for _ in 0..30_000 {
         let r = random.next();
         let number = |r: u64| {
             let exponent = 127 - 20 + (r >> 8) % 40;
-            Const { scalar: BF16, bits: (r >> 7 & 1) << 15 | exponent << 7 | r & 0x7f }
+            Const::new(BF16, (r >> 7 & 1) << 15 | exponent << 7 | r & 0x7f)
         };
         let [a, b, c] = [number(r), number(r >> 20), number(r >> 40)];
         let product = (in_units(a) >> 30) * (in_units(b) >> 30);
@@ -276,15 +276,14 @@ fn narrow_division_and_root_agree_with_exact_comparison() {
     let mut random = Random(77);
     for _ in 0..50_000 {
         let r = random.next();
-        let [a, b] = [r & 0x7bff, r >> 16 & 0x7bff].map(|bits| Const { scalar: F16, bits });
+        let [a, b] = [r & 0x7bff, r >> 16 & 0x7bff].map(|bits| Const::new(F16, bits));
         if b.bits == 0 || a.bits == 0 {
             continue;
         }
         let (x, y) = (a.as_float().unwrap(), b.as_float().unwrap());
         let quotient = binary(BinaryOp::Div, a, b).unwrap();
         if quotient.bits > 0 && quotient.bits < 0x7bff {
-            let near =
-                |delta: u64, other: u64| Const { scalar: F16, bits: quotient.bits + delta - other }.as_float().unwrap();
+            let near = |delta: u64, other: u64| Const::new(F16, quotient.bits + delta - other).as_float().unwrap();
             // q is right when a / b lies between the middles to its neighbours; middles times b are exact.
             let (low, high) = ((near(0, 1) + near(0, 0)) / 2.0, (near(1, 0) + near(0, 0)) / 2.0);
             assert!(low * y <= x && x <= high * y, "{x} / {y}");
@@ -293,7 +292,7 @@ fn narrow_division_and_root_agree_with_exact_comparison() {
             }
         }
         let root = unary(UnaryOp::Sqrt, a).unwrap();
-        let at = |bits: u64| Const { scalar: F16, bits }.as_float().unwrap();
+        let at = |bits: u64| Const::new(F16, bits).as_float().unwrap();
         let (low, high) = ((at(root.bits - 1) + at(root.bits)) / 2.0, (at(root.bits) + at(root.bits + 1)) / 2.0);
         assert!(low * low <= x && x <= high * high, "sqrt {x}");
     }

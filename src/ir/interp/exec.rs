@@ -331,7 +331,7 @@ impl<'p> Machine<'p, '_, '_> {
 
     /// Instructions that do not change the flow.
     fn simple(&mut self, inst: &Code, frame: &mut [u64], local: LocalBase) {
-        let at = |frame: &[u64], scalar: Scalar, slot: u32| Const { scalar, bits: frame[slot as usize] };
+        let at = |frame: &[u64], scalar: Scalar, slot: u32| Const::new(scalar, frame[slot as usize]);
         // What a verified operation computes; the type rules leave no None.
         let bits = |c: Option<Const>| c.map_or(0, |c| c.bits);
         match inst {
@@ -425,7 +425,7 @@ impl<'p> Machine<'p, '_, '_> {
             }
             Code::Atomic { op, to, value, place, used } => {
                 self.update(frame, place, *to, Some(*op), *used, |frame, n, old| {
-                    let new = Const { bits: frame[*value as usize + n], ..old };
+                    let new = Const::new(old.scalar, frame[*value as usize + n]);
                     match op {
                         AtomicOp::Add => bits(eval::binary(BinaryOp::Add, old, new)),
                         AtomicOp::Sub => bits(eval::binary(BinaryOp::Sub, old, new)),
@@ -484,7 +484,7 @@ impl<'p> Machine<'p, '_, '_> {
                     let at = base + u64::from(leaf.offset);
                     // SAFETY: as for loads; threads run one after the other, so this is indivisible.
                     unsafe {
-                        let old = Const { scalar: leaf.scalar, bits: memory::read(at, leaf.scalar) };
+                        let old = Const::new(leaf.scalar, memory::read(at, leaf.scalar));
                         let new = f(frame, n, old);
                         memory::write(at, leaf.scalar, new);
                         if let Some((accesses, thread)) = self.watching(place) {

@@ -38,7 +38,7 @@ fn value(result: Option<Const>) -> u64 {
 
 #[inline]
 fn constant(scalar: Scalar, bits: u64) -> Const {
-    Const { scalar, bits }
+    Const::new(scalar, bits)
 }
 
 pub(super) fn unary(op: UnaryOp, scalar: Scalar) -> Unary {

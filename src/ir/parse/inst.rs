@@ -93,7 +93,10 @@ impl<'t> Parser<'t> {
             return Ok(Op::Compare(op, self.value()?, self.comma_value()?));
         }
         Ok(match word {
-            "const" => Op::Const(self.constant(result)?),
+            "const" => {
+                let constant = self.constant(result)?;
+                Op::Const(Const { named: self.constant_name()?, ..constant })
+            }
             "zero" => Op::Zero,
             "fma" => Op::Fma(self.value()?, self.comma_value()?, self.comma_value()?),
             "cast" => Op::Cast(self.value()?),
@@ -175,6 +178,17 @@ impl<'t> Parser<'t> {
         })
     }
 
+    /// `"n"`, or `"table[]"` for a number of a composite.
+    fn constant_name(&mut self) -> Parsed<Option<ConstantId>> {
+        let TokenKind::Text(_) = self.peek() else { return Ok(None) };
+        let text = self.text()?;
+        let named = match text.strip_suffix("[]") {
+            Some(name) => NamedConstant { name: name.to_string(), composite: true },
+            None => NamedConstant { name: text, composite: false },
+        };
+        Ok(Some(named.enter(&mut self.module.constants)))
+    }
+
     fn constant(&mut self, result: Option<Type>) -> Parsed<Const> {
         let Some(scalar) = result.and_then(Type::as_scalar) else {
             return self.error("a constant needs a result of a scalar type");
@@ -189,7 +203,7 @@ impl<'t> Parser<'t> {
                 };
                 let nan = bits
                     .filter(|&bits| eval::from_memory(scalar, bits).bits == bits)
-                    .map(|bits| Const { scalar, bits })
+                    .map(|bits| Const::new(scalar, bits))
                     .filter(|c| c.as_float().is_some_and(f64::is_nan));
                 let Some(nan) = nan else { return self.expected("the bits of a NaN") };
                 self.at += 1;

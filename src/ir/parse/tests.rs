@@ -148,7 +148,7 @@ fn everything_round_trips_and_verifies() {
 fn every_small_float_constant_round_trips() {
     for scalar in [Scalar::F16, Scalar::BF16] {
         for bits in 0..=0xffff {
-            let c = Const { scalar, bits };
+            let c = Const::new(scalar, bits);
             if !c.as_float().is_some_and(f64::is_nan) {
                 let mut text = String::new();
                 text::constant(&mut text, c);

@@ -75,6 +75,7 @@ impl Fun {
                 derivative: Default::default(),
                 body: Vec::new(),
                 span: at(),
+                named: Default::default(),
                 imported: None,
             },
         }

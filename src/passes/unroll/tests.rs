@@ -1,12 +1,12 @@
 use super::super::single_exit;
 use super::super::tests::{Generator, behaviour};
-use super::run;
+use super::{Counted, run};
 use crate::ir::parse::parse;
 use crate::ir::print::print;
 use crate::ir::verify::verify;
-use crate::ir::{Module, Op};
+use crate::ir::{Function, Module, Op};
 
-fn unrolled(module: &Module, wanted: &dyn Fn(u64, usize) -> bool) -> (Module, bool) {
+fn unrolled(module: &Module, wanted: &dyn Fn(&Function, &Counted) -> bool) -> (Module, bool) {
     let mut module = module.clone();
     let mut changed = false;
     for id in module.functions.ids() {
@@ -37,7 +37,7 @@ fn random_programs_behave_the_same() {
         for id in module.functions.ids() {
             single_exit::run(&mut module.functions[id]);
         }
-        let (after, any) = unrolled(&module, &|iterations, size| iterations * (size as u64) < 500);
+        let (after, any) = unrolled(&module, &|_, counted| counted.iterations * (counted.size as u64) < 500);
         if !any {
             continue;
         }
@@ -82,10 +82,10 @@ kernel @k(%in: array(dtype=int32), %out: array(dtype=int32), %f: float32) rank 1
     let (all, _) = unrolled(&module, &|_, _| true);
     assert_eq!((loops(&all), behaviour(&all)), (0, behaviour(&module)));
     // 3 iterations inside, 4 outside.
-    let (inner, _) = unrolled(&module, &|iterations, _| iterations == 3);
+    let (inner, _) = unrolled(&module, &|_, counted| counted.iterations == 3);
     assert_eq!((loops(&inner), behaviour(&inner)), (1, behaviour(&module)));
     // The outer one counts its body as it is by then.
-    let (sized, _) = unrolled(&module, &|_, size| size < 10);
+    let (sized, _) = unrolled(&module, &|_, counted| counted.size < 10);
     assert_eq!(loops(&sized), 1);
 }
 

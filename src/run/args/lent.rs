@@ -1,8 +1,10 @@
 //! Arguments whose arrays stay in their owner's memory.
 
 use super::memory::Buffer;
+use super::parameters::float_parameters;
 use super::{Arguments, BoundArray, BufferOffset, Grad, put};
 use crate::abi::{ArrayDescriptor, descriptor};
+use crate::ir::Function;
 use crate::run::Result;
 use crate::types::{ArrayType, StructTable, Type};
 
@@ -20,16 +22,22 @@ pub struct Lent {
 }
 
 impl Arguments {
-    /// The arguments of an argument struct. Arrays of floats without a gradient get one of zeros.
+    /// The arguments of an argument struct of `kernel`. Arrays of floats without a gradient get one of zeros.
     ///
     /// # Safety
     /// The descriptors name so many bytes of memory each, which stay as long as the arguments live, and which nobody else
     /// uses while a kernel runs on them.
-    pub unsafe fn lent(block: &[u8], arrays: impl Iterator<Item = Lent>, structs: &StructTable) -> Result<Arguments> {
+    pub unsafe fn lent(
+        kernel: &Function,
+        block: &[u8],
+        arrays: impl Iterator<Item = Lent>,
+        structs: &StructTable,
+    ) -> Result<Arguments> {
         let mut out = Arguments {
             block: Buffer::zeroed(block.len() as u64, "the argument struct")?,
             buffers: Vec::new(),
             arrays: Vec::new(),
+            parameters: float_parameters(kernel, structs),
         };
         out.block.bytes_mut().copy_from_slice(block);
         for Lent { key, ty, offset, descriptor, bytes } in arrays {

@@ -6,6 +6,7 @@ pub mod fill;
 mod lent;
 pub mod literal;
 pub mod memory;
+pub mod parameters;
 mod places;
 pub mod random;
 
@@ -21,6 +22,7 @@ use crate::diag::Code;
 use crate::ir::{Const, Function, Phase, eval};
 use crate::run::args::elements::{Leaf, for_each_element};
 use crate::run::args::memory::Buffer;
+use crate::run::args::parameters::{FloatParameter, float_parameters};
 use crate::run::files::npz::Npz;
 use crate::run::gradients::tape::Tape;
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, Scalar, StructId, StructTable, Type};
@@ -32,6 +34,8 @@ pub struct Arguments {
     buffers: Vec<Buffer>,
     /// Every array with memory of its own or shared, in the order of the parameters.
     pub arrays: Vec<BoundArray>,
+    /// The floats that are given by value, in the order of the parameters.
+    pub parameters: Vec<FloatParameter>,
 }
 
 /// An array argument and its place in memory.
@@ -76,8 +80,11 @@ struct BufferOffset {
     origin: u64,
 }
 
-/// The contents of all arrays at one moment.
-pub struct Snapshot(Vec<Vec<u8>>);
+/// The contents of all arrays at one moment, and the values of the parameters.
+pub struct Snapshot {
+    buffers: Vec<Vec<u8>>,
+    block: Vec<u8>,
+}
 
 impl Arguments {
     /// Reads, checks and places the arguments of `launch` for `kernel`. `origin` names the launch in messages.
@@ -101,6 +108,7 @@ impl Arguments {
                 block: Buffer::zeroed(layout.size.into(), "the argument struct")?,
                 buffers: Vec::new(),
                 arrays: Vec::new(),
+                parameters: float_parameters(kernel, structs),
             },
         };
         let owner = format!("kernel `{}`", kernel.source_name);
@@ -126,14 +134,16 @@ impl Arguments {
         self.buffers.iter().map(|buffer| (buffer.address(), buffer.bytes().len() as u64)).collect()
     }
 
-    /// The contents of all arrays and gradients.
+    /// The contents of all arrays and gradients, and the values of the parameters.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot(self.buffers.iter().map(|b| b.bytes().to_vec()).collect())
+        let buffers = self.buffers.iter().map(|b| b.bytes().to_vec()).collect();
+        Snapshot { buffers, block: self.block.bytes().to_vec() }
     }
 
     /// Puts back what a snapshot of these arguments holds. What has not changed is not written, so that it stays in the caches.
     pub fn restore(&mut self, snapshot: &Snapshot) {
-        for (buffer, bytes) in self.buffers.iter_mut().zip(&snapshot.0) {
+        let buffers = self.buffers.iter_mut().zip(&snapshot.buffers);
+        for (buffer, bytes) in buffers.chain([(&mut self.block, &snapshot.block)]) {
             if buffer.bytes() != bytes {
                 buffer.bytes_mut().copy_from_slice(bytes);
             }
@@ -144,7 +154,7 @@ impl Arguments {
     pub fn restore_grad(&mut self, array: usize, snapshot: &Snapshot) {
         let Some(grad) = self.arrays.get(array).and_then(|a| a.grad.as_ref()) else { return };
         let n = grad.place.buffer;
-        self.buffers[n].bytes_mut().copy_from_slice(&snapshot.0[n]);
+        self.buffers[n].bytes_mut().copy_from_slice(&snapshot.buffers[n]);
     }
 
     /// The argument struct of another entry of the kernel, which takes the same parameters first, then their adjoints if it
@@ -156,9 +166,18 @@ impl Arguments {
         self.block_with(entry, structs, own, |grad| grad.external && entry.phase == Phase::Backward, tapes)
     }
 
-    /// The argument struct of the forward-mode kernel: the gradient arrays hold the tangents. Values have tangent zero.
+    /// The argument struct of the forward-mode kernel: the gradients hold the tangents, those of arrays and of parameters.
     pub fn block_of_tangents(&self, entry: &Function, structs: &StructTable) -> Result<Buffer> {
-        self.block_with(entry, structs, entry.params().len() / 2, |_| true, &[])
+        let own = entry.params().len() / 2;
+        let mut block = self.block_with(entry, structs, own, |_| true, &[])?;
+        let types: Vec<Type> = entry.params().iter().map(|&v| entry.ty(v)).collect();
+        let (offsets, _) = argument_layout(&types, structs);
+        for parameter in &self.parameters {
+            let (n, at) = (parameter.place.param, parameter.place.offset);
+            let Some(tangents) = parameter.gradient.as_ref().filter(|_| n < own) else { continue };
+            parameters::store(block.bytes_mut(), offsets[own + n] + at - offsets[n], parameter.scalar(), tangents);
+        }
+        Ok(block)
     }
 
     /// The argument struct of the forward mode of `entry`: its parameters as [`Self::block_for`] lays them out, then their

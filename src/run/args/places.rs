@@ -58,26 +58,26 @@ impl Arguments {
         facts
     }
 
-    /// The pairs of parameters that are one array. Fails where two such have gradients of their own, or differ in what a store
-    /// does to them: whose a gradient is would be open.
-    pub fn same_arrays(&self, kernel: &Function, structs: &StructTable) -> Result<Vec<(Root, Root)>> {
+    /// The pairs of parameters that are one array. With `gradient` wanted, fails where two such have gradients of their own, or
+    /// differ in what a store does to them: whose a gradient is would be open.
+    pub fn same_arrays(&self, kernel: &Function, structs: &StructTable, gradient: bool) -> Result<Vec<(Root, Root)>> {
         let roots: Vec<Place> = places(kernel, structs);
         let root = |array: &BoundArray| roots.iter().find(|p| p.offset == array.offset).map(|p| p.root.clone());
         let mut pairs = Vec::new();
-        let gradient =
+        let own =
             |array: &BoundArray| array.grad.as_ref().map(|grad| (grad.place.buffer, grad.external, array.retain_grad));
         for (n, other) in self.arrays.iter().enumerate() {
             let same = |first: &&BoundArray| first.place.buffer == other.place.buffer;
             let Some(first) = self.arrays[..n].iter().find(same) else {
                 let buffer = |array: &BoundArray| array.grad.as_ref().map(|grad| grad.place.buffer);
                 let shared = |first: &&BoundArray| buffer(first).is_some() && buffer(first) == buffer(other);
-                if let Some(first) = self.arrays[..n].iter().find(shared) {
+                if let Some(first) = self.arrays[..n].iter().find(shared).filter(|_| gradient) {
                     let message = format!("`{}` and `{}` are two arrays with one gradient", first.key, other.key);
                     return Err(fail(Code::E1010, message));
                 }
                 continue;
             };
-            if gradient(first) != gradient(other) {
+            if gradient && own(other).is_some() && own(first) != own(other) {
                 let message = format!(
                     "one array is passed for two parameters (`{}`), with different gradients or settings of them",
                     first.key

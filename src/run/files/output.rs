@@ -8,8 +8,9 @@ use super::npz::{NpzWriter, write_whole};
 use crate::diag::Code;
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
+use crate::run::args::parameters::FloatParameter;
 use crate::run::{Fail, Result, fail};
-use crate::types::StructTable;
+use crate::types::{Scalar, StructTable};
 
 /// One stored array: its name, its type and shape as NumPy sees them, its bytes.
 struct Entry {
@@ -19,8 +20,8 @@ struct Entry {
     bytes: Vec<u8>,
 }
 
-/// Calls `f` for every array of the launch, one entry per leaf field, gradients after their array. Arrays that share
-/// memory under one name come once.
+/// Calls `f` for every array of the launch, one entry per leaf field, gradients after their array, and then for the
+/// gradient of every parameter. Arrays that share memory under one name come once.
 fn entries(
     arguments: &Arguments,
     structs: &StructTable,
@@ -43,6 +44,15 @@ fn entries(
             if let Some(grad) = &array.grad {
                 put(&grad.key, arguments.gather_grad(array, &leaf))?;
             }
+        }
+    }
+    for parameter in &arguments.parameters {
+        let name = format!("{}.grad", parameter.key);
+        if let Some(gradient) = &parameter.gradient
+            && seen.insert(name.clone())
+        {
+            let bytes = gradient.iter().flat_map(|x| x.to_le_bytes()).collect();
+            f(Entry { name, descr: npy::descr(Scalar::F64), shape: parameter.shape(), bytes })?;
         }
     }
     Ok(())
@@ -110,6 +120,32 @@ pub struct Status<'a> {
     pub printed: &'a str,
     /// Of the launch alone: reading, compiling and writing are not counted.
     pub seconds: f64,
+    /// Of what was given by value, in a gradient run: by name, `s` or `p.k`.
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub parameter_gradients: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The gradients of the parameters of a launch as JSON: numbers, lists, and lists of the rows of a matrix.
+pub fn parameter_gradients(arguments: &Arguments) -> serde_json::Map<String, serde_json::Value> {
+    let of = |parameter: &FloatParameter| {
+        let numbers: Vec<serde_json::Value> = parameter.gradient.as_ref()?.iter().map(|&x| number(x)).collect();
+        let value = match parameter.shape().as_slice() {
+            [] => numbers.into_iter().next()?,
+            [_, columns] => numbers.chunks(*columns as usize).map(<[_]>::to_vec).collect(),
+            _ => numbers.into(),
+        };
+        Some((parameter.key.clone(), value))
+    };
+    arguments.parameters.iter().filter_map(of).collect()
+}
+
+/// A number as launch files write it.
+fn number(x: f64) -> serde_json::Value {
+    match x {
+        _ if x.is_nan() => "nan".into(),
+        _ if x.is_infinite() => if x > 0.0 { "inf" } else { "-inf" }.into(),
+        _ => x.into(),
+    }
 }
 
 /// Writes `ID.json`.

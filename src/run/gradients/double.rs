@@ -66,6 +66,10 @@ pub fn arguments(
             out.put_leaf(&to, leaf, &bytes);
         }
     }
+    let parameters = out.parameters.clone();
+    for (to, from) in parameters.iter().zip(&given.parameters) {
+        out.set_parameter(to, &given.parameter(from));
+    }
     Ok(out)
 }
 

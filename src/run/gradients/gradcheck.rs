@@ -15,9 +15,9 @@ use std::collections::hash_map::Entry;
 use super::{double, gradient};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
-use crate::ir::{Derivative, FuncId, Module};
+use crate::ir::{Derivative, FuncId, Module, Phase, TapeRole};
 use crate::run::args::random::SplitMix;
-use crate::run::args::{Arguments, Snapshot};
+use crate::run::args::{Arguments, Snapshot, elements};
 use crate::run::devices::interp::Interp;
 use crate::run::devices::{self, Executable, How, Job, Report};
 use crate::run::launch::{Argument, ArgumentKind, Direction, Launch};
@@ -102,8 +102,14 @@ pub fn check_double(
     let (module, other) = (&program.module, &double.0.module);
     let wide =
         double::arguments(launch, origin, &plain, &module.structs, &other.functions[double.1.forward], &other.structs)?;
-    let (mut rows, exact) = Check::new(double.0, double.1, wide, launch, origin, seed)?.rows()?;
+    let mut double = Check::new(double.0, double.1, wide, launch, origin, seed)?;
     let mut own = Check::new(program, kernels, plain, launch, origin, seed)?;
+    // One of the two may have a gradient by arrays alone.
+    let (a, b) = (own.active.clone(), double.active.clone());
+    own.active.retain(|subject| b.contains(subject));
+    double.active.retain(|subject| a.contains(subject));
+    let active = own.active.clone();
+    let (mut rows, exact) = double.rows()?;
     let (_, gradients, _) = own.gradients()?;
     let limit = own.precision().cbrt();
     let mut far = false;
@@ -113,7 +119,9 @@ pub fn check_double(
         far |= distance.is_nan() || distance > limit;
     }
     if far {
-        let again = Check::new(program, kernels, own.arguments, launch, origin, seed)?.rows()?.0;
+        let mut again = Check::new(program, kernels, own.arguments, launch, origin, seed)?;
+        again.active = active;
+        let again = again.rows()?.0;
         rows.iter_mut().zip(again).for_each(|(row, own)| row.right &= own.right);
     }
     Ok(rows)
@@ -133,9 +141,16 @@ pub fn sample(program: &Program, forward: FuncId, launch: &Launch, origin: &str,
     let kernels = Kernels { forward, tangents: None };
     let mut check = Check::new(program, &kernels, arguments, launch, origin, seed)?;
     let (adjoints, gradients, _) = check.gradients()?;
-    let names = check.active.iter().map(|&n| check.arguments.arrays[n].key.clone());
+    let names = check.active.iter().map(|subject| subject.key(&check.arguments).to_string());
     let found = names.zip(adjoints).zip(gradients);
     Ok(found.map(|((argument, adjoint), gradient)| Sample { argument, adjoint, gradient }).collect())
+}
+
+/// Whether the backward entry of a kernel gives the gradients of parameters.
+fn gives_parameter_gradients(program: &Program, forward: FuncId) -> bool {
+    let module = &program.module;
+    let backward = module.entry(&module.functions[forward].source_name, Phase::Backward);
+    backward.is_some_and(|id| module.functions[id].tape.iter().any(|tape| tape.role == TapeRole::Parameters))
 }
 
 /// One launch on its way through the check.
@@ -144,13 +159,56 @@ pub(in crate::run) struct Check<'a> {
     pub kernels: &'a Kernels,
     pub arguments: Arguments,
     pub start: Snapshot,
-    /// The arrays with gradients; those that share memory count once.
-    pub active: Vec<usize>,
+    /// What has gradients; arrays that share memory count once.
+    pub active: Vec<Subject>,
     pub runner: Runner<'a>,
     seed: u64,
 }
 
-/// For each active array its floats.
+/// Something with a gradient, by its number among the arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::run) enum Subject {
+    Array(usize),
+    /// Given by value.
+    Parameter(usize),
+}
+
+impl Subject {
+    pub fn key(self, arguments: &Arguments) -> &str {
+        match self {
+            Subject::Array(n) => &arguments.arrays[n].key,
+            Subject::Parameter(n) => &arguments.parameters[n].key,
+        }
+    }
+
+    /// Its floats, or their gradients.
+    fn floats(self, arguments: &Arguments, gradient: bool, structs: &StructTable) -> Vec<f64> {
+        match self {
+            Subject::Array(n) => arguments.floats(&arguments.arrays[n], gradient, structs),
+            Subject::Parameter(n) if gradient => {
+                let parameter = &arguments.parameters[n];
+                parameter.gradient.clone().unwrap_or_else(|| vec![0.0; parameter.place.scalars() as usize])
+            }
+            Subject::Parameter(n) => arguments.parameter(&arguments.parameters[n]),
+        }
+    }
+
+    fn set_floats(self, arguments: &mut Arguments, gradient: bool, structs: &StructTable, values: &[f64]) {
+        match self {
+            Subject::Array(n) => {
+                let array = arguments.arrays[n].clone();
+                arguments.set_floats(&array, gradient, structs, values);
+            }
+            Subject::Parameter(n) if gradient => arguments.parameters[n].gradient = Some(values.to_vec()),
+            Subject::Parameter(n) => {
+                let parameter = arguments.parameters[n].clone();
+                arguments.set_parameter(&parameter, values);
+            }
+        }
+    }
+}
+
+/// For each that is active its floats.
 pub(in crate::run) type Floats = Vec<Vec<f64>>;
 
 impl<'a> Check<'a> {
@@ -166,14 +224,18 @@ impl<'a> Check<'a> {
             return Err(fail(Code::E1006, format!("{origin}: dim {:?} has too many threads", launch.dim)));
         };
         let structs = &program.module.structs;
-        let mut active: Vec<usize> = Vec::new();
+        let mut arrays: Vec<usize> = Vec::new();
         for (n, array) in arguments.arrays.iter().enumerate() {
             let key = array.grad.as_ref().map(|g| &g.key);
             let known = |&m: &usize| arguments.arrays[m].grad.as_ref().map(|g| &g.key) == key;
             let floats = !arguments.floats(array, true, structs).is_empty();
-            if key.is_some() && floats && !active.iter().any(known) {
-                active.push(n);
+            if key.is_some() && floats && !arrays.iter().any(known) {
+                arrays.push(n);
             }
+        }
+        let mut active: Vec<Subject> = arrays.into_iter().map(Subject::Array).collect();
+        if gives_parameter_gradients(program, kernels.forward) {
+            active.extend((0..arguments.parameters.len()).map(Subject::Parameter));
         }
         let start = arguments.snapshot();
         let runner = Runner { module: &program.module, bounds, origin, ready: HashMap::new() };
@@ -183,14 +245,17 @@ impl<'a> Check<'a> {
     /// Random adjoints of all final contents, the gradients for them, and random tangents.
     pub fn gradients(&mut self) -> Result<(Floats, Floats, Floats)> {
         let structs = &self.program.module.structs;
-        let sizes: Vec<usize> = self
-            .active
-            .iter()
-            .map(|&n| self.arguments.floats(&self.arguments.arrays[n], true, structs).len())
-            .collect();
+        let sizes: Vec<usize> =
+            self.active.iter().map(|subject| subject.floats(&self.arguments, true, structs).len()).collect();
         let mut random = Random::new(self.seed);
         let mut numbers = || sizes.iter().map(|&n| (0..n).map(|_| random.next()).collect()).collect::<Floats>();
-        let (adjoints, tangents) = (numbers(), numbers());
+        let (mut adjoints, tangents) = (numbers(), numbers());
+        // No launch changes a parameter.
+        for (subject, adjoint) in self.active.iter().zip(&mut adjoints) {
+            if matches!(subject, Subject::Parameter(_)) {
+                adjoint.fill(0.0);
+            }
+        }
         fill(&mut self.arguments, &self.active, true, structs, &adjoints);
         let (threads, runner) = (self.runner.bounds.size, &mut self.runner);
         let mut run = |entry: FuncId, args, _: &[(u64, u64)]| runner.run(entry, args);
@@ -210,10 +275,9 @@ impl<'a> Check<'a> {
         let (module, forward) = (&self.program.module, self.kernels.forward);
         let structs = &module.structs;
         let x = read(&self.arguments, &self.active, false, structs);
-        let custom = module
-            .functions
-            .values()
-            .any(|f| !f.library && matches!(f.derivative, Derivative::Rule { .. } | Derivative::Zero(_)));
+        let custom = module.functions.values().any(|f| {
+            !f.library && !f.is_kernel() && matches!(f.derivative, Derivative::Rule { .. } | Derivative::Zero(_))
+        });
         let precision = self.precision();
         let mut rows = Vec::new();
         // What the launch as it is gives, for all arrays.
@@ -230,14 +294,19 @@ impl<'a> Check<'a> {
                 ahead = Some(dot(&read(&self.arguments, &self.active, true, structs), &adjoints));
                 self.arguments.restore(&self.start);
             }
-            let array = self.arguments.arrays[self.active[k]].clone();
+            let subject = self.active[k];
             let mut value = |h: f64| -> Result<f64> {
                 let moved: Vec<f64> = x[k].iter().zip(&along[k]).map(|(x, v)| x + h * v).collect();
-                self.arguments.set_floats(&array, false, structs, &moved);
+                subject.set_floats(&mut self.arguments, false, structs, &moved);
                 self.runner.run(forward, self.arguments.block())?;
                 let value = dot(&read(&self.arguments, &self.active, false, structs), &adjoints).0;
                 self.arguments.restore(&self.start);
                 Ok(value)
+            };
+            // The gradient of a parameter is a sum over all threads, whose terms may cancel.
+            let size = match (subject, ahead) {
+                (Subject::Parameter(_), Some((_, terms))) => size.max(terms),
+                _ => size,
             };
             // 1e-9 for float64, 1e-4 for float32; differences lose a third of the digits at best.
             let (exact, close) = (precision.powf(0.58), 4.0 * precision.cbrt());
@@ -272,7 +341,8 @@ impl<'a> Check<'a> {
             // Forward mode follows the rules of the source: where it agrees, only the rules can be the reason.
             let custom = custom && !agrees;
             let right = right && norm.is_finite() && (agrees || custom && dot_product.is_some());
-            rows.push(Row { argument: array.key, norm, dot_product, difference, kink, custom, own: None, right });
+            let argument = subject.key(&self.arguments).to_string();
+            rows.push(Row { argument, norm, dot_product, difference, kink, custom, own: None, right });
         }
         Ok((rows, gradients))
     }
@@ -315,24 +385,23 @@ pub(in crate::run) fn distance(a: &[f64], b: &[f64]) -> f64 {
 
 pub(in crate::run) fn fill(
     arguments: &mut Arguments,
-    active: &[usize],
+    active: &[Subject],
     gradient: bool,
     structs: &StructTable,
     values: &[Vec<f64>],
 ) {
-    for (&n, values) in active.iter().zip(values) {
-        let array = arguments.arrays[n].clone();
-        arguments.set_floats(&array, gradient, structs, values);
+    for (subject, values) in active.iter().zip(values) {
+        subject.set_floats(arguments, gradient, structs, values);
     }
 }
 
 pub(in crate::run) fn read(
     arguments: &Arguments,
-    active: &[usize],
+    active: &[Subject],
     gradient: bool,
     structs: &StructTable,
 ) -> Vec<Vec<f64>> {
-    active.iter().map(|&n| arguments.floats(&arguments.arrays[n], gradient, structs)).collect()
+    active.iter().map(|subject| subject.floats(arguments, gradient, structs)).collect()
 }
 
 /// The dot product, and the sum of the magnitudes of its terms.
@@ -346,20 +415,22 @@ pub(in crate::run) fn relative(a: f64, b: f64, size: f64) -> f64 {
     if a == b { 0.0 } else { error }
 }
 
-/// The unit roundoff of the coarsest float type in the arrays.
-fn precision(arguments: &Arguments, active: &[usize], structs: &StructTable) -> f64 {
+/// The unit roundoff of the coarsest float type in what is active.
+fn precision(arguments: &Arguments, active: &[Subject], structs: &StructTable) -> f64 {
     let of = |scalar: Scalar| match scalar {
         Scalar::F64 => f64::EPSILON,
         Scalar::F32 => f64::from(f32::EPSILON),
         Scalar::F16 => 1.0 / 1024.0,
         _ => 1.0 / 128.0,
     };
-    let scalars = active.iter().flat_map(|&n| {
-        crate::run::args::elements::leaves(arguments.arrays[n].ty.element.into(), structs)
-            .unwrap_or_default()
-            .into_iter()
+    let scalars = active.iter().flat_map(|&subject| match subject {
+        Subject::Array(n) => {
+            let leaves = elements::leaves(arguments.arrays[n].ty.element.into(), structs).unwrap_or_default();
+            leaves.into_iter().map(|leaf| leaf.scalar).collect()
+        }
+        Subject::Parameter(n) => vec![arguments.parameters[n].scalar()],
     });
-    scalars.filter(|leaf| leaf.scalar.is_float()).map(|leaf| of(leaf.scalar)).fold(f64::EPSILON, f64::max)
+    scalars.filter(|scalar| scalar.is_float()).map(of).fold(f64::EPSILON, f64::max)
 }
 
 /// Numbers in [-1, 1) with 20 bits, which every type but 16-bit floats holds exactly.

@@ -7,7 +7,7 @@
 
 use super::tape::{Taped, bytes_per_slot, most_slots, too_large};
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{Access, FuncId, Function, Module, Op, Phase, TapeBuffer, TapeRole};
+use crate::ir::{Access, Derivative, FuncId, Function, Module, Op, Phase, TapeBuffer, TapeRole};
 use crate::run::args::Arguments;
 use crate::run::devices::{Report, Trap};
 use crate::run::{Result, fail};
@@ -22,7 +22,8 @@ const FIRST_SLOTS: u32 = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct Entries {
     pub augmented: Option<FuncId>,
-    pub backward: FuncId,
+    /// None: there is nothing to differentiate.
+    pub backward: Option<FuncId>,
 }
 
 /// Finds the entries of the kernel `forward`.
@@ -33,7 +34,8 @@ pub fn entries(program: &Program, forward: FuncId) -> Result<Entries> {
         module.kernels().find(|(_, f)| f.phase == phase && f.source_name == kernel.source_name).map(|(id, _)| id)
     };
     match find(Phase::Backward) {
-        Some(backward) => Ok(Entries { augmented: find(Phase::Augmented), backward }),
+        Some(backward) => Ok(Entries { augmented: find(Phase::Augmented), backward: Some(backward) }),
+        None if matches!(kernel.derivative, Derivative::Zero(_)) => Ok(Entries { augmented: None, backward: None }),
         None => {
             let refused = program.diagnostics.iter().find(|d| d.level == Level::Error && d.code.is_gradient());
             let mut error = match refused {
@@ -61,6 +63,14 @@ fn why_none(program: &Program, kernel: &Function) -> String {
     }
 }
 
+/// Why the parameter `key` has no gradient although arrays have.
+pub fn no_gradient_of(program: &Program, key: &str) -> crate::run::Fail {
+    let mut error = fail(Code::E1103, format!("the argument `{key}` has no gradient"));
+    let reason = program.diagnostics.iter().find(|d| d.code.name()[1..].starts_with("06"));
+    error.notes.extend(reason.map(|reason| format!("{}: {}", reason.code.name(), reason.message)));
+    error
+}
+
 /// Runs one entry with an argument struct of its own; the last are address and bytes of the memory that it uses besides
 /// the arrays of the launch.
 pub type RunEntry<'a> = dyn FnMut(FuncId, *const std::ffi::c_void, &[(u64, u64)]) -> Result<Report> + 'a;
@@ -83,7 +93,13 @@ pub fn backward(
         error.help = Some("use the direction `gradient`, which runs both".to_string());
         return Err(error);
     }
-    reverse(&program.module, forward, entries.backward, arguments, threads, Vec::new(), run)
+    match entries.backward {
+        Some(backward) => reverse(&program.module, forward, backward, arguments, threads, Vec::new(), run),
+        None => {
+            arguments.clear_parameter_gradients();
+            Ok(Report::default())
+        }
+    }
 }
 
 /// Runs forward, then backward. The report has what the forward run printed, and the first error.
@@ -129,9 +145,13 @@ pub fn gradient(
             (report, taped.tapes)
         }
     };
-    if report.trap.is_none() {
-        let trap: Option<Trap> = reverse(module, forward, entries.backward, arguments, threads, logs, run)?.trap;
-        report.trap = trap;
+    match entries.backward {
+        Some(backward) if report.trap.is_none() => {
+            let trap: Option<Trap> = reverse(module, forward, backward, arguments, threads, logs, run)?.trap;
+            report.trap = trap;
+        }
+        Some(_) => {}
+        None => arguments.clear_parameter_gradients(),
     }
     Ok(report)
 }
@@ -147,7 +167,7 @@ fn reverse(
     run: &mut RunEntry,
 ) -> Result<Report> {
     let entry = &module.functions[backward];
-    let logs: Vec<_> = logs.into_iter().filter(|tape| !tape.is_counter()).collect();
+    let logs: Vec<_> = logs.into_iter().filter(super::tape::Tape::is_log).collect();
     let open = entry.tape.iter().any(|t| t.role == TapeRole::State && t.slots.is_none());
     let most = most_slots(entry, TapeRole::State, threads);
     let kept = kept_gradients(&module.functions[forward], arguments)?;
@@ -167,6 +187,9 @@ fn reverse(
             }
             slots = needed.slots;
             continue;
+        }
+        if let Some(sums) = taped.parameter_gradients() {
+            arguments.set_parameter_gradients(&sums);
         }
         for array in kept {
             before.iter().for_each(|before| arguments.restore_grad(array, before));

@@ -60,12 +60,14 @@ pub fn check(
     seed: u64,
 ) -> Result<Found> {
     let function = &program.module.functions[kernels.forward];
-    let entries = gradient::entries(program, kernels.forward)?;
+    let Entries { augmented, backward: Some(backward) } = gradient::entries(program, kernels.forward)? else {
+        return Ok(Found { rows: Vec::new(), symmetry: 0.0, right: true });
+    };
     // The same shapes, for the tangents. What they hold does not matter.
     let structs = &program.module.structs;
     let along = double::arguments(launch, origin, &arguments, structs, function, structs)?;
     let check = Check::new(program, kernels, arguments, launch, origin, seed)?;
-    let mut products = Products { check, along, entries, tangents };
+    let mut products = Products { check, along, augmented, backward, tangents };
     let (u, _, v) = products.check.gradients()?;
     let w: Floats = {
         let mut numbers = Random::new(seed ^ 0x5eed);
@@ -96,7 +98,7 @@ pub fn check(
         .into_iter()
         .enumerate()
         .map(|(k, (difference, kink))| {
-            let argument = products.check.arguments.arrays[products.check.active[k]].key.clone();
+            let argument = products.check.active[k].key(&products.check.arguments).to_string();
             let norm = hv[k].iter().map(|x| x * x).sum::<f64>().sqrt();
             Row { argument, norm, difference, kink, right: norm.is_finite() && (kink || difference < close) }
         })
@@ -119,7 +121,8 @@ struct Products<'a> {
     check: Check<'a>,
     /// The tangents of arrays and of gradients.
     along: Arguments,
-    entries: Entries,
+    augmented: Option<FuncId>,
+    backward: FuncId,
     tangents: Tangents,
 }
 
@@ -128,8 +131,8 @@ impl Products<'_> {
     fn product(&mut self, u: &Floats, v: &Floats) -> Result<Floats> {
         let module = &self.check.program.module;
         let structs = &module.structs;
-        let first = self.entries.augmented.unwrap_or(self.check.kernels.forward);
-        let (first_entry, backward_entry) = (&module.functions[first], &module.functions[self.entries.backward]);
+        let first = self.augmented.unwrap_or(self.check.kernels.forward);
+        let (first_entry, backward_entry) = (&module.functions[first], &module.functions[self.backward]);
         let threads = self.check.runner.bounds.size;
         let (mut logs, mut state) = (0, FIRST_SLOTS);
         loop {

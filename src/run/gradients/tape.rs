@@ -1,5 +1,5 @@
-//! Where do a kernel's entries keep values for the reverse sweep? Matrices `[slot][thread]` in host memory, and the
-//! counter of slots that threads wanted.
+//! Where do a kernel's entries keep values for the reverse sweep? Matrices `[slot][thread]` in host memory, and beside them
+//! the counter of slots that threads wanted, and the gradients of parameters.
 
 use crate::abi::descriptor;
 use crate::diag::Code;
@@ -13,13 +13,13 @@ use crate::types::{Scalar, Type};
 /// The most bytes that the buffers of one launch take; less where less memory is free.
 pub const LIMIT: u64 = 2 << 30;
 
-/// One buffer: `slots` x `threads` scalars, or the counter (1 x 1).
+/// One buffer: `slots` x `threads` scalars, the counter (1 x 1), or the gradients of parameters (`slots` x 1).
 pub struct Tape {
     buffer: Buffer,
     slots: u32,
     threads: u32,
     size: u32,
-    counter: bool,
+    role: TapeRole,
 }
 
 impl Tape {
@@ -30,15 +30,18 @@ impl Tape {
             _ => None,
         };
         let Some(scalar) = scalar else { return Err(fail(Code::E0999, "a tape buffer is no array of scalars")) };
-        let counter = tape.role == TapeRole::Needed;
-        let (slots, threads) = if counter { (1, 1) } else { (slots, threads) };
+        let (slots, threads) = match tape.role {
+            TapeRole::Needed => (1, 1),
+            TapeRole::Parameters => (slots, 1),
+            TapeRole::Log | TapeRole::State => (slots, threads),
+        };
         let too_large = || too_large(entry, slots, None, threads, u64::from(scalar.size()));
         let row = threads * u64::from(scalar.size());
         if row > i32::MAX as u64 {
             return Err(too_large());
         }
         let buffer = Buffer::zeroed(row * u64::from(slots), "the tape").map_err(|_| too_large())?;
-        Ok(Tape { buffer, slots, threads: threads as u32, size: scalar.size(), counter })
+        Ok(Tape { buffer, slots, threads: threads as u32, size: scalar.size(), role: tape.role })
     }
 
     /// Writes the descriptor into an argument struct.
@@ -46,9 +49,9 @@ impl Tape {
         let mut put = |at: u32, bytes: &[u8]| crate::run::args::put(block, offset + at, bytes);
         let address = if self.buffer.bytes().is_empty() { 0 } else { self.buffer.address() };
         put(descriptor::DATA, &address.to_le_bytes());
-        let dims: &[(u32, u32)] = match self.counter {
-            true => &[(1, self.size)],
-            false => &[(self.slots, self.threads * self.size), (self.threads, self.size)],
+        let dims: &[(u32, u32)] = match self.role {
+            TapeRole::Needed | TapeRole::Parameters => &[(self.slots, self.size)],
+            TapeRole::Log | TapeRole::State => &[(self.slots, self.threads * self.size), (self.threads, self.size)],
         };
         for (k, (extent, stride)) in dims.iter().enumerate() {
             put(descriptor::SHAPE + 4 * k as u32, &extent.to_le_bytes());
@@ -62,13 +65,20 @@ impl Tape {
         (self.buffer.address(), self.buffer.bytes().len() as u64)
     }
 
-    pub fn is_counter(&self) -> bool {
-        self.counter
+    pub fn is_log(&self) -> bool {
+        self.role == TapeRole::Log
+    }
+
+    /// What was added up, if it is the array for that.
+    fn sums(&self) -> Option<Vec<f64>> {
+        let bytes = self.buffer.bytes();
+        let sum = |bytes: &[u8]| bytes.try_into().map_or(0.0, f64::from_le_bytes);
+        (self.role == TapeRole::Parameters).then(|| bytes.chunks_exact(8).map(sum).collect())
     }
 
     /// What a counter holds: the most slots that a thread wanted, and that thread.
     pub fn count(&self) -> Option<Needed> {
-        let bytes = self.buffer.bytes().get(..8).filter(|_| self.counter)?;
+        let bytes = self.buffer.bytes().get(..8).filter(|_| self.role == TapeRole::Needed)?;
         let word = u64::from_le_bytes(bytes.try_into().ok()?);
         Some(Needed { slots: (word >> 32) as u32, thread: word as u32 })
     }
@@ -112,7 +122,8 @@ pub fn too_large(entry: &Function, slots: u32, thread: Option<u32>, threads: u64
             .notes
             .push(format!("thread {thread} needs the most: {slots} slots, {own} bytes; no gradient was written"));
     }
-    for tape in entry.tape.iter().filter(|t| t.role != TapeRole::Needed && !t.reason.is_empty()) {
+    let kept = |tape: &&TapeBuffer| matches!(tape.role, TapeRole::Log | TapeRole::State) && !tape.reason.is_empty();
+    for tape in entry.tape.iter().filter(kept) {
         error.notes.push(format!("kept: {}", tape.reason));
     }
     error
@@ -135,6 +146,11 @@ impl Taped {
     /// What the counter says; 0 without one.
     pub fn needed(&self) -> Needed {
         self.tapes.iter().filter_map(Tape::count).max().unwrap_or_default()
+    }
+
+    /// The gradients of the parameters, if the entry gives them.
+    pub fn parameter_gradients(&self) -> Option<Vec<f64>> {
+        self.tapes.iter().find_map(Tape::sums)
     }
 
     /// The argument struct of `entry` with buffers of its own; `logs` are those that another entry has filled.

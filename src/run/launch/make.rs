@@ -49,10 +49,9 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
         let way = Way { signed, counting };
         let mut extent = threads;
         loop {
-            let args =
-                function.params().iter().enumerate().map(|(n, &p)| {
-                    argument(&function.param_name(n), function.ty(p), &module.structs, extent, threads, n)
-                });
+            let args = function.params().iter().enumerate().map(|(n, &p)| {
+                argument("", &function.param_name(n), function.ty(p), &module.structs, extent, threads, n)
+            });
             let launch = Launch {
                 id: function.source_name.clone(),
                 source: source.to_path_buf(),
@@ -138,7 +137,16 @@ fn attempt(
     }
 }
 
-fn argument(name: &str, ty: Type, structs: &StructTable, extent: u32, threads: u32, number: usize) -> Argument {
+/// `owner`: what stands before the name in the name of the whole, `s.` for a field of `s`.
+fn argument(
+    owner: &str,
+    name: &str,
+    ty: Type,
+    structs: &StructTable,
+    extent: u32,
+    threads: u32,
+    number: usize,
+) -> Argument {
     let float = |k: usize| Number::Float(0.5 + 0.125 * ((number + k) % 4) as f64);
     let one = |scalar: Scalar, k: usize| match scalar {
         Scalar::Bool => Number::Bool(true),
@@ -149,7 +157,7 @@ fn argument(name: &str, ty: Type, structs: &StructTable, extent: u32, threads: u
         Type::Array(array) => ArgumentKind::Array(ArrayArgument {
             shape: Some(vec![extent; array.ndim.into()]),
             data: Some(Stored {
-                key: name.to_string(),
+                key: format!("{owner}{name}"),
                 source: Source::Fill(Fill::Value(Literal::One(Number::Int(0)))),
             }),
             ..ArrayArgument::default()
@@ -160,7 +168,9 @@ fn argument(name: &str, ty: Type, structs: &StructTable, extent: u32, threads: u
                 .fields
                 .iter()
                 .enumerate()
-                .map(|(k, field)| argument(&field.name, field.ty, structs, extent, threads, number + k))
+                .map(|(k, field)| {
+                    argument(&format!("{owner}{name}."), &field.name, field.ty, structs, extent, threads, number + k)
+                })
                 .collect(),
         },
         Type::Scalar(scalar) => ArgumentKind::Value { dtype: None, literal: Literal::One(one(scalar, 0)) },

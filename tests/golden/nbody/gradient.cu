@@ -44,7 +44,7 @@ static __device__ vec3 operator*(vec3 a, vec3 b) { return vec3{a.x * b.x, a.y * 
 
 static __device__ bool operator==(vec3 a, vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-static __device__ vec3 operator-(vec3 a) { return vec3{-a.x, -a.y, -a.z}; }
+template <typename B> static __device__ vec3 &operator-=(vec3 &a, B b) { return a = a - b; }
 
 static __device__ vec3 atomicAdd(vec3 *p, vec3 value) {
     return vec3{atomicAdd(&p->x, value.x), atomicAdd(&p->y, value.y), atomicAdd(&p->z, value.z)};
@@ -113,7 +113,7 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
             adj_r2 += minus * r2 * 0.5f / root_r2;
             if (adj_mass) atomicAdd(&adj_mass[j], sum == 0.0f ? 0.0f : quotient_2);
             adj_d += d * adj_r2 * 2.0f;
-            adj_p += -adj_d;
+            adj_p -= adj_d;
             if (adj_x) atomicAdd(&adj_x[j], adj_d);
         }
         if (adj_x) atomicAdd(&adj_x[i], adj_p);

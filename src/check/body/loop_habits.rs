@@ -1,0 +1,116 @@
+//! Loops over what is no range, as Python writes them: over the elements of an array, `enumerate`, `zip`, a list.
+
+use crate::check::body::{Binding, Body};
+use crate::check::types::value::{Operand, Reported};
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast::{self, ExprKind};
+use crate::types::Type;
+
+impl Body<'_, '_> {
+    /// What a loop assigns in each turn is not known after an error in its header.
+    pub fn forgive_targets(&mut self, target: &ast::Expr) {
+        let ExprKind::Tuple(targets) = &target.kind else { return };
+        for target in targets {
+            match &target.kind {
+                ExprKind::Name(name) => drop(self.scope.entry(name.clone()).or_insert(Binding::Broken)),
+                _ => self.forgive_targets(target),
+            }
+        }
+    }
+
+    /// Refuses `for a, b in ...`.
+    pub fn several_variables(&mut self, target: &ast::Expr, iter: &ast::Expr, body: &[ast::Stmt]) -> Reported {
+        if let Some(reported) = self.foreign(iter) {
+            return reported;
+        }
+        let diagnostic = Diagnostic::new(Code::E0308, "a kernel cannot have loops over several variables")
+            .label(target.span.to(iter.span), "loops count one index");
+        let ExprKind::Tuple(targets) = &target.kind else { return self.report(diagnostic.help("loop over one index")) };
+        let text = |expr: &ast::Expr| self.c.sources.text(expr.span).to_string();
+        let names: Vec<String> = targets.iter().map(text).collect();
+        let plain = targets.iter().all(|target| matches!(target.kind, ExprKind::Name(_)));
+        let ExprKind::Call { callee, args } = &iter.kind else {
+            return self.report(diagnostic.help("loop over one index"));
+        };
+        let arrays: Vec<String> = args.iter().map(|arg| text(&arg.value)).collect();
+        let (index, values) = match (text(callee).as_str(), names.as_slice(), arrays.as_slice()) {
+            ("enumerate", [index, value], [array]) if plain => (index.clone(), vec![(value.clone(), array.clone())]),
+            ("zip", names, arrays) if plain && names.len() == arrays.len() => {
+                (self.free_index(), names.iter().cloned().zip(arrays.iter().cloned()).collect())
+            }
+            _ => return self.report(diagnostic.help("loop over one index: `for j in range(n):`")),
+        };
+        self.elements(diagnostic, target.span.to(iter.span), &index, &values, body)
+    }
+
+    /// Refuses `for value in x` where `x` is an array, or a list that is written out. None: it is neither.
+    pub fn loop_over_values(&mut self, target: &ast::Expr, iter: &ast::Expr, body: &[ast::Stmt]) -> Option<Reported> {
+        let diagnostic =
+            Diagnostic::new(Code::E0313, "loops go over `range(...)` only").label(iter.span, "not a range");
+        match &iter.kind {
+            ExprKind::List(items) | ExprKind::Tuple(items) => {
+                let number = |item: &ast::Expr| self.c.sources.text(item.span).parse::<i64>().ok();
+                let numbers: Option<Vec<i64>> = items.iter().map(number).collect();
+                let numbers = numbers.filter(|all| all.windows(2).all(|pair| pair[1] == pair[0] + 1));
+                Some(match numbers.as_deref() {
+                    Some([first, .., last]) => {
+                        let range = match first {
+                            0 => format!("range({})", last + 1),
+                            _ => format!("range({first}, {})", last + 1),
+                        };
+                        self.replaced(diagnostic, iter.span, &range)
+                    }
+                    _ => self.report(
+                        diagnostic.help("keep the values in a vector, and loop over its index: `for k in range(3):`"),
+                    ),
+                })
+            }
+            ExprKind::Name(_) | ExprKind::Attribute { .. } | ExprKind::Subscript { .. } => {
+                let Ok(Operand::Value(value)) = self.expr(iter) else { return None };
+                if !matches!(value.ty, Type::Array(_)) {
+                    return None;
+                }
+                let text = |expr: &ast::Expr| self.c.sources.text(expr.span).to_string();
+                let (name, array) = (text(target), text(iter));
+                let index = self.free_index();
+                Some(self.elements(diagnostic, target.span.to(iter.span), &index, &[(name, array)], body))
+            }
+            _ => None,
+        }
+    }
+
+    /// A name for an index that means nothing yet.
+    fn free_index(&self) -> String {
+        let free = |name: &&str| !self.scope.contains_key(*name) && self.c.lookup(name).is_none();
+        ["j", "k", "l", "m", "index"].into_iter().find(free).unwrap_or("index_2").to_string()
+    }
+
+    /// Reports with the loop over indices, and the elements as the first lines of its body.
+    fn elements(
+        &mut self,
+        diagnostic: Diagnostic,
+        header: Span,
+        index: &str,
+        values: &[(String, String)],
+        body: &[ast::Stmt],
+    ) -> Reported {
+        let length = values.first().map_or_else(String::new, |(_, array)| format!("{array}.shape[0]"));
+        let range = format!("{index} in range({length})");
+        let lines: Vec<String> = values.iter().map(|(name, array)| format!("{name} = {array}[{index}]")).collect();
+        let shown = lines.iter().map(|line| format!("`{line}`")).collect::<Vec<_>>().join(", ");
+        let diagnostic = diagnostic.help(format!("loop over the indices: `for {range}:` with {shown}"));
+        let Some(first) = body.first() else { return self.report(diagnostic) };
+        let text = &self.c.sources.file(first.span.file).text;
+        let before = text.get(..first.span.start as usize).unwrap_or_default();
+        let indent = before.rsplit('\n').next().unwrap_or_default();
+        let between = if indent.trim().is_empty() { format!("\n{indent}") } else { "; ".to_string() };
+        let start: String = lines.iter().flat_map(|line| [line.as_str(), &between]).collect();
+        let at = Span { end: first.span.start, ..first.span };
+        self.report(diagnostic.fix_all(
+            "loop over the indices",
+            vec![(header, range), (at, start)],
+            Applicability::Maybe,
+        ))
+    }
+}

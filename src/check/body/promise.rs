@@ -1,0 +1,76 @@
+//! Does a function return what its annotation says?
+
+use crate::check::Definition;
+use crate::check::body::Body;
+use crate::check::types::pattern::Pattern;
+use crate::diag::{Applicability, Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast::{ExprKind, StmtKind};
+use crate::types::Type;
+
+impl Body<'_, '_> {
+    /// Reports a function that returns nothing, or one value of another type, where its annotation promises a type.
+    pub fn keep_promise(&mut self, definition: &Definition) {
+        let Some(promised) = &definition.ast.returns else { return };
+        // In double precision the types are others than those written.
+        if self.c.double || self.returned.is_some() || self.out.is_some() || matches!(promised.kind, ExprKind::None) {
+            return;
+        }
+        let (pattern, _) = self.c.within(definition.scope, |c| c.quietly(|c| c.annotation(promised, false)));
+        let Ok(Pattern::Exact(wanted)) = pattern else { return };
+        let name = &definition.ast.name;
+        let shown = self.show(wanted);
+        match self.results.clone() {
+            None => {
+                let diagnostic =
+                    Diagnostic::new(Code::E0313, format!("`{}` promises `{shown}` and returns nothing", name.text))
+                        .label(promised.span, "promised here")
+                        .label(name.span, "no `return` follows");
+                self.report(match definition.ast.body.last().map(|last| (&last.kind, last.span)) {
+                    Some((StmtKind::Assign { targets, .. }, span)) if targets.len() == 1 => {
+                        let value = self.c.sources.text(targets[0].span).to_string();
+                        let end = Span { start: span.end, ..span };
+                        let indent = self.indent(span);
+                        diagnostic.help(format!("end it with `return {value}`")).fix(
+                            format!("return `{value}`"),
+                            end,
+                            format!("\n{indent}return {value}"),
+                            Applicability::Maybe,
+                        )
+                    }
+                    _ => diagnostic.help("end it with `return` and the value, or leave the annotation away"),
+                });
+            }
+            Some((types, at)) => {
+                let [found] = types.as_slice() else { return };
+                if *found == wanted || matches!(found, Type::Local(_)) {
+                    return;
+                }
+                let diagnostic = Diagnostic::new(
+                    Code::E0311,
+                    format!("`{}` promises `{shown}` and returns `{}`", name.text, self.show(*found)),
+                )
+                .label(at, format!("here `{}`", self.show(*found)))
+                .label(promised.span, "promised here");
+                let text = self.c.sources.text(at);
+                let value =
+                    text.strip_prefix("return").map(|rest| rest.len() - rest.trim_start().len() + "return".len());
+                let diagnostic = match (value, wanted, *found) {
+                    (Some(skip), Type::Scalar(to), Type::Scalar(_)) => {
+                        let value = Span { start: at.start + skip as u32, ..at };
+                        self.suggest_cast(diagnostic, value, to, "it", Applicability::Maybe)
+                    }
+                    _ => diagnostic.help("return the type that is promised, or leave the annotation away"),
+                };
+                self.report(diagnostic);
+            }
+        }
+    }
+
+    /// The blanks before the line that a span begins in.
+    fn indent(&self, span: Span) -> String {
+        let text = self.c.sources.file(span.file).text.get(..span.start as usize).unwrap_or_default();
+        let line = text.rsplit('\n').next().unwrap_or_default();
+        line[..line.len() - line.trim_start().len()].to_string()
+    }
+}

@@ -1,0 +1,38 @@
+//! W1305: a loop that can't end: `while True:` without a `break` or a `return`. On a GPU it hangs the device.
+
+use super::Written;
+use crate::diag::{Code, Diagnostic};
+use crate::syntax::ast::{Expr, ExprKind, Stmt, StmtKind};
+use crate::syntax::visit::{blocks, each_statement};
+
+pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
+    each_statement(&written.function.body, &mut |stmt| {
+        let StmtKind::While { condition, body, .. } = &stmt.kind else { return };
+        if !is_true(condition) || leaves(body, true) {
+            return;
+        }
+        found.push(
+            Diagnostic::new(Code::W1305, "this loop never ends")
+                .label(condition.span, "always true, and nothing in the loop leaves it")
+                .help("leave it with `break` under a condition, or count: `for k in range(n):`"),
+        );
+    });
+}
+
+fn is_true(condition: &Expr) -> bool {
+    match &condition.kind {
+        ExprKind::Bool(value) => *value,
+        ExprKind::Int(Some(value)) => *value != 0,
+        _ => false,
+    }
+}
+
+/// Whether a `return`, or a `break` of this loop (`own`), stands in a block. What could not be read may be one.
+fn leaves(body: &[Stmt], own: bool) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break => own,
+        StmtKind::Return(_) | StmtKind::Error | StmtKind::Unsupported(_) => true,
+        StmtKind::For { .. } | StmtKind::While { .. } => blocks(stmt).into_iter().any(|block| leaves(block, false)),
+        _ => blocks(stmt).into_iter().any(|block| leaves(block, own)),
+    })
+}

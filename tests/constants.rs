@@ -1,0 +1,60 @@
+//! Constants keep their names in CUDA text, where a name stands for one number.
+
+use std::path::Path;
+
+use kc::driver::{Artefact, Compiler, Options, Request};
+
+/// The CUDA text of a file.
+fn cuda(folder: &Path, text: &str) -> String {
+    let path = folder.join("kernel.py");
+    std::fs::write(&path, text).expect("the kernel");
+    let mut compilation = Compiler::new().load(&path, &Request::default());
+    let findings: Vec<&str> = compilation.diagnostics.iter().map(|d| d.message.as_str()).collect();
+    assert!(findings.is_empty(), "{findings:?}");
+    let bytes = compilation.emit(Artefact::Cuda, &Options::default()).expect("CUDA text");
+    String::from_utf8(bytes).expect("text")
+}
+
+#[test]
+fn constants_keep_their_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("settings.py"), "import warp as wp\nREACH = wp.constant(7)\n").expect("a module");
+    let text = cuda(
+        folder.path(),
+        "import warp as wp\nimport settings\n\
+         SPEED = 2.5\nCOUNT = wp.constant(12)\nDOUBLE = COUNT * 2\nGRAVITY = wp.constant(wp.vec3(0.0, -9.81, 0.25))\n\n\
+         class Options:\n    DAMPING = 0.75\n\n\
+         @wp.kernel\ndef move(x: wp.array(dtype=wp.vec3), n: wp.array(dtype=int), SPEED_2: float):\n    i = wp.tid()\n    \
+         x[i] = x[i] * SPEED * SPEED_2 * Options.DAMPING + GRAVITY\n    n[i] = (n[i] + settings.REACH) % COUNT + DOUBLE + 12\n",
+    );
+    for line in [
+        "constexpr float SPEED = 2.5f;",
+        "constexpr int COUNT = 12;",
+        "constexpr int DOUBLE = 24;",
+        "constexpr int REACH = 7;",
+        "constexpr float Options_DAMPING = 0.75f;",
+        "static __constant__ const vec3 GRAVITY = {0.0f, -9.81f, 0.25f};",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(text.contains("x[i] = x[i] * SPEED * SPEED_2 * Options_DAMPING + GRAVITY;"), "{text}");
+    assert!(text.contains("% COUNT + DOUBLE + 12"), "{text}");
+}
+
+#[test]
+fn a_name_with_several_meanings_is_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // A kernel made twice, a number that is an integer and a float, names that C++ knows, a parameter of the name.
+    let text = cuda(
+        folder.path(),
+        "import warp as wp\nMIXED = 3\nM_PI = 3.5\ny1 = 5.5\nINT_MAX = 7\nlimit = 9\n\n\
+         def make(size):\n    @wp.kernel\n    def scale(x: wp.array(dtype=float)):\n        x[wp.tid()] = x[wp.tid()] * size\n    return scale\n\
+         small = make(2.5)\nlarge = make(4.5)\n\n\
+         @wp.kernel\ndef mix(x: wp.array(dtype=float), k: wp.array(dtype=int), limit: int):\n    i = wp.tid()\n    \
+         x[i] = x[i] * float(MIXED) * M_PI + y1\n    k[i] = (k[i] + MIXED + INT_MAX) % limit\n",
+    );
+    assert!(!text.contains("M_PI") && !text.contains("+ y1") && !text.contains("INT_MAX"), "{text}");
+    assert!(!text.contains("constexpr float size"), "{text}");
+    assert!(text.contains("2.5f") && text.contains("4.5f"), "{text}");
+    assert!(!text.contains("constexpr int limit"), "{text}");
+}
