@@ -8,6 +8,7 @@ pub mod fix;
 mod guard;
 mod input;
 mod options;
+mod remarks;
 mod timings;
 
 use std::collections::BTreeMap;

@@ -103,6 +103,7 @@
 //
 // | folder | question it answers |
 // |---|---|
+// | `limits` | how much of what is compiled? |
 // | `source` | where is this text? |
 // | `diag` | what is wrong, and how is it said? |
 // | `types` | what data do kernels work on? |
@@ -155,6 +156,8 @@ pub mod ids;
 pub mod ir;
 #[doc(hidden)]
 pub mod library;
+#[doc(hidden)]
+pub mod limits;
 #[doc(hidden)]
 pub mod link;
 #[doc(hidden)]

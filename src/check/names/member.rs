@@ -88,7 +88,9 @@ impl Checker<'_> {
         }
         let mut diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
             .label(span, "not a name of the kernel language");
-        if let Some(near) = nearest(name, Library::public_names()) {
+        if self.may_suggest()
+            && let Some(near) = nearest(name, Library::public_names())
+        {
             let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
             diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
                 format!("use `{near}`"),

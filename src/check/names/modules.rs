@@ -13,14 +13,10 @@ use super::suggest::nearest;
 use crate::check::Checker;
 use crate::check::types::value::{Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::limits::{MAX_FILES, MAX_IMPORTS};
 use crate::source::{FileId, SourceFile, Span};
 use crate::syntax;
 use crate::syntax::ast::Parsed;
-
-/// The most files that one file is checked with.
-const MAX_FILES: usize = 1024;
-/// The most imports between a name and its definition: a longer chain is a circle.
-const MAX_IMPORTS: usize = 64;
 
 /// The files that the checked one imports from.
 #[derive(Debug, Default)]

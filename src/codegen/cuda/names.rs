@@ -247,8 +247,10 @@ impl<'a> Namer<'a> {
         let hint = vars[var.0 as usize].hint.as_str();
         let first = self.next.get(hint).copied().unwrap_or(1);
         let mut number = first;
+        // `_` itself would make names with two underscores, which are the compiler's.
+        let joint = if hint.ends_with('_') { "" } else { "_" };
         let name = loop {
-            let name = if number == 1 { Cow::Borrowed(hint) } else { Cow::Owned(format!("{hint}_{number}")) };
+            let name = if number == 1 { Cow::Borrowed(hint) } else { Cow::Owned(format!("{hint}{joint}{number}")) };
             number += 1;
             let free = !self.taken.contains(&*name) && !self.visible.contains(&*name);
             if free && !Helper::is_name(&name) && !is_reserved(&name) {
