@@ -24,6 +24,9 @@ pub fn hint(shared: &TextContext<'_>, function: &Function, variables: &Variables
     if members.iter().any(|&m| variables.is_loop_end(m)) {
         return "end".to_string();
     }
+    if members.iter().any(|&m| variables.is_loop_start(m)) {
+        return "start".to_string();
+    }
     let from_copy = members.iter().find_map(|&m| copied_name(function, m));
     let derived = || members.iter().find_map(|&m| derived_name(shared, function, variables, m));
     identifier(&from_copy.or_else(derived).unwrap_or_else(|| "value".to_string()))
