@@ -174,9 +174,7 @@ pub(super) fn run(args: &Args) -> Exit {
             output::err(&timings(path, &compilation));
         }
         policy.apply(&mut compilation.diagnostics);
-        if compilation.diagnostics.has_errors() {
-            exit = Exit::Errors;
-        }
+        exit = exit.max(Exit::after(compilation.diagnostics.iter()));
         let findings = compilation.diagnostics.into_sorted();
         let text = args.report.render(&findings, &compilation.sources, output::style());
         if args.report.is_one_document() {

@@ -5,10 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::diag::{Code, Diagnostic, Diagnostics};
+pub use crate::limits::MAX_SOURCE_BYTES;
 use crate::source::{FileId, FileSystem, SourceFile, SourceMap};
-
-/// The largest source file that is read, in bytes.
-pub const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
 /// The reason of a system error in a few words, without its number.
 pub fn reason(error: &std::io::Error) -> String {

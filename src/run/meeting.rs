@@ -1,8 +1,8 @@
 //! Does the order of the threads show in what a launch leaves? Looked at before a checked run, on the interpreter, where the
 //! kernel and the launch do not prove that it can't.
 //!
-//! What counts is stated at [`crate::ir::interp::Accesses`]; what is proved, at [`independence`]. A kernel that is proved costs
-//! a look at its instructions, once for each shape of launch.
+//! What counts is stated at [`crate::ir::interp::Accesses`]; what is proved, at [`crate::analysis::independence`]. A kernel
+//! that is proved costs a look at its instructions, once for each shape of launch.
 
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
