@@ -1,6 +1,8 @@
 # make demo      what kc does, on the examples: PTX, CUDA C++, and a picture rendered on this machine
 # make test      every check; what .ci/run calls
 # make release   target/release/kc, linked statically
+# make python    the Python package, in the private environment .env-python
+# make wheel     the same for other machines, linked statically: out/wheels
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
 # make bench     start-up and compile latency, and what a launch costs
 # make gpu-kit   out/gpu-kit: a folder to take to a machine with a GPU; `run.sh` there tests and times (tests/gpu)
@@ -12,7 +14,7 @@ SHELL := /bin/bash
 STATIC := --release --no-default-features --features cli,cuda,llvm-static
 KC := target/release/kc
 
-.PHONY: demo test release bench vsix gpu-kit clean
+.PHONY: demo test release bench python python-test wheel vsix gpu-kit clean
 
 release:
 	@scripts/setup.sh build
@@ -26,6 +28,19 @@ test:
 	cargo fmt --all --check
 	eval "$$(scripts/setup.sh env)" && cargo clippy --workspace --all-targets -- -D warnings
 	eval "$$(scripts/setup.sh env)" && cargo test
+	$(MAKE) python-test
+
+python:
+	@scripts/setup.sh python
+	eval "$$(scripts/setup.sh env)" && cd python && VIRTUAL_ENV=../.env-python ../.env-python/bin/maturin develop --quiet
+
+python-test: python
+	.env-python/bin/python -m pytest -q python/tests
+
+wheel:
+	@scripts/setup.sh python
+	eval "$$(scripts/setup.sh env)" && cd python && ../.env-python/bin/maturin build --release --out ../out/wheels \
+		--no-default-features --features cuda,llvm-static
 
 bench: release
 	@scripts/setup.sh test
@@ -46,4 +61,4 @@ vsix:
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data .env-ray
+	rm -rf out .env-test .env-data .env-ray .env-python python/kc/*.so

@@ -3,6 +3,7 @@
 #   setup.sh build   the C++ linker and LLVM 22, for building kc
 #   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers and .env-data with
 #                    libraries that read data sets, for testing it
+#   setup.sh python  the private environment .env-python with what builds and tests the Python package
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
@@ -117,10 +118,28 @@ setup_ray() {
     printf '%s\n' "$wanted" >.env-ray/installed
 }
 
+# The builder of the Python package, and what its tests use.
+BINDING_PACKAGES=(maturin==1.16.0 numpy==2.2.6 pytest==8.4.2)
+
+setup_python() {
+    setup_build
+    local stamp=.env-python/installed wanted="${BINDING_PACKAGES[*]}"
+    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
+    if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
+        install python3-venv
+    fi
+    say "making .env-python with $wanted"
+    rm -rf .env-python
+    python3 -m venv .env-python
+    .env-python/bin/python -m pip install --quiet --disable-pip-version-check "${BINDING_PACKAGES[@]}" >&2
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
 case ${1-} in
     build) setup_build ;;
+    python) setup_python ;;
     test) setup_test && setup_data ;;
     ray) setup_ray ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
-    *) say "usage: setup.sh build|test|ray|env"; exit 2 ;;
+    *) say "usage: setup.sh build|test|python|ray|env"; exit 2 ;;
 esac

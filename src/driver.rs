@@ -8,6 +8,7 @@ pub mod fix;
 mod guard;
 mod input;
 mod options;
+mod remarks;
 mod timings;
 
 use std::collections::BTreeMap;
@@ -18,8 +19,8 @@ pub use crate::codegen::llvm::on_fatal_error;
 pub use analyse::{Analysis, Memory, Pending};
 pub use child::ends_with_this;
 pub use compiler::{Compiler, Compilers};
-pub use guard::{Fault, catch, guard};
-pub use input::{Disk, MAX_SOURCE_BYTES, read, reason};
+pub use guard::{Fault, abandon, catch, guard};
+pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 

@@ -103,6 +103,7 @@
 //
 // | folder | question it answers |
 // |---|---|
+// | `limits` | how much of what is compiled? |
 // | `source` | where is this text? |
 // | `diag` | what is wrong, and how is it said? |
 // | `types` | what data do kernels work on? |
@@ -118,6 +119,7 @@
 // | `autodiff` | what is the gradient of a kernel? |
 // | `codegen` | how does IR become PTX, CUDA text, host code, headers? |
 // | `run` | how is a kernel executed? |
+// | `process` | what does each process have one of? |
 // | `driver` | in what order do the stages run? |
 // | `embed` | how does a Rust program call kernels? |
 // | `dataset` | how are verified kernels made in bulk? |
@@ -156,6 +158,8 @@ pub mod ir;
 #[doc(hidden)]
 pub mod library;
 #[doc(hidden)]
+pub mod limits;
+#[doc(hidden)]
 pub mod link;
 #[doc(hidden)]
 pub mod lower;
@@ -165,6 +169,7 @@ pub mod lsp;
 mod memo;
 #[doc(hidden)]
 pub mod passes;
+mod process;
 #[doc(hidden)]
 pub mod run;
 #[doc(hidden)]

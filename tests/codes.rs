@@ -45,6 +45,16 @@ def native(x: wp.array(dtype=float)):
     x[wp.tid()] = text(x[wp.tid()])
 ";
 
+const LOOPS: &str = "\
+import warp as wp
+
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    for a in range(1000):
+        for b in range(1000):
+            x[a] = wp.static(float(b))
+";
+
 const LOCAL: &str = "kernel @k(%o: array(dtype=float32)) rank 1 {
   %i: int32 = thread_index 0
   %l: local(float32, 100000) = local_array
@@ -74,6 +84,7 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ("k.py", PROGRAMS.into()),
         ("same/k.py", PROGRAMS.into()),
         ("none.py", "x = 1\n".into()),
+        ("loops.py", LOOPS.into()),
         ("bytes.py", b"x = '\xff'\n".into()),
         ("large.py", vec![b'#'; 17 << 20]),
         ("broken.ir", "kernel\n".into()),
@@ -136,6 +147,7 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E0905, &["compile", "k.py", "-k", "squares", "-o", "out"]),
     (Code::E0906, &["compile", "k.py", "same/k.py", "-k", "square", "-o", "out"]),
     (Code::E0908, &["compile", "none.py", "-o", "out"]),
+    (Code::E0910, &["check", "loops.py"]),
     (Code::E0909, &["check", "broken.ir"]),
     (Code::E1001, &["run", "broken/case.json"]),
     (Code::E1002, &["run", "format/case.json"]),

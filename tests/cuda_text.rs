@@ -198,5 +198,6 @@ fn check(path: &Path) -> Result<(), Failed> {
 fn text_of(module: &Module, path: &Path) -> Result<String, Failed> {
     let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
     let source_name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    emit(module, &kernels, &CudaOptions { source_name }, &Texts::new(0)).map_err(|diagnostic| diagnostic.message.into())
+    emit(module, &kernels, &CudaOptions { source_name, ..CudaOptions::default() }, &Texts::new(0))
+        .map_err(|diagnostic| diagnostic.message.into())
 }

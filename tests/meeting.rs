@@ -239,9 +239,11 @@ fn both_places_and_threads_are_shown() {
 #[test]
 fn the_look_is_bounded() {
     let args = vec![floats("x", &[1 << 20]), floats("y", &[1 << 20])];
-    let own = Case { params: full("x: F, y: F"), body: "y[i] = x[i]", dim: &[1 << 20], args };
-    let (status, shown) = Folder::new(&own, "forward").run(&[]);
-    assert_eq!((&status["status"], &status["threads_looked_at"]), (&json!("ok"), &Value::Null), "{shown}");
+    let own = Case { params: full("x: F, y: F"), body: "y[i] = wp.sin(x[i])", dim: &[1 << 20], args };
+    for direction in ["forward", "gradient"] {
+        let (status, shown) = Folder::new(&own, direction).run(&[]);
+        assert_eq!((&status["status"], &status["threads_looked_at"]), (&json!("ok"), &Value::Null), "{shown}");
+    }
     let args = vec![floats("x", &[4096]), array("to", "int32", &[4096], json!("range")), floats("y", &[4096])];
     let body = "v = float(0.0)\nfor n in range(100000):\n    v = v + x[n % 4096]\ny[to[i]] = v";
     let long = Case { params: full("x: F, to: I, y: F"), body, dim: &[4096], args };

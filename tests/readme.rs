@@ -62,3 +62,78 @@ fn the_commands_work() {
         assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// What the README counts and lists is what there is.
+#[test]
+fn what_it_counts_is_so() {
+    let text = readme();
+    let kc = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_kc")).args(args).output().expect("kc starts");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    // The page is compared with the library by a test of its own.
+    let page = include_str!("../docs/builtins.md");
+    let names = page.lines().find_map(|line| line.split_once(" names, ")).expect("a count").0;
+    assert!(text.contains(&format!("[{names} names](docs/builtins.md)")), "the library has {names} names");
+    let help = kc(&["--help"]);
+    let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let verbs: Vec<&str> =
+        verbs.filter_map(|line| line.split_whitespace().next()).filter(|verb| *verb != "help").collect();
+    assert!(verbs.len() >= 12, "{help}");
+    for verb in &verbs {
+        assert!(text.contains(&format!("| `kc {verb}")), "the table of commands lacks `kc {verb}`");
+    }
+    let usage = text.split("\n## ").find(|part| part.starts_with("Usage\n")).expect("a section");
+    assert_eq!(usage.matches("\n| `kc ").count(), verbs.len(), "the table has commands that kc lacks");
+    let emit = kc(&["compile", "--help"]);
+    let kinds =
+        emit.lines().skip_while(|line| !line.contains("--emit")).filter_map(|line| line.trim().strip_prefix("- "));
+    let kinds: Vec<&str> =
+        kinds.take_while(|kind| !kind.starts_with("unroll")).filter_map(|kind| kind.split(':').next()).collect();
+    assert!(kinds.len() >= 8 && text.contains(&format!("`--emit {}`", kinds[..8].join(","))), "{kinds:?}");
+    let manifest = include_str!("../Cargo.toml");
+    let rust =
+        manifest.lines().find_map(|line| line.strip_prefix("rust-version = ")).expect("a version").trim_matches('"');
+    assert!(text.contains(&format!("Rust ({rust} or newer)")));
+    let oldest = kc::driver::Arch::ALL[0].name;
+    assert!(text.contains(&format!("GPUs from {oldest} on")), "{oldest}");
+    assert!(text.contains(&format!("arrays of 1 to {} dimensions", kc::types::MAX_DIMS)));
+    assert!(text.contains(&format!("the {}-byte descriptor", kc::types::ARRAY_DESCRIPTOR_SIZE)));
+}
+
+/// What it calls missing is refused, and what it names as there compiles.
+#[test]
+fn what_is_not_yet_there_is_refused() {
+    let text = readme();
+    let row = text.lines().find(|line| line.starts_with("| not yet |")).expect("the row");
+    let check = |program: &str| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("k.py");
+        std::fs::write(&path, format!("import typing\n\nimport warp as wp\n\n{program}\n")).expect("a writable file");
+        let output = Command::new(env!("CARGO_BIN_EXE_kc")).args(["check", "--format", "short"]).arg(&path).output();
+        String::from_utf8_lossy(&output.expect("kc starts").stdout).into_owned()
+    };
+    let kernel = |params: &str, line: &str| format!("@wp.kernel\ndef k({params}):\n    i = wp.tid()\n    {line}");
+    for (word, params, line) in [
+        ("tiles", "x: wp.array(dtype=float)", "t = wp.tile_load(x, shape=16, offset=i * 16)"),
+        ("meshes", "m: wp.uint64", "q = wp.mesh_query_point(m, wp.vec3(0.0, 0.0, 0.0), 1.0)"),
+        ("volumes", "v: wp.uint64", "s = wp.volume_lookup_f(v, i, i, i)"),
+        ("hash grids", "g: wp.uint64", "p = wp.hash_grid_point_id(g, i)"),
+        ("textures", "t: wp.Texture2D", "pass"),
+        ("`wp.array(ptr=)`", "p: wp.uint64", "a = wp.array(ptr=p, shape=(4,), dtype=float)"),
+    ] {
+        assert!(row.contains(word), "{word}");
+        assert!(check(&kernel(params, line)).contains("E0408"), "{word} is there now");
+    }
+    assert_eq!(row.matches(", ").count(), 5, "each has a program here: {row}");
+    for (params, line) in [
+        ("x: wp.indexedarray(dtype=float)", "x[i] = 1.0"),
+        ("x: \"wp.array(dtype=float)\"", "x[i] = 1.0"),
+        ("x: wp.array[float]", "x[i] = 1.0"),
+        ("x: wp.array(dtype=float, ndim=2)", "x[i, 0] = 1.0"),
+        ("x: wp.array2d(dtype=float)", "x[i, 0] = 1.0"),
+    ] {
+        let said = check(&kernel(params, line));
+        assert!(!said.contains("error["), "{params}: {said}");
+    }
+}

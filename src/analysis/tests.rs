@@ -39,6 +39,17 @@ fn straight_code() {
     for (body, low, high) in [
         ("%r: int32 = add %i, %c1", 1, MAX),
         ("%r: int32 = add %i, %c8", MIN, MAX),
+        // Quotients of numbers on both sides of 0, to 0 and down.
+        (
+            "%m9: int32 = const -9\n%y: int32 = max %x, %m9\n%z: int32 = min %y, %c8\n%d: int32 = const 2\n%r: int32 = div %z, %d",
+            -4,
+            4,
+        ),
+        (
+            "%m9: int32 = const -9\n%y: int32 = max %x, %m9\n%z: int32 = min %y, %c8\n%d: int32 = const 2\n%r: int32 = floor_div %z, %d",
+            -5,
+            4,
+        ),
         ("%r: int32 = sub %n, %c1", -1, MAX - 1),
         ("%r: int32 = sub %i, %c8", -8, MAX - 9),
         ("%r: int32 = mul %i, %c8", MIN, MAX),
@@ -183,6 +194,8 @@ fn arrays_that_threads_do_not_share() {
             "%j: int32 = max %w, %c0\n%k: int32 = add %i, %j\nstore %a[%k], %f\n%l: int32 = max %w, %c0\n\
              %m: int32 = add %l, %i\n%x: float32 = load %a[%m]",
         ),
+        // From the end down.
+        (1, "%n: int32 = const 2147483647\n%j: int32 = sub %n, %i\nstore %a[%j], %f"),
         // Three elements for each thread.
         (
             1,

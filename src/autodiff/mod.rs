@@ -39,6 +39,7 @@ use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::verify::verify_function;
 use crate::ir::{Derivative, FuncId, Function, Module, Phase};
+use crate::limits::MAX_DIFFERENTIATED;
 use crate::passes;
 
 mod analysis;
@@ -259,7 +260,9 @@ impl Work<'_> {
     fn normal_form(&mut self, id: FuncId) -> Option<Function> {
         self.prepare(id);
         let normal = normal::normal_form(self.module, &self.effects, id, &self.generated);
-        normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()
+        let normal = normal.map_err(|diagnostic| self.found.push(diagnostic)).ok()?;
+        self.bounded(id, &normal)?;
+        Some(normal)
     }
 
     /// Builds the reverse of the function `id`, given in normal form, after those of the functions it calls, and returns these
@@ -498,6 +501,17 @@ impl Work<'_> {
             reached.keep(self.known, self.module, made, &asked, &self.adjoints);
         }
         Some(made)
+    }
+
+    /// Refuses to differentiate a function that inlining and gradients of gradients made too large.
+    fn bounded(&mut self, id: FuncId, normal: &Function) -> Option<()> {
+        if normal.insts.len() <= MAX_DIFFERENTIATED {
+            return Some(());
+        }
+        let function = &self.module.functions[id];
+        let what = format!("`{}` has more than {MAX_DIFFERENTIATED} operations", function.source_name);
+        self.found.push(analysis::refuse::limit(function.span, what));
+        None
     }
 
     /// The adjoint of a function, if it was made for an earlier program.

@@ -14,6 +14,7 @@
 //! Each kernel is checked by itself: a kernel with errors is left out and blocks no other.
 
 mod body;
+mod budget;
 mod calls;
 pub mod facts;
 mod host;
@@ -90,6 +91,7 @@ pub fn check(
         makers: Vec::new(),
         limit: None,
         call_depth: 0,
+        budget: budget::Budget::default(),
         definitions: Vec::new(),
         entries: HashMap::new(),
         unknown: Vec::new(),
@@ -264,6 +266,7 @@ pub(crate) struct Checker<'a> {
     limit: Option<Span>,
     /// The calls of host functions around the value that is computed.
     call_depth: u32,
+    budget: budget::Budget,
     /// The kernels and functions of the file, in its order.
     definitions: Vec<Arc<Definition>>,
     /// The names of the kernels' entries.
@@ -408,12 +411,13 @@ impl Checker<'_> {
         if let Some(id) = self.import(&key) {
             return Ok(id);
         }
+        self.charge_instance(call)?;
         self.instances.insert(key.clone(), Instance::Open);
         self.start_requests();
         let (known, errors) = (self.diagnostics.len(), self.diagnostics.error_count());
         let outer = std::mem::take(&mut self.unknown);
         let scope = self.body_scope(definition);
-        let function = self.within(scope, |c| Body::check(c, definition, &key.args, bindings));
+        let function = self.nested(call, |c| c.within(scope, |c| Body::check(c, definition, &key.args, bindings)));
         let unknown = std::mem::replace(&mut self.unknown, outer);
         for unknown in &unknown {
             self.need_unknown(unknown);

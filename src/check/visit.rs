@@ -122,6 +122,22 @@ pub fn path(expr: &Expr) -> &[Step] {
     }
 }
 
+/// The functions that a function calls, once for each call.
+pub fn callees(function: &Function) -> Vec<FnId> {
+    let mut found = Vec::new();
+    each_statement(&function.body, &mut |stmt| {
+        if let StmtKind::AssignCall { call, .. } | StmtKind::Call(call) | StmtKind::ReturnCall(call) = &stmt.kind {
+            found.push(call.callee);
+        }
+    });
+    each_expression(&function.body, &mut |expr| {
+        if let ExprKind::Call(call) = &expr.kind {
+            found.push(call.callee);
+        }
+    });
+    found
+}
+
 /// The local a by-reference argument goes back to. An array element goes back to memory instead.
 pub fn by_ref_locals(call: &Call) -> impl Iterator<Item = LocalId> {
     call.by_ref.iter().filter_map(|place| match place.root {

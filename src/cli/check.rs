@@ -39,9 +39,7 @@ pub(super) fn run(args: &Args) -> Exit {
         policy.apply(&mut compilation.diagnostics);
         let kernels = compilation.kernels.clone();
         let unresolved = compilation.unresolved.len();
-        if compilation.diagnostics.has_errors() {
-            exit = Exit::Errors;
-        }
+        exit = exit.max(Exit::after(compilation.diagnostics.iter()));
         let findings = compilation.diagnostics.into_sorted();
         let text = args.report.render(&findings, &compilation.sources, output::stdout_style());
         if args.report.is_one_document() {

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::{Exit, GradientArgs, Report, TypesArg, output};
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Request};
+use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Overlaid, Request};
 use crate::source::lined::Lined;
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
@@ -52,6 +53,9 @@ pub(super) struct Args {
     /// Print the result as JSON: its `text`, and for each line the `lines` of the source that it comes from.
     #[arg(long, hide = true)]
     lines: bool,
+    /// For editors: a file, and another one that has its text as it is on the screen; may be repeated.
+    #[arg(long, hide = true, num_args = 2, value_names = ["FILE", "TEXT"])]
+    overlay: Vec<PathBuf>,
     /// Print how long each stage took.
     #[arg(long)]
     timings: bool,
@@ -132,8 +136,10 @@ pub(super) fn run(args: &Args) -> Exit {
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
     let compiler = Compiler::new();
+    let overlays = args.overlay.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+    let files = Arc::new(Overlaid::new(overlays));
     for path in &args.files {
-        let mut compilation = compiler.load(path, &request);
+        let mut compilation = compiler.load_from(path, files.clone(), &request);
         if compilation.kernels.is_empty() && !compilation.diagnostics.has_errors() {
             let message = format!("`{}` has no kernels to compile", path.display());
             compilation.diagnostics.push(Diagnostic::new(Code::E0908, message));
@@ -168,9 +174,7 @@ pub(super) fn run(args: &Args) -> Exit {
             output::err(&timings(path, &compilation));
         }
         policy.apply(&mut compilation.diagnostics);
-        if compilation.diagnostics.has_errors() {
-            exit = Exit::Errors;
-        }
+        exit = exit.max(Exit::after(compilation.diagnostics.iter()));
         let findings = compilation.diagnostics.into_sorted();
         let text = args.report.render(&findings, &compilation.sources, output::style());
         if args.report.is_one_document() {

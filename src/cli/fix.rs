@@ -47,9 +47,7 @@ pub(super) fn run(args: &Args) -> Exit {
         };
         let before = sources.file(file).text.clone();
         let fixed = fix::fix(path, before.clone(), args.maybe, |findings| policy.apply(findings));
-        if fixed.compilation.diagnostics.has_errors() {
-            exit = Exit::Errors;
-        }
+        exit = exit.max(Exit::after(fixed.compilation.diagnostics.iter()));
         let written = if args.diff {
             output::out(diff(path, &before, &fixed.text).as_bytes())
         } else if fixed.text != before {

@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> Exit {
         let mut sources = SourceMap::default();
         let end = file(args, path, &mut sources).unwrap_or_else(|error| {
             say(&error, &sources);
-            Exit::Errors
+            Exit::after([&*error])
         });
         exit = exit.max(end);
     }
@@ -140,7 +140,7 @@ fn of_source(args: &Args, subject: &Subject, path: &Path) -> Result<Exit> {
             if error.level < Level::Error || !program.diagnostics.iter().any(|d| d.message == error.message) {
                 say(&error, &program.sources);
             }
-            Exit::Errors
+            Exit::after([&*error])
         });
         exit = exit.max(end);
     }

@@ -22,9 +22,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::diag::Diagnostic;
 use crate::diag::policy::{Policy, Setting};
 use crate::diag::render::{Format, Style, render};
+use crate::diag::{Code, Diagnostic, Level};
 use crate::driver;
 use crate::source::SourceMap;
 
@@ -65,6 +65,17 @@ enum Exit {
     Usage,
     /// Our fault, reported as E0999.
     Internal,
+}
+
+impl Exit {
+    /// The end of a command with these findings.
+    fn after<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> Exit {
+        let errors = findings.into_iter().filter(|finding| finding.level == Level::Error);
+        errors
+            .map(|error| if error.code == Code::E0999 { Exit::Internal } else { Exit::Errors })
+            .max()
+            .unwrap_or(Exit::Ok)
+    }
 }
 
 impl From<Exit> for ExitCode {
@@ -253,5 +264,22 @@ impl Report {
     /// Whether the findings of all files make one document.
     fn is_one_document(&self) -> bool {
         matches!(self.format, FormatArg::Sarif)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_kc_end_with_their_own_code() {
+        let of = |codes: &[Code]| {
+            let findings: Vec<Diagnostic> = codes.iter().map(|&code| Diagnostic::new(code, "message")).collect();
+            Exit::after(&findings)
+        };
+        assert_eq!(of(&[]), Exit::Ok);
+        assert_eq!(of(&[Code::W0504]), Exit::Ok);
+        assert_eq!(of(&[Code::E0301, Code::W0504]), Exit::Errors);
+        assert_eq!(of(&[Code::E0999, Code::E0301]), Exit::Internal);
     }
 }

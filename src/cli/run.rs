@@ -89,7 +89,7 @@ pub(super) fn run(args: &Args) -> Exit {
         Err(error) => {
             report(&error, &SourceMap::default());
             // Options that cannot be understood are the command line's fault, all else is the input's.
-            if error.code == Code::E1012 { Exit::Usage } else { Exit::Errors }
+            if error.code == Code::E1012 { Exit::Usage } else { Exit::after([&*error]) }
         }
     }
 }
@@ -164,7 +164,7 @@ fn run_files(args: &Args, session: &mut Session, views: &[View], mut done: impl 
         });
         let end = conclude(&finished, views).unwrap_or_else(|error| {
             report(&error, &SourceMap::default());
-            Exit::Errors
+            Exit::after([&*error])
         });
         exit = exit.max(end);
         done(path);
@@ -246,7 +246,7 @@ fn conclude(finished: &Finished, views: &[View]) -> Result<Exit> {
         write(format!("{}: ok, {:.6} s\n", finished.id, finished.seconds).as_bytes())?;
         return Ok(Exit::Ok);
     }
-    Ok(Exit::Errors)
+    Ok(Exit::Errors.max(Exit::after(&finished.errors)))
 }
 
 fn views(args: &Args) -> Result<Vec<View>> {

@@ -70,8 +70,13 @@ pub(super) fn supervise(
         let status = child.wait();
         // A worker that went through its whole list says by its exit code how that went.
         if done >= rest.len() {
-            let fine = late || status.is_ok_and(|status| status.success());
-            return Some(exit.max(if fine { Exit::Ok } else { Exit::Errors }));
+            let end = match status.ok().and_then(|status| status.code()) {
+                _ if late => Exit::Ok,
+                Some(0) => Exit::Ok,
+                Some(70) => Exit::Internal,
+                _ => Exit::Errors,
+            };
+            return Some(exit.max(end));
         }
         let end = match timeout {
             Some(timeout) if late => End::Late(timeout),

@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args) -> Exit {
     for path in &args.files {
         let end = one(args, path).unwrap_or_else(|error| {
             report(&error, &SourceMap::default());
-            Exit::Errors
+            Exit::after([&*error])
         });
         exit = exit.max(end);
     }

@@ -84,6 +84,7 @@ codes! {
     E0315 "overload-types" "an overload that does not fit its generic kernel";
     E0316 "local-array-return" "a local array that leaves its function";
     E0317 "value-too-large" "a matrix or struct of more components than a thread can work with";
+    E0318 "interface-name" "a name that generated code cannot have";
 
     // 04 calls
     E0401 "no-overload" "arguments that no overload takes";
@@ -104,6 +105,7 @@ codes! {
     W0505 "generic-kernel-types" "a generic kernel for which the file names no types: checked, not compiled";
     W0506 "native-function" "a kernel that calls CUDA text which kc cannot pass on: checked, not compiled";
     E0507 "imported-name" "a name of another file that cannot be used";
+    E0508 "constant-too-large" "a constant that is too large";
 
     // 06 gradients
     E0601 "order-dependent-gradient" "a value with a gradient that depends on the order of the threads";
@@ -144,6 +146,7 @@ codes! {
     W0907 "no-kernels" "a file without kernels";
     E0908 "nothing-to-compile" "no kernel to compile";
     E0909 "invalid-ir" "an IR text that does not parse or verify";
+    E0910 "program-too-large" "a program that is too large to compile";
     E0999 "internal-error" "a fault of kc itself";
 
     // 10 launch files and arguments

@@ -100,6 +100,21 @@ impl Compiler {
         this
     }
 
+    /// The same, with this file and what it imports read from `files`.
+    #[doc(hidden)]
+    pub fn load_from(&self, path: &Path, files: Arc<super::Overlaid>, request: &Request) -> Compilation {
+        let text = files.text(path);
+        let mut this = self.begin(SourceMap::with_files(files));
+        let file = match text {
+            Some(text) => Some(this.sources.add(SourceFile::new(path, text))),
+            None => this.read(path),
+        };
+        if let Some(file) = file {
+            this.compile(file, request);
+        }
+        this
+    }
+
     /// Compiles a text that stands alone as far as IR, as if it stood in a file at `path`.
     #[doc(hidden)]
     pub fn load_text(&self, path: &Path, text: String, request: &Request) -> Compilation {

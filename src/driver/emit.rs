@@ -2,8 +2,9 @@
 
 use super::compiler::LibraryCache;
 use super::guard::on_workers;
+use super::remarks::remarks;
 use super::{Artefact, Compilation, Options};
-use crate::codegen::cuda::{self, CudaOptions};
+use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header;
 use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptions};
 use crate::codegen::meta::{self, MetaOptions};
@@ -135,7 +136,9 @@ impl Job<'_> {
             }
             Artefact::Plan => llvm::emit_plan(module, kernels, &HostOptions { checked, opt, cpu, alone: false }),
             Artefact::Cuda => {
-                let options = CudaOptions { source_name: self.name.to_string() };
+                let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
+                let remarks = file.map_or_else(Remarks::default, |file| remarks(file, self.sources.file(file)));
+                let options = CudaOptions { source_name: self.name.to_string(), remarks };
                 match self.marked {
                     Some(_) => cuda::emit_marked(module, kernels, &options)?,
                     None => cuda::emit(module, kernels, &options, &self.cache.cuda)?,

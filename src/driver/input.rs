@@ -1,13 +1,12 @@
 //! Reading source files: what can stand in the way?
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::diag::{Code, Diagnostic, Diagnostics};
+pub use crate::limits::MAX_SOURCE_BYTES;
 use crate::source::{FileId, FileSystem, SourceFile, SourceMap};
-
-/// The largest source file that is read, in bytes.
-pub const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
 /// The reason of a system error in a few words, without its number.
 pub fn reason(error: &std::io::Error) -> String {
@@ -40,6 +39,34 @@ impl FileSystem for Disk {
 
     fn absolute(&self, path: &Path) -> PathBuf {
         path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
+    }
+}
+
+/// Files as they are on the disk, but for those of which other files hold the text.
+#[derive(Clone, Default, Debug)]
+pub struct Overlaid {
+    texts: HashMap<PathBuf, PathBuf>,
+}
+
+impl Overlaid {
+    /// Pairs of a file and the one that holds its text.
+    pub fn new(texts: impl Iterator<Item = (PathBuf, PathBuf)>) -> Overlaid {
+        Overlaid { texts: texts.map(|(path, text)| (Disk.absolute(&path), text)).collect() }
+    }
+
+    /// The text that stands for a file's own. None: the file itself counts.
+    pub fn text(&self, path: &Path) -> Option<String> {
+        read_text(self.texts.get(&Disk.absolute(path))?).ok()
+    }
+}
+
+impl FileSystem for Overlaid {
+    fn read(&self, path: &Path) -> Option<Result<String, String>> {
+        self.text(path).map_or_else(|| Disk.read(path), |text| Some(Ok(text)))
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        Disk.absolute(path)
     }
 }
 

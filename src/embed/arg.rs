@@ -12,6 +12,13 @@ use crate::types::MAX_DIMS;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dim(pub(super) SmallVec<[usize; MAX_DIMS]>);
 
+impl Dim {
+    /// The extents.
+    pub fn extents(&self) -> &[usize] {
+        &self.0
+    }
+}
+
 impl From<usize> for Dim {
     fn from(n: usize) -> Dim {
         Dim(SmallVec::from_slice(&[n]))

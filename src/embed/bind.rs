@@ -14,8 +14,9 @@ use crate::run::{Fail, Result, fail};
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, MAX_DIMS, StructTable, Type};
 
 /// What a kernel takes.
+#[doc(hidden)]
 #[derive(Debug)]
-pub(super) struct Signature {
+pub struct Signature {
     kernel: String,
     params: Vec<Param>,
     /// Of the struct of arguments.
@@ -24,22 +25,25 @@ pub(super) struct Signature {
     written: Vec<Written>,
 }
 
+/// A parameter, and where it lies in the struct of arguments.
+#[doc(hidden)]
 #[derive(Debug)]
-struct Param {
-    name: String,
-    ty: Type,
-    offset: u32,
+pub struct Param {
+    pub name: String,
+    pub ty: Type,
+    pub offset: u32,
 }
 
 /// The arguments of one launch in the form that compiled kernels take.
+#[doc(hidden)]
 #[derive(Debug, Default)]
-pub(super) struct Bound {
+pub struct Bound {
     /// The struct of arguments, in words for its alignment.
     words: SmallVec<[u64; 64]>,
     /// Address and bytes of all memory that the kernel may write.
-    pub memory: SmallVec<[(u64, u64); 8]>,
+    pub(super) memory: SmallVec<[(u64, u64); 8]>,
     /// Of that which it only reads.
-    pub constant: SmallVec<[(u64, u64); 8]>,
+    pub(super) constant: SmallVec<[(u64, u64); 8]>,
     arrays: SmallVec<[BoundArray; 8]>,
     values: SmallVec<[BoundValue; 4]>,
 }
@@ -54,6 +58,11 @@ struct BoundValue {
     gradient: *mut u8,
 }
 
+// SAFETY: stands for a `&mut` of a number (`Element` is `Send + Sync`).
+unsafe impl Send for BoundValue {}
+// SAFETY: as above; only the run that ends writes it.
+unsafe impl Sync for BoundValue {}
+
 /// An array that was bound.
 #[derive(Debug)]
 struct BoundArray {
@@ -67,7 +76,31 @@ struct BoundArray {
 }
 
 impl Bound {
-    pub fn block(&self) -> *const std::ffi::c_void {
+    /// Puts a value in its place.
+    pub fn put(&mut self, offset: u32, bytes: &[u8]) {
+        let at = offset as usize;
+        self.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Puts an array in its place. Its memory, and that of its gradient, has `bytes` from the first element on, and `below`
+    /// more before it where strides are negative.
+    pub fn put_array(&mut self, place: &Place, ty: ArrayType, descriptor: ArrayDescriptor, memory: Extent) {
+        let Extent { below, bytes, writable } = memory;
+        for (at, writable) in [(descriptor.data, writable), (descriptor.grad, true)] {
+            let range = (at.wrapping_sub(below as u64), (below + bytes) as u64);
+            match writable {
+                _ if at == 0 => {}
+                true => self.memory.push(range),
+                false => self.constant.push(range),
+            }
+        }
+        // SAFETY: a descriptor is plain data, without gaps.
+        let raw = unsafe { &*(&raw const descriptor).cast::<[u8; ARRAY_DESCRIPTOR_SIZE as usize]>() };
+        self.put(place.offset, raw);
+        self.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes });
+    }
+
+    pub(super) fn block(&self) -> *const std::ffi::c_void {
         self.words.as_ptr().cast()
     }
 
@@ -120,7 +153,7 @@ pub(super) fn bounds(dim: &Dim) -> Result<LaunchBounds> {
 }
 
 impl Signature {
-    pub fn new(kernel: &Function, structs: &StructTable, written: Written) -> Signature {
+    pub(super) fn new(kernel: &Function, structs: &StructTable, written: Written) -> Signature {
         let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
         let (offsets, layout) = argument_layout(&types, structs);
         let name = |n: usize| kernel.values[kernel.params()[n]].name.clone().unwrap_or_else(|| format!("argument {n}"));
@@ -139,17 +172,27 @@ impl Signature {
     }
 
     /// Adds what another entry of the kernel writes of the same parameters.
-    pub fn add(&mut self, written: Written) {
+    pub(super) fn add(&mut self, written: Written) {
         self.written.push(written);
     }
 
+    /// What it takes, in order.
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// Arguments that are all zero yet.
+    pub fn room(&self) -> Bound {
+        Bound { words: SmallVec::from_elem(0, self.size.div_ceil(8)), ..Bound::default() }
+    }
+
     /// Whether the kernel may write to the array at `path`: the parameter, then fields.
-    fn writes(&self, path: &[u32]) -> bool {
+    pub fn writes(&self, path: &[u32]) -> bool {
         self.written.iter().any(|written| written.may_be(path[0], &path[1..]))
     }
 
     /// Checks the arguments and lays them out.
-    pub fn bind(&self, args: &[Arg], structs: &StructTable) -> Result<Bound> {
+    pub(super) fn bind(&self, args: &[Arg], structs: &StructTable) -> Result<Bound> {
         if args.len() != self.params.len() {
             let names: Vec<String> = self.params.iter().map(|p| format!("`{}`", p.name)).collect();
             let message = format!(
@@ -161,22 +204,21 @@ impl Signature {
             );
             return Err(fail(Code::E1004, message));
         }
-        let mut bound = Bound { words: SmallVec::from_elem(0, self.size.div_ceil(8)), ..Bound::default() };
+        let mut bound = self.room();
         for (n, (param, arg)) in self.params.iter().zip(args).enumerate() {
-            let place = Place { path: SmallVec::from_slice(&[n as u32]), ty: param.ty, offset: param.offset };
+            let place = Place::of(n, param);
             self.pack(&place, arg, structs, &mut bound)?;
         }
         Ok(bound)
     }
 
     fn pack(&self, place: &Place, arg: &Arg, structs: &StructTable, bound: &mut Bound) -> Result<()> {
-        let at = place.offset as usize;
         match (place.ty, &arg.0) {
             (Type::Array(ty), Form::Array(array)) => self.array(place, ty, array, structs, bound),
             // A null array is a descriptor of zeros, as the struct holds already.
             (Type::Array(_), Form::Null) => Ok(()),
             (ty, Form::Value { kind, bytes, gradient }) if kind.fits(ty, structs) => {
-                bound.bytes_mut()[at..at + bytes.len()].copy_from_slice(bytes);
+                bound.put(place.offset, bytes);
                 let Some((of, memory)) = gradient else { return Ok(()) };
                 if of != kind {
                     let what = format!("its gradient is a slice of `{of}`, and not of `{kind}`");
@@ -266,18 +308,7 @@ impl Signature {
             descriptor.grad = address(gradient.start, gradient.len);
         }
         let bytes = given.data.len * given.size;
-        for (at, writable) in [(descriptor.data, given.data.writable), (descriptor.grad, true)] {
-            match writable {
-                _ if at == 0 => {}
-                true => bound.memory.push((at, bytes as u64)),
-                false => bound.constant.push((at, bytes as u64)),
-            }
-        }
-        let at = place.offset as usize;
-        // SAFETY: a descriptor is plain data, without gaps.
-        let raw = unsafe { &*(&raw const descriptor).cast::<[u8; ARRAY_DESCRIPTOR_SIZE as usize]>() };
-        bound.bytes_mut()[at..at + raw.len()].copy_from_slice(raw);
-        bound.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes });
+        bound.put_array(place, ty, descriptor, Extent { below: 0, bytes, writable: given.data.writable });
         Ok(())
     }
 
@@ -285,7 +316,12 @@ impl Signature {
     ///
     /// # Safety
     /// The arrays stay where they are as long as the result lives.
-    pub unsafe fn arguments(&self, bound: &Bound, kernel: &Function, structs: &StructTable) -> Result<Arguments> {
+    pub(super) unsafe fn arguments(
+        &self,
+        bound: &Bound,
+        kernel: &Function,
+        structs: &StructTable,
+    ) -> Result<Arguments> {
         let lent = bound.arrays.iter().map(|array| Lent {
             key: self.name(&array.path, structs),
             ty: array.ty,
@@ -298,7 +334,7 @@ impl Signature {
     }
 
     /// `x`, or `s.x`.
-    fn name(&self, path: &[u32], structs: &StructTable) -> String {
+    pub fn name(&self, path: &[u32], structs: &StructTable) -> String {
         let param = &self.params[path[0] as usize];
         let (mut name, mut ty) = (param.name.clone(), param.ty);
         for &k in &path[1..] {
@@ -317,15 +353,32 @@ impl Signature {
 }
 
 /// Where an argument goes.
-struct Place {
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Place {
     /// The parameter, then fields.
-    path: SmallVec<[u32; 4]>,
-    ty: Type,
-    offset: u32,
+    pub path: SmallVec<[u32; 4]>,
+    pub ty: Type,
+    pub offset: u32,
+}
+
+/// How much memory an array has around its first element.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    pub below: usize,
+    pub bytes: usize,
+    pub writable: bool,
 }
 
 impl Place {
-    fn field(&self, k: u32, ty: Type, structs: &StructTable) -> Place {
+    /// That of parameter `n`.
+    pub fn of(n: usize, param: &Param) -> Place {
+        Place { path: SmallVec::from_slice(&[n as u32]), ty: param.ty, offset: param.offset }
+    }
+
+    /// That of a field of the struct that goes here.
+    pub fn field(&self, k: u32, ty: Type, structs: &StructTable) -> Place {
         let mut path = self.path.clone();
         path.push(k);
         Place { path, ty, offset: self.offset + Layout::step_offset(self.ty, k, structs) }

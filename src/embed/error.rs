@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::diag::render::{Format, Style, render, render_all};
 use crate::diag::{Code, Diagnostic, Level};
 use crate::driver::Fault;
+use crate::run::devices::{Trap, TrapKind};
 use crate::run::session::Program;
 
 /// Why kernels could not be compiled, found or launched: one or more findings of kc, each with a code (`kc explain CODE` tells
@@ -20,6 +21,7 @@ struct Findings {
     /// Whose sources the findings are about.
     program: Arc<Program>,
     printed: String,
+    trap: Option<(Trap, Vec<u64>)>,
 }
 
 /// A place in a source text. Lines and columns count from 1, columns in characters.
@@ -37,7 +39,7 @@ impl Error {
     pub(super) fn new(list: Vec<Diagnostic>, program: Arc<Program>) -> Error {
         let no_reason = || vec![Diagnostic::new(Code::E0999, "kc refused without a reason")];
         let list = if list.is_empty() { no_reason() } else { list };
-        Error(Box::new(Findings { list, program, printed: String::new() }))
+        Error(Box::new(Findings { list, program, printed: String::new(), trap: None }))
     }
 
     /// A failure that has no place in a source text.
@@ -53,6 +55,22 @@ impl Error {
     pub(super) fn with_printed(mut self, printed: String) -> Error {
         self.0.printed = printed;
         self
+    }
+
+    pub(super) fn with_trap(mut self, trap: Trap, thread: Vec<u64>) -> Error {
+        self.0.trap = Some((trap, thread));
+        self
+    }
+
+    /// The coordinates of the thread that was in error.
+    pub fn thread(&self) -> Option<&[u64]> {
+        self.0.trap.as_ref().map(|(_, thread)| thread.as_slice())
+    }
+
+    /// What the thread did that was in error.
+    #[doc(hidden)]
+    pub fn trap(&self) -> Option<&TrapKind> {
+        self.0.trap.as_ref().map(|(trap, _)| &trap.kind)
     }
 
     /// The code of the first finding: `E1101`.

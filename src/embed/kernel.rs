@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::arg::{Arg, Dim};
-use super::bind::{self, Signature};
+use super::bind::{self, Bound, Signature};
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
@@ -16,6 +16,7 @@ use crate::run::launch::Direction;
 use crate::run::meeting::{Looked, Threads};
 use crate::run::session::{self, Program};
 use crate::run::{Fail, Result};
+use crate::types::StructTable;
 
 /// A kernel, ready to be launched: on all cores of this machine, with every array index tested.
 ///
@@ -108,10 +109,14 @@ impl Kernel {
     }
 
     fn forward(&self, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
+        let bounds = bind::bounds(dim)?;
+        let bound = self.shared.signature.bind(args, &self.shared.module.program().module.structs)?;
+        self.run(bounds, dim, &bound)
+    }
+
+    fn run(&self, bounds: LaunchBounds, dim: &Dim, bound: &Bound) -> Result<(LaunchBounds, usize, Report)> {
         let shared = &*self.shared;
         let module = &shared.module.program().module;
-        let bounds = bind::bounds(dim)?;
-        let bound = shared.signature.bind(args, &module.structs)?;
         let job =
             Job { memory: &bound.memory, constant: &bound.constant, ..Job::new(bounds, bound.block(), self.threads) };
         // SAFETY: the arguments fit the kernel, and their arrays are borrowed for the launch: those that it writes exclusively.
@@ -157,13 +162,17 @@ impl Kernel {
     }
 
     fn backward(&self, compiled: &Gradient, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
+        let bound = compiled.signature.bind(args, &compiled.program.module.structs)?;
+        self.run_backward(compiled, dim, &bound)
+    }
+
+    fn run_backward(&self, compiled: &Gradient, dim: &Dim, bound: &Bound) -> Result<(LaunchBounds, usize, Report)> {
         let module = &compiled.program.module;
         let bounds = bind::bounds(dim)?;
         session::counts_once(&module.functions[compiled.forward], &bounds.shape[..dim.0.len()])?;
-        let bound = compiled.signature.bind(args, &module.structs)?;
         // SAFETY: the arrays are borrowed for the run, and `arguments` goes before it ends.
         let mut arguments =
-            unsafe { compiled.signature.arguments(&bound, &module.functions[compiled.forward], &module.structs) }?;
+            unsafe { compiled.signature.arguments(bound, &module.functions[compiled.forward], &module.structs) }?;
         let looked = Looked { program: &compiled.program, direction: Direction::Gradient, bounds: &bounds };
         compiled.threads.check(&looked, &mut arguments)?;
         let memory = arguments.memory();
@@ -178,6 +187,55 @@ impl Kernel {
             bound.add_gradients(&arguments).map_err(|key| gradient::no_gradient_of(&compiled.program, &key))?;
         }
         Ok((bounds, dim.0.len(), report))
+    }
+
+    /// What the kernel takes, for a binding of another language that lays arguments out itself.
+    #[doc(hidden)]
+    pub fn signature(&self) -> &Signature {
+        &self.shared.signature
+    }
+
+    /// The structs that the types of [`Kernel::signature`] name.
+    #[doc(hidden)]
+    pub fn structs(&self) -> &StructTable {
+        &self.shared.module.program().module.structs
+    }
+
+    /// The same for gradient runs, which compile the gradient first.
+    ///
+    /// # Errors
+    /// The kernel has no gradient that would be right.
+    #[doc(hidden)]
+    pub fn gradient_signature(&self) -> std::result::Result<(&Signature, &StructTable), Error> {
+        let compiled = self.compiled_gradient(false)?;
+        Ok((&compiled.signature, &compiled.program.module.structs))
+    }
+
+    /// [`Kernel::launch`] for arguments that are laid out.
+    ///
+    /// # Safety
+    /// They were laid out for the signature of this kernel. Their arrays are valid memory, which nobody else writes meanwhile,
+    /// and nobody else reads if the kernel writes it.
+    #[doc(hidden)]
+    pub unsafe fn launch_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
+        let program = self.shared.module.program();
+        bind::bounds(dim)
+            .and_then(|bounds| self.run(bounds, dim, bound))
+            .map_err(|error| self.error(error, program))
+            .and_then(|(bounds, dims, report)| self.conclude(program, self.shared.forward, &bounds, dims, report))
+    }
+
+    /// [`Kernel::gradient`] for arguments that are laid out.
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch_bound`], with the signature of gradient runs. They write all gradients.
+    #[doc(hidden)]
+    pub unsafe fn gradient_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
+        let compiled = self.compiled_gradient(false)?;
+        let program = &compiled.program;
+        self.run_backward(compiled, dim, bound)
+            .map_err(|error| self.error(error, program))
+            .and_then(|(bounds, dims, report)| self.conclude(program, compiled.forward, &bounds, dims, report))
     }
 
     /// What a launch that ran is for its caller.
@@ -196,7 +254,8 @@ impl Kernel {
             FunctionKind::Device => 0,
         };
         let error = session::describe_trap(&trap, bounds, dims.max(rank));
-        Err(self.error(Box::new(error), program).with_printed(printed))
+        let thread = devices::coordinates(bounds, dims.max(rank), trap.thread);
+        Err(self.error(Box::new(error), program).with_printed(printed).with_trap(trap, thread))
     }
 
     fn error(&self, error: Fail, program: &Arc<Program>) -> Error {

@@ -25,7 +25,8 @@ mod module;
 mod tests;
 
 pub use arg::{Arg, Dim};
+pub use bind::{Bound, Extent, Param, Place, Signature};
 pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
 pub use kernel::{Kernel, Outcome};
-pub use module::Module;
+pub use module::{Given, Module};

@@ -21,7 +21,18 @@ struct Source {
     text: String,
     /// Imported files as they were when they were first read: what is compiled later is of the same program.
     files: Arc<Recorded>,
+    types: Vec<String>,
     program: Arc<Program>,
+}
+
+/// A text that stands for a file of this path: what a program that has its kernels in memory imports from.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Given {
+    pub path: PathBuf,
+    /// The name that messages give it.
+    pub shown: PathBuf,
+    pub text: String,
 }
 
 impl Compiler {
@@ -47,13 +58,36 @@ impl Compiler {
     /// # Errors
     /// All errors of the text, if there are any.
     pub fn compile_text(&self, path: impl AsRef<Path>, text: impl Into<String>) -> Result<Module, Error> {
-        let mut source = Source {
-            compiler: self.clone(),
-            path: path.as_ref().to_path_buf(),
-            text: text.into(),
-            files: Arc::default(),
-            program: Arc::default(),
-        };
+        self.compile_source(path.as_ref(), text.into(), Arc::default(), Vec::new())
+    }
+
+    /// Compiles a text whose imports are all given, and no other file; `types` are those for generic kernels, as `--types` of
+    /// `kc compile` takes them.
+    ///
+    /// # Errors
+    /// All errors of the text, if there are any.
+    #[doc(hidden)]
+    pub fn compile_given(
+        &self,
+        path: &Path,
+        text: String,
+        given: Vec<Given>,
+        types: Vec<String>,
+    ) -> Result<Module, Error> {
+        self.compile_source(path, text, Arc::new(Recorded::only(given)), types)
+    }
+
+    fn compile_source(
+        &self,
+        path: &Path,
+        text: String,
+        files: Arc<Recorded>,
+        types: Vec<String>,
+    ) -> Result<Module, Error> {
+        // A program that has a handler of its own has set it before: only the first counts.
+        driver::on_fatal_error(driver::abandon);
+        let mut source =
+            Source { compiler: self.clone(), path: path.to_path_buf(), text, files, types, program: Arc::default() };
         let forward = driver::Gradients { backward: false, ..driver::Gradients::default() };
         source.program = source.program(&Request { gradients: forward, ..Request::default() })?;
         let program = &source.program;
@@ -67,6 +101,7 @@ impl Source {
     /// Compiles the text, as far as IR. The stages recurse as deep as the source nests, and a fault of theirs is not the
     /// caller's.
     fn compile(&self, request: &Request) -> Result<Compilation, Error> {
+        let request = &Request { types: self.types.clone(), ..request.clone() };
         let work = || self.compiler.check_among(&self.path, self.text.clone(), self.files.clone(), request);
         driver::guard(work).map_err(Error::fault)
     }
@@ -189,15 +224,33 @@ impl std::fmt::Debug for Module {
 #[derive(Debug, Default)]
 struct Recorded {
     known: Mutex<HashMap<PathBuf, Option<Result<String, String>>>>,
+    /// The names of texts that are no files; then the disk is not asked.
+    given: Option<HashMap<PathBuf, PathBuf>>,
+}
+
+impl Recorded {
+    /// These, and nothing on the disk.
+    fn only(given: Vec<Given>) -> Recorded {
+        let known = given.iter().map(|file| (file.path.clone(), Some(Ok(file.text.clone())))).collect();
+        let shown = given.into_iter().map(|file| (file.path, file.shown)).collect();
+        Recorded { known: Mutex::new(known), given: Some(shown) }
+    }
 }
 
 impl FileSystem for Recorded {
     fn read(&self, path: &Path) -> Option<Result<String, String>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.given.is_some() {
+            return known.get(path).cloned().flatten();
+        }
         known.entry(path.to_path_buf()).or_insert_with(|| Disk.read(path)).clone()
     }
 
     fn absolute(&self, path: &Path) -> PathBuf {
         Disk.absolute(path)
+    }
+
+    fn shown(&self, path: &Path) -> Option<PathBuf> {
+        self.given.as_ref()?.get(path).cloned()
     }
 }

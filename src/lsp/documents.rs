@@ -34,6 +34,11 @@ impl Files {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The files that are open, as they are on the screen.
+    pub fn open(&self) -> Vec<Arc<SourceFile>> {
+        self.lock().values().cloned().collect()
+    }
+
     fn set(&self, source: &Arc<SourceFile>) {
         self.lock().insert(self.absolute(&source.path), source.clone());
     }

@@ -26,20 +26,18 @@ pub struct Request {
 pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Lined, String> {
     let kc = std::env::current_exe().map_err(|fault| format!("kc does not find itself: {fault}"))?;
     let folder = tempfile::tempdir().map_err(|fault| format!("there is no room for temporary files: {fault}"))?;
-    let name = snapshot.source.path.file_name().unwrap_or_else(|| "kernels.py".as_ref());
-    let file = folder.path().join(name).with_extension("py");
-    std::fs::write(&file, &snapshot.source.text).map_err(|fault| fault.to_string())?;
+    let file = snapshot.source.path.with_extension("py");
     let mut command = Command::new(kc);
-    command.arg("compile").arg(&file).args([
-        "-k",
-        &request.kernel,
-        "-o",
-        "-",
-        "--lines",
-        "--format",
-        "short",
-        "--emit",
-    ]);
+    command.arg("compile").arg(&file);
+    // The document last: it counts, whatever else has its path.
+    let open = snapshot.files.open();
+    let texts = open.iter().map(|source| (&source.path, &source.text)).chain([(&file, &snapshot.source.text)]);
+    for (n, (path, text)) in texts.enumerate() {
+        let copy = folder.path().join(format!("{n}.py"));
+        std::fs::write(&copy, text).map_err(|fault| fault.to_string())?;
+        command.arg("--overlay").arg(path).arg(copy);
+    }
+    command.args(["-k", &request.kernel, "-o", "-", "--lines", "--format", "short", "--emit"]);
     match request.view {
         View::Ptx => command.args(["ptx", "--no-backward"]),
         View::Cuda => command.args(["cuda", "--no-backward"]),
@@ -48,7 +46,9 @@ pub fn make(snapshot: &Snapshot, request: &Request) -> Result<Lined, String> {
     };
     driver::ends_with_this(&mut command);
     let output = command.stdin(std::process::Stdio::null()).output().map_err(|fault| fault.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr).replace(&format!("{}/", folder.path().display()), "");
+    let beside = file.parent().map(|folder| format!("{}/", folder.display())).filter(|folder| folder != "/");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = beside.map_or_else(|| said.to_string(), |folder| said.replace(&folder, ""));
     let Some(lined) = read(&output.stdout) else {
         let said = said.trim();
         return Err(if said.is_empty() {

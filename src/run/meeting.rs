@@ -1,8 +1,8 @@
 //! Does the order of the threads show in what a launch leaves? Looked at before a checked run, on the interpreter, where the
 //! kernel and the launch do not prove that it can't.
 //!
-//! What counts is stated at [`crate::ir::interp::Accesses`]; what is proved, at [`independence`]. A kernel that is proved costs
-//! a look at its instructions, once for each shape of launch.
+//! What counts is stated at [`crate::ir::interp::Accesses`]; what is proved, at [`crate::analysis::independence`]. A kernel
+//! that is proved costs a look at its instructions, once for each shape of launch.
 
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use crate::ids::IdSet;
 use crate::ir::interp::{self, AccessKind, Accesses, Clash, Outcome, Visit};
 use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module};
 use crate::passes::pipelines::flat;
-use crate::run::args::Arguments;
+use crate::run::args::{Arguments, memory};
 use crate::run::devices::{self, Report};
 use crate::run::gradients::gradient;
 use crate::run::launch::Direction;
@@ -32,7 +32,7 @@ pub struct Threads {
     forward: FuncId,
     /// Without calls; None: too large for that.
     flat: Option<Function>,
-    /// It calls a function whose gradient the source states: what that does to gradients is not proved.
+    /// It calls a function of arrays whose gradient the source states: what that does to gradients is not proved.
     custom: bool,
     /// Of the launch before this one.
     last: Mutex<Option<(LaunchFacts, Meetings)>>,
@@ -47,8 +47,9 @@ pub struct Looked<'a> {
 
 impl Threads {
     pub fn of(module: &Module, forward: FuncId) -> Threads {
-        let mut reached = module.reached_from(forward).into_iter();
-        let custom = reached.any(|id| matches!(module.functions[id].derivative, Derivative::Rule { .. }));
+        let takes_arrays = |f: &Function| f.params().iter().any(|&p| f.ty(p).bears_array(&module.structs));
+        let mut reached = module.reached_from(forward).into_iter().map(|id| &module.functions[id]);
+        let custom = reached.any(|f| matches!(f.derivative, Derivative::Rule { .. }) && takes_arrays(f));
         Threads { forward, flat: flat(module, forward), custom, last: Mutex::new(None) }
     }
 
@@ -67,7 +68,7 @@ impl Threads {
 
     /// Fails where the order of two threads shows in what the launch leaves, or in its gradient. The arrays are as before
     /// afterwards. Gives the number of threads that were looked at: None where there was nothing to look at, fewer than the
-    /// launch has where it takes longer than [`STEPS`].
+    /// launch has where it takes longer than [`STEPS`], none where there is no room for a copy of the arrays.
     pub fn check(&self, looked: &Looked, arguments: &mut Arguments) -> Result<Option<u64>> {
         let Looked { program, direction, bounds } = *looked;
         let module = &program.module;
@@ -90,6 +91,10 @@ impl Threads {
         let mut ignored = meetings.ignored;
         if !gradient {
             ignored.extend(meetings.arranged);
+        }
+        let bytes: u64 = arguments.memory().iter().map(|&(_, bytes)| bytes).sum();
+        if bytes > memory::available() / 2 {
+            return Ok(Some(0));
         }
         let before = arguments.snapshot();
         if gradient {

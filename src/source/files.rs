@@ -10,4 +10,9 @@ pub trait FileSystem: std::fmt::Debug + Send + Sync {
 
     /// The path from the root of the file system.
     fn absolute(&self, path: &Path) -> PathBuf;
+
+    /// What messages call a file whose text came from elsewhere; None: its path.
+    fn shown(&self, _path: &Path) -> Option<PathBuf> {
+        None
+    }
 }

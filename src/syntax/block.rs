@@ -3,9 +3,10 @@
 
 use super::ast::*;
 use super::builder::{Line, Small};
-use super::fault::{FaultKind, MAX_CLAUSES, MAX_NESTING};
+use super::fault::FaultKind;
 use super::line::LineReader;
 use super::token::Tok;
+use crate::limits::{MAX_CLAUSES, MAX_NESTING};
 use crate::source::Span;
 
 /// Reads the lines of one item.

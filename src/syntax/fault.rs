@@ -2,6 +2,7 @@
 
 use super::token::{Tok, Token};
 use crate::diag::{Applicability, Code, Diagnostic};
+use crate::limits::{MAX_CLAUSES, MAX_FAULTS, MAX_NESTING};
 use crate::source::{FileId, Span};
 
 /// A finding at a place. Its words are made only when it is reported: most texts are host code, where faults are none
@@ -66,15 +67,6 @@ pub enum FaultKind {
     /// The limit of findings.
     TooManyFaults,
 }
-
-/// The most findings of one file; what comes after is noise.
-pub const MAX_FAULTS: usize = 200;
-/// The deepest nesting of brackets and of blocks.
-pub const MAX_NESTING: usize = 256;
-/// The longest chain of `elif`.
-pub const MAX_CLAUSES: usize = 4096;
-/// The deepest tree of one expression, counted in operators.
-pub const MAX_OPERATORS: usize = 20_000;
 
 impl Fault {
     pub fn at(kind: FaultKind, token: Token) -> Self {

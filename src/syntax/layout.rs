@@ -5,8 +5,9 @@
 //! its line seems to end: before the first line that is not deeper than its own. The closer is put in as a token
 //! without text, so that the grammar can read the line. This is the recipe of error recovery: repair the tokens, report once.
 
-use super::fault::{Fault, FaultKind, MAX_NESTING};
+use super::fault::{Fault, FaultKind};
 use super::token::{Lexed, Tok, Token};
+use crate::limits::MAX_NESTING;
 
 /// A logical line.
 #[derive(Clone, Copy, Debug)]

@@ -4,10 +4,11 @@
 use lalrpop_util::ParseError;
 
 use super::builder::{Builder, Line};
-use super::fault::{self, Fault, FaultKind, MAX_FAULTS, MAX_OPERATORS};
+use super::fault::{self, Fault, FaultKind};
 use super::layout::{self, Layout};
 use super::token::{Tok, Token};
 use crate::diag::Diagnostics;
+use crate::limits::{MAX_FAULTS, MAX_OPERATORS};
 use crate::source::FileId;
 
 lalrpop_util::lalrpop_mod!(

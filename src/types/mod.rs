@@ -178,7 +178,7 @@ pub struct LocalArrayType {
 
 impl LocalArrayType {
     pub fn len(self) -> u64 {
-        self.shape.iter().map(|&n| u64::from(n)).product()
+        self.shape.iter().fold(1, |all: u64, &n| all.saturating_mul(u64::from(n)))
     }
 
     pub fn is_empty(self) -> bool {

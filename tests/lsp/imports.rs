@@ -35,3 +35,18 @@ fn an_open_document_is_imported_as_it_is_on_the_screen() {
     assert_eq!(errors(client.findings(2)), [json!("E0507")]);
     client.end();
 }
+
+#[test]
+fn views_of_a_kernel_that_imports_show_the_open_documents() {
+    let helper = "import warp as wp\n\n\n@wp.struct\nclass Half:\n    by: float\n\n\n@wp.func\ndef half(x: float):\n    return x * 0.12345\n";
+    let text = TEXT.replace("import half", "import Half, half").replace("(dtype=float)", "(dtype=float), h: Half");
+    let mut client = Client::start(json!({}));
+    let document = json!({"uri": HELPER, "languageId": "python", "version": 70, "text": helper});
+    client.tell("textDocument/didOpen", json!({"textDocument": document}));
+    client.open(&text);
+    for (view, sign) in [("ptx", ".visible .entry"), ("cuda", "0.12345f"), ("ir", "0.12345"), ("adjoint", "0.12345f")] {
+        let shown = client.ask("kc/view", json!({"uri": crate::client::URI, "kernel": "k", "view": view}));
+        assert!(shown["text"].as_str().is_some_and(|text| text.contains(sign)), "{view}: {shown}");
+    }
+    client.end();
+}

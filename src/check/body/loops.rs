@@ -5,13 +5,11 @@ use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::{BinaryOp as IrBinary, CompareOp as IrCompare};
+use crate::limits::MAX_STATIC_ITERATIONS;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::syntax::visit::each_statement;
 use crate::types::{BOOL, Scalar, Type};
-
-/// The most iterations of a loop that is unrolled for `wp.static`.
-const MAX_STATIC_ITERATIONS: usize = 4096;
 
 /// The arguments of `range`, of one integer type.
 struct Range {
@@ -99,12 +97,20 @@ impl Body<'_, '_> {
         out: &mut Vec<Stmt>,
     ) -> Res<()> {
         let outer = self.scope.remove(name);
+        self.unrolled += 1;
+        let errors = self.c.diagnostics.error_count();
         for &iteration in iterations {
             let constant = Operand::Const(Constant::untyped(Number::Int(iteration)));
             self.scope.insert(name.to_string(), Binding::Alias(constant));
             let statements = self.block(body);
             out.extend(statements);
+            // The other iterations would say the same, most often.
+            if self.c.diagnostics.error_count() > errors || self.c.is_unrolled_enough() {
+                self.failed = true;
+                break;
+            }
         }
+        self.unrolled -= 1;
         // After the loop the name is an ordinary variable with the last value.
         self.scope.remove(name);
         if let Some(outer) = outer {

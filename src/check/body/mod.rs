@@ -77,6 +77,8 @@ pub(crate) struct Body<'c, 'a> {
     pub known: Known,
     /// How many branches and loops are around the current statement.
     pub depth: u32,
+    /// How many loops around it are unrolled.
+    pub unrolled: u32,
     /// The hidden last parameter of a function that returns a local array: where the result goes.
     pub out: Option<LocalId>,
     /// The local array that a first look at the body found to be returned.
@@ -105,6 +107,7 @@ impl<'c, 'a> Body<'c, 'a> {
             by_ref: Vec::new(),
             known: Known::new(),
             depth: 0,
+            unrolled: 0,
             out: None,
             returned: None,
             failed: false,
@@ -124,7 +127,10 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut body = Body::new(c, Mode::Host { library }, Bindings::default());
         body.scope = scope;
         body.locals = locals;
-        body.expr(expr).map(crate::check::body::known::closed)
+        let value = body.expr(expr)?;
+        let value = crate::check::body::known::closed(value).ok_or_else(|| c.constant_too_large(expr.span))?;
+        c.charge(&value, expr.span)?;
+        Ok(value)
     }
 
     /// Checks the body of a definition for these arguments.
@@ -159,6 +165,9 @@ impl<'c, 'a> Body<'c, 'a> {
         bindings: Bindings,
         out: Option<LocalArrayType>,
     ) -> Res<Look> {
+        if definition.kernel {
+            c.interface_name("kernel", &definition.ast.name)?;
+        }
         let signature = c.signature(definition)?;
         let mode = if definition.library() { Mode::Library } else { Mode::User };
         let mut body = Body::new(c, mode, bindings);
@@ -324,7 +333,11 @@ impl<'c, 'a> Body<'c, 'a> {
             if let Some(operand) = self.library_name(name) {
                 return operand;
             }
+        } else if self.c.is_spent() {
+            self.failed = true;
+            return Err(Reported);
         } else if let Some(result) = self.c.global(name, span) {
+            let result = result.and_then(|operand| self.c.charge(&operand, span).map(|()| operand));
             self.failed |= result.is_err();
             return result.map(|operand| at(operand, span));
         }
@@ -333,8 +346,6 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let mut diagnostic =
             Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
-        let known = self.scope.iter().filter(|(_, binding)| !matches!(binding, Binding::Broken)).map(|(name, _)| name);
-        let names: Vec<String> = known.chain(self.c.visible_names()).cloned().collect();
         if self.c.knows_builtin(name) || crate::check::types::value::type_of_name(name).is_some() {
             let text = self.c.qualified(name);
             diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
@@ -345,7 +356,7 @@ impl<'c, 'a> Body<'c, 'a> {
             );
         } else if let Some(habit) = crate::check::names::habits::of_name(name) {
             diagnostic = self.c.suggest(diagnostic, habit, span);
-        } else if let Some(near) = crate::check::names::suggest::nearest(name, names.iter().map(String::as_str)) {
+        } else if let Some(near) = self.nearest_name(name) {
             diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
                 format!("use `{near}`"),
                 span,
@@ -358,6 +369,16 @@ impl<'c, 'a> Body<'c, 'a> {
         // Once is enough.
         self.scope.insert(name.to_string(), Binding::Broken);
         Err(self.report(diagnostic))
+    }
+
+    /// The known name that an unknown one may be a slip for.
+    fn nearest_name(&mut self, name: &str) -> Option<String> {
+        if !self.c.may_suggest() {
+            return None;
+        }
+        let known = self.scope.iter().filter(|(_, binding)| !matches!(binding, Binding::Broken)).map(|(name, _)| name);
+        let names = known.chain(self.c.visible_names());
+        crate::check::names::suggest::nearest(name, names.map(String::as_str))
     }
 
     /// A name inside library code: the signature's variables, type names, constants and entries of the library.

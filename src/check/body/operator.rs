@@ -1,6 +1,6 @@
 //! Operators: primitive operations where the types allow, functions of the library (or the user's overloads) elsewhere.
 
-use crate::check::body::{Binding, Body};
+use crate::check::body::{Binding, Body, Mode};
 use crate::check::tree::{Expr, ExprKind, LocalId, Place, Root};
 use crate::check::types::advice::left_moves;
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, cast_to, convert_help};
@@ -39,10 +39,20 @@ impl Body<'_, '_> {
         at_left: Span,
         at_right: Span,
     ) -> Res<Operand> {
-        if let (Operand::Const(a), Operand::Const(b)) = (&left, &right)
-            && let Some(folded) = self.fold(op, *a, *b)
-        {
-            return Ok(Operand::Const(folded));
+        if let (Operand::Const(a), Operand::Const(b)) = (&left, &right) {
+            if self.mode == (Mode::Host { library: false }) && a.scalar.is_none() && b.scalar.is_none() {
+                match host_arithmetic(op, a.number, b.number) {
+                    Ok(Some(number)) => return Ok(Operand::Const(Constant::untyped(number))),
+                    Ok(None) => {}
+                    Err(Beyond::Zero) => {
+                        return self.error(Code::E0501, at_right, "this divides by zero", "Python stops here");
+                    }
+                    Err(Beyond::Range) => return self.beyond_constants(span),
+                }
+            }
+            if let Some(folded) = self.fold(op, *a, *b) {
+                return Ok(Operand::Const(folded));
+            }
         }
         let (l, r) = self.unify(left, right, at_left, at_right)?;
         if let Some(result) = self.user_operator(function_name(op), &[&l, &r], span) {
@@ -61,6 +71,16 @@ impl Body<'_, '_> {
             }
         }
         self.operand_mismatch(op.symbol(), Some(op), &l, &r, at_left, at_right)
+    }
+
+    /// Reports a number that Python can hold and kc's constants cannot.
+    pub fn beyond_constants<T>(&mut self, span: Span) -> Res<T> {
+        self.error(
+            Code::E0508,
+            span,
+            "this number is too large",
+            "while compiling, integers have up to 128 bits, and floats are finite",
+        )
     }
 
     /// The primitive operation for these operand types, if there is one.
@@ -225,7 +245,10 @@ impl Body<'_, '_> {
     pub fn unary(&mut self, op: UnaryOp, operand: Operand, span: Span, at: Span) -> Res<Operand> {
         if let Operand::Const(c) = operand {
             let number = match (op, c.number) {
-                (UnaryOp::Neg, Number::Int(v)) => Some(Number::Int(v.wrapping_neg())),
+                (UnaryOp::Neg, Number::Int(v)) => match v.checked_neg() {
+                    Some(v) => Some(Number::Int(v)),
+                    None => return self.beyond_constants(span),
+                },
                 (UnaryOp::Neg, Number::Float(v)) => Some(Number::Float(-v)),
                 (UnaryOp::Pos, Number::Int(_) | Number::Float(_)) => Some(c.number),
                 (UnaryOp::Not, n) => return Ok(Operand::Const(Constant::untyped(Number::Bool(!n.is_true())))),
@@ -468,6 +491,90 @@ impl Body<'_, '_> {
         };
         fits.then_some(Constant::untyped(number))
     }
+}
+
+/// Why Python's arithmetic has no result here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Beyond {
+    /// A division by zero.
+    Zero,
+    /// An integer beyond those of constants, or what Python calls an overflow.
+    Range,
+}
+
+/// Arithmetic on two numbers of Python code, as Python does it. None: that is no number, or none that is followed.
+fn host_arithmetic(op: BinaryOp, a: Number, b: Number) -> Result<Option<Number>, Beyond> {
+    let whole = |n| match n {
+        Number::Int(v) => Some(v),
+        Number::Bool(v) => Some(i128::from(v)),
+        Number::Float(_) => None,
+    };
+    let divides = matches!(op, BinaryOp::Div | BinaryOp::FloorDiv | BinaryOp::Mod);
+    if divides && !b.is_true() || op == BinaryOp::Pow && !a.is_true() && b.as_f64() < 0.0 {
+        return Err(Beyond::Zero);
+    }
+    if let (Some(x), Some(y)) = (whole(a), whole(b)) {
+        let bools = matches!((a, b), (Number::Bool(_), Number::Bool(_)));
+        let result = match op {
+            BinaryOp::Add => x.checked_add(y),
+            BinaryOp::Sub => x.checked_sub(y),
+            BinaryOp::Mul => x.checked_mul(y),
+            BinaryOp::Div => return Ok(Some(Number::Float(x as f64 / y as f64))),
+            // Both round down: the remainder has the sign of the divisor.
+            BinaryOp::FloorDiv => x.checked_div(y).map(|q| q - i128::from(x % y != 0 && (x < 0) != (y < 0))),
+            BinaryOp::Mod => x.checked_rem(y).map(|r| if r != 0 && (r < 0) != (y < 0) { r + y } else { r }),
+            BinaryOp::Pow if y < 0 => return Ok(Some(Number::Float((x as f64).powf(y as f64)))),
+            BinaryOp::Pow => match (x, u32::try_from(y)) {
+                (0 | 1, _) => Some(if y == 0 { 1 } else { x }),
+                (-1, _) => Some(if y % 2 == 0 { 1 } else { -1 }),
+                (_, Ok(y)) => x.checked_pow(y),
+                _ => None,
+            },
+            BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor if bools => {
+                let (x, y) = (x != 0, y != 0);
+                let result = match op {
+                    BinaryOp::BitAnd => x & y,
+                    BinaryOp::BitOr => x | y,
+                    _ => x ^ y,
+                };
+                return Ok(Some(Number::Bool(result)));
+            }
+            BinaryOp::BitAnd => Some(x & y),
+            BinaryOp::BitOr => Some(x | y),
+            BinaryOp::BitXor => Some(x ^ y),
+            BinaryOp::Shl if x == 0 && y >= 0 => Some(0),
+            BinaryOp::Shl => u32::try_from(y).ok().filter(|&y| y < 127).and_then(|y| x.checked_mul(1 << y)),
+            BinaryOp::Shr if y < 0 => None,
+            BinaryOp::Shr => Some(x >> y.min(127)),
+            BinaryOp::MatMul => return Ok(None),
+        };
+        return result.map(|v| Some(Number::Int(v))).ok_or(Beyond::Range);
+    }
+    let (x, y) = (a.as_f64(), b.as_f64());
+    let result = match op {
+        BinaryOp::Add => x + y,
+        BinaryOp::Sub => x - y,
+        BinaryOp::Mul => x * y,
+        BinaryOp::Div => x / y,
+        BinaryOp::FloorDiv => (x / y).floor(),
+        BinaryOp::Mod => {
+            let r = x % y;
+            if r != 0.0 && (r < 0.0) != (y < 0.0) { r + y } else { r }
+        }
+        BinaryOp::Pow => {
+            let power = x.powf(y);
+            // Python has complex numbers there, and stops at an overflow.
+            if power.is_nan() && !x.is_nan() && !y.is_nan() {
+                return Ok(None);
+            }
+            if power.is_infinite() && x.is_finite() && y.is_finite() {
+                return Err(Beyond::Range);
+            }
+            power
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(Number::Float(result)))
 }
 
 /// Of a vector or matrix of floats and a number of another type: the type that the number should have, and where it stands.

@@ -38,6 +38,9 @@ impl Body<'_, '_> {
 
     fn statement(&mut self, statement: &ast::Stmt, out: &mut Vec<Stmt>) -> Res<()> {
         let span = statement.span;
+        if self.unrolled > 0 {
+            self.c.charge_unrolled(span)?;
+        }
         let mut push = |kind| out.push(Stmt { kind, span });
         match &statement.kind {
             ast::StmtKind::Assign { targets, value } => match targets.as_slice() {
@@ -529,7 +532,8 @@ impl Body<'_, '_> {
             _ => None,
         };
         // Small integers have no atomics; local arrays belong to one thread.
-        let wide = place.ty.scalar_part().is_some_and(|s| s.is_float() || s.size() >= 4);
+        let bits = matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
+        let wide = place.ty.scalar_part().is_some_and(|s| if s.is_float() { !bits } else { s.size() >= 4 });
         let shared = matches!(&place.root, Root::Element { array, .. } if matches!(array.ty, Type::Array(_)));
         if let Some(op) = atomic.filter(|_| !self.has_user_operator(op))
             && shared

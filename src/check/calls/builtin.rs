@@ -8,6 +8,7 @@ use crate::check::types::value::cast_to;
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ir::{AtomicOp, UnaryOp};
+use crate::limits::MAX_LOCAL_ELEMENTS;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{BOOL, I32, LocalArrayType, MAX_DIMS, Scalar, Type};
@@ -161,9 +162,10 @@ impl Body<'_, '_> {
             );
         }
         for (extent, item) in extents.iter_mut().zip(&items) {
-            match self.known_int(item).and_then(|n| u32::try_from(n).ok()).filter(|&n| (1..=1 << 20).contains(&n)) {
-                Some(n) => *extent = n,
-                None => {
+            match self.known_int(item) {
+                // One that is too long makes the array too large.
+                Some(n @ 1..) => *extent = u32::try_from(n).unwrap_or(u32::MAX),
+                _ => {
                     return Err(self.report(
                         Diagnostic::new(Code::E0305, "the shape of a local array is a positive constant")
                             .label(shape.span, "not a constant")
@@ -175,12 +177,12 @@ impl Body<'_, '_> {
             }
         }
         let ty = LocalArrayType { element, shape: extents, ndim: items.len() as u8 };
-        if ty.len() > 1 << 20 {
+        if ty.len() > u64::from(MAX_LOCAL_ELEMENTS) {
             return self.error(
                 Code::E0305,
                 shape.span,
                 "this local array is too large",
-                format!("{} elements in each thread", ty.len()),
+                format!("more than {MAX_LOCAL_ELEMENTS} elements in each thread"),
             );
         }
         Ok(Operand::Value(Expr::new(ExprKind::LocalArray, Type::Local(ty), span)))

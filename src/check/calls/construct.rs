@@ -88,6 +88,10 @@ impl Body<'_, '_> {
                 let number = match (scalar, number) {
                     (s, n) if s.is_float() => Number::Float(n.as_f64()),
                     (Scalar::Bool, n) => Number::Bool(n.is_true()),
+                    // What Python refuses, or what has more digits than constants do.
+                    (_, Number::Float(v)) if !v.is_finite() || v.abs() >= 2.0f64.powi(127) => {
+                        return self.beyond_constants(span);
+                    }
                     (_, Number::Float(v)) => Number::Int(v as i128),
                     (_, n) => Number::Int(c.as_int().unwrap_or(i128::from(n.is_true()))),
                 };
@@ -160,7 +164,7 @@ impl Body<'_, '_> {
     /// from the arguments.
     fn construct_family(&mut self, family: Family, given: &[Given], span: Span) -> Res<Operand> {
         if self.is_host()
-            && let Some(ty) = self.family_type(family, given)
+            && let Some(ty) = self.family_type(family, given)?
         {
             return Ok(Operand::Type(TypeWord::Type(self.c.bounded(ty, span)?)));
         }
@@ -178,10 +182,6 @@ impl Body<'_, '_> {
         let Some(scalar) = scalar else {
             return self.error(Code::E0402, span, "the `dtype` of this value is not known", "add `dtype=float`");
         };
-        let count = |operand: &Operand| match operand {
-            Operand::Const(c) => c.as_int().and_then(|n| u16::try_from(n).ok()).filter(|&n| (1..=1024).contains(&n)),
-            _ => None,
-        };
         let ty = match family {
             Family::Quaternion => Type::Quat(scalar),
             Family::Transformation => Type::Transform(scalar),
@@ -194,16 +194,17 @@ impl Body<'_, '_> {
                     },
                     _ => None,
                 };
-                let length = converted
-                    .or(named("length").and_then(|g| count(&g.operand)))
-                    .or(u16::try_from(positional.len()).ok());
-                Type::Vec(length.filter(|&n| n > 0).unwrap_or(1), scalar)
+                let length = match (converted, named("length")) {
+                    (Some(length), _) => length,
+                    (None, Some(given)) => self.given_length(&given.operand, given.span)?,
+                    (None, None) => self.c.vector_length(positional.len() as i128, span)?,
+                };
+                Type::Vec(length, scalar)
             }
             Family::Matrix => match named("shape").map(|g| &g.operand) {
-                Some(Operand::Tuple(shape)) if shape.len() == 2 => match (count(&shape[0]), count(&shape[1])) {
-                    (Some(r), Some(c)) => Type::Mat(r, c, scalar),
-                    _ => return self.error(Code::E0305, span, "`shape` is two constants", "not constant"),
-                },
+                Some(Operand::Tuple(shape)) if let [rows, columns] = shape.as_slice() => {
+                    Type::Mat(self.given_length(rows, span)?, self.given_length(columns, span)?, scalar)
+                }
                 _ => {
                     return self.error(
                         Code::E0402,
@@ -224,7 +225,7 @@ impl Body<'_, '_> {
 
     /// `wp.types.vector(3, float)`, `wp.types.matrix((2, 3), float)`, with or without keywords: outside kernels that is a
     /// type, not a value.
-    fn family_type(&self, family: Family, given: &[Given]) -> Option<Type> {
+    fn family_type(&mut self, family: Family, given: &[Given]) -> Res<Option<Type>> {
         let (size, sized) = match family {
             Family::Vector => ("length", true),
             Family::Matrix => ("shape", true),
@@ -234,22 +235,28 @@ impl Body<'_, '_> {
             ([dtype], false) => [dtype, dtype],
             ([a, b], true) if a.name.as_deref() == Some("dtype") || b.name.as_deref() == Some(size) => [a, b],
             ([a, b], true) => [b, a],
-            _ => return None,
+            _ => return Ok(None),
         };
-        let Operand::Type(TypeWord::Type(Type::Scalar(scalar))) = dtype.operand else { return None };
-        let length = |operand: &Operand| {
-            self.known_int(operand).and_then(|n| u16::try_from(n).ok()).filter(|n| (1..=1024).contains(n))
-        };
-        Some(match (family, &size.operand) {
-            (Family::Vector, n) => Type::Vec(length(n)?, scalar),
+        let Operand::Type(TypeWord::Type(Type::Scalar(scalar))) = dtype.operand else { return Ok(None) };
+        let span = size.span;
+        Ok(Some(match (family, &size.operand) {
+            (Family::Vector, n) => Type::Vec(self.given_length(n, span)?, scalar),
             (Family::Matrix, Operand::Tuple(shape)) => match shape.as_slice() {
-                [r, c] => Type::Mat(length(r)?, length(c)?, scalar),
-                _ => return None,
+                [r, c] => Type::Mat(self.given_length(r, span)?, self.given_length(c, span)?, scalar),
+                _ => return Ok(None),
             },
             (Family::Quaternion, _) => Type::Quat(scalar),
             (Family::Transformation, _) => Type::Transform(scalar),
-            _ => return None,
-        })
+            _ => return Ok(None),
+        }))
+    }
+
+    /// A length that a constructor is given.
+    fn given_length(&mut self, operand: &Operand, span: Span) -> Res<u16> {
+        match self.known_int(operand) {
+            Some(n) => self.c.vector_length(n, span),
+            None => self.error(Code::E0305, span, "the size of a vector or matrix is a constant", "not a constant"),
+        }
     }
 
     pub fn construct_composite(&mut self, ty: Type, given: &[Given], span: Span) -> Res<Expr> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::check::body::Body;
 use crate::check::tree::{Call, Derivative, Expr, ExprKind, FnId, Function, Local, LocalId, Step, Stmt, StmtKind};
-use crate::check::types::value::{Constant, Number, Operand, Res};
+use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
 use crate::check::{Checker, Definition, Instance, InstanceArg, InstanceKey};
 use crate::diag::Code;
 use crate::ids::{Id, IdVec};
@@ -34,6 +34,10 @@ impl Body<'_, '_> {
                 format!("`{name}` returns `{shown}`, which has no gradient"),
                 "`wp.grad` takes functions that return floats or composites of them",
             );
+        }
+        if self.c.charge_gradient(primal, span).is_err() {
+            self.failed = true;
+            return Err(Reported);
         }
         let callee = self.c.gradient_function(primal);
         let results = self.c.functions[callee].results.clone();

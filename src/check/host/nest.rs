@@ -14,15 +14,9 @@ use crate::check::names::scope::{Global, MODULE, ScopeId};
 use crate::check::types::value::{Constant, FunctionName, Number, Operand, Reported, Res, TypeWord};
 use crate::check::{Checker, Definition};
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::limits::{MAX_HOST_CALLS, MAX_HOST_ITERATIONS, MAX_SCOPES};
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind, Item, RegionKind};
-
-/// The most scopes that host functions and loops of one file are expanded to.
-pub(crate) const MAX_SCOPES: usize = 2048;
-/// The most iterations of a host loop that get a scope each.
-const MAX_ITERATIONS: usize = 256;
-/// The deepest nesting of calls of host functions while a value is computed.
-const MAX_CALLS: u32 = 32;
 
 /// A host function that holds kernels or calls such a function.
 #[derive(Debug)]
@@ -142,7 +136,7 @@ impl Checker<'_> {
             Some(Operand::Tuple(items)) if items.iter().all(is_number) && !holds_definitions(&region.items) => {
                 vec![None]
             }
-            Some(Operand::Tuple(items)) if items.len() <= MAX_ITERATIONS => items.into_iter().map(Some).collect(),
+            Some(Operand::Tuple(items)) if items.len() <= MAX_HOST_ITERATIONS => items.into_iter().map(Some).collect(),
             _ => vec![None],
         };
         for iteration in iterations {
@@ -279,7 +273,7 @@ impl Checker<'_> {
 
     /// What a call of a host function returns, or only one item of that, if it has one `return` and kc can know its value.
     pub fn returned(&mut self, call: &ast::Expr, item: Option<&ast::Expr>) -> Res<Operand> {
-        if self.call_depth >= MAX_CALLS {
+        if self.call_depth >= MAX_HOST_CALLS {
             return Err(Reported);
         }
         self.call_depth += 1;

@@ -41,7 +41,10 @@ impl Checker<'_> {
         }
         // Submodules of warp hold the same words: `warp.types.vector`, `wp.math.sin`.
         if ours {
-            if module == "warp" && matches!(name, "types" | "math" | "utils") {
+            if module == "kc" && name == "warp" {
+                return Ok(Operand::Module("kc.warp".to_string()));
+            }
+            if matches!(module, "warp" | "kc" | "kc.warp") && matches!(name, "types" | "math" | "utils") {
                 return Ok(Operand::Module(format!("{module}.{name}")));
             }
             if module == "numpy" && matches!(name, "linalg" | "random") {
@@ -88,7 +91,9 @@ impl Checker<'_> {
         }
         let mut diagnostic = Diagnostic::new(Code::E0202, format!("there is no built-in `{name}`"))
             .label(span, "not a name of the kernel language");
-        if let Some(near) = nearest(name, Library::public_names()) {
+        if self.may_suggest()
+            && let Some(near) = nearest(name, Library::public_names())
+        {
             let fixed = Span { start: span.end.saturating_sub(name.len() as u32), ..span };
             diagnostic = diagnostic.help(format!("did you mean `{near}`?")).fix(
                 format!("use `{near}`"),
@@ -108,10 +113,16 @@ pub fn is_core(module: &str) -> bool {
             module,
             "warp" | "warp.types" | "warp.math" | "warp.constants" | "warp._src.types" | "warp._src.builtins"
         )
+        || is_kc(module)
+}
+
+/// kc's own package for Python names what the kernel language has: `kc.vec3`, `kc.types.vector`.
+fn is_kc(module: &str) -> bool {
+    matches!(module, "kc" | "kc.types" | "kc.warp" | "kc.warp.types")
 }
 
 pub fn is_warp(module: &str) -> bool {
-    module == "warp" || module.starts_with("warp.")
+    module == "warp" || module.starts_with("warp.") || is_kc(module)
 }
 
 /// Modules whose functions are built-ins here: `math.sin(x)`, `np.float32`.

@@ -13,14 +13,10 @@ use super::suggest::nearest;
 use crate::check::Checker;
 use crate::check::types::value::{Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
+use crate::limits::{MAX_FILES, MAX_IMPORTS};
 use crate::source::{FileId, SourceFile, Span};
 use crate::syntax;
 use crate::syntax::ast::Parsed;
-
-/// The most files that one file is checked with.
-const MAX_FILES: usize = 1024;
-/// The most imports between a name and its definition: a longer chain is a circle.
-const MAX_IMPORTS: usize = 64;
 
 /// The files that the checked one imports from.
 #[derive(Debug, Default)]
@@ -174,6 +170,9 @@ impl Checker<'_> {
 
     /// A path as messages name it.
     fn shown(&self, path: &Path) -> PathBuf {
+        if let Some(shown) = self.sources.system().and_then(|system| system.shown(path)) {
+            return shown;
+        }
         match path.strip_prefix(&self.modules.base) {
             Ok(rest) if !self.modules.base.as_os_str().is_empty() => rest.to_path_buf(),
             _ => path.to_path_buf(),

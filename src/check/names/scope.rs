@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use super::habits::Habit;
 use super::member::{builtin_word, is_core, is_warp};
-use crate::check::host::nest::{MAX_SCOPES, Maker, Unknown, Why};
+use crate::check::host::nest::{Maker, Unknown, Why};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord, type_of_name};
 use crate::check::{Checker, Definition};
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::library::Library;
+use crate::limits::MAX_SCOPES;
 use crate::source::Span;
 use crate::syntax::ast::{self, ExprKind, Item, Parsed};
 use crate::types::{Field, StructDef, StructId, Type};
@@ -435,11 +436,35 @@ impl Checker<'_> {
         result
     }
 
+    /// Refuses the name of what generated code names too, if it is none in C and PTX.
+    pub fn interface_name(&mut self, what: &str, name: &ast::Name) -> Res<()> {
+        if name.text.is_ascii() {
+            return Ok(());
+        }
+        Err(self.report(
+            Diagnostic::new(Code::E0318, format!("{what} `{}` has letters that C and PTX do not have", name.text))
+                .label(name.span, "this name stands in generated code")
+                .help("use the letters of ASCII here; variables and functions may have any name that Python takes"),
+        ))
+    }
+
     fn struct_fields(&mut self, class: &ast::Class) -> Res<Vec<Field>> {
         let mut fields: Vec<Field> = Vec::new();
-        let mut failed = false;
+        let mut failed = self.interface_name("struct", &class.name).is_err();
+        let mut places: HashMap<&str, Span> = HashMap::new();
         for member in &class.members {
             let Some(annotation) = &member.annotation else { continue };
+            failed |= self.interface_name("field", &member.name).is_err();
+            if let Some(first) = places.insert(&member.name.text, member.name.span) {
+                let message = format!("struct `{}` has two fields `{}`", class.name.text, member.name.text);
+                self.report(
+                    Diagnostic::new(Code::E0318, message)
+                        .label(member.name.span, "the second one")
+                        .label(first, "the first one"),
+                );
+                failed = true;
+                continue;
+            }
             match self.concrete_type(annotation, false) {
                 Ok(ty) => fields.push(Field { name: member.name.text.clone(), ty }),
                 Err(Reported) => failed = true,
@@ -557,7 +582,7 @@ impl Checker<'_> {
         let needed = std::mem::take(&mut self.unknown);
         let (result, after) = if module {
             let known = self.diagnostics.len();
-            let result = self.within(scope, |c| c.constant(&value, false));
+            let result = self.nested(used, |c| c.within(scope, |c| c.constant(&value, false)));
             self.diagnostics.blame(known, used, "needed here");
             let failed = match self.unknown.first() {
                 Some(unknown) => Global::Unknown(unknown.clone()),
@@ -572,7 +597,7 @@ impl Checker<'_> {
             (result, failed)
         } else {
             // Host code computes what it likes: a value that is none of ours is no mistake.
-            let (result, quiet) = self.quietly(|c| c.within(scope, |c| c.constant(&value, false)));
+            let (result, quiet) = self.quietly(|c| c.nested(used, |c| c.within(scope, |c| c.constant(&value, false))));
             (result, Global::Unknown(quiet.cause(name, value.span)))
         };
         self.unknown = needed;

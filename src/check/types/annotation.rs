@@ -5,12 +5,10 @@ use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::Checker;
 use crate::check::names::scope::Global;
 use crate::diag::{Code, Diagnostic};
+use crate::limits::{MAX_LENGTH, MAX_PARTS};
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, MAX_DIMS, Type};
-
-/// The most components of a value: a thread's registers are far fewer, and the code for each is written out.
-const MAX_PARTS: u64 = 4096;
 
 impl Checker<'_> {
     /// What a parameter annotation accepts. `library` turns on the words of the library's signatures.
@@ -259,11 +257,22 @@ impl Checker<'_> {
         }
         match self.constant(expr, library)? {
             Operand::Type(TypeWord::Any) => Ok(Length::Any),
-            Operand::Const(c) if c.as_int().is_some_and(|n| (1..=1024).contains(&n)) => {
-                Ok(Length::Exact(c.as_int().unwrap_or(1) as u16))
-            }
-            _ => self.not_a_type(expr.span, "a length from 1 to 1024 is needed"),
+            Operand::Const(c) if let Some(n) = c.as_int() => self.vector_length(n, expr.span).map(Length::Exact),
+            _ => self.not_a_type(expr.span, "a constant length is needed"),
         }
+    }
+
+    /// The number of components of a vector, or of rows or columns of a matrix.
+    pub fn vector_length(&mut self, n: i128, span: Span) -> Res<u16> {
+        if let Some(n) = u16::try_from(n).ok().filter(|n| (1..=MAX_LENGTH).contains(n)) {
+            return Ok(n);
+        }
+        let message = format!("a vector or matrix cannot have {n} components in a direction");
+        Err(self.report(
+            Diagnostic::new(Code::E0317, message)
+                .label(span, format!("a number from 1 to {MAX_LENGTH} is needed"))
+                .help("keep data of another size in an array"),
+        ))
     }
 
     fn part(&mut self, expr: &Expr, library: bool) -> Res<Part> {

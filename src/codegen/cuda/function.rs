@@ -4,6 +4,7 @@ use super::effects::FunctionEffects;
 use super::helpers::Helper;
 use super::plan::{Form, Plan};
 use super::prelude::Prelude;
+use super::remarks::Pending;
 use super::tree::{self, Expr, Infix, Stmt, Var};
 use super::types::write_type;
 use super::vars::Variables;
@@ -65,6 +66,7 @@ pub struct Translator<'a> {
     returns_in_loop: bool,
     /// Values that the head of a loop computes.
     counters: Vec<ValueId>,
+    comments: Pending<'a>,
 }
 
 struct Loop {
@@ -103,6 +105,7 @@ pub fn translate(shared: &TextContext<'_>, function: &Function, prelude: &mut Pr
         loops: Vec::new(),
         returns_in_loop: false,
         counters: Vec::new(),
+        comments: Pending::of(shared.remarks.of(function)),
     };
     translator.body()
 }
@@ -223,7 +226,14 @@ impl<'a> Translator<'a> {
                 out.push(Stmt::Note(note.clone()));
             }
             let before = out.len();
+            // Before what is nested in it, and its own comments.
+            let comments = self.comments.take(inst.span);
             self.reading_at(id, |this| this.statement(id, inst, &mut out))?;
+            if out.len() == before {
+                self.comments.put_back(&comments);
+            } else if !comments.is_empty() {
+                out.insert(before, Stmt::Note(self.comments.text(&comments)));
+            }
             if self.shared.marked && out.len() > before {
                 out.insert(before, Stmt::At(inst.span));
             }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::function::{Body, Fault, VarData, declare, translate};
 use super::prelude::{ArrayMember, Prelude};
+use super::remarks::comment_line;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{identifier, type_name};
 use super::{TextContext, declarations, names, print};
@@ -62,12 +63,15 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
         .chain(&body.outs)
         .map(|&var| declare(&body.vars[var.0 as usize], &names[var.0 as usize], true, structs))
         .collect();
+    let doc = shared.remarks.of(function).map_or("", |remarked| &remarked.doc);
+    let doc: String =
+        doc.lines().map(|line| format!("// {}", comment_line(line)).trim_end().to_string() + "\n").collect();
     Ok(match body.thread {
-        Some(thread) => kernel(function, &body, thread, &defaults, &params, &named),
+        Some(thread) => doc + &kernel(function, &body, thread, &defaults, &params, &named),
         None => {
             let result = body.returns.map_or("void".to_string(), |ty| type_name(ty, structs));
             let head = format!("static __device__ {result} {}", shared.function_name(id));
-            let mut out = signature(&head, &params, true);
+            let mut out = doc + &signature(&head, &params, true);
             match &function.native {
                 Some(text) => native(&mut out, text, function, &body, &named),
                 None => print::statements(&mut out, &body.stmts, 1, &named),

@@ -24,6 +24,7 @@ mod names;
 mod plan;
 mod prelude;
 mod print;
+mod remarks;
 mod scalar;
 mod survey;
 mod tree;
@@ -43,6 +44,7 @@ use function::Fault;
 use helpers::Helper;
 pub use memo::Texts;
 use prelude::Prelude;
+pub use remarks::{Comment, Remarked, Remarks};
 use survey::{Order, Summary, Survey};
 pub use types::identifier;
 
@@ -51,6 +53,8 @@ pub use types::identifier;
 pub struct CudaOptions {
     /// The name of the source file, for the comment at the head; no path that differs from machine to machine.
     pub source_name: String,
+    /// What the source says beside its code.
+    pub remarks: Remarks,
 }
 
 /// Prints some kernels of a module, with the functions they call. The error names the construct that has no CUDA form.
@@ -95,7 +99,8 @@ impl<'a> Printer<'a> {
         let Order { printed: order, named, .. } = self.survey.order(kernels);
         let names = function_names(self.module, &named, &self.survey);
         let (effects, constants) = (&self.survey.effects, &self.constants);
-        let shared = TextContext { module: self.module, effects, constants, names, marked: self.marked };
+        let remarks = &options.remarks;
+        let shared = TextContext { module: self.module, effects, constants, remarks, names, marked: self.marked };
         let mut prelude = Prelude::default();
         let mut functions = String::new();
         for &(id, fingerprint) in &order {
@@ -163,6 +168,7 @@ pub struct TextContext<'a> {
     pub module: &'a Module,
     pub effects: &'a FunctionEffects,
     constants: &'a Constants,
+    remarks: &'a Remarks,
     names: BTreeMap<FuncId, String>,
     /// Statements tell where they come from.
     marked: bool,

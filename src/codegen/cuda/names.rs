@@ -24,6 +24,9 @@ pub fn hint(shared: &TextContext<'_>, function: &Function, variables: &Variables
     if members.iter().any(|&m| variables.is_loop_end(m)) {
         return "end".to_string();
     }
+    if members.iter().any(|&m| variables.is_loop_start(m)) {
+        return "start".to_string();
+    }
     let from_copy = members.iter().find_map(|&m| copied_name(function, m));
     let derived = || members.iter().find_map(|&m| derived_name(shared, function, variables, m));
     identifier(&from_copy.or_else(derived).unwrap_or_else(|| "value".to_string()))
@@ -244,8 +247,10 @@ impl<'a> Namer<'a> {
         let hint = vars[var.0 as usize].hint.as_str();
         let first = self.next.get(hint).copied().unwrap_or(1);
         let mut number = first;
+        // `_` itself would make names with two underscores, which are the compiler's.
+        let joint = if hint.ends_with('_') { "" } else { "_" };
         let name = loop {
-            let name = if number == 1 { Cow::Borrowed(hint) } else { Cow::Owned(format!("{hint}_{number}")) };
+            let name = if number == 1 { Cow::Borrowed(hint) } else { Cow::Owned(format!("{hint}{joint}{number}")) };
             number += 1;
             let free = !self.taken.contains(&*name) && !self.visible.contains(&*name);
             if free && !Helper::is_name(&name) && !is_reserved(&name) {

@@ -20,13 +20,20 @@ pub struct Variables {
     starts: Vec<usize>,
     /// The ends of `for` loops, and their bodies.
     ends: IdSet<ValueId>,
+    /// Where the ranges of `for` loops that count down begin.
+    firsts: IdSet<ValueId>,
     bodies: IdSet<BlockId>,
 }
 
 impl Variables {
-    /// Whether a `for` counts up to this value.
+    /// Whether a `for` counts up to this value, or down from it.
     pub fn is_loop_end(&self, value: ValueId) -> bool {
         self.ends.contains(&value)
+    }
+
+    /// Whether the range begins here of a `for` that counts down.
+    pub fn is_loop_start(&self, value: ValueId) -> bool {
+        self.firsts.contains(&value)
     }
 
     /// Whether a block is the body of a `for`, whose first parameter counts.
@@ -531,11 +538,21 @@ impl Graph<'_> {
             members[next[n as usize]] = value;
             next[n as usize] += 1;
         }
-        let loops = self.function.insts.values().filter_map(|inst| match inst.op {
-            Op::For { end, body, .. } => Some((end, body)),
-            _ => None,
-        });
-        let (ends, bodies) = loops.unzip();
-        Variables { of, members, starts, ends, bodies }
+        let (mut ends, mut firsts, mut bodies) = (IdSet::default(), IdSet::default(), IdSet::default());
+        for inst in self.function.insts.values() {
+            let Op::For { start, end, step, body, .. } = inst.op else { continue };
+            let down = match self.function.def(step).map(|inst| &inst.op) {
+                Some(Op::Const(step)) => step.as_int().is_some_and(|step| step < 0),
+                _ => false,
+            };
+            // From the last to the first: the range is written the other way round.
+            let (first, last) = if down { (end, start) } else { (start, end) };
+            ends.insert(last);
+            if down {
+                firsts.insert(first);
+            }
+            bodies.insert(body);
+        }
+        Variables { of, members, starts, ends, firsts, bodies }
     }
 }

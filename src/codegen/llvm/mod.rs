@@ -62,6 +62,7 @@ use std::collections::HashMap;
 
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{self, FuncId};
+use crate::limits::MAX_LOCAL_BYTES;
 use crate::source::Span;
 use crate::types::{Layout, Type};
 
@@ -242,10 +243,6 @@ pub fn emit_device(
 ) -> Result<(String, String), CodegenError> {
     nvptx::emit_both(module, kernels, options, known)
 }
-
-/// The most memory that the local arrays of one kernel may take, in bytes: what a device thread can have, and far less
-/// than the stack of a host thread.
-const MAX_LOCAL_BYTES: u64 = 256 << 10;
 
 /// Refuses what LLVM or the machine could not take. Runs before any code is built.
 fn validate(module: &ir::Module, kernel: FuncId) -> Result<(), CodegenError> {

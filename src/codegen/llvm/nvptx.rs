@@ -22,11 +22,9 @@ use crate::abi::{self, LaunchBounds};
 use crate::codegen::shadow::{self, Shadows};
 use crate::diag::Code;
 use crate::ir::{FuncId, FunctionKind, Module};
+use crate::limits::MAX_PARAMETER_BYTES;
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
-
-/// Bytes of parameters that every supported architecture and ISA version takes.
-const MAX_PARAMETERS: u32 = 4096;
 
 /// With more instructions than this in one function, [`Opt::Full`] is as [`Opt::Lean`]: LLVM's search for common parts of addresses
 /// (straight-line strength reduction) takes time in the square of their number, seconds from here on.
@@ -235,11 +233,11 @@ fn validate_parameters(module: &Module, kernel: FuncId) -> Result<(), CodegenErr
     let function = &module.functions[kernel];
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
     let size = abi::argument_layout(&types, &module.structs).1.size + size_of::<LaunchBounds>() as u32;
-    if size > MAX_PARAMETERS {
+    if size > MAX_PARAMETER_BYTES {
         return Err(CodegenError {
             code: Code::E0803,
             message: format!(
-                "the parameters of `{}` take {size} bytes; a kernel can have {MAX_PARAMETERS}",
+                "the parameters of `{}` take {size} bytes; a kernel can have {MAX_PARAMETER_BYTES}",
                 function.source_name
             ),
             span: Some(function.span),

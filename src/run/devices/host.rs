@@ -1,9 +1,12 @@
 //! How does compiled code run on the cores of this machine?
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use super::order::{has_atomics, prints};
 use super::privatization::Copies;
+use super::stop::Watch;
 use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
@@ -64,6 +67,9 @@ impl Executable for Compiled {
         Ok(unsafe { run_host(&self.code, self.entry, &self.sharing, self.smallest, job) })
     }
 }
+
+/// Threads that run between two looks at the clock.
+const MOST_UNASKED: u64 = 4096;
 
 /// How workers may share a launch on the host.
 #[derive(Clone, Debug)]
@@ -148,20 +154,42 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
             }
         }
     }
+    // Who asks for the end knows that the launch is not complete.
+    let step = smallest.clamp(1, MOST_UNASKED);
+    let watch = if size > step { Watch::begin() } else { None };
+    let watch = watch.map(|watch| (std::thread::current().id(), Mutex::new(watch)));
+    let stopped = AtomicBool::new(false);
+    let run = |own: &WorkerContext, begin: u64, end: u64| match &watch {
+        None => own.run(begin, end),
+        Some((launching, watch)) => {
+            let mut at = begin;
+            while at < end && !stopped.load(Ordering::Relaxed) {
+                let next = end.min(at + step);
+                own.run(at, next);
+                at = next;
+                // Others must not wait for an answer, nor ask in the name of the thread that launched.
+                if std::thread::current().id() == *launching
+                    && watch.lock().unwrap_or_else(PoisonError::into_inner).says_stop()
+                {
+                    stopped.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+    };
     if workers == 1 {
-        shared.run(0, size);
+        run(&shared, 0, size);
     } else {
         let shared = &shared;
         let piece = match copies {
             Some(_) => pieces::part(&job.bounds, workers),
             None => pieces::chunk(&job.bounds, workers, smallest),
         };
-        let run = |n: u64| {
+        let run_piece = |n: u64| {
             let own = copies.as_ref().and_then(|copies: &Copies| copies.args(n as usize)).unwrap_or(shared.args);
-            WorkerContext { args: own, ..*shared }.run(n * piece, ((n + 1) * piece).min(size));
+            run(&WorkerContext { args: own, ..*shared }, n * piece, ((n + 1) * piece).min(size));
         };
         // Pieces are found by their number: a launch may have far more threads than a list could hold.
-        pool::for_each(workers, size.div_ceil(piece), &run);
+        pool::for_each(workers, size.div_ceil(piece), &run_piece);
         if let Some(copies) = copies {
             // SAFETY: the run is over, and its arrays are still there.
             unsafe { copies.merge(workers) };

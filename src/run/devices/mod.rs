@@ -7,6 +7,7 @@
 //! | [`cuda`] | how does an NVIDIA GPU run one? |
 //! | [`entry`] | which code does a launch need? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
+//! | [`stop`] | may a launch go on? |
 //! | [`pieces`], [`pool`], `privatization` | how do the workers of the host share a launch? |
 
 pub mod cuda;
@@ -17,6 +18,7 @@ pub mod order;
 pub mod pieces;
 pub mod pool;
 mod privatization;
+pub mod stop;
 
 use std::ffi::c_void;
 

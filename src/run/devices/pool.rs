@@ -9,6 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::process::OfProcess;
+
 /// The helpers of this process and what they have to do.
 struct Pool {
     state: Mutex<State>,
@@ -56,8 +58,14 @@ impl Job<'_> {
     }
 }
 
-static POOL: Pool =
-    Pool { state: Mutex::new(State { open: Vec::new(), helpers: 0 }), posted: Condvar::new(), left: Condvar::new() };
+/// The pool of this process.
+fn pool() -> &'static Pool {
+    static CURRENT: OfProcess<Pool> = OfProcess::new();
+    CURRENT.get(|| {
+        let state = Mutex::new(State { open: Vec::new(), helpers: 0 });
+        Pool { state, posted: Condvar::new(), left: Condvar::new() }
+    })
+}
 
 /// A helper that is about to leave does so within less time than it takes to sleep and be woken.
 const SPINS: u32 = 2000;
@@ -79,9 +87,10 @@ pub fn for_each(workers: usize, count: u64, run: &(dyn Fn(u64) + Sync)) {
     // SAFETY: the pool forgets the job in `leave`, which returns when no helper is inside any more; nothing between here and
     // there unwinds.
     let shared = unsafe { std::mem::transmute::<&Job<'_>, &'static Job<'static>>(&job) };
-    POOL.post(shared, helpers);
+    let pool = pool();
+    pool.post(shared, helpers);
     let own = catch_unwind(AssertUnwindSafe(|| job.work()));
-    POOL.leave(shared);
+    pool.leave(shared);
     let theirs = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(panic) = own.err().or(theirs) {
         resume_unwind(panic);

@@ -98,6 +98,7 @@ static __device__ float equilibrium(int q, float rho, vec2 u) {
     return component(weights, q) * rho * (1.0f + cu + 0.5f * cu * cu - 1.5f * dot(u, u));
 }
 
+// A step of a lattice-Boltzmann flow (D2Q9, BGK): the loops stay for readers, and are written out for processors.
 extern "C" __global__ void lattice_cuda_kernel_forward(
     launch_bounds dim, array3<float> f, array3<float> f_out)
 {

@@ -64,10 +64,10 @@ extern "C" __global__ void spmv_cuda_kernel_backward(
     if (!adj_y) adj_y = y.gradient();
     for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
         int i = (int)task;
-        int end = rows[i];
-        int rows_value = rows[i + 1];
+        int start = rows[i];
+        int end = rows[i + 1];
         float adj_total = adj_y ? take(adj_y[i]) : 0.0f;
-        for (int k = rows_value; k-- > end;) {
+        for (int k = end; k-- > start;) {
             int columns_k = columns.at(k);
             float x_value = x.at(columns_k);
             if (adj_x) atomicAdd(&adj_x.at(columns_k), adj_total * values.at(k));

@@ -1,4 +1,7 @@
-//! Constants keep their names in CUDA text, where a name stands for one number.
+//! What a reader of CUDA text finds again of the source: names of constants, where a name stands for one number; docstrings and
+//! comments.
+
+mod common;
 
 use std::path::Path;
 
@@ -12,7 +15,9 @@ fn cuda(folder: &Path, text: &str) -> String {
     let findings: Vec<&str> = compilation.diagnostics.iter().map(|d| d.message.as_str()).collect();
     assert!(findings.is_empty(), "{findings:?}");
     let bytes = compilation.emit(Artefact::Cuda, &Options::default()).expect("CUDA text");
-    String::from_utf8(bytes).expect("text")
+    let text = String::from_utf8(bytes).expect("text");
+    common::assert_cuda(&text, "sm_75");
+    text
 }
 
 #[test]
@@ -57,4 +62,33 @@ fn a_name_with_several_meanings_is_none() {
     assert!(!text.contains("constexpr float size"), "{text}");
     assert!(text.contains("2.5f") && text.contains("4.5f"), "{text}");
     assert!(!text.contains("constexpr int limit"), "{text}");
+}
+
+#[test]
+fn docstrings_and_comments_go_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = cuda(
+        folder.path(),
+        "import warp as wp\n\n# A remark on the module.\n\n@wp.func\ndef square(x: float):\n    \"\"\"The square.\n\n    Of x.\\\\\n    \"\"\"\n    \
+         return x * x  # by itself\n\n\
+         @wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float), n: int):\n    \"Sums squares.\"\n    i = wp.tid()\n    \
+         # nobody is outside \\\n    if i >= n:\n        return\n    # Two lines:\n    # the start\n    s = float(0.0)\n    \
+         for j in range(n):  # noqa: a directive\n        # one more '#'\n        s += square(x[j]) * 2.0\n    y[i] = s  # done\n    # after all\n",
+    );
+    for line in [
+        "// The square.\n//\n// Of x.\nstatic __device__ float square(float x) {\n    return x * x;  // by itself\n}",
+        "// Sums squares.\nextern \"C\" __global__ void k_cuda_kernel_forward(",
+        "        // Two lines:\n        // the start\n        float s = 0.0f;",
+        "            s += square(x[j]) * 2.0f;  // one more '#'",
+        "y[i] = s;  // done",
+        "// nobody is outside\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    // Once, in forward code; what is for tools, or about no code, not at all.
+    for (said, times) in
+        [("the start", 1), ("done", 1), ("by itself", 1), ("noqa", 0), ("after all", 0), ("on the module", 0)]
+    {
+        assert_eq!(text.matches(said).count(), times, "{said}\n{text}");
+    }
 }

@@ -1,0 +1,101 @@
+"""kc compiles kernels written in a subset of Python, and their gradients, and runs them on all cores.
+
+    import kc, numpy as np
+
+    @kc.kernel
+    def saxpy(a: float, x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[i] = a * x[i] + y[i]
+
+    saxpy(1000, 3.0, x, y)                       # x, y: NumPy arrays
+    saxpy.grad(1000, 3.0, x, y, grads={"y": 1.0})["x"]
+"""
+
+from ._errors import (
+    ArgumentError,
+    AssertionError,
+    CompileError,
+    DeviceError,
+    Error,
+    GradientError,
+    IndexError,
+    InternalError,
+    LaunchError,
+    SourceError,
+)
+from ._kernel import Func, Kernel, Module, compile, func, kernel
+from ._array import array, empty, full, zeros
+from . import _native
+
+__version__ = _native.version()
+
+
+def array2d(*arguments, **named):
+    """``kc.array2d(dtype=float)``: an array of two dimensions."""
+    return array(*arguments, ndim=2, **named)
+
+
+def array3d(*arguments, **named):
+    """``kc.array3d(dtype=float)``: an array of three dimensions."""
+    return array(*arguments, ndim=3, **named)
+
+
+def array4d(*arguments, **named):
+    """``kc.array4d(dtype=float)``: an array of four dimensions."""
+    return array(*arguments, ndim=4, **named)
+
+
+def struct(cls):
+    """Makes a struct of kernels of a class with annotated fields: ``@kc.struct``."""
+    from . import _types
+
+    return _types.struct(cls)
+
+
+def constant(value):
+    """The value itself: kernels see what their names mean."""
+    return value
+
+
+class _Word:
+    """A name of the kernel language that Python code only hands over, such as ``kc.sin``."""
+
+    def __init__(self, name):
+        self._kc_word = self.__name__ = name
+
+    def __call__(self, *arguments, **named):
+        raise TypeError(f"kc.{self.__name__} is called in kernels, not from Python")
+
+    def __repr__(self):
+        return f"<kc built-in {self.__name__}>"
+
+
+_words = None
+
+
+def __getattr__(name):
+    # Types need NumPy, which takes long to import: only where they are used.
+    if name.startswith("_"):
+        raise AttributeError(name)
+    if name == "types":
+        import importlib
+
+        return importlib.import_module("kc.types")
+    global _words
+    from . import _types
+
+    found = _types.NAMED.get(name)
+    if found is None:
+        if _words is None:
+            _words = frozenset(_native.builtins()) | {"static", "tid"}
+        if name not in _words:
+            raise AttributeError(f"module 'kc' has no attribute {name!r}")
+        found = _Word(name)
+    globals()[name] = found
+    return found
+
+
+def __dir__():
+    from . import _types
+
+    return sorted({*globals(), *_types.NAMED, *_native.builtins()})

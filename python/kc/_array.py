@@ -1,0 +1,189 @@
+"""Arrays of kc: NumPy arrays that know their type in kernels, and have gradients."""
+
+from __future__ import annotations
+
+from . import _native
+
+
+class array(_native.Array):
+    """``kc.array(data, dtype=kc.vec3)``: an array for kernels. ``kc.array(dtype=float)`` names the type of a parameter.
+
+    A NumPy array of the right type is taken as it is, anything else is copied. ``requires_grad`` adds a gradient of zeros.
+    """
+
+    def __new__(cls, data=None, dtype=None, ndim=None, *, copy=False, requires_grad=False):
+        if data is None or (isinstance(data, int) and dtype is None):
+            from ._types import ArrayType
+
+            return ArrayType(float if dtype is None else dtype, 1 if ndim is None else ndim)
+        import numpy as np
+
+        from . import _gradient, _types
+
+        known = _gradient.as_numpy(data) if not isinstance(data, (list, tuple)) else None
+        if dtype is None:
+            if known is None:
+                known = np.asarray(data)
+                # Python's numbers are float and int of kernels.
+                if known.dtype == np.float64:
+                    known = known.astype(np.float32)
+                elif known.dtype == np.int64:
+                    known = known.astype(np.int32)
+            dtype = known.dtype if known.dtype.names else _types.scalar_of(known.dtype)
+        layout = dtype if isinstance(dtype, np.dtype) else _types.numpy_layout(dtype)
+        made = np.array(data if known is None else known, dtype=layout.base, copy=True if copy else None)
+        inner = layout.shape
+        if inner and made.shape[made.ndim - len(inner) :] != inner:
+            raise ValueError(f"elements of {dtype.__name__} have the shape {inner}, and the data {made.shape}")
+        if ndim is not None and made.ndim - len(inner) != ndim:
+            raise ValueError(f"the data has {made.ndim - len(inner)} dimensions, and not {ndim}")
+        return _wrap(made, dtype, requires_grad, cls)
+
+    def __init__(self, *arguments, **named):
+        pass
+
+    @property
+    def grad(self):
+        """The gradient, an array of the same shape; None without one."""
+        return self._grad
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None and not isinstance(value, array):
+            value = array(value, dtype=self.dtype)
+        if value is not None and value.numpy().shape != self.numpy().shape:
+            raise ValueError(f"a gradient of shape {value.shape} for an array of shape {self.shape}")
+        self._grad = value
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._grad is not None
+
+    @property
+    def _inner(self):
+        from . import _types
+
+        return () if hasattr(self.dtype, "names") else _types.numpy_layout(self.dtype).shape
+
+    @property
+    def shape(self) -> tuple:
+        """The extents, without those of a vector or matrix."""
+        shape = self.numpy().shape
+        return shape[: len(shape) - len(self._inner)]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        import math
+
+        return math.prod(self.shape)
+
+    def __len__(self):
+        return len(self.numpy())
+
+    def __getitem__(self, key):
+        """An element as NumPy gives it, or an array of the same memory."""
+        import numpy as np
+
+        items = key if isinstance(key, tuple) else (key,)
+        if not all(isinstance(item, (int, slice, np.integer)) or item is Ellipsis for item in items):
+            raise TypeError("kc.array is indexed by integers and slices; `.numpy()` has the rest")
+        part = self.numpy()[key]
+        if not isinstance(part, np.ndarray) or part.ndim <= len(self._inner):
+            return part
+        made = _wrap(part, self.dtype, False, type(self))
+        if self._grad is not None:
+            made._grad = self._grad[key]
+        return made
+
+    def __setitem__(self, key, value):
+        self.numpy()[key] = value.numpy() if isinstance(value, array) else value
+
+    def __iter__(self):
+        return (self[n] for n in range(len(self)))
+
+    def zero_(self):
+        """Sets all elements to zero."""
+        self.numpy()[...] = 0 if not self.numpy().dtype.names else _zeros(self.numpy().dtype)
+
+    def fill_(self, value):
+        """Sets all elements to one value."""
+        self.numpy()[...] = value
+
+    def assign(self, source):
+        """Copies the elements of another array."""
+        self.numpy()[...] = source.numpy() if isinstance(source, array) else source
+
+    @property
+    def __array_interface__(self):
+        return self.numpy().__array_interface__
+
+    def __array__(self, dtype=None, copy=None):
+        import numpy as np
+
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __dlpack__(self, **options):
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.numpy().__dlpack_device__()
+
+    def __reduce__(self):
+        return _unpickled, (self.numpy(), self.dtype, self._grad)
+
+    def __repr__(self):
+        return f"kc.array({self.numpy()!r}, dtype={getattr(self.dtype, '__name__', self.dtype)})"
+
+
+def _wrap(made, dtype, requires_grad, cls=array):
+    result = _native.Array.__new__(cls, made, dtype)
+    if requires_grad:
+        import numpy as np
+
+        result._grad = _wrap(np.zeros_like(made), dtype, False, cls)
+    return result
+
+
+def _unpickled(made, dtype, grad):
+    result = _wrap(made, dtype, False)
+    result._grad = grad
+    return result
+
+
+def _zeros(dtype):
+    import numpy as np
+
+    return np.zeros((), dtype)
+
+
+def _filled(make, shape, dtype, requires_grad):
+    from . import _types
+
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    layout = _types.numpy_layout(dtype)
+    return _wrap(make((*shape, *layout.shape), layout.base), dtype, requires_grad)
+
+
+def zeros(shape, dtype=float, *, requires_grad=False):
+    """An array of zeros."""
+    import numpy as np
+
+    return _filled(np.zeros, shape, dtype, requires_grad)
+
+
+def empty(shape, dtype=float, *, requires_grad=False):
+    """An array whose elements are not set yet."""
+    import numpy as np
+
+    return _filled(np.empty, shape, dtype, requires_grad)
+
+
+def full(shape, value, dtype=float, *, requires_grad=False):
+    """An array of one value."""
+    made = empty(shape, dtype, requires_grad=requires_grad)
+    made.fill_(value)
+    return made

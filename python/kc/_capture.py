@@ -1,0 +1,446 @@
+"""From a Python function to a source text that stands alone.
+
+kc compiles source text and runs no Python. What a function uses from around it (constants, types, other functions) is looked
+up here, as Python would when it is called, and handed over as small files that the text imports from. Lines and columns
+stay those of the user's file.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import functools
+import inspect
+import linecache
+import math
+import os
+import sys
+import types
+
+from ._errors import CompileError, SourceError
+
+_ALIAS = "_kc_warp"
+
+
+class Source:
+    """The text of a function as it was when it was decorated."""
+
+    def __init__(self, function):
+        code = function.__code__
+        self.filename = code.co_filename
+        if function.__name__ == "<lambda>":
+            raise SourceError("a lambda cannot be a kernel or a function of one: define it with `def`", code="E0901")
+        self.lines, tree = _file(function)
+        found = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and node.name == code.co_name
+            and code.co_firstlineno in (node.lineno, *(decorator.lineno for decorator in node.decorator_list))
+        ]
+        names = [argument.arg for argument in found[0].args.args] if found else None
+        if names != list(code.co_varnames[: code.co_argcount]):
+            raise _no_source(function, "it is not where Python says: the file was changed since it was loaded")
+        self.node = found[0]
+        self.uses = _Uses()
+        self.uses.function(self.node)
+        self.around = self._around(namespace(function))
+
+    def _around(self, names) -> dict:
+        """Names of annotations and defaults that are local where the function is decorated: no cell holds them."""
+        missing = self.uses.outside - set(names) - set(dir(builtins))
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "kc":
+            frame = frame.f_back
+        if frame is not None and missing:
+            return {name: frame.f_locals[name] for name in missing if name in frame.f_locals}
+        return {}
+
+
+def _no_source(function, why: str) -> SourceError:
+    text = (
+        f"the source of `{function.__qualname__}` cannot be read: {why}\n"
+        "  = help: define it in a file or a notebook, or compile its text: kc.compile(text)"
+    )
+    return SourceError(text, code="E0901", message=text.splitlines()[0], filename=function.__code__.co_filename)
+
+
+def _file(function):
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if not lines and code.co_filename == "<string>" and function.__module__ == "__main__":
+        given = getattr(sys, "orig_argv", [])
+        if "-c" in given[:-1]:
+            lines = given[given.index("-c") + 1].splitlines(keepends=True)
+    if not lines:
+        try:
+            lines, _ = inspect.findsource(function)
+        except (OSError, TypeError):
+            raise _no_source(function, f"there is no file of it ({code.co_filename})") from None
+    try:
+        return lines, _parsed("".join(lines))
+    except SyntaxError:
+        raise _no_source(function, "the file was changed since it was loaded, and is no Python now") from None
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(text: str):
+    return ast.parse(text)
+
+
+def namespace(function) -> dict:
+    """What a function's names mean, without its own."""
+    cells = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        try:
+            cells[name] = cell.cell_contents
+        except ValueError:
+            pass
+    return {**function.__globals__, **cells}
+
+
+class Program:
+    """The files that come of one function."""
+
+    def __init__(self, source: Source, function, role: str):
+        self.given = []
+        self.made = {}
+        self.count = 0
+        folder = os.path.dirname(os.path.abspath(source.filename)) if source.filename else os.getcwd()
+        self.root = folder
+        self.path = source.filename
+        self.text = self._function(source, function, role)
+
+    # Files
+
+    def _module(self, stem: str):
+        """A new module: its name, and the path of its file."""
+        self.count += 1
+        name = f"_kc{self.count}_{stem}"
+        return name, os.path.join(self.root, name + ".py")
+
+    def _function(self, source: Source, function, role: str) -> str:
+        """The text of a function at its own lines, then imports of what it uses."""
+        node = source.node
+        names = {**source.around, **namespace(function)}
+        first, last = node.lineno, node.end_lineno
+        lines = [line.rstrip("\r\n") for line in source.lines[first - 1 : last]]
+        imports, values = [f"import warp as {_ALIAS}"], []
+        _unquote(node, lines, first)
+        aliases = self._aliases(node, names, lines, first, imports)
+        if node.end_col_offset is not None:
+            lines[-1] = lines[-1].encode()[: node.end_col_offset].decode()
+        indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+        head = [f"{indent}@{_ALIAS}.{role}"]
+        if indent:
+            head.insert(0, "if True:")
+        blank = max(first - 1 - len(head), 0)
+        text = [""] * blank + head + lines
+        for name, parts in source.uses.names.items():
+            if name in aliases or name == node.name and name not in function.__code__.co_freevars:
+                continue
+            if name in names:
+                self._bind(name, names[name], parts, imports, values, function)
+            elif name not in dir(builtins):
+                continue
+        if values:
+            module, path = self._module("values")
+            self.given.append((path, f"<names of {function.__qualname__}>", self._values(values)))
+            imports += [f"from {module} import {name}" for name, _ in values]
+        return "\n".join(text + imports) + "\n"
+
+    def _aliases(self, node, names, lines, first, imports) -> set:
+        """Names that stand for array types give way to the types in annotations: kc has no names for these."""
+        found = set()
+        for argument in ast.walk(node.args):
+            annotation = getattr(argument, "annotation", None)
+            if not isinstance(annotation, ast.Name) or not _is_array(names.get(annotation.id)):
+                continue
+            text = self._type(names[annotation.id], imports).replace("wp.", f"{_ALIAS}.")
+            at = annotation.lineno - first
+            line = lines[at].encode()
+            lines[at] = (line[: annotation.col_offset] + text.encode() + line[annotation.end_col_offset :]).decode()
+            found.add(annotation.id)
+        return found
+
+    def _values(self, values) -> str:
+        return "\n".join(["import warp as wp", *(f"{name} = {text}" for name, text in values)]) + "\n"
+
+    # Names
+
+    def _bind(self, name, value, parts, imports, values, function):
+        """Gives a name its meaning: a line of imports, or a value."""
+        kind = type(value)
+        if isinstance(value, types.ModuleType):
+            module = value.__name__
+            if module in ("kc", "kc.warp", "kc.types") or module == "warp" or module.startswith("warp."):
+                word = "warp.types" if module.endswith(".types") else "warp"
+                imports.append(f"import {word} as {name}")
+            elif module in ("math", "numpy", "typing"):
+                imports.append(f"import {module} as {name}")
+            else:
+                self._space(name, value, parts, imports, function)
+            return
+        text = literal(value)
+        if text is not None:
+            if isinstance(value, enum.Enum) and parts:
+                self._space(name, value, parts, imports, function)
+            else:
+                values.append((name, text))
+            return
+        target = _target(value)
+        if target is not None:
+            imports.append(f"from {self._file_of(target)} import {_name_of(target)} as {name}")
+            return
+        word = getattr(value, "_kc_word", None)
+        if isinstance(word, str):
+            imports.append(f"from warp import {word} as {name}")
+            return
+        if isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
+            imports.append(f"from math import {value.__name__} as {name}")
+            return
+        if kind.__name__ == "Function" and kind.__module__.split(".")[0] == "warp":
+            imports.append(f"from warp import {value.key} as {name}")
+            return
+        if parts and not isinstance(value, types.FunctionType):
+            self._space(name, value, parts, imports, function)
+            return
+        what = f"`{name}` is a value of type `{kind.__name__}`, which kernels do not know (in `{function.__qualname__}`)"
+        advice = "make it a function of the kernel language, with @kc.func" if callable(value) else "pass it to the kernel as an argument"
+        raise CompileError(
+            f"error[E0502]: {what}\n  = help: {advice}", code="E0502", message=what,
+            filename=function.__code__.co_filename, lineno=function.__code__.co_firstlineno,
+        )
+
+    def _space(self, name, value, parts, imports, function):
+        """A module, a class or an object whose attributes are used: a file that holds these."""
+        module, path = self._module(name)
+        inner, values = [], []
+        for part, below in parts.items():
+            try:
+                item = getattr(value, part)
+            except AttributeError:
+                # kc says that there is no such name, and where it is used.
+                continue
+            self._bind(part, item, below, inner, values, function)
+        text = "\n".join([*inner, self._values(values)])
+        self.given.append((path, f"<{name} of {function.__qualname__}>", text))
+        imports.append(f"import {module} as {name}")
+
+    def _file_of(self, target) -> str:
+        """The module that holds a function or a struct."""
+        known = self.made.get(id(target))
+        if known is not None:
+            return known[0]
+        module, path = self._module(_name_of(target))
+        # Kept with its object: an id is free again once its object is gone.
+        self.made[id(target)] = (module, target)
+        if isinstance(target, type):
+            text, shown = self._struct(target), f"<struct {target.__name__}>"
+        else:
+            source = getattr(target, "_kc_source", None) or Source(target)
+            text, shown = self._function(source, target, "func"), source.filename
+        self.given.append((path, shown, text))
+        return module
+
+    def _struct(self, cls) -> str:
+        lines, imports = [f"import warp as {_ALIAS}", f"@{_ALIAS}.struct", f"class {cls.__name__}:"], []
+        for field, kind in _fields_of(cls).items():
+            lines.append(f"    {field}: {self._type(kind, imports)}")
+        if len(lines) == 3:
+            lines.append("    pass")
+        return "\n".join(lines + ["import warp as wp"] + imports) + "\n"
+
+    def _type(self, kind, imports) -> str:
+        """The text of a field's type."""
+        text = literal(kind)
+        if text is not None:
+            return text
+        if _is_array(kind):
+            return f"wp.array(dtype={self._type(kind.dtype, imports)}, ndim={kind.ndim})"
+        target = _target(kind)
+        if isinstance(target, type):
+            imports.append(f"from {self._file_of(target)} import {target.__name__}")
+            return target.__name__
+        raise CompileError(f"error[E0310]: {kind!r} is no type of the kernel language", code="E0310")
+
+
+def _is_array(value) -> bool:
+    kind = type(value)
+    ours = kind.__module__ == "kc._types" and kind.__name__ == "ArrayType"
+    return ours or kind.__module__.split(".")[0] == "warp" and kind.__name__ in ("array", "_ArrayAnnotation")
+
+
+def _name_of(target) -> str:
+    return target.__name__
+
+
+def _target(value):
+    """The function or the struct that a value stands for."""
+    from . import _native
+
+    inner = getattr(value, "_kc_function", None)
+    if isinstance(inner, types.FunctionType):
+        return inner
+    if isinstance(value, _native.Kernel):
+        return None
+    if isinstance(value, type) and hasattr(value, "_kc_class"):
+        return value
+    # Warp's own objects.
+    inner = getattr(value, "func", None)
+    if type(value).__name__ == "Function" and isinstance(inner, types.FunctionType):
+        return inner
+    if type(value).__name__ == "Struct" and isinstance(getattr(value, "cls", None), type):
+        return value.cls
+    return None
+
+
+def _fields_of(cls) -> dict:
+    if hasattr(cls, "_kc_class"):
+        return cls._fields()
+    return inspect.get_annotations(cls, eval_str=True)
+
+
+def literal(value):
+    """The text of a value or a type in the kernel language. None: it has none."""
+    if value is None or isinstance(value, (bool, str)):
+        return repr(value)
+    if value is float or value is int or value is bool:
+        return value.__name__
+    if isinstance(value, enum.Enum):
+        return literal(value.value)
+    if type(value) is int:
+        return repr(value)
+    if type(value) is float:
+        return _float(value)
+    if isinstance(value, int) and type(value).__module__ == "builtins":
+        return repr(int(value))
+    if isinstance(value, (tuple, list)):
+        items = [literal(item) for item in value]
+        if any(item is None for item in items) or not items:
+            return None
+        inner = ", ".join(items) + ("," if len(items) == 1 else "")
+        return f"({inner})"
+    kind = type(value)
+    module = kind.__module__.split(".")[0]
+    if module == "numpy" and kind.__name__ in _NUMBERS:
+        number = value.item()
+        if isinstance(number, bool):
+            return repr(number)
+        text = _float(number) if isinstance(number, float) else repr(number)
+        return f"wp.{kind.__name__.rstrip('_')}({text})"
+    source = getattr(value, "_source", None)
+    if isinstance(source, str):
+        if isinstance(value, type):
+            return source
+        numbers = ", ".join(_float(float(x)) if "float" in value._scalar.__name__ else repr(x) for x in value.ravel().tolist())
+        return f"{source}({numbers})"
+    if isinstance(value, type) and value.__module__ == "numpy" and value.__name__ in _NUMBERS:
+        return f"wp.{value.__name__.rstrip('_')}"
+    if kind.__name__ == "Scalar" and kind.__module__ == "kc._types":
+        return "bool" if value.__name__ == "bool" else f"wp.{value.__name__}"
+    if isinstance(value, type) and value.__module__.startswith("warp."):
+        return _warp_type(value)
+    return None
+
+
+_NUMBERS = (
+    "bool_ bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 longlong ulonglong".split()
+)
+
+
+def _warp_type(value):
+    scalar = getattr(value, "_wp_scalar_type_", None)
+    if scalar is None:
+        return f"wp.{value.__name__}" if value.__name__ in _NUMBERS or value.__name__ == "bfloat16" else None
+    if getattr(value, "_wp_generic_type_str_", "") in ("quat_t", "transform_t"):
+        return None
+    shape = value._shape_
+    name = getattr(scalar, "__name__", "float32")
+    name = {"float": "float32", "int": "int32"}.get(name, name)
+    if len(shape) == 1:
+        return f"wp.types.vector(length={shape[0]}, dtype=wp.{name})"
+    return f"wp.types.matrix(shape={tuple(shape)}, dtype=wp.{name})"
+
+
+def _float(x: float) -> str:
+    if math.isnan(x):
+        return "wp.nan"
+    if math.isinf(x):
+        return "wp.inf" if x > 0 else "-wp.inf"
+    return repr(x)
+
+
+class _Uses(ast.NodeVisitor):
+    """The names that a function takes from around it, with the attributes that are used of each."""
+
+    def __init__(self):
+        self.names = {}
+        self.local = set()
+        #: Those of annotations and defaults.
+        self.outside = set()
+        self.annotating = False
+
+    def function(self, node):
+        arguments = node.args
+        every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        self.local = {argument.arg for argument in every}
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, (ast.Store, ast.Del)):
+                self.local.add(inner.id)
+        outside = self.local
+        self.annotating = True
+        # Annotations and defaults are of the scope around.
+        self.local = set()
+        for argument in every:
+            if argument.annotation is not None:
+                self.visit(argument.annotation)
+        for default in [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]:
+            self.visit(default)
+        if node.returns is not None:
+            self.visit(node.returns)
+        self.annotating = False
+        self.local, self.outside = outside, set(self.names)
+        for statement in node.body:
+            self.visit(statement)
+
+    def visit_Constant(self, node):
+        # An annotation as text.
+        if isinstance(node.value, str) and self.annotating:
+            try:
+                self.visit(ast.parse(node.value, mode="eval").body)
+            except SyntaxError:
+                pass
+
+    def visit_Name(self, node):
+        if node.id not in self.local:
+            self.names.setdefault(node.id, {})
+
+    def visit_Attribute(self, node):
+        chain, base = [node.attr], node.value
+        while isinstance(base, ast.Attribute):
+            chain.append(base.attr)
+            base = base.value
+        if isinstance(base, ast.Name) and base.id not in self.local:
+            at = self.names.setdefault(base.id, {})
+            for part in reversed(chain):
+                at = at.setdefault(part, {})
+        else:
+            self.visit(base)
+
+
+def _unquote(node, lines, first):
+    """Takes the quotes from annotations that are texts, and leaves the columns."""
+    annotations = [argument.annotation for argument in ast.walk(node.args) if isinstance(argument, ast.arg)]
+    for annotation in [*annotations, node.returns]:
+        if not (isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)):
+            continue
+        if annotation.lineno != annotation.end_lineno:
+            continue
+        at = annotation.lineno - first
+        line = lines[at].encode()
+        start, end = annotation.col_offset, annotation.end_col_offset
+        text = annotation.value.encode()
+        if len(text) + 2 == end - start:
+            lines[at] = (line[:start] + b" " + text + b" " + line[end:]).decode()

@@ -1,0 +1,239 @@
+"""Kernels, functions and modules."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import types
+
+from . import _native
+from ._capture import Program, Source
+from ._errors import ArgumentError, CompileError, GradientError
+
+
+class Kernel(_native.Kernel):
+    """A kernel: ``k(dim, *arguments)`` runs it for every thread of ``dim``, on all cores.
+
+    It is compiled when it is first needed. Arguments may be given by name; arrays stay where they are.
+    """
+
+    def __new__(cls, load, name, origin=None):
+        return super().__new__(cls, load)
+
+    def __init__(self, load, name, origin=None):
+        self.__name__ = name
+        self._origin = origin
+
+    @property
+    def module(self) -> "Module":
+        """The module that the kernel was compiled in."""
+        return Module(self._module)
+
+    @property
+    def cuda(self) -> str:
+        """The kernel and its gradient as CUDA C++: one file that stands alone."""
+        return self._module.cuda
+
+    @property
+    def header(self) -> str:
+        """The C and C++ header of the compiled kernel."""
+        return self._module.header
+
+    @property
+    def ir(self) -> str:
+        """kc's intermediate representation, as text."""
+        return self._module.ir
+
+    @property
+    def warnings(self) -> str:
+        """What the compiler warns of, with source lines."""
+        return self._module.warnings
+
+    def ptx(self, arch: str = "sm_90") -> str:
+        """The kernel and its gradient as PTX, the assembly of NVIDIA GPUs."""
+        return self._module.ptx(arch)
+
+    def grad(self, dim, *arguments, grads, **named) -> dict:
+        """Runs the kernel, then its derivative in reverse mode; gives the gradient of every array of floats, by name.
+
+        ``grads`` says how the result depends on the arrays after the run: ``{"loss": 1.0}`` or ``{"y": an_array}``.
+        What comes back says how it depends on them before the run.
+        """
+        from . import _gradient
+
+        return _gradient.grad(self, dim, arguments, named, grads)
+
+    def __repr__(self):
+        return f"<kc kernel {self.__name__}>"
+
+    def __reduce__(self):
+        if self._origin is None:
+            raise TypeError(f"kernel `{self.__name__}` cannot be pickled: it is in no module under its name")
+        return _unpickled, self._origin
+
+
+def _unpickled(kind, *where):
+    if kind == "module":
+        module, qualname = where
+        return functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
+    path, text, name = where
+    return _from_source(path, text).kernel(name)
+
+
+class Func:
+    """A function of kernels. Called from Python, it runs as Python code."""
+
+    def __init__(self, function):
+        self._kc_function = function
+        function._kc_source = Source(function)
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments, **named):
+        return self._kc_function(*arguments, **named)
+
+    def __repr__(self):
+        return f"<kc function {self.__name__}>"
+
+
+class Module:
+    """The compiled kernels of one source file."""
+
+    def __init__(self, native, origin=None):
+        self._native = native
+        self._origin = origin
+
+    @property
+    def names(self) -> list:
+        """The names of the kernels."""
+        return self._native.names
+
+    @property
+    def kernels(self) -> dict:
+        """The kernels by name."""
+        return {name: self.kernel(name) for name in self.names}
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel of this name."""
+        if name not in self.names:
+            known = ", ".join(f"`{known}`" for known in self.names) or "none"
+            text = f"there is no kernel `{name}`; the module has {known}"
+            raise CompileError(f"error[E0905]: {text}", code="E0905", message=text)
+        origin = None if self._origin is None else ("source", *self._origin, name)
+        return Kernel(lambda: (self._native, name, {}), name, origin)
+
+    __getitem__ = kernel
+
+    def __getattr__(self, name):
+        if not name.startswith("_") and name in self.names:
+            return self.kernel(name)
+        raise AttributeError(f"module has no kernel `{name}`; it has {', '.join(self.names)}")
+
+    def __dir__(self):
+        return [*super().__dir__(), *self.names]
+
+    @property
+    def cuda(self) -> str:
+        """All kernels and their gradients as CUDA C++."""
+        return self._native.cuda
+
+    @property
+    def header(self) -> str:
+        """The C and C++ header of the kernels."""
+        return self._native.header
+
+    @property
+    def ir(self) -> str:
+        """kc's intermediate representation, as text."""
+        return self._native.ir
+
+    @property
+    def warnings(self) -> str:
+        """What the compiler warns of, with source lines."""
+        return self._native.warnings
+
+    def ptx(self, arch: str = "sm_90") -> str:
+        """All kernels and their gradients as PTX."""
+        return self._native.ptx(arch)
+
+    def __repr__(self):
+        return f"<kc module: {', '.join(self.names)}>"
+
+    def __reduce__(self):
+        if self._origin is None:
+            raise TypeError("this module cannot be pickled")
+        return _from_source, self._origin
+
+
+def _from_source(path, text):
+    return Module(_native.compile(path, text), (path, text))
+
+
+def kernel(function=None, **options):
+    """Makes a kernel of a function: ``@kc.kernel``."""
+    if function is None:
+        return lambda function: kernel(function, **options)
+    unknown = set(options) - {"enable_backward", "module"}
+    if unknown:
+        raise TypeError(f"@kc.kernel has no option {', '.join(sorted(unknown))}")
+    if not isinstance(function, types.FunctionType):
+        raise TypeError(f"@kc.kernel goes before a function, not a {type(function).__name__}")
+    source = Source(function)
+
+    def load():
+        program = Program(source, function, _role(options))
+        native = _native.compile(program.path, program.text, program.given)
+        if function.__name__ not in native.names:
+            text = f"kernel `{function.__name__}` needs a value or a type that is not known:\n{native.warnings}"
+            raise CompileError(text, code="W0504", message=text.splitlines()[0])
+        arguments = source.node.args
+        count = len(function.__defaults__ or ())
+        names = [argument.arg for argument in arguments.args]
+        defaults = dict(zip(names[len(names) - count :], function.__defaults__ or ()))
+        return native, function.__name__, {**defaults, **(function.__kwdefaults__ or {})}
+
+    made = Kernel(load, function.__name__, ("module", function.__module__, function.__qualname__))
+    functools.update_wrapper(made, function)
+    made._kc_kernel = function
+    return made
+
+
+def _role(options) -> str:
+    if options.get("enable_backward") is False:
+        return "kernel(enable_backward=False)"
+    return "kernel"
+
+
+def func(function):
+    """Makes a function that kernels call: ``@kc.func``."""
+    if not isinstance(function, types.FunctionType):
+        raise TypeError(f"@kc.func goes before a function, not a {type(function).__name__}")
+    return Func(function)
+
+
+def compile(source, *, name: str = "kernels.py"):
+    """Compiles kernels: a function gives a ``Kernel``; a path or a text, both Python, give a ``Module``.
+
+    A text has at least one line end; a path has none. ``name`` is what messages call a text.
+    """
+    if isinstance(source, Kernel):
+        source._module
+        return source
+    if isinstance(source, types.FunctionType):
+        made = kernel(source)
+        made._module
+        return made
+    function = getattr(source, "func", None)
+    if type(source).__module__.split(".")[0] == "warp" and isinstance(function, types.FunctionType):
+        return compile(function)
+    if isinstance(source, os.PathLike):
+        return _of_path(os.fspath(source))
+    if isinstance(source, str):
+        return _from_source(name, source) if "\n" in source else _of_path(source)
+    raise TypeError(f"kc.compile takes a function, a path or a text, not a {type(source).__name__}")
+
+
+def _of_path(path: str):
+    native = _native.compile(path)
+    with open(path, encoding="utf-8") as file:
+        return Module(native, (path, file.read()))

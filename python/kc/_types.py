@@ -1,0 +1,276 @@
+"""The types of the kernel language, as Python names them, and values of them.
+
+Numbers are NumPy's, vectors and matrices are small NumPy arrays with the arithmetic of kernels.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+
+class Scalar:
+    """A type of numbers: ``kc.float32``. Called, it gives a NumPy number of the type."""
+
+    def __init__(self, name: str):
+        self.__name__ = name
+
+    @property
+    def numpy_dtype(self):
+        if self.__name__ == "bfloat16":
+            try:
+                import ml_dtypes
+            except ImportError:
+                raise ImportError("NumPy has bfloat16 from the package `ml_dtypes`") from None
+            return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype("bool" if self.__name__ == "bool" else self.__name__)
+
+    def __call__(self, value=0):
+        return self.numpy_dtype.type(value)
+
+    def __repr__(self):
+        return f"kc.{self.__name__}"
+
+    def __reduce__(self):
+        return _scalar, (self.__name__,)
+
+
+@functools.cache
+def _scalar(name: str) -> Scalar:
+    return Scalar(name)
+
+
+SCALARS = (
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64"
+).split()
+_SUFFIXES = {
+    "b": "int8", "ub": "uint8", "s": "int16", "us": "uint16", "i": "int32", "ui": "uint32",
+    "l": "int64", "ul": "uint64", "h": "float16", "f": "float32", "d": "float64",
+}
+
+
+class Composite(np.ndarray):
+    """A value of a vector, matrix, quaternion or transform type.
+
+    ``Type(1.0, 2.0, 3.0)``, ``Type(x)`` for all components or a list of them, ``Type()`` for zeros.
+    """
+
+    _shape: tuple = ()
+    _scalar: Scalar
+    #: How kernels name the type.
+    _text = ""
+
+    def __new__(cls, *values):
+        data = np.zeros(cls._shape, cls._scalar.numpy_dtype)
+        if len(values) == 1:
+            data[...] = np.asarray(values[0]).reshape(cls._shape) if np.ndim(values[0]) else values[0]
+        elif values:
+            data[...] = np.asarray(values, data.dtype).reshape(cls._shape)
+        return data.view(cls)
+
+    def __array_finalize__(self, source):
+        pass
+
+    def __array_wrap__(self, result, context=None, return_scalar=False):
+        # A result of another shape or type is an array as any other.
+        if result.shape == self._shape and result.dtype == self.dtype:
+            return result.view(type(self))
+        return result[()] if result.shape == () else np.asarray(result)
+
+    def __getitem__(self, key):
+        item = super().__getitem__(key)
+        return np.asarray(item) if isinstance(item, np.ndarray) else item
+
+    def __repr__(self):
+        return f"{self._text}({', '.join(str(x) for x in np.asarray(self).ravel().tolist())})"
+
+    def __reduce__(self):
+        return _composite_value, (type(self)._key, np.asarray(self).tolist())
+
+    def __bool__(self):
+        return bool(np.asarray(self).any())
+
+    def __eq__(self, other):
+        try:
+            other = np.asarray(other)
+        except Exception:
+            return NotImplemented
+        return other.shape == self.shape and bool((np.asarray(self) == other).all())
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = None
+
+    x = property(lambda self: self.flat[0], lambda self, v: self.__setitem__(0, v))
+    y = property(lambda self: self.flat[1], lambda self, v: self.__setitem__(1, v))
+    z = property(lambda self: self.flat[2], lambda self, v: self.__setitem__(2, v))
+    w = property(lambda self: self.flat[3], lambda self, v: self.__setitem__(3, v))
+
+
+class _Matrix(Composite):
+    def __mul__(self, other):
+        other = np.asarray(other)
+        if other.ndim:
+            return self.__matmul__(other)
+        return super().__mul__(other)
+
+    def __matmul__(self, other):
+        result = np.asarray(self) @ np.asarray(other)
+        return result.view(type(self)) if result.shape == self._shape else result
+
+
+def _composite_value(key, values):
+    return _composite(*key)(values)
+
+
+@functools.cache
+def _composite(kind: str, shape: tuple, scalar: str):
+    base = _Matrix if len(shape) == 2 else Composite
+    letter = {name: suffix for suffix, name in _SUFFIXES.items()}.get(scalar)
+    if kind == "vec":
+        short = 2 <= shape[0] <= 4 and letter
+        name = f"vec{shape[0]}{letter}" if short else f"vec_{shape[0]}_{scalar}"
+        text = f"wp.types.vector(length={shape[0]}, dtype=wp.{scalar})"
+    elif kind == "mat":
+        name = f"mat{shape[0]}{shape[1]}{letter}" if letter else f"mat_{shape[0]}x{shape[1]}_{scalar}"
+        text = f"wp.types.matrix(shape={shape}, dtype=wp.{scalar})"
+    else:
+        name = {"quat": "quat", "transform": "transform"}[kind] + letter
+        text = f"wp.{name}"
+    body = {
+        "_shape": shape, "_scalar": _scalar(scalar), "_text": name, "_source": text, "_key": (kind, shape, scalar),
+        "__module__": "kc", "__doc__": f"`{name}` of the kernel language.",
+    }
+    return type(name, (base,), body)
+
+
+def scalar_of(dtype) -> Scalar:
+    """The scalar type that a Python or NumPy type stands for."""
+    if isinstance(dtype, Scalar):
+        return dtype
+    if dtype is float:
+        return _scalar("float32")
+    if dtype is int:
+        return _scalar("int32")
+    if dtype is bool:
+        return _scalar("bool")
+    name = np.dtype(dtype).name
+    if name not in SCALARS:
+        raise TypeError(f"{dtype!r} is no type of numbers in kernels")
+    return _scalar(name)
+
+
+def vector(length: int, dtype=float):
+    """The type of vectors with so many components."""
+    return _composite("vec", (int(length),), scalar_of(dtype).__name__)
+
+
+def matrix(shape, dtype=float):
+    """The type of matrices with so many rows and columns."""
+    rows, columns = shape
+    return _composite("mat", (int(rows), int(columns)), scalar_of(dtype).__name__)
+
+
+def quaternion(dtype=float):
+    return _composite("quat", (4,), scalar_of(dtype).__name__)
+
+
+def transformation(dtype=float):
+    return _composite("transform", (7,), scalar_of(dtype).__name__)
+
+
+def _named():
+    names = {name: _scalar(name) for name in SCALARS if name != "bool"}
+    for suffix, scalar in [("", "float32"), *_SUFFIXES.items()]:
+        for n in (2, 3, 4):
+            names[f"vec{n}{suffix}"] = _composite("vec", (n,), scalar)
+        if scalar in ("float16", "float32", "float64"):
+            for n in (2, 3, 4):
+                names[f"mat{n}{n}{suffix}"] = _composite("mat", (n, n), scalar)
+            names[f"quat{suffix}"] = _composite("quat", (4,), scalar)
+            names[f"transform{suffix}"] = _composite("transform", (7,), scalar)
+            names[f"spatial_vector{suffix}"] = _composite("vec", (6,), scalar)
+            names[f"spatial_matrix{suffix}"] = _composite("mat", (6, 6), scalar)
+    return names
+
+
+NAMED = _named()
+
+
+class ArrayType:
+    """``kc.array(dtype=float)``: the type of a parameter that is an array."""
+
+    def __init__(self, dtype, ndim: int = 1):
+        self.dtype, self.ndim = dtype, ndim
+
+    def __repr__(self):
+        return f"kc.array(dtype={getattr(self.dtype, '__name__', self.dtype)}, ndim={self.ndim})"
+
+
+class Struct:
+    """What ``@kc.struct`` makes of a class: its values have the fields as attributes, zero at first."""
+
+    def __init__(self, **fields):
+        for name, kind in type(self)._fields().items():
+            object.__setattr__(self, name, _zero(kind))
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name, value):
+        if name not in type(self)._fields():
+            known = ", ".join(type(self)._fields())
+            raise AttributeError(f"struct `{type(self).__name__}` has no field `{name}`; it has {known}")
+        object.__setattr__(self, name, value)
+
+    def __repr__(self):
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in type(self)._fields())
+        return f"{type(self).__name__}({fields})"
+
+    @classmethod
+    def _fields(cls) -> dict:
+        known = cls.__dict__.get("_kc_fields")
+        if known is None:
+            import inspect
+
+            known = inspect.get_annotations(cls._kc_class, eval_str=True)
+            cls._kc_fields = known
+        return known
+
+    @classmethod
+    def numpy_dtype(cls) -> np.dtype:
+        """The NumPy type of arrays of this struct."""
+        fields = {name: _field_dtype(cls, name, kind) for name, kind in cls._fields().items()}
+        return np.dtype(list(fields.items()), align=True)
+
+
+def _field_dtype(owner, name, kind):
+    if isinstance(kind, ArrayType) or not (isinstance(kind, type) or isinstance(kind, Scalar)):
+        raise TypeError(f"field `{name}` of struct `{owner.__name__}` is no number: NumPy has no array of such structs")
+    return numpy_layout(kind)
+
+
+def numpy_layout(dtype):
+    """The NumPy type of one element: of numbers with a shape, or of a struct."""
+    if isinstance(dtype, type) and issubclass(dtype, Struct):
+        return dtype.numpy_dtype()
+    if isinstance(dtype, type) and issubclass(dtype, Composite):
+        return np.dtype((dtype._scalar.numpy_dtype, dtype._shape))
+    return scalar_of(dtype).numpy_dtype
+
+
+def _zero(kind):
+    if isinstance(kind, ArrayType):
+        return None
+    if isinstance(kind, type) and issubclass(kind, (Struct, Composite)):
+        return kind()
+    return scalar_of(kind)(0)
+
+
+def struct(cls):
+    """Makes a struct of the kernel language of a class with annotated fields."""
+    if not isinstance(cls, type):
+        raise TypeError("@kc.struct goes before a class")
+    body = {"_kc_class": cls, "__doc__": cls.__doc__, "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+    return type(cls.__name__, (Struct,), body)

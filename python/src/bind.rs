@@ -1,0 +1,313 @@
+//! What does a kernel receive of Python's objects? Each is checked against its parameter; arrays stay where they are.
+
+use std::collections::HashMap;
+
+use kc::abi::ArrayDescriptor;
+use kc::embed::{Bound as Laid, Extent, Place, Signature};
+use kc::types::{ArrayType, Layout, MAX_DIMS, Scalar, StructTable, Type};
+use pyo3::prelude::*;
+use pyo3::types::{PyComplex, PyDict};
+use smallvec::SmallVec;
+
+use crate::error::{Fault, Refused};
+use crate::value;
+use crate::view::{self, Kind, View};
+
+/// Arguments on their way into a launch.
+pub struct Binder<'k, 'py> {
+    signature: &'k Signature,
+    structs: &'k StructTable,
+    pub laid: Laid,
+    /// What keeps memory alive until the launch is over.
+    owners: SmallVec<[Bound<'py, PyAny>; 2]>,
+    /// The gradients of arrays, by the arrays' names (`x`, `s.x`).
+    gradients: Option<HashMap<String, Bound<'py, PyAny>>>,
+}
+
+type Done = Result<(), Fault>;
+
+impl<'k, 'py> Binder<'k, 'py> {
+    pub fn new(signature: &'k Signature, structs: &'k StructTable) -> Binder<'k, 'py> {
+        Binder { signature, structs, laid: signature.room(), owners: SmallVec::new(), gradients: None }
+    }
+
+    /// With gradients of arrays, by the arrays' names.
+    pub fn with(mut self, gradients: HashMap<String, Bound<'py, PyAny>>) -> Self {
+        self.gradients = Some(gradients);
+        self
+    }
+
+    /// Binds parameter `n`.
+    pub fn bind(&mut self, n: usize, value: &Bound<'py, PyAny>) -> Done {
+        let place = Place::of(n, &self.signature.params()[n]);
+        self.pack(&place, value)
+    }
+
+    fn pack(&mut self, place: &Place, value: &Bound<'py, PyAny>) -> Done {
+        match place.ty {
+            Type::Array(ty) => self.array(place, ty, value).map_err(|fault| self.named(place, fault)),
+            Type::Struct(id) => {
+                let fields = &self.structs[id].fields;
+                let read = reader(value).map_err(|fault| self.named(place, fault))?;
+                for (k, field) in fields.iter().enumerate() {
+                    let Some(item) = read(&field.name)? else {
+                        let (name, found) = (&self.structs[id].name, kind_of(value));
+                        let what = format!("expected a `{name}`, and the {found} has no field `{}`", field.name);
+                        return Err(self.named(place, Refused::new("E1004", what).into()));
+                    };
+                    self.pack(&place.field(k as u32, field.ty, self.structs), &item)?;
+                }
+                Ok(())
+            }
+            ty => match value::pack(ty, value).map_err(|fault| self.named(place, fault))? {
+                Some(bytes) => {
+                    self.laid.put(place.offset, &bytes);
+                    Ok(())
+                }
+                None => {
+                    let wanted = expected(ty, self.structs);
+                    let what = format!("expected {wanted}, found {}", found(value));
+                    Err(self.named(place, Refused::new("E1005", what).into()))
+                }
+            },
+        }
+    }
+
+    fn array(&mut self, place: &Place, ty: ArrayType, value: &Bound<'py, PyAny>) -> Done {
+        // A null array is a descriptor of zeros, as the struct holds already.
+        if value.is_none() {
+            return Ok(());
+        }
+        let Some(mut view) = view::view(value)? else {
+            let wanted = expected(Type::Array(ty), self.structs);
+            let refused = Refused::new("E1005", format!("expected {wanted}, found {}", found(value)));
+            return Err(refused.help("make an array of it, with `numpy.array` or `kc.array`").into());
+        };
+        let writes = self.signature.writes(&place.path);
+        let (mut descriptor, extent) = describe(ty, &view, self.structs)?;
+        if writes && !view.writable {
+            let refused = Refused::new("E1010", "the kernel writes to it, and it is read-only");
+            return Err(refused.help("pass a copy that can be written").into());
+        }
+        if let Some(gradients) = &self.gradients {
+            let name = self.signature.name(&place.path, self.structs);
+            if let Some(gradient) = gradients.get(&name) {
+                let Some(other) = view::view(gradient)? else {
+                    return Err(Refused::new("E1005", format!("its gradient is {}", found(gradient))).into());
+                };
+                let (its, _) = describe(ty, &other, self.structs)?;
+                if its.shape != descriptor.shape || its.strides != descriptor.strides || !other.writable {
+                    let what = "its gradient has not the same shape and strides, or is read-only";
+                    return Err(Refused::new("E1009", what).into());
+                }
+                descriptor.grad = its.data;
+                self.owners.extend(other.owner);
+            }
+        }
+        self.laid.put_array(place, ty, descriptor, Extent { writable: view.writable, ..extent });
+        self.owners.extend(view.owner.take());
+        Ok(())
+    }
+
+    /// An error that names its argument.
+    fn named(&self, place: &Place, fault: Fault) -> Fault {
+        let (kernel, name) = (self.signature.kernel(), self.signature.name(&place.path, self.structs));
+        match fault {
+            Fault::Refused(mut refused) => {
+                refused.message = format!("argument `{name}` of kernel `{kernel}`: {}", refused.message);
+                Fault::Refused(refused)
+            }
+            raised => raised,
+        }
+    }
+}
+
+/// Gives the field of a name, if there is one.
+type Reader<'a, 'py> = Box<dyn Fn(&str) -> PyResult<Option<Bound<'py, PyAny>>> + 'a>;
+
+/// How the fields of a struct argument are read: from a dict, a structured scalar, or attributes.
+fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, Fault> {
+    if let Ok(dict) = value.cast::<PyDict>() {
+        return Ok(Box::new(move |name| dict.get_item(name)));
+    }
+    // `numpy.void`: an element of a structured array.
+    let names = value.getattr_opt("dtype")?.map(|dtype| dtype.getattr("names")).transpose()?;
+    if names.is_some_and(|names| !names.is_none()) {
+        return Ok(Box::new(move |name| value.get_item(name).map(Some)));
+    }
+    Ok(Box::new(move |name| value.getattr_opt(name)))
+}
+
+/// The descriptor of an array of this type, and the memory around it.
+fn describe(ty: ArrayType, view: &View<'_>, structs: &StructTable) -> Result<(ArrayDescriptor, Extent), Fault> {
+    let element = Type::from(ty.element);
+    let layout = Layout::of_element(ty.element, structs);
+    let inner = trailing(element);
+    let dims = usize::from(ty.ndim);
+    // Vectors and matrices are trailing dimensions of numbers, or elements of a structured type.
+    let whole = match &view.kind {
+        Kind::Scalar(scalar) if element.scalar_part() == Some(*scalar) => &inner[..],
+        kind @ Kind::Other(_) if same_memory(kind, element, layout, structs) => &[],
+        kind => return Err(wrong_kind(ty, kind, structs).into()),
+    };
+    let (n, size) = (view.shape.len(), layout.size as isize);
+    if n != dims + whole.len() || view.shape[dims..].iter().zip(whole).any(|(&a, &b)| a != b as isize) {
+        return Err(wrong_shape(ty, whole, view, structs).into());
+    }
+    // The numbers of an element follow each other.
+    let mut step = if whole.is_empty() { size } else { element.scalar_part().map_or(1, Scalar::size) as isize };
+    for k in (dims..n).rev() {
+        if view.strides[k] != step && view.shape[k] > 1 {
+            let what = format!("the components of an element lie {} bytes apart, and not {step}", view.strides[k]);
+            let refused = Refused::new("E1009", what);
+            return Err(refused.help("make them neighbours, with `numpy.ascontiguousarray(x)`").into());
+        }
+        step *= view.shape[k];
+    }
+    let empty = view.shape.contains(&0);
+    let mut descriptor =
+        ArrayDescriptor { data: 0, grad: 0, shape: [0; MAX_DIMS], strides: [0; MAX_DIMS], ndim: dims as i32, flags: 0 };
+    let (mut below, mut above) = (0usize, 0usize);
+    for k in 0..dims {
+        let (extent, stride) = (view.shape[k], view.strides[k]);
+        let steps = extent.max(1).unsigned_abs() - 1;
+        // Along a dimension with one element nobody steps.
+        let stride = if steps == 0 || empty { stride.clamp(0, i32::MAX as isize) } else { stride };
+        let (Ok(small), Ok(bytes)) = (i32::try_from(extent), i32::try_from(stride)) else {
+            let what =
+                format!("shape {:?}: extents and strides in bytes are at most {}", view.shape.as_slice(), i32::MAX);
+            return Err(Refused::new("E1006", what).into());
+        };
+        descriptor.shape[k] = small;
+        descriptor.strides[k] = bytes;
+        let reach = steps.saturating_mul(stride.unsigned_abs());
+        match stride < 0 {
+            true => below = below.saturating_add(reach),
+            false => above = above.saturating_add(reach),
+        }
+        if !empty && steps > 0 && stride % layout.align as isize != 0 {
+            return Err(unaligned(ty, structs).into());
+        }
+    }
+    if empty {
+        // As in Warp, an array without elements is null.
+        return Ok((descriptor, Extent { below: 0, bytes: 0, writable: true }));
+    }
+    descriptor.data = view.data.expose_provenance() as u64;
+    if !descriptor.data.is_multiple_of(u64::from(layout.align)) {
+        return Err(unaligned(ty, structs).into());
+    }
+    Ok((descriptor, Extent { below, bytes: above + size as usize, writable: true }))
+}
+
+fn unaligned(ty: ArrayType, structs: &StructTable) -> Refused {
+    let element = Type::from(ty.element).display(structs);
+    Refused::new("E1009", format!("its elements are not aligned as `{element}` must be"))
+        .help("pass a copy: `numpy.require(x, requirements=\"CA\")`")
+}
+
+/// The extents of an element's numbers.
+fn trailing(element: Type) -> SmallVec<[usize; 2]> {
+    match element {
+        Type::Vec(n, _) => SmallVec::from_slice(&[n.into()]),
+        Type::Mat(rows, columns, _) => SmallVec::from_slice(&[rows.into(), columns.into()]),
+        Type::Quat(_) => SmallVec::from_slice(&[4]),
+        Type::Transform(_) => SmallVec::from_slice(&[7]),
+        _ => SmallVec::new(),
+    }
+}
+
+/// Whether structured elements lie in memory as the kernel's do.
+fn same_memory(kind: &Kind<'_>, element: Type, layout: Layout, structs: &StructTable) -> bool {
+    let mut wanted = Vec::new();
+    numbers(element, 0, structs, &mut wanted)
+        && kind.parts().is_some_and(|(size, parts)| size == layout.size as usize && parts == wanted)
+}
+
+/// Offset and type of each number. False: there are arrays in it.
+fn numbers(ty: Type, at: usize, structs: &StructTable, out: &mut Vec<(usize, Scalar)>) -> bool {
+    if let Type::Struct(id) = ty {
+        return structs[id].fields.iter().enumerate().all(|(k, field)| {
+            let offset = Layout::step_offset(ty, k as u32, structs) as usize;
+            numbers(field.ty, at + offset, structs, out)
+        });
+    }
+    let Some((scalar, count)) = ty.scalar_part().zip(ty.scalar_count().or(Some(1))) else { return false };
+    out.extend((0..count as usize).map(|n| (at + n * scalar.size() as usize, scalar)));
+    true
+}
+
+fn wrong_kind(ty: ArrayType, kind: &Kind<'_>, structs: &StructTable) -> Refused {
+    let element = Type::from(ty.element);
+    let wanted = expected(Type::Array(ty), structs);
+    let refused = Refused::new("E1005", format!("expected {wanted}, found elements of {}", kind.shown()));
+    match (element.scalar_part(), kind) {
+        (Some(Scalar::BF16), _) => refused.help("NumPy has bfloat16 from the package `ml_dtypes`"),
+        (Some(scalar), Kind::Scalar(_)) => {
+            let name = if scalar == Scalar::Bool { "bool" } else { scalar.name() };
+            refused.help(format!("convert it, with `x.astype(numpy.{name})`, or change the type in the kernel"))
+        }
+        (Some(_), Kind::Other(_)) => refused,
+        (None, _) => refused.help("make the array with `kc.zeros(n, dtype=...)`, or with the struct's `numpy_dtype()`"),
+    }
+}
+
+fn wrong_shape(ty: ArrayType, whole: &[usize], view: &View<'_>, structs: &StructTable) -> Refused {
+    let plural = if ty.ndim == 1 { "" } else { "s" };
+    let more = match whole {
+        [] => String::new(),
+        [n] => format!(", then {n} components"),
+        list => format!(", then {} components", list.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ")),
+    };
+    let element = Type::Array(ty).display(structs);
+    let shape: Vec<String> = view.shape.iter().map(isize::to_string).collect();
+    let shape = shape.join(", ") + if shape.len() == 1 { "," } else { "" };
+    Refused::new(
+        "E1005",
+        format!("expected `{element}`, {} dimension{plural}{more}; found an array of shape ({shape})", ty.ndim),
+    )
+}
+
+/// What fits a parameter, in the words of Python.
+fn expected(ty: Type, structs: &StructTable) -> String {
+    let shown = ty.display(structs);
+    match ty {
+        Type::Array(array) => {
+            let element = Type::from(array.element);
+            let plural = if array.ndim == 1 { "" } else { "s" };
+            let what = match (element.scalar_part(), &trailing(element)[..]) {
+                (Some(scalar), []) => format!("{} numbers", scalar.name()),
+                (Some(scalar), list) => {
+                    let list: Vec<String> = list.iter().map(usize::to_string).collect();
+                    format!("{} x {} numbers", list.join(" x "), scalar.name())
+                }
+                (None, _) => "structs".to_string(),
+            };
+            format!("`{shown}`, an array of {what} with {} dimension{plural}", array.ndim)
+        }
+        Type::Scalar(Scalar::Bool) => format!("`{shown}`, True or False"),
+        Type::Scalar(scalar) if scalar.is_float() => format!("`{shown}`, a number"),
+        Type::Scalar(_) => format!("`{shown}`, a whole number"),
+        Type::Mat(rows, columns, _) => format!("`{shown}`, {rows} rows of {columns} numbers"),
+        _ => format!("`{shown}`, {} numbers", ty.scalar_count().unwrap_or(0)),
+    }
+}
+
+fn kind_of(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "object".to_string(), |name| name.to_string())
+}
+
+/// What was given, for messages.
+fn found(value: &Bound<'_, PyAny>) -> String {
+    let kind = kind_of(value);
+    if value.is_instance_of::<PyComplex>() {
+        return "a complex number".to_string();
+    }
+    match value.len() {
+        Ok(n) => format!("a `{kind}` of length {n}"),
+        Err(_) => match value.repr() {
+            Ok(text) if text.to_string().chars().count() <= 40 => format!("the `{kind}` {text}"),
+            _ => format!("a `{kind}`"),
+        },
+    }
+}

@@ -1,0 +1,140 @@
+//! What do other libraries tell of their arrays? The structs of DLPack 1 and of the versions before it, which PyTorch, JAX, CuPy
+//! and others hand out (<https://dmlc.github.io/dlpack/latest/c_api.html>).
+
+use std::ffi::{CStr, c_void};
+
+use kc::types::Scalar;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use smallvec::SmallVec;
+
+use crate::error::{Fault, Refused};
+use crate::view::{Kind, View};
+
+#[repr(C)]
+struct Tensor {
+    data: *mut c_void,
+    device: i32,
+    device_id: i32,
+    ndim: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    shape: *mut i64,
+    /// In elements; null: row by row.
+    strides: *mut i64,
+    byte_offset: u64,
+}
+
+#[repr(C)]
+struct Managed {
+    tensor: Tensor,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+}
+
+#[repr(C)]
+struct Versioned {
+    major: u32,
+    minor: u32,
+    context: *mut c_void,
+    deleter: Option<unsafe extern "C" fn(*mut Versioned)>,
+    flags: u64,
+    tensor: Tensor,
+}
+
+const READ_ONLY: u64 = 1;
+/// The devices whose memory the host can use: its own, and what it shares with a GPU.
+const ON_HOST: [i32; 4] = [1, 3, 11, 13];
+
+const OLD: &CStr = c"dltensor";
+const NEW: &CStr = c"dltensor_versioned";
+
+/// The memory of an array that speaks DLPack. None: it does not.
+pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> {
+    let py = value.py();
+    let Some(method) = value.getattr_opt("__dlpack__")? else { return Ok(None) };
+    if let Some(device) = value.getattr_opt("__dlpack_device__")? {
+        let (kind, _): (i32, i32) = device.call0()?.extract()?;
+        if !ON_HOST.contains(&kind) {
+            return Err(Refused::new("E1104", "is in the memory of another device, and the kernel runs on the host")
+                .help("copy it to the host first, for PyTorch with `.cpu()`")
+                .into());
+        }
+    }
+    // Who knows the new protocol takes the version; who does not says so with a TypeError.
+    let options = PyDict::new(py);
+    options.set_item("max_version", (1, 1))?;
+    let capsule = match method.call((), Some(&options)) {
+        Err(error) if error.is_instance_of::<pyo3::exceptions::PyTypeError>(py) => method.call0(),
+        other => other,
+    };
+    // Why a library keeps its array to itself is told by its own message (PyTorch: one that requires a gradient).
+    let capsule = capsule?;
+    let Ok(capsule) = capsule.cast_into::<PyCapsule>() else {
+        return Err(Refused::new("E1005", "`__dlpack__` gave no capsule").into());
+    };
+    // SAFETY: a capsule of this name holds this struct. It is not renamed: the capsule's own destructor frees it, when the
+    // last view goes.
+    let (tensor, writable) = unsafe {
+        let pointer = |name: &CStr| match ffi::PyCapsule_IsValid(capsule.as_ptr(), name.as_ptr()) {
+            1 => ffi::PyCapsule_GetPointer(capsule.as_ptr(), name.as_ptr()),
+            _ => std::ptr::null_mut(),
+        };
+        let (new, old) = (pointer(NEW).cast::<Versioned>(), pointer(OLD).cast::<Managed>());
+        match (new.as_ref(), old.as_ref()) {
+            (Some(new), _) if new.major == 1 => (&new.tensor, new.flags & READ_ONLY == 0),
+            // The old protocol cannot tell. JAX's arrays are the ones that must not be written.
+            (None, Some(old)) => (&old.tensor, !is_immutable(value)),
+            _ => return Err(Refused::new("E1005", "its `__dlpack__` is of a version that kc does not know").into()),
+        }
+    };
+    let Some(scalar) = scalar(tensor) else {
+        let what = format!("has elements of DLPack type ({}, {}, {})", tensor.code, tensor.bits, tensor.lanes);
+        return Err(Refused::new("E1005", what).into());
+    };
+    let n = usize::try_from(tensor.ndim).unwrap_or(0);
+    // SAFETY: as many extents and strides as dimensions.
+    let list =
+        |start: *mut i64| -> SmallVec<[isize; 6]> { (0..n).map(|k| unsafe { *start.add(k) } as isize).collect() };
+    let size = scalar.size() as isize;
+    let shape = list(tensor.shape);
+    let strides = match tensor.strides.is_null() {
+        false => list(tensor.strides).into_iter().map(|stride| stride * size).collect(),
+        true => {
+            let mut step = size;
+            let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, n);
+            for (stride, extent) in strides.iter_mut().zip(&shape).rev() {
+                *stride = step;
+                step *= (*extent).max(1);
+            }
+            strides
+        }
+    };
+    let data = tensor.data.cast::<u8>().wrapping_add(tensor.byte_offset as usize);
+    Ok(Some(View { data, shape, strides, kind: Kind::Scalar(scalar), writable, owner: Some(capsule.into_any()) }))
+}
+
+fn is_immutable(value: &Bound<'_, PyAny>) -> bool {
+    value.get_type().module().is_ok_and(|module| module.to_string().starts_with("jax"))
+}
+
+fn scalar(tensor: &Tensor) -> Option<Scalar> {
+    Some(match (tensor.code, tensor.bits, tensor.lanes) {
+        (0, 8, 1) => Scalar::I8,
+        (0, 16, 1) => Scalar::I16,
+        (0, 32, 1) => Scalar::I32,
+        (0, 64, 1) => Scalar::I64,
+        (1, 8, 1) => Scalar::U8,
+        (1, 16, 1) => Scalar::U16,
+        (1, 32, 1) => Scalar::U32,
+        (1, 64, 1) => Scalar::U64,
+        (2, 16, 1) => Scalar::F16,
+        (2, 32, 1) => Scalar::F32,
+        (2, 64, 1) => Scalar::F64,
+        (4, 16, 1) => Scalar::BF16,
+        (6, 8, 1) => Scalar::Bool,
+        _ => return None,
+    })
+}

@@ -1,0 +1,270 @@
+//! What is a kernel in Python, and how is it called?
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use kc::embed::{Dim, Signature};
+use kc::types::{StructTable, Type};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
+use smallvec::SmallVec;
+
+use crate::bind::Binder;
+use crate::error::{self, Refused};
+use crate::module::Module;
+
+/// A kernel that is compiled when it is first needed.
+#[pyclass(frozen, subclass, weakref, module = "kc._native")]
+pub struct Kernel {
+    /// Called once: gives a module, the kernel's name in it, and a dict of default values.
+    load: Py<PyAny>,
+    ready: OnceLock<Ready>,
+}
+
+/// What is known once it is compiled.
+struct Ready {
+    kernel: kc::Kernel,
+    module: Py<Module>,
+    defaults: Py<PyDict>,
+}
+
+/// The arguments of a call by the kernel's parameters.
+type Given<'py> = SmallVec<[Bound<'py, PyAny>; 8]>;
+
+impl Kernel {
+    fn ready(&self, py: Python<'_>) -> PyResult<&Ready> {
+        if let Some(ready) = self.ready.get() {
+            return Ok(ready);
+        }
+        let (module, name, defaults): (Py<Module>, String, Py<PyDict>) = self.load.bind(py).call0()?.extract()?;
+        let kernel = module.get().module.kernel(&name).map_err(|error| error::raise(py, &error))?;
+        Ok(self.ready.get_or_init(|| Ready { kernel, module, defaults }))
+    }
+}
+
+#[pymethods]
+impl Kernel {
+    #[new]
+    fn new(load: Py<PyAny>) -> Kernel {
+        Kernel { load, ready: OnceLock::new() }
+    }
+
+    /// Runs the kernel for every thread of `dim`.
+    #[pyo3(signature = (*args, **named))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<()> {
+        let ready = self.ready(py)?;
+        let (dim, given) = given(ready, args, named)?;
+        let mut binder = Binder::new(ready.kernel.signature(), ready.kernel.structs());
+        for (n, value) in given.iter().enumerate() {
+            binder.bind(n, value).map_err(|fault| fault.raise(py))?;
+        }
+        // SAFETY: the arguments fit, and `given` and the binder keep their memory.
+        let outcome = py.detach(|| unsafe { ready.kernel.launch_bound(&dim, &binder.laid) });
+        conclude(py, outcome)
+    }
+
+    /// Runs the kernel and its derivative; `gradients` are those of arrays by name.
+    fn _gradient<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        gradients: HashMap<String, Bound<'py, PyAny>>,
+    ) -> PyResult<()> {
+        let ready = self.ready(py)?;
+        let (dim, given) = given(ready, args, None)?;
+        let signature = py.detach(|| ready.kernel.gradient_signature());
+        let (signature, structs) = signature.map_err(|error| error::raise(py, &error))?;
+        let mut binder = Binder::new(signature, structs).with(gradients);
+        for (n, value) in given.iter().enumerate() {
+            binder.bind(n, value).map_err(|fault| fault.raise(py))?;
+        }
+        // SAFETY: as above; the gradients are arrays that can be written.
+        let outcome = py.detach(|| unsafe { ready.kernel.gradient_bound(&dim, &binder.laid) });
+        conclude(py, outcome)
+    }
+
+    /// The arguments of a call in the order of the parameters, after the dimensions.
+    #[pyo3(signature = (*args, **named))]
+    fn _arguments<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Vec<usize>, Vec<Bound<'py, PyAny>>)> {
+        let (dim, given) = given(self.ready(py)?, args, named)?;
+        Ok((dim.extents().to_vec(), given.into_vec()))
+    }
+
+    /// What the kernel takes: name and description of each parameter.
+    fn _parameters<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Bound<'py, PyDict>)>> {
+        let kernel = &self.ready(py)?.kernel;
+        let params = kernel.signature().params().iter().enumerate();
+        params
+            .map(|(n, param)| {
+                let about = about(py, kernel.signature(), kernel.structs(), &mut vec![n as u32], param.ty)?;
+                Ok((param.name.clone(), about))
+            })
+            .collect()
+    }
+
+    /// The module that it was compiled in.
+    #[getter]
+    fn _module(&self, py: Python<'_>) -> PyResult<Py<Module>> {
+        Ok(self.ready(py)?.module.clone_ref(py))
+    }
+}
+
+/// A type as Python code looks at it.
+fn about<'py>(
+    py: Python<'py>,
+    signature: &Signature,
+    structs: &StructTable,
+    path: &mut Vec<u32>,
+    ty: Type,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("type", ty.display(structs))?;
+    match ty {
+        Type::Array(array) => {
+            let element = Type::from(array.element);
+            dict.set_item("ndim", array.ndim)?;
+            dict.set_item("floats", element.holds_floats(structs))?;
+            dict.set_item("writes", signature.writes(path))?;
+        }
+        Type::Struct(id) => {
+            let fields = PyDict::new(py);
+            for (k, field) in structs[id].fields.iter().enumerate() {
+                path.push(k as u32);
+                fields.set_item(&field.name, about(py, signature, structs, path, field.ty)?)?;
+                path.pop();
+            }
+            dict.set_item("fields", fields)?;
+        }
+        _ => {}
+    }
+    Ok(dict)
+}
+
+/// The dimensions of a call, and its arguments in the order of the parameters.
+fn given<'py>(
+    ready: &Ready,
+    args: &Bound<'py, PyTuple>,
+    named: Option<&Bound<'py, PyDict>>,
+) -> PyResult<(Dim, Given<'py>)> {
+    let py = args.py();
+    let params = ready.kernel.signature().params();
+    let count = args.len();
+    if count == 0 {
+        return Err(PyTypeError::new_err("the first argument of a launch is the number of threads"));
+    }
+    let dim = dim(&args.get_item(0)?).map_err(|refused| refused.raise(py))?;
+    let mut given: Given = args.iter().skip(1).take(params.len()).collect();
+    let named_count = named.map_or(0, |named| named.len());
+    if count - 1 == params.len() && named_count == 0 {
+        return Ok((dim, given));
+    }
+    let kernel = ready.kernel.name();
+    let refuse = |what: String| {
+        let names: Vec<String> = params.iter().map(|param| format!("`{}`", param.name)).collect();
+        let all = format!("kernel `{kernel}` takes {} arguments ({})", params.len(), names.join(", "));
+        Err(Refused::new("E1004", format!("{all}{what}")).raise(py))
+    };
+    if count - 1 > params.len() {
+        return refuse(format!(", and {} are given after the number of threads", count - 1));
+    }
+    let mut taken = 0;
+    for (n, param) in params.iter().enumerate() {
+        let by_name = named.map(|named| named.get_item(&param.name)).transpose()?.flatten();
+        taken += usize::from(by_name.is_some());
+        let value = match by_name {
+            Some(_) if n < count - 1 => return refuse(format!(", and `{}` is given twice", param.name)),
+            _ if n < count - 1 => continue,
+            Some(value) => Some(value),
+            None => ready.defaults.bind(py).get_item(&param.name)?,
+        };
+        match value {
+            Some(value) => given.push(value),
+            None => return refuse(format!(", and `{}` is not given", param.name)),
+        }
+    }
+    if taken < named_count {
+        let unknown = named.into_iter().flat_map(|named| named.keys());
+        let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
+        let unknown: Vec<String> =
+            unknown.into_iter().filter(|name| params.iter().all(|p| format!("`{}`", p.name) != *name)).collect();
+        return refuse(format!(", and no {}", unknown.join(", ")));
+    }
+    Ok((dim, given))
+}
+
+/// `n`, or a tuple or list of them.
+fn dim(value: &Bound<'_, PyAny>) -> Result<Dim, Refused> {
+    let refuse = || {
+        let shown = value.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
+        let what = format!("a launch has 1 to 4 dimensions of 0 to {} threads, and not {shown}", i32::MAX);
+        Refused::new("E1006", what)
+    };
+    let extent = |item: &Bound<'_, PyAny>| item.extract::<usize>().map_err(|_| refuse());
+    if value.is_instance_of::<PyInt>() {
+        return Ok(Dim::from(extent(value)?));
+    }
+    let mut extents: SmallVec<[usize; 4]> = SmallVec::new();
+    if let Ok(tuple) = value.cast::<PyTuple>() {
+        for item in tuple {
+            extents.push(extent(&item)?);
+        }
+    } else if let Ok(list) = value.cast::<PyList>() {
+        for item in list {
+            extents.push(extent(&item)?);
+        }
+    } else {
+        extents.push(extent(value)?);
+    }
+    Ok(Dim::from(&extents[..]))
+}
+
+thread_local! {
+    /// What a signal handler raised while a launch ran: KeyboardInterrupt, as a rule.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Whether a launch is to end: Python's signal handlers run on its main thread, between pieces of a launch.
+pub fn interrupted() -> bool {
+    let already = RAISED.with_borrow(Option::is_some);
+    already
+        || Python::try_attach(|py| match py.check_signals() {
+            Ok(()) => false,
+            Err(error) => {
+                RAISED.set(Some(error));
+                true
+            }
+        })
+        .unwrap_or(false)
+}
+
+/// Passes on what a launch printed, and its error.
+fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyResult<()> {
+    if let Some(error) = RAISED.take() {
+        return Err(error);
+    }
+    let printed = match &outcome {
+        Ok(outcome) => &outcome.printed,
+        Err(error) => error.printed(),
+    };
+    let wrote = match printed.is_empty() {
+        true => Ok(()),
+        // What Python code put in place of standard output gets it, as a notebook does.
+        false => py.import("sys").and_then(|sys| sys.getattr("stdout")?.call_method1("write", (printed,)).map(drop)),
+    };
+    match outcome {
+        Err(error) => Err(error::raise(py, &error)),
+        Ok(_) => wrote,
+    }
+}

@@ -1,0 +1,31 @@
+//! kc for Python: the half that is compiled. The other half is the package `kc` beside this crate; users see only that.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `kernel` | what is a kernel in Python, and how is it called? |
+//! | `module` | what comes of a source text? |
+//! | `bind` | what does a kernel receive of Python's objects? |
+//! | `view` | where does an object have its numbers? |
+//! | `dlpack` | what do other libraries tell of their arrays? |
+//! | `value` | what is a number, a vector or a matrix in Python? |
+//! | `error` | which exception is raised? |
+
+mod bind;
+mod dlpack;
+mod error;
+mod kernel;
+mod module;
+mod value;
+mod view;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::kernel::Kernel;
+    #[pymodule_export]
+    use super::module::{Module, builtins, compile, version};
+    #[pymodule_export]
+    use super::view::Array;
+}

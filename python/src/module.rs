@@ -1,0 +1,124 @@
+//! What comes of a source text?
+
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use kc::embed::Given;
+use kc::library::Library;
+use pyo3::prelude::*;
+
+use crate::error;
+
+/// The compiler of this process, with what it knows of the library.
+fn compiler() -> &'static kc::Compiler {
+    static COMPILER: OnceLock<kc::Compiler> = OnceLock::new();
+    COMPILER.get_or_init(|| {
+        kc::run::devices::stop::ask_during_launches(crate::kernel::interrupted);
+        kc::Compiler::new()
+    })
+}
+
+/// The compiled kernels of one source text.
+#[pyclass(frozen, module = "kc._native")]
+pub struct Module {
+    pub module: kc::Module,
+    /// The texts that were asked for already.
+    texts: Mutex<Vec<(String, String)>>,
+}
+
+/// Compiles a file (`text` is None), or a text as if it stood in a file at `path`. `given` are the only files that it imports
+/// from: paths, names for messages, and texts.
+#[pyfunction]
+#[pyo3(signature = (path, text=None, given=None, types=None))]
+pub fn compile(
+    py: Python<'_>,
+    path: PathBuf,
+    text: Option<String>,
+    given: Option<Vec<(PathBuf, PathBuf, String)>>,
+    types: Option<Vec<String>>,
+) -> PyResult<Module> {
+    let compiled = py.detach(|| match (text, given) {
+        (None, _) => compiler().compile(&path),
+        (Some(text), None) => compiler().compile_text(&path, text),
+        (Some(text), Some(given)) => {
+            let given = given.into_iter().map(|(path, shown, text)| Given { path, shown, text }).collect();
+            compiler().compile_given(&path, text, given, types.unwrap_or_default())
+        }
+    });
+    match compiled {
+        Ok(module) => Ok(Module { module, texts: Mutex::default() }),
+        Err(error) => Err(error::raise(py, &error)),
+    }
+}
+
+/// The names of the kernel language's functions.
+#[pyfunction]
+pub fn builtins() -> Vec<&'static str> {
+    Library::public_names().collect()
+}
+
+/// kc's version.
+#[pyfunction]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+impl Module {
+    /// A text that is made once.
+    fn text(
+        &self,
+        py: Python<'_>,
+        what: &str,
+        make: impl FnOnce() -> Result<String, kc::Error> + Send,
+    ) -> PyResult<String> {
+        let known = |module: &Module| {
+            let texts = module.texts.lock().unwrap_or_else(PoisonError::into_inner);
+            texts.iter().find(|(name, _)| name == what).map(|(_, text)| text.clone())
+        };
+        if let Some(text) = known(self) {
+            return Ok(text);
+        }
+        let text = py.detach(make).map_err(|error| error::raise(py, &error))?;
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner).push((what.to_string(), text.clone()));
+        Ok(text)
+    }
+}
+
+#[pymethods]
+impl Module {
+    /// The names of the kernels, in the order of the source.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.module.kernels().map(str::to_string).collect()
+    }
+
+    /// What the compiler warns of, with source lines.
+    #[getter]
+    fn warnings(&self) -> String {
+        self.module.warnings()
+    }
+
+    #[getter]
+    fn cuda(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py, "cuda", || self.module.cuda())
+    }
+
+    #[getter]
+    fn header(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py, "header", || self.module.header())
+    }
+
+    #[getter]
+    fn ir(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py, "ir", || self.module.ir())
+    }
+
+    #[pyo3(signature = (arch="sm_90"))]
+    fn ptx(&self, py: Python<'_>, arch: &str) -> PyResult<String> {
+        self.text(py, &format!("ptx {arch}"), || self.module.ptx(arch))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<kc module of {}>", self.names().join(", "))
+    }
+}

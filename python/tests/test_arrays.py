@@ -1,0 +1,70 @@
+"""Arrays of kc."""
+
+import pickle
+
+import kc
+import numpy as np
+import pytest
+from kernels import square
+
+
+def test_arrays_share_numpys_memory():
+    data = np.arange(6, dtype=np.float32)
+    x = kc.array(data)
+    x.numpy()[0] = 9
+    assert data[0] == 9 and x.dtype is kc.float32 and x.shape == (6,) and len(x) == 6 and x[0] == 9
+    part = x[2:4]
+    part.fill_(1.0)
+    assert data.tolist() == [9, 1, 1, 1, 4, 5]
+    y = kc.zeros(6)
+    square(6, x, y)
+    assert y.numpy().tolist() == [81, 1, 1, 1, 16, 25]
+    assert np.asarray(y).sum() == 125 and np.from_dlpack(y)[0] == 81
+    assert np.shares_memory(np.asarray(y), y.numpy())
+
+
+def test_types():
+    assert kc.array([1.0, 2.0]).dtype is kc.float32
+    assert kc.array([1, 2]).dtype is kc.int32
+    assert kc.array([[1, 2, 3]], dtype=kc.vec3).shape == (1,)
+    assert kc.zeros((2, 3), dtype=kc.mat33).numpy().shape == (2, 3, 3, 3)
+    assert kc.full(3, 2.0, dtype=kc.float64).numpy().tolist() == [2, 2, 2]
+    with pytest.raises(ValueError, match="the shape"):
+        kc.array([[1, 2]], dtype=kc.vec3)
+    with pytest.raises(ValueError, match="dimensions"):
+        kc.array([[1.0, 2.0]], dtype=float, ndim=1)
+    with pytest.raises(TypeError):
+        kc.zeros(3, dtype="text")
+    assert repr(kc.array(dtype=kc.vec3, ndim=2)) == "kc.array(dtype=vec3f, ndim=2)"
+
+
+def test_gradients_of_arrays():
+    x = kc.array([1.0, 2.0, 3.0], requires_grad=True)
+    assert x.requires_grad and x.grad.numpy().tolist() == [0, 0, 0]
+    x.grad = np.ones(3, np.float32)
+    assert x[1:].grad.numpy().tolist() == [1, 1]
+    with pytest.raises(ValueError, match="shape"):
+        x.grad = np.ones(2, np.float32)
+    x.grad = None
+    assert x.grad is None
+
+
+def test_pickles():
+    x = kc.array([[1.0, 2.0, 3.0]], dtype=kc.vec3, requires_grad=True)
+    again = pickle.loads(pickle.dumps(x))
+    assert again.dtype is kc.vec3 and again.numpy().tolist() == [[1, 2, 3]] and again.requires_grad
+
+
+def test_host_values():
+    v = kc.vec3(1.0, 2.0, 3.0)
+    assert (v + v).tolist() == [2, 4, 6] and isinstance(v * 2.0, kc.vec3) and v.y == 2 and v == kc.vec3([1, 2, 3])
+    m = kc.mat22(1.0, 2.0, 3.0, 4.0)
+    assert (m * m).tolist() == [[7, 10], [15, 22]] and m[1, 0] == 3
+    assert (m * kc.vec2(1.0, 1.0)).tolist() == [3, 7]
+    assert kc.vec3 is kc.types.vector(3) and kc.vec3d().dtype == np.float64
+    assert pickle.loads(pickle.dumps(v)) == v
+    assert repr(kc.vec2(1.0, 2.0)) == "vec2f(1.0, 2.0)"
+    with pytest.raises(TypeError, match="called in kernels"):
+        kc.sin(1.0)
+    with pytest.raises(AttributeError):
+        kc.no_such_name

@@ -1,0 +1,252 @@
+"""Kernels come from functions, files and texts; what they use from around them keeps its meaning."""
+
+import math
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import kc
+import kernels
+import numpy as np
+import pytest
+from kernels import Mode, Settings, scaled
+from kernels import scaled as renamed
+
+N = 3
+WEIGHTS = (0.5, 0.25)
+UP = kc.vec3(0.0, 1.0, 0.0)
+Wide = kc.types.vector(length=5, dtype=float)
+Numbers = kc.array(dtype=float)
+LIMIT = np.float32(0.1)
+
+
+def ran(kernel, x, n=None):
+    x = np.array(x, np.float32)
+    kernel(len(x) if n is None else n, x)
+    return x.tolist()
+
+
+def test_values_from_around():
+    @kc.kernel
+    def use(x: Numbers):
+        i = kc.tid()
+        w = Wide(1.0)
+        x[i] = scaled(x[i]) + renamed(1.0) + kernels.scaled(2.0) + kernels.SCALE + Settings.offset
+        x[i] += float(N) + WEIGHTS[1] + UP[1] + w[4] + float(Settings.inner.count) + math.pi + LIMIT
+        if Mode.DOUBLE == 2:
+            x[i] += float(Mode.DOUBLE)
+
+    rest = 2.5 + 5 + 2.5 + 4 + 3 + 0.25 + 1 + 1 + 3 + math.pi + 0.1 + 2
+    np.testing.assert_allclose(ran(use, [1, 2]), [2.5 + rest, 5 + rest], rtol=1e-6)
+
+
+def test_closures_make_kernels_of_their_own():
+    def make(factor, kind, step):
+        @kc.kernel
+        def scale(x: kc.array(dtype=kind)):
+            i = kc.tid()
+            x[i] = step(x[i] * kind(factor))
+
+        return scale
+
+    @kc.func
+    def plus(x: float):
+        return x + 1.0
+
+    @kc.func
+    def minus(x: kc.float64):
+        return x - kc.float64(1.0)
+
+    one, two = make(2, kc.float32, plus), make(3.5, kc.float64, minus)
+    assert ran(one, [1, 2]) == [3, 5]
+    x = np.ones(2)
+    two(2, x)
+    assert x.tolist() == [2.5, 2.5]
+
+
+def test_same_names_in_different_files_stay_apart():
+    @kc.func
+    def scaled(x: float):
+        return kernels.scaled(x) + 1.0
+
+    @kc.kernel
+    def use(x: kc.array(dtype=float)):
+        x[kc.tid()] = scaled(x[kc.tid()])
+
+    assert ran(use, [2]) == [6]
+
+
+def test_values_are_those_of_the_first_call():
+    scope = {"K": 1.0}
+
+    @kc.kernel
+    def use(x: kc.array(dtype=float)):
+        x[kc.tid()] = scope_k
+
+    scope_k = 4.0
+    assert ran(use, [0]) == [4]
+
+
+@pytest.mark.parametrize("value, text", [(math.inf, "inf"), (-math.inf, "-inf"), (math.nan, "nan"), (-0.0, "-0.0")])
+def test_special_floats(value, text):
+    @kc.kernel
+    def use(x: kc.array(dtype=float)):
+        x[kc.tid()] = value
+
+    assert str(ran(use, [1])[0]) == text
+
+
+def test_names_without_a_meaning():
+    table = {"a": 1}
+
+    @kc.kernel
+    def use(x: kc.array(dtype=float)):
+        x[kc.tid()] = table
+
+    with pytest.raises(kc.CompileError, match="`table` is a value of type `dict`"):
+        use.cuda
+
+    @kc.kernel
+    def call(x: kc.array(dtype=float)):
+        x[kc.tid()] = textwrap.dedent(x[0])
+
+    with pytest.raises(kc.CompileError):
+        call.cuda
+
+    @kc.kernel
+    def unknown(x: kc.array(dtype=float)):
+        x[kc.tid()] = nowhere  # noqa: F821
+
+    with pytest.raises(kc.CompileError, match="nowhere") as caught:
+        unknown.cuda
+    assert caught.value.filename == __file__
+    assert "x[kc.tid()] = nowhere" in open(__file__).read().splitlines()[caught.value.lineno - 1]
+
+
+def test_errors_show_the_users_lines():
+    @kc.kernel
+    def bad(x: kc.array(dtype=float)):
+        i = kc.tid()
+        x[i] = x[i] * 2
+
+    with pytest.raises(kc.CompileError) as caught:
+        bad(1, np.ones(1, np.float32))
+    error = caught.value
+    assert error.code == "E0301" and error.filename == __file__
+    line = open(__file__).read().splitlines()[error.lineno - 1]
+    assert line == "        x[i] = x[i] * 2"
+    assert line[error.column - 1 :] == "x[i] * 2"
+    assert line.strip() in str(error) and "─" in str(error)
+    assert pickle.loads(pickle.dumps(error)).code == "E0301"
+
+
+def test_errors_in_functions_of_other_files(tmp_path, monkeypatch):
+    (tmp_path / "lib_with_error.py").write_text("import kc\n\n\n@kc.func\ndef half(x: float):\n    return x / 2\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import lib_with_error
+
+    @kc.kernel
+    def use(x: kc.array(dtype=float)):
+        x[kc.tid()] = lib_with_error.half(x[0])
+
+    with pytest.raises(kc.CompileError) as caught:
+        use.ir
+    assert "lib_with_error.py:6" in str(caught.value) and "_kc" not in str(caught.value)
+
+
+def test_texts_files_and_modules(tmp_path):
+    text = "import kc\n@kc.kernel\ndef one(x: kc.array(dtype=float)):\n    x[kc.tid()] = 1.0\n"
+    module = kc.compile(text)
+    assert module.names == ["one"] and ran(module.one, [0]) == [1]
+    path = tmp_path / "file.py"
+    path.write_text(text.replace("import kc", "import warp as kc") + text.replace("one", "two").replace("1.0", "2.0"))
+    for given in (path, str(path)):
+        module = kc.compile(given)
+        assert module.names == ["one", "two"] and ran(module["two"], [0]) == [2]
+    assert "two_cuda_kernel_forward" in module.cuda and ".visible .entry" in module.ptx("sm_75")
+    assert "kernel @two" in module.ir and "two_cpu_kernel_forward" in module.header
+    with pytest.raises(kc.CompileError, match="there is no kernel `three`"):
+        module["three"]
+    with pytest.raises(AttributeError):
+        module.three
+    with pytest.raises(kc.Error, match="E1012"):
+        module.ptx("sm_1")
+    with pytest.raises(kc.Error, match="E09"):
+        kc.compile(str(tmp_path / "missing.py"))
+    with pytest.raises(TypeError):
+        kc.compile(7)
+
+    def plain(x: kc.array(dtype=float)):
+        x[kc.tid()] = 5.0
+
+    assert ran(kc.compile(plain), [0]) == [5]
+
+
+def test_kernels_of_warps_names():
+    text = "import warp as wp\n@wp.kernel\ndef one(x: wp.array(dtype=float)):\n    x[wp.tid()] = wp.sin(1.0)\n"
+    assert ran(kc.compile(text).one, [0])[0] == pytest.approx(math.sin(1))
+
+
+def test_outputs_of_one_kernel():
+    kernel = kernels.square
+    assert "square_cuda_kernel_backward" in kernel.cuda
+    assert ".target sm_90" in kernel.ptx() and ".target sm_80" in kernel.ptx("sm_80")
+    assert kernel.__name__ == "square" and "square" in repr(kernel)
+
+
+def test_pickles():
+    again = pickle.loads(pickle.dumps(kernels.square))
+    assert again is kernels.square
+    module = kc.compile("import kc\n@kc.kernel\ndef one(x: kc.array(dtype=float)):\n    x[kc.tid()] = 1.0\n")
+    assert ran(pickle.loads(pickle.dumps(module.one)), [0]) == [1]
+
+    @kc.kernel
+    def local(x: kc.array(dtype=float)):
+        x[kc.tid()] = 1.0
+
+    with pytest.raises(Exception):
+        pickle.loads(pickle.dumps(local))
+
+
+def python(*arguments, stdin=None):
+    return subprocess.run([sys.executable, *arguments], input=stdin, capture_output=True, text=True, timeout=120)
+
+
+PROGRAM = """
+import kc, numpy as np
+@kc.kernel
+def one(x: kc.array(dtype=float)):
+    x[kc.tid()] = 1.0
+x = np.zeros(2, np.float32)
+one(2, x)
+print(x.sum())
+"""
+
+
+def test_python_c():
+    done = python("-c", PROGRAM)
+    assert done.stdout == "2.0\n", done.stderr
+
+
+def test_sources_that_cannot_be_read_say_so():
+    done = python("-c", f"exec({PROGRAM!r})")
+    assert done.returncode == 1 and "kc.compile(text)" in done.stderr and "SourceError" in done.stderr
+    done = python("-", stdin=PROGRAM)
+    assert done.returncode == 1 and "SourceError" in done.stderr
+    with pytest.raises(kc.SourceError, match="lambda"):
+        kc.kernel(lambda x: x)
+    with pytest.raises(TypeError):
+        kc.kernel(3)
+
+
+def test_a_file_that_changed(tmp_path):
+    path = tmp_path / "changes.py"
+    path.write_text(PROGRAM.replace("one(2, x)", "open(__file__, 'w').write('x = (')\none(2, x)"))
+    done = python(str(path))
+    assert done.stdout == "2.0\n", done.stderr
+
+
+def test_import_needs_no_numpy_and_starts_no_thread():
+    done = python("-c", "import sys, threading, kc; print('numpy' in sys.modules, threading.active_count())")
+    assert done.stdout == "False 1\n", done.stderr

@@ -1,0 +1,166 @@
+//! How much work has a file asked for? Counters against the bounds of [`crate::limits`].
+
+use std::collections::HashMap;
+
+use super::tree::{Derivative, Expr, FnId};
+use super::types::value::{Operand, Reported, Res};
+use super::{Checker, visit};
+use crate::diag::{Code, Diagnostic};
+use crate::limits::{
+    MAX_CONSTANT_COPIES, MAX_CONSTANT_PARTS, MAX_GRADIENT_DEPTH, MAX_INSTANCES, MAX_NESTED_USES, MAX_SUGGESTIONS,
+    MAX_UNROLLED_STATEMENTS,
+};
+use crate::source::Span;
+
+/// What was counted so far.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    /// Parts of all compile-time values that were computed or used.
+    copied: usize,
+    /// Statements of unrolled loops.
+    unrolled: usize,
+    /// Lookups of functions and constants around the current one.
+    nested: usize,
+    /// The most gradients of gradients in a function and what it calls.
+    gradients: HashMap<FnId, u32>,
+    /// Names for which the nearest known one was looked for.
+    suggested: usize,
+    /// The end of the budget was reported: once is enough.
+    spent: bool,
+}
+
+impl Checker<'_> {
+    /// Refuses a compile-time value of too many parts, and too many uses of large ones.
+    pub fn charge(&mut self, value: &Operand, span: Span) -> Res<()> {
+        let parts = parts(value);
+        if parts > MAX_CONSTANT_PARTS {
+            return Err(self.constant_too_large(span));
+        }
+        self.budget.copied += parts;
+        if self.budget.copied > MAX_CONSTANT_COPIES {
+            let message =
+                format!("the uses of constants in this file have more than {MAX_CONSTANT_COPIES} parts together");
+            return Err(self.overspent(Code::E0508, message, span, "this use is too many"));
+        }
+        Ok(())
+    }
+
+    pub fn constant_too_large(&mut self, span: Span) -> Reported {
+        self.report(
+            Diagnostic::new(Code::E0508, format!("this constant has more than {MAX_CONSTANT_PARTS} parts"))
+                .label(span, "too large to compute while compiling")
+                .help("pass data of this size to the kernel in an array"),
+        )
+    }
+
+    /// Counts a statement of an unrolled loop.
+    pub fn charge_unrolled(&mut self, span: Span) -> Res<()> {
+        self.budget.unrolled += 1;
+        if self.budget.unrolled > MAX_UNROLLED_STATEMENTS {
+            let message =
+                format!("`wp.static` unrolls the loops of this file to more than {MAX_UNROLLED_STATEMENTS} statements");
+            return Err(self.overspent(Code::E0910, message, span, "this one, for one"));
+        }
+        Ok(())
+    }
+
+    /// Whether no more is unrolled.
+    pub fn is_unrolled_enough(&self) -> bool {
+        self.budget.unrolled > MAX_UNROLLED_STATEMENTS
+    }
+
+    /// Runs `f` for a function or constant that is needed at `span`, unless too many wait for others.
+    pub fn nested<T>(&mut self, span: Span, f: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
+        if self.budget.nested >= MAX_NESTED_USES {
+            return self.error(
+                Code::E0910,
+                span,
+                format!("functions and constants use one another more than {MAX_NESTED_USES} deep"),
+                "this use is too deep",
+            );
+        }
+        self.budget.nested += 1;
+        let result = f(self);
+        self.budget.nested -= 1;
+        result
+    }
+
+    /// Refuses one more version of a function.
+    pub fn charge_instance(&mut self, span: Span) -> Res<()> {
+        if self.instances.len() < MAX_INSTANCES {
+            return Ok(());
+        }
+        let message = format!("this file needs more than {MAX_INSTANCES} versions of functions for types of arguments");
+        Err(self.overspent(Code::E0910, message, span, "called here with other types"))
+    }
+
+    /// Refuses the gradient of a function that is a gradient itself, too often over.
+    pub fn charge_gradient(&mut self, of: FnId, span: Span) -> Res<()> {
+        if self.gradient_depth(of) < MAX_GRADIENT_DEPTH {
+            return Ok(());
+        }
+        self.error(
+            Code::E0910,
+            span,
+            format!("gradients of gradients go more than {MAX_GRADIENT_DEPTH} deep"),
+            "its function calls `wp.grad` of others that do",
+        )
+    }
+
+    /// How many gradients there are inside one another in a function, with all that it calls.
+    fn gradient_depth(&mut self, id: FnId) -> u32 {
+        if let Some(&known) = self.budget.gradients.get(&id) {
+            return known;
+        }
+        let mut depth = 0;
+        for callee in visit::callees(&self.functions[id]) {
+            depth = depth.max(self.gradient_depth(callee));
+        }
+        if let Derivative::AdjointOf(primal) = self.functions[id].derivative {
+            depth = depth.max(1 + self.gradient_depth(primal));
+        }
+        self.budget.gradients.insert(id, depth);
+        depth
+    }
+
+    /// Whether one more search for the nearest name is worth its time: with hundreds of unknown names, none was a slip.
+    pub fn may_suggest(&mut self) -> bool {
+        self.budget.suggested += 1;
+        self.budget.suggested <= MAX_SUGGESTIONS
+    }
+
+    /// Whether the end of a budget was reported: no more work is done for a file that is refused.
+    pub fn is_spent(&self) -> bool {
+        self.budget.spent
+    }
+
+    /// Reports the end of a budget, unless that was done.
+    fn overspent(&mut self, code: Code, message: String, span: Span, label: &str) -> Reported {
+        if !self.budget.spent {
+            self.report(Diagnostic::new(code, message).label(span, label));
+            // What is said quietly is not heard.
+            self.budget.spent = self.quiet == 0;
+        }
+        Reported
+    }
+}
+
+/// The numbers and operations of a value.
+fn parts(value: &Operand) -> usize {
+    match value {
+        Operand::Value(expr) | Operand::Shape(expr) => expr_parts(expr),
+        Operand::Tuple(items) => 1 + items.iter().map(parts).sum::<usize>(),
+        Operand::Str(text) => 1 + text.len() / size_of::<Operand>(),
+        Operand::Results(call, _) | Operand::LocalResult(call, _) => {
+            1 + call.args.iter().map(expr_parts).sum::<usize>()
+        }
+        _ => 1,
+    }
+}
+
+/// The operations of an expression.
+pub(crate) fn expr_parts(expr: &Expr) -> usize {
+    let mut count = 0;
+    visit::walk(expr, &mut |_| count += 1);
+    count
+}
