@@ -44,7 +44,7 @@ struct Pass<'a> {
     module: &'a mut Module,
     /// The functions with tangents made so far.
     made: HashMap<FuncId, FuncId>,
-    /// `adjoint == 0 ? 0 : adjoint * factor` is a guard against factors without bounds, not a branch of the user's.
+    /// `adjoint != 0 ? adjoint * factor : 0` is a guard against factors without bounds, not a branch of the user's.
     guards: bool,
 }
 

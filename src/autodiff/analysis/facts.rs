@@ -26,7 +26,7 @@ pub struct ForwardFacts {
     pub holders: Vec<Option<InstId>>,
     /// Bounds of the integers, and what is equal.
     pub known: IndexFacts,
-    /// The function is reverse code itself: `x == 0 ? 0 : ...` guards factors without bounds and is no branch of the user's.
+    /// The function is reverse code itself: `x != 0 ? ... : 0` guards factors without bounds and is no branch of the user's.
     pub guards: bool,
     /// The calls that write to arrays by themselves.
     pub writing: IdSet<InstId>,

@@ -1,7 +1,7 @@
 //! Where could a zero adjoint meet a derivative that is not finite, and 0 * inf become NaN?
 //!
 //! An adjoint of zero says that nothing depends on a value: it was not chosen, or the caller has no use for it. Zero is what
-//! must come to its operands then, whatever their derivatives are. Guards (`adj == 0 ? 0 : ...`) see to that, and they stand
+//! must come to its operands then, whatever their derivatives are. Guards (`adj != 0 ? ... : 0`) see to that, and they stand
 //! only where they are needed:
 //!
 //! 1. What only one side of a choice needs is computed under a branch ([`crate::passes::sink`]), and reversed under it: no

@@ -44,17 +44,17 @@ impl Reverse<'_> {
             args.iter().copied().filter(|&arg| self.old.ty(arg).holds_floats(structs)).collect();
         let types: Vec<Type> = receivers.iter().map(|&arg| self.old.ty(arg)).collect();
         let additions = self.b.push(Op::Call(adjoint, values), &types);
-        let silent = if self.needs_guard(inst, callee, adjoint) { self.all_zero(&seeds) } else { None };
+        let wanted = if self.needs_guard(inst, callee, adjoint) { self.any_nonzero(&seeds) } else { None };
         // What comes twice to one argument is added up first.
         let mut sums: Vec<(ValueId, ValueId)> = Vec::new();
         for (&arg, addition) in receivers.iter().zip(additions) {
             if !self.is_active(arg) {
                 continue;
             }
-            let addition = match silent {
-                Some(silent) => {
+            let addition = match wanted {
+                Some(wanted) => {
                     let zero = self.b.zero(self.old.ty(arg));
-                    self.b.select(silent, zero, addition)
+                    self.b.select(wanted, addition, zero)
                 }
                 None => addition,
             };
@@ -80,13 +80,13 @@ impl Reverse<'_> {
             || inst.results.iter().any(|&result| self.facts.finite.is_dropped(result))
     }
 
-    /// Whether all floats in the values are zero; None if there are none.
-    fn all_zero(&mut self, values: &[ValueId]) -> Option<ValueId> {
-        let mut all = None;
+    /// Whether any float in the values is not zero; None if there are none.
+    fn any_nonzero(&mut self, values: &[ValueId]) -> Option<ValueId> {
+        let mut any = None;
         for &value in values {
             let structs = &self.world.module.structs;
             let ty = self.b.ty(value);
-            let zero = match ty {
+            let nonzero = match ty {
                 Type::Struct(id) => {
                     let parts: Vec<ValueId> = structs[id]
                         .fields
@@ -95,20 +95,20 @@ impl Reverse<'_> {
                         .filter(|(_, field)| field.ty.holds_floats(structs))
                         .map(|(n, field)| self.b.extract_at(value, n as u32, field.ty))
                         .collect();
-                    self.all_zero(&parts)
+                    self.any_nonzero(&parts)
                 }
                 _ if ty.holds_floats(structs) => {
                     let zero = self.b.zero(ty);
-                    Some(self.b.compare(CompareOp::Eq, value, zero))
+                    Some(self.b.compare(CompareOp::Ne, value, zero))
                 }
                 _ => None,
             };
-            all = match (all, zero) {
-                (Some(a), Some(b)) => Some(self.b.one(Op::Binary(BinaryOp::And, a, b), BOOL)),
+            any = match (any, nonzero) {
+                (Some(a), Some(b)) => Some(self.b.one(Op::Binary(BinaryOp::Or, a, b), BOOL)),
                 (a, b) => a.or(b),
             };
         }
-        all
+        any
     }
 
     /// The shadow of an array, or a struct with the shadows of a struct's arrays (and zeros besides).

@@ -40,8 +40,10 @@ impl Reverse<'_> {
             }
             Op::Select { condition, then, otherwise } => {
                 let (then, otherwise) = (*then, *otherwise);
-                if self.facts.guards && self.is_guard(*condition, then) {
-                    self.add(otherwise, d);
+                if self.facts.guards
+                    && let Some(guarded) = self.guarded_factor(*condition, then, otherwise)
+                {
+                    self.add(guarded, d);
                 } else if self.is_active(then) || self.is_active(otherwise) {
                     let condition = self.primal(*condition);
                     let zero = self.b.zero(self.b.ty(d));
@@ -89,21 +91,28 @@ impl Reverse<'_> {
         }
     }
 
-    /// Whether a choice is the guard of reverse code: there the guarded product is zero, and its derivative is not.
-    fn is_guard(&self, condition: ValueId, then: ValueId) -> bool {
+    /// What a choice guards, if it is a guard of reverse code: there the guarded product is zero, and its derivative is not.
+    fn guarded_factor(&self, condition: ValueId, then: ValueId, otherwise: ValueId) -> Option<ValueId> {
         let zero = |v: ValueId| {
             let constant = self.old.as_const(v).and_then(Const::as_float).is_some_and(|x| x == 0.0);
             constant || self.old.def(v).is_some_and(|inst| inst.op == Op::Zero)
         };
-        let tested = |v: ValueId| match self.old.def(v).map(|inst| &inst.op) {
-            Some(Op::Compare(CompareOp::Eq, x, y)) => self.is_active(*x) && zero(*y),
+        let op = |v: ValueId| self.old.def(v).map(|inst| &inst.op);
+        let is = |v: ValueId, wanted: CompareOp| match op(v) {
+            Some(Op::Compare(op, x, y)) => *op == wanted && self.is_active(*x) && zero(*y),
             _ => false,
         };
-        let all = match self.old.def(condition).map(|inst| &inst.op) {
-            Some(Op::Binary(BinaryOp::And, a, b)) => tested(*a) && tested(*b),
-            _ => tested(condition),
+        let (some, none) = (|v| is(v, CompareOp::Ne), |v| is(v, CompareOp::Eq));
+        let (any, all) = match op(condition) {
+            Some(Op::Binary(BinaryOp::Or, a, b)) => (some(*a) && some(*b), false),
+            Some(Op::Binary(BinaryOp::And, a, b)) => (false, none(*a) && none(*b)),
+            _ => (some(condition), none(condition)),
         };
-        zero(then) && all
+        match (any, all) {
+            (true, _) if zero(otherwise) => Some(then),
+            (_, true) if zero(then) => Some(otherwise),
+            _ => None,
+        }
     }
 
     fn part_ty(&self, value: ValueId) -> Type {
@@ -222,9 +231,10 @@ impl Reverse<'_> {
         if self.is_active(b) {
             let pr = self.primal(result);
             let product = self.b.binary(BinaryOp::Mul, quotient, pr);
-            let product = if non_finite { self.unless_zero_by(d, b, product) } else { product };
-            let product = if self.old.ty(b).is_composite() { product } else { self.sum(product) };
+            // The guard comes last: what is zero then costs nothing where products can be masked.
             let minus = self.b.unary(UnaryOp::Neg, product);
+            let minus = if non_finite { self.unless_zero_by(d, b, minus) } else { minus };
+            let minus = if self.old.ty(b).is_composite() { minus } else { self.sum(minus) };
             self.add(b, minus);
         }
     }
@@ -243,9 +253,9 @@ impl Reverse<'_> {
     /// `value`, or zero where all components of the adjoint `d` are zero.
     pub fn unless_zero(&mut self, d: ValueId, value: ValueId) -> ValueId {
         let nothing = self.b.zero(self.b.ty(d));
-        let is_zero = self.b.compare(CompareOp::Eq, d, nothing);
+        let is_set = self.b.compare(CompareOp::Ne, d, nothing);
         let zero = self.b.zero(self.b.ty(value));
-        self.b.select(is_zero, zero, value)
+        self.b.select(is_set, value, zero)
     }
 
     /// `value`, which is `d` times or over `factor`, or zero where `d` is: component by component if both have some.

@@ -227,28 +227,32 @@ impl Copy<'_, '_, '_> {
         if self.tangent(then).is_none() && self.tangent(otherwise).is_none() {
             return None;
         }
-        let guarded = self.guarded_by(condition, then);
+        let guarded = self.guarded_by(condition, then, otherwise);
         let (t, u, mut condition) =
             (self.tangent_or_zero(then), self.tangent_or_zero(otherwise), self.value(condition));
-        if let Some(adjoint) = guarded {
+        if let Some((op, adjoint)) = guarded {
             // The guard itself is no branch: the product is zero there, and its tangent is not.
             let zero = self.new.zero(self.new.ty(adjoint));
-            let still = self.new.compare(CompareOp::Eq, adjoint, zero);
-            condition = self.new.binary(BinaryOp::And, condition, still);
+            let moves = self.new.compare(op, adjoint, zero);
+            let join = if op == CompareOp::Eq { BinaryOp::And } else { BinaryOp::Or };
+            condition = self.new.binary(join, condition, moves);
         }
         Some(self.new.select(condition, t, u))
     }
 
-    /// The tangent of x in `x == 0 ? 0 : ...` of reverse code.
-    fn guarded_by(&self, condition: ValueId, then: ValueId) -> Option<ValueId> {
+    /// The comparison and the tangent of x in `x == 0 ? 0 : ...` and `x != 0 ? ... : 0` of reverse code.
+    fn guarded_by(&self, condition: ValueId, then: ValueId, otherwise: ValueId) -> Option<(CompareOp, ValueId)> {
         let zero = |v: ValueId| {
             let constant = self.old.as_const(v).and_then(Const::as_float).is_some_and(|x| x == 0.0);
             constant || self.old.def(v).is_some_and(|inst| inst.op == Op::Zero)
         };
-        match self.old.def(condition)?.op {
-            Op::Compare(CompareOp::Eq, x, y) if self.pass.guards && zero(y) && zero(then) => self.tangent(x),
-            _ => None,
-        }
+        let Op::Compare(op, x, y) = self.old.def(condition)?.op else { return None };
+        let is_guard = match op {
+            CompareOp::Eq => zero(then),
+            CompareOp::Ne => zero(otherwise),
+            _ => false,
+        };
+        if is_guard && self.pass.guards && zero(y) { Some((op, self.tangent(x)?)) } else { None }
     }
 
     /// `sum` + the dot product of two values of one type, over all floats in them; a zero of `b` takes the term away.

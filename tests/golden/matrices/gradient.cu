@@ -212,7 +212,7 @@ extern "C" __global__ void matrices_cuda_kernel_backward(
                     + (mat33{} - mul(mul(transpose_value, adj_transpose(inverse_m, -adj_m)),
                     transpose_value));
             float minus = -adj_energy_i;
-            float adj_j = minus == 0.0f ? 0.0f : minus / j;
+            float adj_j = minus != 0.0f ? minus / j : 0.0f;
             float product = adj_energy_i * 0.5f;
             mat33 m_2 = {};
             m_2(2, 2) = product;

@@ -44,6 +44,8 @@ static __device__ vec3 operator*(vec3 a, vec3 b) { return vec3{a.x * b.x, a.y * 
 
 static __device__ bool operator==(vec3 a, vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
+static __device__ bool operator!=(vec3 a, vec3 b) { return !(a == b); }
+
 template <typename B> static __device__ vec3 &operator-=(vec3 &a, B b) { return a = a - b; }
 
 static __device__ vec3 atomicAdd(vec3 *p, vec3 value) {
@@ -93,9 +95,9 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
         vec3 adj_f = adj_force_i * mass_i;
         if (adj_mass) {
             vec3 product = adj_force_i * f;
-            float sum = (adj_force_i.x == 0.0f ? 0.0f : product.x)
-                    + (adj_force_i.y == 0.0f ? 0.0f : product.y);
-            atomicAdd(&adj_mass[i], sum + (adj_force_i.z == 0.0f ? 0.0f : product.z));
+            float sum = (adj_force_i.x != 0.0f ? product.x : 0.0f)
+                    + (adj_force_i.y != 0.0f ? product.y : 0.0f);
+            atomicAdd(&adj_mass[i], sum + (adj_force_i.z != 0.0f ? product.z : 0.0f));
         }
         vec3 adj_p = {};
         for (int j = x.shape[0] - 1; j >= 0; --j) {
@@ -104,14 +106,14 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
             float root_r2 = sqrtf(r2);
             float product = r2 * root_r2;
             float quotient = mass[j] / product;
-            vec3 adj_d = adj_f == vec3{} ? vec3{} : adj_f * quotient;
+            vec3 adj_d = adj_f != vec3{} ? adj_f * quotient : vec3{};
             vec3 product_2 = adj_f * d;
             float sum = product_2.x + product_2.y + product_2.z;
             float quotient_2 = sum / product;
-            float minus = -(sum == 0.0f ? 0.0f : quotient_2 * quotient);
-            float adj_r2 = minus * root_r2;
-            adj_r2 += minus * r2 * 0.5f / root_r2;
-            if (adj_mass) atomicAdd(&adj_mass[j], sum == 0.0f ? 0.0f : quotient_2);
+            float choice = sum != 0.0f ? -(quotient_2 * quotient) : 0.0f;
+            float adj_r2 = choice * root_r2;
+            adj_r2 += choice * r2 * 0.5f / root_r2;
+            if (adj_mass) atomicAdd(&adj_mass[j], sum != 0.0f ? quotient_2 : 0.0f);
             adj_d += d * adj_r2 * 2.0f;
             adj_p -= adj_d;
             if (adj_x) atomicAdd(&adj_x[j], adj_d);
