@@ -217,7 +217,7 @@ fn a_crash_costs_one_launch() {
     let mut args: Vec<&str> = files.iter().map(|f| f.to_str().expect("UTF-8")).collect();
     args.extend(["--out-dir", "out", "--unchecked"]);
     let output = folder.run(&args);
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(70), "{}", text(&output.stderr));
     for (id, code) in [("first", None), ("crash", Some("E0999")), ("second", None), ("again", Some("E0999"))] {
         let status = folder.status(id);
         assert_eq!(status["code"], json!(code), "{id}: {status}");

@@ -18,9 +18,10 @@ use std::path::Path;
 use instance::{Instance, Role, instances};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use kc::driver::{ArrayLayout, Artefact, Compilation, Compiler, Gradients, Grid, Options, Request};
-use kc::ir::{FuncId, Module, Phase};
+use kc::ir::{Derivative, FuncId, Module, Phase};
 use kc::library::Library;
 use kc::source::SourceMap;
+use kc::types::Scalar;
 use libtest_mimic::{Arguments, Failed, Trial};
 use memory::Memory;
 
@@ -69,6 +70,8 @@ fn check(name: &str) -> Result<(), Failed> {
         same_bits(instance, module, &host, forward, &arrays)?;
         match find(module, &instance.kernel, Phase::Backward) {
             Ok(backward) => gradient::check(instance, module, &host, forward, backward, &arrays)?,
+            // What stores no floats has nothing to differentiate, and says so.
+            Err(_) if matches!(module.functions[forward].derivative, Derivative::Zero(_)) => no_floats(instance)?,
             Err(missing) if !in_place && gradients_are_made() => return Err(missing),
             Err(_) => {}
         }
@@ -89,6 +92,15 @@ fn compile(instances: &[Instance], backward: bool) -> Result<Compilation, Failed
         .map(|d| format!("{}: {}", d.code.name(), d.message))
         .collect();
     if errors.is_empty() { Ok(compilation) } else { Err(format!("{}\n{text}", errors.join("\n")).into()) }
+}
+
+/// A kernel with nothing to differentiate gives no floats.
+fn no_floats(instance: &Instance) -> Result<(), Failed> {
+    let is_float = |param: &instance::Param| param.element.scalar_part().is_some_and(Scalar::is_float);
+    match instance.params.iter().any(|param| param.role == Role::Output && is_float(param)) {
+        true => Err(format!("{} gives floats, and has no backward entry", instance.kernel).into()),
+        false => Ok(()),
+    }
 }
 
 /// Whether kc makes backward entries at all: then each kernel must have one.
