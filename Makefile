@@ -32,14 +32,14 @@ test:
 
 python:
 	@scripts/setup.sh python
-	eval "$$(scripts/setup.sh env)" && cd python && VIRTUAL_ENV=../.env-python ../.env-python/bin/maturin develop --quiet
+	eval "$$(scripts/setup.sh env)" && cd python && PATH="$$PWD/../.env-python/bin:$$PATH" VIRTUAL_ENV=../.env-python ../.env-python/bin/maturin develop --quiet
 
 python-test: python
 	.env-python/bin/python -m pytest -q python/tests
 
 wheel:
 	@scripts/setup.sh python
-	eval "$$(scripts/setup.sh env)" && cd python && ../.env-python/bin/maturin build --release --out ../out/wheels \
+	eval "$$(scripts/setup.sh env)" && cd python && PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin build --release --out ../out/wheels \
 		--no-default-features --features cuda,llvm-static
 
 bench: release
