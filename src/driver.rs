@@ -44,7 +44,7 @@ pub struct Compilation {
     pub diagnostics: Diagnostics,
     /// The kernels without errors and what they call, simplified: what runs, and becomes machine code.
     pub module: Module,
-    /// The same for readers, with short loops in place, where that is another one: what CUDA C++ and the text of the IR are made of.
+    /// The same for readers, with short loops in place, where that is another one: what CUDA C++ is made of.
     readable: Option<Module>,
     /// The names of the kernels without errors, in source order.
     pub kernels: Vec<String>,
@@ -155,11 +155,12 @@ impl Compilation {
             };
             module.kernels().map(entry).collect::<BTreeMap<_, _>>()
         };
-        let module = &self.module;
-        self.readable = self
-            .readable
-            .take()
-            .filter(|readable| entries(readable) == entries(module) && ir::verify::verify(readable).is_ok());
+        let same = |readable: &Module| {
+            let sound = ir::verify::verify(readable);
+            debug_assert_eq!(sound, Ok(()), "the module for readers");
+            sound.is_ok() && entries(readable) == entries(&self.module)
+        };
+        self.readable = self.readable.take().filter(same);
     }
 
     /// The module as a person reads it, where that is another one than [`Compilation::module`].

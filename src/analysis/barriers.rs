@@ -16,7 +16,12 @@ pub fn divergent(module: &Module) -> Vec<String> {
         });
         any
     };
-    if !module.functions.ids().any(|id| barriers(&module.functions[id])) {
+    // Most programs have none, and those of the library are known from earlier ones.
+    let waits = |id: FuncId| match module.functions.linked(id) {
+        Some(linked) => linked.facts.get_or_find(|| HasBarrier(barriers(&module.functions[id]))).0,
+        None => barriers(&module.functions[id]),
+    };
+    if !module.functions.ids().any(waits) {
         return Vec::new();
     }
     let mut search = Search { module, effects: effects(module), seen: HashSet::new(), found: BTreeSet::new() };
@@ -25,6 +30,9 @@ pub fn divergent(module: &Module) -> Vec<String> {
     }
     search.found.into_iter().collect()
 }
+
+/// What is remembered of a function of the library.
+struct HasBarrier(bool);
 
 struct Search<'m> {
     module: &'m Module,

@@ -17,22 +17,27 @@ pub fn remarks(file: FileId, source: &SourceFile) -> Remarks {
     let parsed = syntax::parse(file, &source.text, &mut Diagnostics::default());
     let comments = comments(&source.text);
     let of = |function: &syntax::ast::Function| {
-        let inside =
-            |comment: &&Comment| function.span.start <= comment.near.start && comment.near.start < function.span.end;
+        let before = |offset: u32| comments.partition_point(|comment| comment.near.start < offset);
         Remarked {
             name: function.name.text.clone(),
             doc: function.doc.clone().unwrap_or_default(),
-            comments: comments.iter().filter(inside).cloned().collect(),
+            comments: comments[before(function.span.start)..before(function.span.end)].to_vec(),
         }
     };
     Remarks { functions: parsed.functions().into_iter().map(|function| (function.span, of(function))).collect() }
 }
 
-/// The comments of a text, each with the code that it is about: that of its line, or of the next one that has some.
+/// The comments of a text in order, each with the code that it is about: that of its line, or of the next one that has some.
 fn comments(text: &str) -> Vec<Comment> {
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
     let line_of = |at: usize| starts.partition_point(|&start| start <= at) - 1;
     let line = |n: usize| text[starts[n]..].lines().next().unwrap_or_default();
+    let has_code = |n: usize| !line(n).trim_start().starts_with('#') && !line(n).trim().is_empty();
+    // By line: the first one from there on that has code.
+    let mut code: Vec<Option<usize>> = vec![None; starts.len() + 1];
+    for n in (0..starts.len()).rev() {
+        code[n] = if has_code(n) { Some(n) } else { code[n + 1] };
+    }
     let mut found = Vec::new();
     for range in syntax::comments(text) {
         // Between two tokens may stand several.
@@ -46,8 +51,7 @@ fn comments(text: &str) -> Vec<Comment> {
             let for_readers =
                 said.contains(char::is_alphanumeric) && !DIRECTIVES.iter().any(|word| said.starts_with(word));
             let alone = text[starts[own]..at].trim().is_empty();
-            let has_code = |n: &usize| !line(*n).trim_start().starts_with('#') && !line(*n).trim().is_empty();
-            let about = if alone { (own + 1..starts.len()).find(has_code) } else { Some(own) };
+            let about = if alone { code[own + 1] } else { Some(own) };
             if let (true, Some(about)) = (for_readers, about) {
                 let end = starts.get(about + NEAR).copied().unwrap_or(text.len());
                 found.push(Comment { text: said.to_string(), near: starts[about] as u32..end as u32 });

@@ -3,8 +3,8 @@
 //! A name is given to one value of one type. Where the same name has another one too (a kernel that is made several times, an
 //! integer that is also used as a float), or C++ could take it for something else, the number itself is written.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 use super::helpers::Helper;
 use super::literal::literal;
@@ -31,23 +31,22 @@ impl Constants {
         if module.constants.is_empty() {
             return found;
         }
+        let functions = module.functions.values().map(|function| function.source_name.as_str());
+        let of_source: HashSet<&str> = functions.chain(module.structs.values().map(|s| s.name.as_str())).collect();
         let taken = |name: &str| {
-            let of_source = module.functions.values().any(|f| f.source_name == name)
-                || module.structs.values().any(|s| s.name == name);
-            of_source
+            of_source.contains(name)
                 || is_reserved(name)
                 || is_type_name(name)
                 || is_cuda_function(name)
                 || is_macro(name)
                 || Helper::is_name(name)
         };
-        let mut names: Vec<String> = Vec::new();
+        let mut names: HashSet<String> = HashSet::new();
         for (id, named) in module.constants.iter() {
             let name = identifier(&named.name);
-            if taken(&name) || names.contains(&name) {
+            if taken(&name) || !names.insert(name) {
                 found.clashing.insert(id);
             }
-            names.push(name);
         }
         for id in module.functions.ids().filter(|&id| !module.functions.is_linked(id)) {
             let function = &module.functions[id];

@@ -53,8 +53,10 @@ impl<'a> Pending<'a> {
 
     /// The comments to write before a statement that comes of this place, by number.
     pub fn take(&mut self, at: Span) -> Vec<usize> {
-        let near = |n: &usize| !self.written[*n] && self.comments[*n].near.contains(&at.start);
-        let found: Vec<usize> = (0..self.comments.len()).filter(near).collect();
+        // They are in the order of the source, at both ends of what is near.
+        let first = self.comments.partition_point(|comment| comment.near.end <= at.start);
+        let end = self.comments.partition_point(|comment| comment.near.start <= at.start);
+        let found: Vec<usize> = (first..end).filter(|&n| !self.written[n]).collect();
         found.iter().for_each(|&n| self.written[n] = true);
         found
     }
