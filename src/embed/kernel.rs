@@ -55,7 +55,7 @@ struct Gradient {
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
-const HOW: How = How { checked: true, fmad: false, alone: false };
+const HOW: How = How { checked: true, fmad: false, alone: false, trial: Trial::default() };
 
 impl Kernel {
     pub(super) fn new(module: Module, name: &str) -> std::result::Result<Kernel, Error> {

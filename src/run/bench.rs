@@ -74,7 +74,7 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
         arguments.restore(&start);
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
             let memory = [&memory, more].concat();
-            let how = How { checked: options.checked, fmad: true, alone: false };
+            let how = How { checked: options.checked, fmad: true, alone: false, trial: Trial::default() };
             let code =
                 ready.entry(entry).or_insert_with(|| Rc::new(Entry::new(module, entry, options.device, how))).clone();
             let executable = code.ready(module, &bounds, options.threads)?;

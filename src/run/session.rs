@@ -13,7 +13,7 @@ use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{self, order};
-use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind};
+use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::meeting::{Looked, Threads};
@@ -31,6 +31,7 @@ pub struct Options {
     pub threads: usize,
     /// Results are the same on any number of cores: where the order of atomic updates shows, one worker runs the launch.
     pub deterministic: bool,
+    pub trial: Trial,
     /// Where results go; None: nowhere.
     pub out_dir: Option<PathBuf>,
     /// Write each array as `NAME.npy` too.
@@ -237,6 +238,9 @@ impl<'a> Session<'a> {
         };
         finished.seconds = seconds;
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
+        let (errors, findings): (Vec<_>, _) = report.findings.into_iter().partition(|f| f.level == Level::Error);
+        finished.errors.extend(errors);
+        finished.findings.extend::<Vec<_>>(findings);
         if let Some(trap) = report.trap {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
@@ -250,8 +254,8 @@ impl<'a> Session<'a> {
 
     /// An entry, which is compiled once for each form that a launch of it needs.
     fn entry(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Rc<Entry> {
-        let Options { device, checked, fmad, .. } = self.options;
-        let new = || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false }));
+        let Options { device, checked, fmad, trial, .. } = self.options;
+        let new = || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false, trial }));
         self.entries.entry((wanted.clone(), entry)).or_insert_with(new).clone()
     }
 

@@ -5,11 +5,14 @@
 //! | [`host`] | how does compiled code run on the cores of this machine? |
 //! | [`interp`] | how does the reference interpreter run a kernel? |
 //! | [`cuda`] | how does an NVIDIA GPU run one? |
+//! | [`sim`] | how would one run it, and what does it do wrong? |
+//! | [`copies`] | how do arguments get to a device with memory of its own? |
 //! | [`entry`] | which code does a launch need? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
 //! | [`stop`] | may a launch go on? |
 //! | [`pieces`], [`pool`], `privatization` | how do the workers of the host share a launch? |
 
+pub mod copies;
 pub mod cuda;
 mod entry;
 pub mod host;
@@ -18,12 +21,13 @@ pub mod order;
 pub mod pieces;
 pub mod pool;
 mod privatization;
+pub mod sim;
 pub mod stop;
 
 use std::ffi::c_void;
 
 use crate::abi::LaunchBounds;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
 use crate::source::Span;
@@ -31,7 +35,7 @@ use crate::source::Span;
 pub use entry::Entry;
 
 /// Every device, in the order in which they are told of. The first one is the default.
-pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda];
+pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda, &sim::Sim];
 
 /// Something that kernels run on.
 pub trait Device: Send + Sync {
@@ -102,6 +106,26 @@ pub struct How {
     pub fmad: bool,
     /// For launches that one worker runs: then host code needs no atomics.
     pub alone: bool,
+    pub trial: Trial,
+}
+
+/// What a device that looks for faults tries, as far as it has a choice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trial {
+    /// How often a launch runs, each time in another order of its threads; 1: in their order.
+    pub schedules: u32,
+    /// Which orders these are.
+    pub seed: u64,
+    /// The instructions that a warp may run before it is taken for endless.
+    pub steps: u64,
+    pub races: bool,
+    pub uninitialised: bool,
+}
+
+impl Default for Trial {
+    fn default() -> Trial {
+        Trial { schedules: 1, seed: 0, steps: crate::sim::How::LIMIT, races: true, uninitialised: true }
+    }
 }
 
 /// A kernel made ready for a device.
@@ -157,6 +181,8 @@ pub struct Report {
     pub trap: Option<Trap>,
     /// Of the kernel alone, where the device tells.
     pub seconds: Option<f64>,
+    /// What a device found that looks for faults.
+    pub findings: Vec<Diagnostic>,
 }
 
 /// An error of a run; the first thread that met one tells.

@@ -359,7 +359,7 @@ pub(in crate::run) struct Runner<'a> {
 impl Runner<'_> {
     pub fn run(&mut self, entry: FuncId, args: *const std::ffi::c_void) -> Result<Report> {
         if let Entry::Vacant(slot) = self.ready.entry(entry) {
-            let how = How { checked: true, fmad: false, alone: true };
+            let how = How { checked: true, fmad: false, alone: true, trial: Trial::default() };
             slot.insert(devices::prepare(&Interp, self.module, entry, &how)?);
         }
         let job = Job::new(self.bounds, args, 1);
