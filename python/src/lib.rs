@@ -3,6 +3,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `kernel` | what is a kernel in Python, and how is it called? |
+//! | `derivative` | how are its derivatives asked for? |
 //! | `module` | what comes of a source text? |
 //! | `bind` | what does a kernel receive of Python's objects? |
 //! | `view` | where does an object have its numbers? |
@@ -11,6 +12,7 @@
 //! | `error` | which exception is raised? |
 
 mod bind;
+mod derivative;
 mod dlpack;
 mod error;
 mod kernel;
@@ -23,9 +25,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::kernel::Kernel;
+    use super::derivative::{gradient, needs, tangents};
+    #[pymodule_export]
+    use super::kernel::{Kernel, record};
     #[pymodule_export]
     use super::module::{Module, builtins, compile, version};
     #[pymodule_export]
-    use super::view::Array;
+    use super::view::{Array, describe, overlaps};
 }
