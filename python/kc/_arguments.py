@@ -185,22 +185,32 @@ def _of(value, described):
     return array
 
 
-def zeros_like(array):
-    """Zeros with the strides of an array."""
-    if array.flags.c_contiguous:
-        return np.zeros(array.shape, array.dtype)
-    reach = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides) if n > 0)
-    buffer = np.zeros(reach + array.dtype.itemsize, np.uint8)
-    return np.ndarray(array.shape, array.dtype, buffer, 0, array.strides)
-
-
 def is_plain(array) -> bool:
-    """Whether its elements lie apart, each after the one before."""
+    """Whether each of its elements has memory of its own."""
     if array.flags.c_contiguous:
         return True
     reach = array.dtype.itemsize
-    for stride, n in sorted((stride, n) for n, stride in zip(array.shape, array.strides) if n > 1):
+    for stride, n in sorted((abs(stride), n) for n, stride in zip(array.shape, array.strides) if n > 1):
         if stride < reach:
             return False
         reach += (n - 1) * stride
     return True
+
+
+def zeros_like(array):
+    """Zeros with the strides of an array that is plain."""
+    if array.flags.c_contiguous or array.size == 0:
+        return np.zeros(array.shape, array.dtype)
+    reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides)]
+    below = -sum(step for step in reach if step < 0)
+    above = sum(step for step in reach if step > 0) + array.dtype.itemsize
+    return np.ndarray(array.shape, array.dtype, np.zeros(below + above, np.uint8), below, array.strides)
+
+
+def copy(array):
+    """The same elements, at the same strides where that can be."""
+    if not is_plain(array):
+        return np.array(array)
+    made = zeros_like(array)
+    made[...] = array
+    return made

@@ -48,9 +48,10 @@ class Reverse:
         writes = any(other.writes for other in self.arguments.slots if other.first is slot)
         if not is_plain(array):
             # Its gradient has a place for every element.
-            data = self.data[slot] = np.ascontiguousarray(array)
-            if writes and array.flags.writeable:
-                self.after.append(lambda: np.copyto(array, data))
+            if writes:
+                text = f"elements of argument `{slot.name}` of kernel `{self.kernel.__name__}` share memory, and it writes to them"
+                raise refuse("E1010", text)
+            self.data[slot] = np.array(array)
         data, held = self.data[slot], slot.held
         if held is None:
             self.gradient[slot] = zeros_like(data)

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use kc::analysis::alias::Root;
+use kc::Outcome;
 use kc::embed::{Dim, Form, ParameterGradient, Part};
 use pyo3::prelude::*;
 
@@ -24,9 +25,10 @@ fn form(parameters: bool, same: Same) -> Form {
 }
 
 /// Runs the kernel and its derivative, or with `backward` the derivative alone; `gradients` are those of arrays by name. With
-/// `look` nothing is run: it raises what the run would raise where the order of threads shows.
+/// `look` nothing is run: it raises what the run would raise where the order of threads shows. `silent`: what it prints was
+/// printed before.
 #[pyfunction]
-#[pyo3(signature = (kernel, dim, values, gradients, same, *, parameters=false, backward=false, look=false))]
+#[pyo3(signature = (kernel, dim, values, gradients, same, *, parameters=false, backward=false, look=false, silent=false))]
 #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
 pub fn gradient<'py>(
     kernel: &Bound<'py, Kernel>,
@@ -37,6 +39,7 @@ pub fn gradient<'py>(
     parameters: bool,
     backward: bool,
     look: bool,
+    silent: bool,
 ) -> PyResult<Found> {
     let py = kernel.py();
     let ready = &kernel.get().ready(py)?.kernel;
@@ -58,7 +61,7 @@ pub fn gradient<'py>(
     // SAFETY: as above.
     let ran = py.detach(|| unsafe { ready.gradient_bound(&gradient, &dim, laid, part) });
     let (outcome, found) = match ran {
-        Ok((outcome, found)) => (Ok(outcome), found),
+        Ok((outcome, found)) => (Ok(if silent { Outcome::default() } else { outcome }), found),
         Err(error) => (Err(error), Vec::new()),
     };
     conclude(py, outcome)?;

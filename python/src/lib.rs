@@ -7,6 +7,7 @@
 //! | `module` | what comes of a source text? |
 //! | `bind` | what does a kernel receive of Python's objects? |
 //! | `view` | where does an object have its numbers? |
+//! | `memory` | what else is asked of an array's memory? |
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `error` | which exception is raised? |
@@ -16,6 +17,7 @@ mod derivative;
 mod dlpack;
 mod error;
 mod kernel;
+mod memory;
 mod module;
 mod value;
 mod view;
@@ -29,7 +31,9 @@ mod _native {
     #[pymodule_export]
     use super::kernel::{Kernel, record};
     #[pymodule_export]
+    use super::memory::{describe, digest, extent, meeting, overlaps};
+    #[pymodule_export]
     use super::module::{Module, builtins, compile, version};
     #[pymodule_export]
-    use super::view::{Array, describe, overlaps};
+    use super::view::Array;
 }

@@ -3,7 +3,7 @@
 
 use kc::types::Scalar;
 use numpy::npyffi::{NPY_ARRAY_WRITEABLE, PyArray_Descr, PyArrayObject};
-use numpy::{PyArrayDescr, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescr, PyUntypedArray};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use smallvec::SmallVec;
@@ -106,7 +106,7 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     Ok(None)
 }
 
-fn of_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> View<'py> {
+pub fn of_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> View<'py> {
     // SAFETY: a NumPy array has this layout, with as many extents and strides as dimensions.
     unsafe {
         let fields = &(*array.as_ptr().cast::<PyArrayObject>()).fields;
@@ -213,43 +213,4 @@ fn collect(descr: &Bound<'_, PyArrayDescr>, at: usize, parts: &mut Vec<(usize, S
         }
         _ => None,
     }
-}
-
-/// What NumPy needs to know of an array of another library: address, whether it may be written, extents, strides, the name of
-/// its elements' type, and what keeps its memory. None: it is no array.
-type Described<'py> = (usize, bool, Vec<isize>, Vec<isize>, &'static str, Bound<'py, PyAny>);
-
-#[pyfunction]
-pub fn describe<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Described<'py>>> {
-    let py = value.py();
-    let Some(View { data, shape, strides, kind, writable, owner }) = view(value).map_err(|fault| fault.raise(py))? else {
-        return Ok(None);
-    };
-    let Kind::Scalar(scalar) = kind else { return Ok(None) };
-    let owner = owner.unwrap_or_else(|| value.clone());
-    Ok(Some((data.expose_provenance(), writable, shape.to_vec(), strides.to_vec(), scalar.name(), owner)))
-}
-
-/// The pairs of arrays whose memory, from first byte to last, overlaps.
-#[pyfunction]
-pub fn overlaps(arrays: Vec<Bound<'_, PyUntypedArray>>) -> Vec<(usize, usize)> {
-    let ranges: Vec<(usize, usize)> = arrays.iter().map(range).collect();
-    let pairs = (0..ranges.len()).flat_map(|j| (0..j).map(move |i| (i, j)));
-    pairs.filter(|&(i, j)| ranges[i].0 < ranges[j].1 && ranges[j].0 < ranges[i].1).collect()
-}
-
-/// From the first byte of an array to behind its last; an array without elements has none.
-pub fn range(array: &Bound<'_, PyUntypedArray>) -> (usize, usize) {
-    use numpy::PyArrayDescrMethods;
-    let view = of_numpy(array);
-    let start = view.data as usize;
-    if view.shape.contains(&0) {
-        return (start, start);
-    }
-    let (mut below, mut above) = (0, array.dtype().itemsize());
-    for (&n, &stride) in view.shape.iter().zip(&view.strides) {
-        let reach = (n - 1).unsigned_abs() * stride.unsigned_abs();
-        *if stride < 0 { &mut below } else { &mut above } += reach;
-    }
-    (start - below, start + above)
 }

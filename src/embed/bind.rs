@@ -71,8 +71,9 @@ struct BoundArray {
     ty: ArrayType,
     offset: u32,
     descriptor: ArrayDescriptor,
-    /// Bytes of its memory and of its gradient's.
+    /// Bytes of its memory and of its gradient's, from the first element on, and before it.
     bytes: usize,
+    below: usize,
 }
 
 impl Bound {
@@ -97,7 +98,7 @@ impl Bound {
         // SAFETY: a descriptor is plain data, without gaps.
         let raw = unsafe { &*(&raw const descriptor).cast::<[u8; ARRAY_DESCRIPTOR_SIZE as usize]>() };
         self.put(place.offset, raw);
-        self.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes });
+        self.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes, below });
     }
 
     pub(super) fn block(&self) -> *const std::ffi::c_void {
@@ -333,6 +334,7 @@ impl Signature {
             offset: array.offset,
             descriptor: array.descriptor,
             bytes: array.bytes,
+            below: array.below,
         });
         // SAFETY: the caller's promise; the descriptors were made from slices of so many bytes.
         unsafe { Arguments::lent(kernel, &bound.bytes()[..self.size], lent, structs) }
