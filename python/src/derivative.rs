@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use kc::analysis::alias::Root;
 use kc::Outcome;
+use kc::analysis::alias::Root;
 use kc::embed::{Dim, Form, ParameterGradient, Part};
 use pyo3::prelude::*;
 

@@ -13,7 +13,8 @@ type Described<'py> = (usize, bool, Vec<isize>, Vec<isize>, &'static str, Bound<
 #[pyfunction]
 pub fn describe<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Described<'py>>> {
     let py = value.py();
-    let Some(View { data, shape, strides, kind, writable, owner }) = view(value).map_err(|fault| fault.raise(py))? else {
+    let Some(View { data, shape, strides, kind, writable, owner }) = view(value).map_err(|fault| fault.raise(py))?
+    else {
         return Ok(None);
     };
     let Kind::Scalar(scalar) = kind else { return Ok(None) };
