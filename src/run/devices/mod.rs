@@ -122,10 +122,10 @@ pub struct Trial {
     pub uninitialised: bool,
 }
 
-impl Default for Trial {
-    fn default() -> Trial {
-        Trial { schedules: 1, seed: 0, steps: crate::sim::How::LIMIT, races: true, uninitialised: true }
-    }
+impl Trial {
+    /// One run in order, with all checks.
+    pub const PLAIN: Trial =
+        Trial { schedules: 1, seed: 0, steps: crate::sim::How::LIMIT, races: true, uninitialised: true };
 }
 
 /// A kernel made ready for a device.
