@@ -18,6 +18,7 @@ mod man;
 mod output;
 mod run;
 mod supervise;
+mod trial;
 mod verify;
 mod watch;
 

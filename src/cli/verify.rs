@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::run::{compile, report};
+use super::trial::TrialArgs;
 use super::{Exit, output};
 use crate::run::Result;
 use crate::run::devices::Device;
@@ -24,6 +25,8 @@ pub(super) struct Args {
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
+    #[command(flatten)]
+    trial: TrialArgs,
 }
 
 pub(super) fn run(args: &Args) -> Exit {
@@ -49,6 +52,7 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
             fmad: false,
             threads: args.threads.into(),
             deterministic: false,
+            trial: args.trial.trial(),
             out_dir: None,
             npy: false,
         };

@@ -42,7 +42,7 @@ pub use counters::Counters;
 pub use decode::decode;
 pub use findings::{Finding, What};
 pub use machine::Checks;
-pub use memory::Memory;
+pub use memory::{Memory, read as word};
 pub use schedule::{Chance, Form};
 
 use machine::Machine;

@@ -3,8 +3,6 @@
 use half::{bf16, f16};
 
 pub const LANES: usize = 32;
-/// The mask of a whole warp.
-pub const ALL: u32 = u32::MAX;
 
 /// A register of a warp.
 pub type Lanes = [u64; LANES];

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use super::copies::{self, within_rank};
-use super::{Device, Executable, Found, How, Job, Printed, Report, Trial, stop};
+use super::{Device, Executable, Found, How, Job, Report, Trial, stop};
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx_located};
 use crate::diag::{Code, Diagnostic};
@@ -115,7 +115,14 @@ impl Kernel {
         let arrays = Arrays::of(&self.params, &self.names, &self.structs, block);
         let form = self.form(&bounds, job.block_dim)?;
         let mut report = Report::default();
-        let shown = words::Shown { module, kernel: self.id, code: &self.code, arrays: &arrays, launch: Some(job.bounds) };
+        let shown = words::Shown {
+            module,
+            kernel: self.id,
+            code: &self.code,
+            arrays: &arrays,
+            launch: bounds,
+            block_dim: (self.grid == Grid::Covering).then_some(job.block_dim),
+        };
         let mut first: Option<Memory> = None;
         for schedule in 0..self.trial.schedules.max(1) {
             let seed = (self.trial.schedules > 1).then(|| self.trial.seed.wrapping_add(schedule.into()));
