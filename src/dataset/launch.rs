@@ -70,6 +70,7 @@ pub fn launch(program: &Program, size: &Size, seed: u64, direction: Direction) -
         args: args.collect(),
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
+        grid: None,
     }
 }
 

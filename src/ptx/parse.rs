@@ -111,8 +111,8 @@ impl<'t> Parser<'t> {
         self.module.version = match self.lexer.token {
             Token::F64(bits) => {
                 let tenths = (f64::from_bits(bits) * 10.0).round();
-                if !(10.0..1000.0).contains(&tenths) {
-                    return self.malformed("expected a version of PTX, such as 7.8");
+                if !(10.0..100.0).contains(&tenths) {
+                    return Err(Error::unknown(self.place(), "this version of PTX; kc knows 1.0 to 9.9"));
                 }
                 (tenths as u32 / 10, tenths as u32 % 10)
             }
@@ -122,7 +122,13 @@ impl<'t> Parser<'t> {
         if !self.eat_dot("target")? {
             return self.malformed(format!("expected `.target`, found {}", self.found()));
         }
-        self.module.target = self.word("an architecture, such as sm_90")?;
+        let at = self.place();
+        let target = self.word("an architecture, such as sm_90")?;
+        let number = target.strip_prefix("sm_").map(|number| number.trim_end_matches(['a', 'f']));
+        if number.and_then(|number| number.parse::<u32>().ok()).is_none_or(|number| number < 30) {
+            return Err(Error::unknown(at, format!("the target `{target}`")));
+        }
+        self.module.target = target;
         while self.eat(b',')? {
             self.word("an option of the target")?;
         }

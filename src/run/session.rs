@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::args::Arguments;
 use super::launch::{self, Direction, Launch};
-use super::{Result, fail};
+use super::{Result, fail, foreign};
 use crate::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
@@ -160,6 +160,9 @@ impl<'a> Session<'a> {
     }
 
     fn attempt(&mut self, launch: &Launch, origin: &str, finished: &mut Finished) -> Result<()> {
+        if let Some(grid) = &launch.grid {
+            return foreign::run(&self.options, launch, grid, origin, finished);
+        }
         let mut wanted = Wanted::of(&launch.source);
         let mut program = self.compiled(&wanted);
         if launch.direction != Direction::Forward
@@ -238,9 +241,7 @@ impl<'a> Session<'a> {
         };
         finished.seconds = seconds;
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
-        let (errors, findings): (Vec<_>, _) = report.findings.into_iter().partition(|f| f.level == Level::Error);
-        finished.errors.extend(errors);
-        finished.findings.extend::<Vec<_>>(findings);
+        finished.take(report.findings);
         if let Some(trap) = report.trap {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
@@ -310,6 +311,13 @@ impl<'a> Session<'a> {
 }
 
 impl Finished {
+    /// Takes over what a device found.
+    pub fn take(&mut self, found: Vec<Diagnostic>) {
+        let (errors, findings): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| f.level == Level::Error);
+        self.errors.extend(errors);
+        self.findings.extend(findings);
+    }
+
     /// A launch that could not even be read.
     pub fn failed(id: String, error: Diagnostic) -> Finished {
         Finished { id, errors: vec![error], ..Finished::default() }

@@ -43,8 +43,9 @@ impl Machine<'_> {
         }
         for lane in lanes(active) {
             let touched = touched(access.space, addresses[lane], bytes, false);
-            let Some(place) = self.place(shared, warp, touched, lane, pc) else { continue };
-            self.look(shared, warp, place, touched, lane, pc, access.order != Order::Weak, false);
+            let Some(place) = self.place(shared, warp, touched, lane, pc, access.swapped) else { continue };
+            let strong = access.order != Order::Weak || access.swapped;
+            self.look(shared, warp, place, touched, lane, pc, strong, false);
             if access.order != Order::Weak {
                 self.acquire(shared.number, warp, touched);
             }
@@ -75,7 +76,7 @@ impl Machine<'_> {
         split.polls = 0;
         for lane in lanes(active) {
             let touched = touched(access.space, addresses[lane], bytes, true);
-            let Some(place) = self.place(shared, warp, touched, lane, pc) else { continue };
+            let Some(place) = self.place(shared, warp, touched, lane, pc, false) else { continue };
             let mut changes = false;
             for (n, reg) in access.values.iter().enumerate() {
                 let Some(reg) = reg else { continue };
@@ -111,7 +112,7 @@ impl Machine<'_> {
         let mut any = false;
         for lane in lanes(active) {
             let touched = touched(atomic.space, addresses[lane], atomic.bytes, true);
-            let Some(place) = self.place(shared, warp, touched, lane, pc) else { continue };
+            let Some(place) = self.place(shared, warp, touched, lane, pc, atomic.swaps) else { continue };
             let old = self.get(shared, warp, place, 0, atomic.bytes);
             let (a, b) = (warp.regs[atomic.a as usize][lane], warp.regs[atomic.b as usize][lane]);
             let new = match atomic.flushes && matches!(place, Place::Global(_)) {
@@ -136,9 +137,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Where an access lies; None: it may not be, and has been reported.
+    /// Where an access lies; None: it may not be, and has been reported. `words`: as of [`super::Memory::piece`].
     #[inline]
-    fn place(&mut self, shared: &Shared, warp: &Warp, t: Touched, lane: usize, pc: u32) -> Option<Place> {
+    fn place(&mut self, shared: &Shared, warp: &Warp, t: Touched, lane: usize, pc: u32, words: bool) -> Option<Place> {
         if t.address & u64::from(t.bytes - 1) != 0 {
             self.findings.add(What::Misaligned(t), pc, warp.thread(lane as u32));
             return None;
@@ -160,7 +161,7 @@ impl Machine<'_> {
                     _ => None,
                 }
             }
-            _ => match self.memory.piece(t.address, u64::from(t.bytes), &mut self.hint) {
+            _ => match self.memory.piece(t.address, u64::from(t.bytes), words, &mut self.hint) {
                 Some(piece) if piece.read_only && t.writes => {
                     self.findings.add(What::ReadOnly(t), pc, warp.thread(lane as u32));
                     return None;

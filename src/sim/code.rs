@@ -101,7 +101,7 @@ pub enum Op {
     Return,
     Exit,
     Trap,
-    Barrier(Box<Barrier>),
+    BlockBarrier(Box<Barrier>),
     WarpBarrier {
         members: Reg,
     },
@@ -187,6 +187,9 @@ pub struct Access {
     pub order: Order,
     /// A load through the read-only cache.
     pub constant: bool,
+    /// A load of what a compare-and-swap at the same address looks at again: it may be of any age. Those of halves and bytes
+    /// take the whole word.
+    pub swapped: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -205,6 +208,8 @@ pub struct Atomic {
     pub of_block: bool,
     /// Flushes subnormals, in global memory.
     pub flushes: bool,
+    /// Compares first.
+    pub swaps: bool,
 }
 
 pub type Update = fn(old: u64, a: u64, b: u64) -> u64;

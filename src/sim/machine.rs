@@ -283,7 +283,7 @@ impl Machine<'_> {
                 }
             }
             Op::Nothing => {}
-            Op::Barrier(barrier) => return self.barrier(shared, warp, split, barrier, pc, active),
+            Op::BlockBarrier(barrier) => return self.barrier(shared, warp, split, barrier, pc, active),
             Op::WarpBarrier { .. } | Op::Shuffle(_) | Op::Vote { .. } | Op::Match { .. } | Op::Reduce { .. } => {
                 if active != 0 {
                     match self.exchange(warp, split, &inst.op, pc, active) {

@@ -33,18 +33,21 @@ impl Memory {
         self.pieces.push(Piece { start, bytes: data.len() as u64, read_only });
     }
 
-    /// A piece for `data`; its address.
-    pub fn give(&mut self, data: &[u8]) -> u64 {
+    /// A piece for `data`, at a multiple of 256 bytes and `shift`; its address.
+    pub fn give(&mut self, data: &[u8], shift: u64) -> u64 {
         let end = self.pieces.last().map_or(0, |piece| piece.end() - GLOBAL);
-        let start = GLOBAL + (end + u64::from(RED_ZONE)).next_multiple_of(256);
+        let start = GLOBAL + (end + u64::from(RED_ZONE)).next_multiple_of(256) + shift;
         self.put(start, data, false);
         start
     }
 
-    /// The piece that holds all of `address..address + bytes`; `hint` is where to look first, and where it was found.
+    /// The piece that holds all of `address..address + bytes`; `hint` is where to look first, and where it was found. `words`: of
+    /// the words at its ends parts suffice, as allocators give whole ones.
     #[inline]
-    pub fn piece(&self, address: u64, bytes: u64, hint: &mut usize) -> Option<&Piece> {
-        let holds = |piece: &&Piece| address >= piece.start && address.saturating_add(bytes) <= piece.end();
+    pub fn piece(&self, address: u64, bytes: u64, words: bool, hint: &mut usize) -> Option<&Piece> {
+        let slack = if words { 3 } else { 0 };
+        let holds =
+            |piece: &&Piece| address >= piece.start & !slack && address.saturating_add(bytes) <= piece.end() + slack;
         if let Some(piece) = self.pieces.get(*hint).filter(holds) {
             return Some(piece);
         }

@@ -69,7 +69,7 @@ fn value(machine: &Machine, warp: &Warp, address: u64, bytes: u32, lane: usize) 
             fits.map(|at| read(&warp.local, lane * size + at, bytes))
         }
         (Space::Global, at) => {
-            machine.memory.piece(at, bytes.into(), &mut 0)?;
+            machine.memory.piece(at, bytes.into(), false, &mut 0)?;
             Some(read(&machine.memory.bytes, (at - GLOBAL) as usize, bytes))
         }
         _ => None,

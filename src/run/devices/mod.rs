@@ -30,7 +30,8 @@ use crate::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
-use crate::source::Span;
+use crate::source::{FileId, Span};
+use crate::types::Type;
 
 pub use entry::Entry;
 
@@ -50,6 +51,13 @@ pub trait Device: Send + Sync {
 
     /// Makes a kernel ready. Kernels that call CUDA text do not come here ([`prepare`]).
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>>;
+
+    /// Runs a kernel that is PTX.
+    fn run_ptx(&self, _: &Ptx) -> Result<Report> {
+        let mut error = fail(Code::E1104, format!("the device `{}` does not run a source that is PTX", self.name()));
+        error.help = Some("`--device sim` does".to_string());
+        Err(error)
+    }
 
     /// Can it run the threads of a launch one after the other?
     fn keeps_order(&self) -> bool {
@@ -172,6 +180,23 @@ impl Job<'_> {
     pub fn new(bounds: LaunchBounds, args: *const c_void, threads: usize) -> Self {
         Job { bounds, args, threads, block_dim: Self::BLOCK_DIM, memory: &[], constant: &[] }
     }
+}
+
+/// A launch of a kernel that is PTX.
+pub struct Ptx<'a> {
+    pub text: &'a str,
+    pub file: FileId,
+    /// None: the only one.
+    pub entry: Option<&'a str>,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+    /// Names and types of its arguments; arrays are passed as addresses.
+    pub params: &'a [(String, Type)],
+    /// As those of [`Job`].
+    pub args: *const c_void,
+    pub memory: &'a [(u64, u64)],
+    pub trial: Trial,
 }
 
 /// What came of a launch, besides the contents of its arrays.

@@ -4,20 +4,22 @@
 use std::ffi::c_void;
 
 use super::copies::{self, within_rank};
-use super::{Device, Executable, Found, How, Job, Report, Trial, stop};
+use super::{Device, Executable, Found, How, Job, Ptx, Report, Trial, stop};
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx_located};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::{Fail, Result, fail};
-use crate::sim::{self, Checks, Form, Outcome};
+use crate::sim::{self, Checks, Form};
 use crate::types::{StructTable, Type};
 use crate::{ptx, sim::Memory};
 
 mod arrays;
+mod foreign;
 mod words;
 
 use arrays::Arrays;
+use words::{Shown, Source};
 
 /// PTX on this machine.
 pub struct Sim;
@@ -43,6 +45,10 @@ impl Device for Sim {
         Ok(Box::new(Kernel::load(module, kernel, &options, how.trial)?))
     }
 
+    fn run_ptx(&self, launch: &Ptx) -> Result<Report> {
+        foreign::run(launch)
+    }
+
     fn keeps_order(&self) -> bool {
         false
     }
@@ -62,6 +68,8 @@ pub struct Kernel {
     rank: usize,
     grid: Grid,
     trial: Trial,
+    /// Bytes that arrays are moved by, for addresses that are no better aligned than they have to be.
+    shift: u64,
 }
 
 impl Kernel {
@@ -86,12 +94,13 @@ impl Kernel {
             },
             grid: options.grid,
             trial,
+            shift: 0,
         })
     }
 
-    /// The decoded PTX.
-    pub fn code(&self) -> &sim::Code {
-        &self.code
+    /// The same, with arrays at addresses that are multiples of `shift` only.
+    pub fn shifted(self, shift: u64) -> Kernel {
+        Kernel { shift, ..self }
     }
 
     /// # Safety
@@ -106,7 +115,7 @@ impl Kernel {
         for &(address, len) in job.memory.iter().chain(job.constant) {
             // SAFETY: the caller gives this memory to the launch.
             let bytes = unsafe { host_bytes(address, len) };
-            pieces.push((address, len, memory.give(bytes)));
+            pieces.push((address, len, memory.give(bytes, self.shift)));
         }
         // SAFETY: the same contract.
         let mut words = unsafe { copies::arguments(job.args, &self.params, &self.structs, &pieces) }?;
@@ -115,43 +124,16 @@ impl Kernel {
         let arrays = Arrays::of(&self.params, &self.names, &self.structs, block);
         let form = self.form(&bounds, job.block_dim)?;
         let mut report = Report::default();
-        let shown = words::Shown {
+        let source = Source::Kernel {
             module,
             kernel: self.id,
-            code: &self.code,
-            arrays: &arrays,
             launch: bounds,
             block_dim: (self.grid == Grid::Covering).then_some(job.block_dim),
         };
-        let mut first: Option<Memory> = None;
-        for schedule in 0..self.trial.schedules.max(1) {
-            let seed = (self.trial.schedules > 1).then(|| self.trial.seed.wrapping_add(schedule.into()));
-            let mut now = memory.clone();
-            let mut stopped = false;
-            for _ in 0..repeats {
-                let outcome = self.launch(&form, &params, now, seed);
-                now = outcome.memory;
-                stopped |= outcome.stopped;
-                for finding in &outcome.findings {
-                    words::note(&mut report, shown.diagnostic(finding));
-                }
-                if schedule == 0 {
-                    report.printed.push(&outcome.printed);
-                }
-                if stopped {
-                    break;
-                }
-            }
-            match &first {
-                None => first = Some(now),
-                Some(first) if !stopped => report.findings.extend(shown.differs(first, &now)),
-                Some(_) => {}
-            }
-            if stopped {
-                return Ok(report);
-            }
-        }
-        let Some(memory) = first else { return Ok(report) };
+        let shown = Shown { code: &self.code, arrays: &arrays, source };
+        let Some(memory) = tried(&shown, &form, &params, memory, repeats, &self.trial, &mut report) else {
+            return Ok(report);
+        };
         for &(address, len, device) in &pieces[..job.memory.len()] {
             // SAFETY: the caller gives this memory to the launch.
             unsafe { host_bytes_mut(address, len) }.copy_from_slice(memory.contents(device, len));
@@ -192,14 +174,49 @@ impl Kernel {
         let blocks = if self.grid == Grid::Any { blocks.div_ceil(2) } else { blocks };
         Ok(Form { grid: [blocks as u32, 1, 1], block: [block_dim, 1, 1], dynamic_shared: 0 })
     }
+}
 
-    fn launch(&self, form: &Form, params: &[u8], memory: Memory, seed: Option<u64>) -> Outcome {
-        let checks = Checks { races: self.trial.races, uninitialised: self.trial.uninitialised };
-        let how = sim::How { checks, seed, limit: self.trial.steps, counts: false };
-        let mut watch = stop::Watch::begin();
-        let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
-        sim::run(&self.code, form, params.to_vec(), memory, &how, &mut go_on)
+/// Runs a launch as often as the trial asks for, and `repeats` times each; the memory that the first one left, if nothing stopped
+/// it.
+fn tried(
+    shown: &Shown,
+    form: &Form,
+    params: &[u8],
+    memory: Memory,
+    repeats: u64,
+    trial: &Trial,
+    report: &mut Report,
+) -> Option<Memory> {
+    let checks = Checks { races: trial.races, uninitialised: trial.uninitialised };
+    let mut first: Option<Memory> = None;
+    for schedule in 0..trial.schedules.max(1) {
+        // The first is the order of the threads.
+        let seed = (schedule > 0).then(|| trial.seed.wrapping_mul(1 << 20).wrapping_add(schedule.into()));
+        let how = sim::How { checks, seed, limit: trial.steps, counts: false };
+        let mut now = memory.clone();
+        for _ in 0..repeats {
+            let mut watch = stop::Watch::begin();
+            let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
+            let outcome = sim::run(shown.code, form, params.to_vec(), now, &how, &mut go_on);
+            outcome.findings.iter().for_each(|finding| words::note(report, shown.diagnostic(finding)));
+            if schedule == 0 {
+                report.printed.push(&outcome.printed);
+            }
+            if outcome.stopped {
+                return None;
+            }
+            now = outcome.memory;
+        }
+        match &first {
+            None => first = Some(now),
+            Some(first) => {
+                if let Some(differs) = shown.differs(first, &now) {
+                    words::note(report, differs);
+                }
+            }
+        }
     }
+    first
 }
 
 impl Executable for Kernel {

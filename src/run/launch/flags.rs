@@ -46,6 +46,7 @@ pub fn launch(source: &Path, kernel: &Function, structs: &StructTable, dim: &[u3
         args: list,
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
+        grid: None,
     })
 }
 

@@ -21,6 +21,9 @@ pub const FORMAT: u64 = 1;
 /// A launch file larger than this is refused unread; arrays do not belong in it.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
+/// The most shared memory that a block of today's GPUs can have (CUDA programming guide, "compute capabilities": 9.0).
+pub const MAX_SHARED_BYTES: u64 = 227 << 10;
+
 /// One launch of one kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
@@ -40,6 +43,17 @@ pub struct Launch {
     pub structs: BTreeMap<String, StructLayout>,
     /// The `.npz` that [`Source::Entry`] refers to.
     pub inputs: PathBuf,
+    /// For a source that is PTX: its grid. Then `kernel` is the entry, and the arrays are passed as plain addresses.
+    pub grid: Option<GridOfBlocks>,
+}
+
+/// How a kernel that is PTX is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GridOfBlocks {
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    /// Shared memory beyond what the kernel declares.
+    pub shared_bytes: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,8 +181,12 @@ struct FileJson {
     source: String,
     kernel: Option<String>,
     direction: Option<String>,
-    dim: Vec<serde_json::Number>,
+    dim: Option<Vec<serde_json::Number>>,
     block_dim: Option<serde_json::Number>,
+    entry: Option<String>,
+    grid: Option<Vec<serde_json::Number>>,
+    block: Option<Vec<serde_json::Number>>,
+    shared_bytes: Option<serde_json::Number>,
     args: Vec<EntryJson>,
     #[serde(default)]
     structs: BTreeMap<String, StructLayout>,
@@ -262,8 +280,8 @@ impl Reader<'_> {
 
     fn launch(&self, json: FileJson) -> Result<Launch> {
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        let id = match json.id {
-            Some(id) => id,
+        let id = match &json.id {
+            Some(id) => id.clone(),
             None => default_id(self.path),
         };
         check_id(&id).map_err(|why| self.fail(Code::E1001, format!("id {id:?} {why}")))?;
@@ -276,7 +294,15 @@ impl Reader<'_> {
                 return Err(self.fail(Code::E1001, message));
             }
         };
-        let dim = self.extents("dim", &json.dim)?;
+        let grid = self.grid(&json, direction)?;
+        let dim = match (&json.dim, &grid) {
+            (Some(dim), None) => self.extents("dim", dim)?,
+            (None, Some(grid)) => vec![grid.grid.iter().zip(&grid.block).map(|(a, b)| a.saturating_mul(*b)).product()],
+            (None, None) => return Err(self.fail(Code::E1001, "`dim` is missing")),
+            (Some(_), Some(_)) => {
+                return Err(self.fail(Code::E1001, "`dim` belongs to a kernel in Python; PTX has `grid` and `block`"));
+            }
+        };
         let block_dim = match &json.block_dim {
             None => 1,
             Some(n) => match n.as_u64() {
@@ -287,25 +313,100 @@ impl Reader<'_> {
         if json.source.is_empty() {
             return Err(self.fail(Code::E1001, "source is empty, expected the name of the kernel's file"));
         }
-        let args = self.entries("args", json.args)?;
+        let args = self.entries("args", json.args, grid.is_some())?;
         Ok(Launch {
             id,
             source: folder.join(json.source),
-            kernel: json.kernel,
+            kernel: json.entry.or(json.kernel),
             direction,
             dim,
             block_dim,
             args,
             structs: json.structs,
             inputs: folder.join("inputs.npz"),
+            grid,
         })
     }
 
-    fn entries(&self, at: &str, list: Vec<EntryJson>) -> Result<Vec<Argument>> {
-        list.into_iter().enumerate().map(|(n, entry)| self.entry(&format!("{at}[{n}]"), entry)).collect()
+    /// The grid of a source that is PTX.
+    fn grid(&self, json: &FileJson, direction: Direction) -> Result<Option<GridOfBlocks>> {
+        let of_ptx = [
+            ("entry", json.entry.is_some()),
+            ("grid", json.grid.is_some()),
+            ("block", json.block.is_some()),
+            ("shared_bytes", json.shared_bytes.is_some()),
+        ];
+        if Path::new(&json.source).extension().is_none_or(|extension| extension != "ptx") {
+            return match of_ptx.iter().find(|(_, there)| *there) {
+                Some((member, _)) => {
+                    Err(self.fail(Code::E1001, format!("`{member}` belongs to a source that is PTX (`.ptx`)")))
+                }
+                None => Ok(None),
+            };
+        }
+        if direction != Direction::Forward {
+            return Err(self.fail(Code::E1103, "a kernel that is PTX has no gradient"));
+        }
+        if json.kernel.is_some() && json.entry.is_some() {
+            return Err(self.fail(Code::E1001, "`kernel` and `entry` say the same"));
+        }
+        let extents = |member: &str, list: &Option<Vec<serde_json::Number>>, most: [u32; 3]| {
+            let list = list.as_ref().ok_or_else(|| self.fail(Code::E1001, format!("`{member}` is missing")))?;
+            let found = self.extents(member, list)?;
+            let mut all = [1; 3];
+            if found.is_empty() || found.len() > all.len() {
+                return Err(self.fail(Code::E1006, format!("{member} has {} extents, expected 1 to 3", found.len())));
+            }
+            all[..found.len()].copy_from_slice(&found);
+            match all.iter().zip(most).find(|(n, most)| **n == 0 || **n > *most) {
+                Some((n, most)) => {
+                    Err(self.fail(Code::E1006, format!("{member} has the extent {n}, expected 1 to {most}")))
+                }
+                None => Ok(all),
+            }
+        };
+        let grid = extents("grid", &json.grid, [i32::MAX as u32, 65_535, 65_535])?;
+        let block = extents("block", &json.block, [1024, 1024, 64])?;
+        if block.iter().product::<u32>() > 1024 {
+            return Err(self.fail(
+                Code::E1006,
+                format!("block has {} threads, expected 1 to 1024", block.iter().product::<u32>()),
+            ));
+        }
+        if grid.iter().map(|&n| u64::from(n)).product::<u64>() > u32::MAX.into() {
+            return Err(self.fail(Code::E1006, "the grid has more than 2^32 blocks"));
+        }
+        let shared_bytes = match &json.shared_bytes {
+            None => 0,
+            Some(n) => match n.as_u64() {
+                Some(n) if n <= MAX_SHARED_BYTES => n as u32,
+                _ => {
+                    let message = format!("shared_bytes is {n}, expected 0 to {MAX_SHARED_BYTES}");
+                    return Err(self.fail(Code::E1006, message));
+                }
+            },
+        };
+        Ok(Some(GridOfBlocks { grid, block, shared_bytes }))
     }
 
-    fn entry(&self, at: &str, e: EntryJson) -> Result<Argument> {
+    fn entries(&self, at: &str, list: Vec<EntryJson>, of_ptx: bool) -> Result<Vec<Argument>> {
+        list.into_iter().enumerate().map(|(n, entry)| self.entry(&format!("{at}[{n}]"), entry, of_ptx)).collect()
+    }
+
+    fn entry(&self, at: &str, mut e: EntryJson, of_ptx: bool) -> Result<Argument> {
+        // An array of which PTX is given the address alone.
+        match (e.kind.as_str(), of_ptx) {
+            ("pointer", true) => {
+                e.kind = "array".to_string();
+                e.ndim = e.ndim.or_else(|| e.shape.as_ref().map(|shape| shape.len().into()));
+            }
+            ("array" | "struct", true) => {
+                let message =
+                    format!("{at} ({}): kind is {:?}, and PTX takes \"value\" or \"pointer\"", e.name, e.kind);
+                return Err(self.fail(Code::E1001, message));
+            }
+            _ => {}
+        }
         // With the name, a message can be understood without counting entries.
         let at = format!("{at} ({})", e.name);
         let misplaced = |member: &str| {
@@ -345,7 +446,7 @@ impl Reader<'_> {
             },
             "struct" => ArgumentKind::Struct {
                 name: e.struct_name,
-                fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?)?,
+                fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?, of_ptx)?,
             },
             _ => {
                 let dtype = Some(self.dtype(&at, e.dtype.ok_or_else(|| missing("dtype"))?)?);

@@ -109,7 +109,12 @@ fn is_float(ty: Type) -> bool {
 /// What `opcode` computes of registers of type `ty`; None: there is no such instruction, or kc does not know it. Modifiers that it
 /// knows are taken.
 pub fn function(opcode: &str, m: &mut Modifiers, ty: Type) -> Option<Alu> {
-    if is_float(ty) { float(opcode, m, ty) } else { integer(opcode, m, ty) }
+    if is_float(ty) && opcode != "mov" {
+        return float(opcode, m, ty);
+    }
+    // Bits are moved, whatever they mean.
+    let bits = Type { kind: Kind::Bits, bits: ty.bits };
+    integer(opcode, m, if opcode == "mov" { bits } else { ty })
 }
 
 fn float(opcode: &str, m: &mut Modifiers, ty: Type) -> Option<Alu> {
@@ -143,7 +148,6 @@ fn float(opcode: &str, m: &mut Modifiers, ty: Type) -> Option<Alu> {
         "neg" | "abs" | "copysign" => signs(opcode, m, ty),
         "min" | "max" => extremes(opcode, m, ty),
         "rsqrt" | "sin" | "cos" | "ex2" | "lg2" | "tanh" if ty.bits == 32 => approximated(opcode, m),
-        "testp" => None,
         _ => None,
     }
 }

@@ -195,7 +195,7 @@ impl<'t> Decoder<'_, 't> {
             _ => return Err(Error::malformed(i.at, format!("`{i}` has another number of operands"))),
         };
         let number = self.read(i, number, U32)?;
-        Ok(Op::Barrier(Box::new(Barrier { number, count, aligned, arrives: how == "arrive", vote })))
+        Ok(Op::BlockBarrier(Box::new(Barrier { number, count, aligned, arrives: how == "arrive", vote })))
     }
 
     pub fn exchange(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {

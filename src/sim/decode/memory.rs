@@ -1,11 +1,13 @@
 //! What do loads, stores and atomics do?
 
+use std::collections::HashSet;
+
 use half::{bf16, f16};
 
 use super::modifiers::Modifiers;
 use super::{Decoder, unknown};
 use crate::ptx::{Error, Instruction, Kind, Operand, Result, Space, Type};
-use crate::sim::code::{Access, Atomic, Op, Order, Update};
+use crate::sim::code::{Access, Atomic, Inst, Op, Order, Update};
 use crate::sim::value::{Lane, flush};
 
 /// The lanes whose addresses are in a space.
@@ -92,7 +94,8 @@ impl<'t> Decoder<'_, 't> {
         if !loads && (space == Space::Const || constant) {
             return Err(Error::malformed(i.at, "a store to what can only be read"));
         }
-        let access = Access { space, base, offset, values: regs.into(), bytes: ty.bytes(), sign, order, constant };
+        let values = regs.into();
+        let access = Access { space, base, offset, values, bytes: ty.bytes(), sign, order, constant, swapped: false };
         Ok(if loads { Op::Load(Box::new(access)) } else { Op::Store(Box::new(access)) })
     }
 
@@ -126,8 +129,35 @@ impl<'t> Decoder<'_, 't> {
         let a = self.read(i, &rest[1], ty)?;
         let b = if name == "cas" { self.read(i, &rest[2], ty)? } else { a };
         let flushes = name == "add" && (ty.kind, ty.bits) == (Kind::Float, 32);
-        let atomic = Atomic { space, base, offset, bytes: ty.bytes(), d, f, a, b, order, of_block, flushes };
+        let atomic = Atomic {
+            space,
+            base,
+            offset,
+            bytes: ty.bytes(),
+            d,
+            f,
+            a,
+            b,
+            order,
+            of_block,
+            flushes,
+            swaps: name == "cas",
+        };
         Ok(Op::Atomic(Box::new(atomic)))
+    }
+}
+
+/// Marks loads whose value a compare-and-swap of the same function looks at again.
+pub fn mark_swapped(insts: &mut [Inst]) {
+    let swaps = insts.iter().filter_map(|inst| match &inst.op {
+        Op::Atomic(atomic) if atomic.swaps => Some((atomic.base, atomic.offset)),
+        _ => None,
+    });
+    let swaps: HashSet<(u32, i64)> = swaps.collect();
+    for inst in insts {
+        if let Op::Load(access) = &mut inst.op {
+            access.swapped = swaps.contains(&(access.base, access.offset));
+        }
     }
 }
 

@@ -9,7 +9,6 @@ pub struct Region {
     pub name: String,
     pub start: u64,
     pub end: u64,
-    pub element: u64,
     pub shape: Vec<u64>,
     strides: Vec<i64>,
 }
@@ -69,6 +68,7 @@ impl Arrays {
         let what = format!("`{}`, which has shape {:?}", near.name, near.shape);
         Some(match address.checked_sub(near.end) {
             _ if distance(&near) > 1 << 20 => return None,
+            Some(0) => format!("right after the end of {what}"),
             Some(after) => format!("{after} bytes after the end of {what}"),
             None if address < near.start => format!("{} bytes before {what}", near.start - address),
             None => format!("between elements of {what}"),
@@ -87,7 +87,7 @@ impl Region {
         let first: i64 = ends.iter().filter(|&&reach| reach < 0).sum();
         let last: i64 = ends.iter().filter(|&&reach| reach > 0).sum();
         let end = start.wrapping_add_signed(last) + element;
-        Some(Region { name, start: start.wrapping_add_signed(first), end, element, shape, strides })
+        Some(Region { name, start: start.wrapping_add_signed(first), end, shape, strides })
     }
 
     fn element_at(&self, address: u64) -> String {

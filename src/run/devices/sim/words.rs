@@ -5,21 +5,32 @@ use super::arrays::Arrays;
 use crate::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
-use crate::ptx::Space;
+use crate::ptx::{Place, Space};
 use crate::run::devices::{Report, coordinates};
+use crate::sim::code::Inst;
 use crate::sim::findings::{Finding, Other, Thread, Touched, What};
 use crate::sim::{self, Memory};
-use crate::source::Span;
+use crate::source::{FileId, Span};
 
 /// What findings are about.
 pub struct Shown<'a> {
-    pub module: &'a Module,
-    pub kernel: FuncId,
     pub code: &'a sim::Code,
     pub arrays: &'a Arrays,
-    pub launch: LaunchBounds,
-    /// The threads of a block: each does the task of its number. None: a thread does several tasks.
-    pub block_dim: Option<u32>,
+    pub source: Source<'a>,
+}
+
+/// What the PTX comes from.
+pub enum Source<'a> {
+    /// A kernel of kc's.
+    Kernel {
+        module: &'a Module,
+        kernel: FuncId,
+        launch: LaunchBounds,
+        /// The threads of a block: each does the task of its number. None: a thread does several tasks.
+        block_dim: Option<u32>,
+    },
+    /// A text of somebody's.
+    Text { file: FileId, text: &'a str },
 }
 
 /// Adds a finding that is not there yet: forward and backward runs may share them, and so may schedules.
@@ -32,58 +43,33 @@ pub fn note(report: &mut Report, found: Diagnostic) {
 
 impl Shown<'_> {
     pub fn diagnostic(&self, finding: &Finding) -> Diagnostic {
-        let told = told(finding, self.arrays, self.code, &|thread| self.thread(thread));
+        let told = told(finding, self.arrays, self.code, &|thread| self.source.thread(thread));
         let mut made = Diagnostic::new(told.code, told.message);
         let is_access = matches!(
             finding.what,
             What::Outside(_) | What::Misaligned(_) | What::ReadOnly(_) | What::Uninitialised(_) | What::Race(..)
         );
-        match self.span(finding.pc, is_access) {
-            Some(span) => made = made.label(span, told.label),
-            None => made = made.note(format!("at line {} of the PTX", self.code.insts[finding.pc as usize].at.line)),
+        let place = |pc: u32, is_access| self.source.span(self.code.insts.get(pc as usize)?, is_access);
+        let own = place(finding.pc, is_access);
+        if let Some(span) = own {
+            made = made.label(span, told.label);
         }
         if let Some((pc, label)) = told.other
-            && let Some(span) = self.span(pc, true).filter(|&span| self.span(finding.pc, true) != Some(span))
+            && let Some(span) = place(pc, true).filter(|&span| own != Some(span))
         {
             made = made.label(span, label);
         }
-        made.help = told.help;
+        if let (Source::Text { .. }, Some(source)) = (&self.source, self.code.insts[finding.pc as usize].source) {
+            let file = self.code.files.iter().find(|(number, _)| *number == source.file);
+            made.notes.extend(file.map(|(_, name)| format!("from line {} of {name}", source.line)));
+        }
+        // Others do not write their kernels in Python.
+        made.help = match self.source {
+            Source::Text { .. } => told.help.map(|help| help.replace("`wp.atomic_add(...)`", "atomics")),
+            Source::Kernel { .. } => told.help,
+        };
         made.notes.extend(told.note);
         made
-    }
-
-    /// `(3, 4)`, as the kernel knows the thread.
-    fn thread(&self, thread: Thread) -> String {
-        let Some(block_dim) = self.block_dim else { return on_gpu(thread) };
-        let rank = match self.module.functions[self.kernel].kind {
-            FunctionKind::Kernel { rank } => rank.into(),
-            FunctionKind::Device => 1,
-        };
-        let linear = u64::from(thread.block[0]) * u64::from(block_dim) + u64::from(thread.thread[0]);
-        let at: Vec<String> = coordinates(&self.launch, rank, linear).iter().map(u64::to_string).collect();
-        format!("({})", at.join(", "))
-    }
-
-    /// The place in the source of an instruction: the access or the operation there, if it is known.
-    fn span(&self, pc: u32, is_access: bool) -> Option<Span> {
-        let source = self.code.insts.get(pc as usize)?.source?;
-        let file = self.module.functions[self.kernel].span.file;
-        let start = source.line - 1;
-        let mut found: Option<(bool, Span)> = None;
-        for function in self.module.functions.values() {
-            for inst in function.insts.values() {
-                if inst.span.file == file && inst.span.start == start {
-                    let fits = inst.op.access().is_some() == is_access;
-                    // The shortest one that fits is the thing itself, not the statement around it.
-                    let better =
-                        found.is_none_or(|(f, span)| (fits && !f) || (fits == f && inst.span.len() < span.len()));
-                    if better {
-                        found = Some((fits, inst.span));
-                    }
-                }
-            }
-        }
-        found.map(|(_, span)| span).or(Some(Span::new(file, start, start + 1)))
     }
 
     /// What two orders of the threads left differently.
@@ -100,9 +86,60 @@ impl Shown<'_> {
         let at = a.iter().zip(b).position(|(a, b)| a != b)? as u64;
         let element = self.arrays.element(region.start + at)?;
         let message = format!("{element} depends on the order of the threads: two schedules leave different values");
-        let span = self.module.functions[self.kernel].span;
-        Some(Diagnostic::new(Code::W1119, message).label(span, "in this kernel"))
+        let made = Diagnostic::new(Code::W1119, message);
+        Some(match self.source {
+            Source::Kernel { module, kernel, .. } => made.label(module.functions[kernel].span, "in this kernel"),
+            Source::Text { .. } => made,
+        })
     }
+}
+
+impl Source<'_> {
+    /// `(3, 4)`, as the kernel knows the thread.
+    fn thread(&self, thread: Thread) -> String {
+        let &Source::Kernel { module, kernel, launch, block_dim: Some(block_dim) } = self else {
+            return on_gpu(thread);
+        };
+        let rank = match module.functions[kernel].kind {
+            FunctionKind::Kernel { rank } => rank.into(),
+            FunctionKind::Device => 1,
+        };
+        let linear = u64::from(thread.block[0]) * u64::from(block_dim) + u64::from(thread.thread[0]);
+        let at: Vec<String> = coordinates(&launch, rank, linear).iter().map(u64::to_string).collect();
+        format!("({})", at.join(", "))
+    }
+
+    /// The place in the source of an instruction: the access or the operation there, if it is known.
+    pub fn span(&self, inst: &Inst, is_access: bool) -> Option<Span> {
+        let (module, file) = match *self {
+            Source::Text { file, text } => return Some(line_span(file, text, inst.at)),
+            Source::Kernel { module, kernel, .. } => (module, module.functions[kernel].span.file),
+        };
+        let start = inst.source?.line - 1;
+        let mut found: Option<(bool, Span)> = None;
+        let insts = module.functions.values().flat_map(|function| function.insts.values());
+        for inst in insts.filter(|inst| inst.span.file == file && inst.span.start == start) {
+            let fits = inst.op.access().is_some() == is_access;
+            // The shortest one that fits is the thing itself, not the statement around it.
+            let better = found.is_none_or(|(f, span)| fits && !f || fits == f && inst.span.len() < span.len());
+            if better {
+                found = Some((fits, inst.span));
+            }
+        }
+        found.map(|(_, span)| span).or(Some(Span::new(file, start, start + 1)))
+    }
+}
+
+/// What stands at a place of a text, to the end of the statement.
+pub fn line_span(file: FileId, text: &str, at: Place) -> Span {
+    let mut start = 0;
+    for _ in 1..at.line {
+        start += text[start..].find('\n').map_or(0, |end| end + 1);
+    }
+    start = (start + at.column.saturating_sub(1) as usize).min(text.len());
+    let rest = text.get(start..).unwrap_or_default();
+    let end = rest.find([';', '\n']).unwrap_or(rest.len()).max(1).min(rest.len());
+    Span::new(file, start as u32, (start + end) as u32)
 }
 
 /// `thread (3, 0, 0) of block (1, 0, 0)`, with as many numbers as there are.
