@@ -77,10 +77,14 @@ def __getattr__(name):
     # Types need NumPy, which takes long to import: only where they are used.
     if name.startswith("_"):
         raise AttributeError(name)
-    if name == "types":
+    if name in ("types", "torch"):
         import importlib
 
-        return importlib.import_module("kc.types")
+        return importlib.import_module(f"kc.{name}")
+    if name == "Tape":
+        from ._tape import Tape
+
+        return Tape
     global _words
     from . import _types
 
