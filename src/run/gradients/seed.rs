@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::written::Written;
+use crate::analysis::written::Touched;
 use crate::ir::Function;
 use crate::run::launch::{Argument, ArgumentKind, ArrayArgument, Fill, Launch, Literal, Number, Source, Stored};
 use crate::types::{StructTable, Type};
 
 /// Asks for the gradient of the sum of all floats that the kernel writes: ones as the gradients of these arrays. Where the launch
 /// states a gradient of any array, it has said what it wants. Gives the names of the arrays.
-pub fn seed(launch: &mut Launch, kernel: &Function, structs: &StructTable, written: &Written) -> Vec<String> {
+pub fn seed(launch: &mut Launch, kernel: &Function, structs: &StructTable, written: &Touched) -> Vec<String> {
     let mut keys = BTreeSet::new();
     let mut stated = false;
     for (n, &param) in kernel.params().iter().enumerate() {
