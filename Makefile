@@ -40,6 +40,7 @@ python:
 
 python-test: python
 	.env-python/bin/python -m pytest -q python/tests
+	PYTHONPATH=python .env-torch/bin/python -m pytest -q python/tests/with_torch
 
 wheel:
 	@scripts/setup.sh python
@@ -65,4 +66,4 @@ vsix:
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data .env-ray .env-python python/kc/*.so
+	rm -rf out .env-test .env-data .env-ray .env-python .env-torch python/kc/*.so

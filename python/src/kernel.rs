@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kc::embed::{Dim, Signature};
-use kc::types::{StructTable, Type};
+use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -140,6 +140,8 @@ fn about<'py>(
         Type::Array(array) => {
             let element = Type::from(array.element);
             dict.set_item("ndim", array.ndim)?;
+            dict.set_item("scalar", element.scalar_part().map(Scalar::name))?;
+            dict.set_item("inner", PyTuple::new(py, bind::trailing(element))?)?;
             dict.set_item("floats", element.holds_floats(structs))?;
             dict.set_item("writes", signature.writes(path))?;
         }
