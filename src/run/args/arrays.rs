@@ -130,7 +130,8 @@ impl<'a> Binder<'a> {
             let check = |header: &Header| {
                 let mismatch = |what: String| Err(fail(Code::E1009, format!("{origin}: {at}: {name} {what}")));
                 let converts = has_numbers(header);
-                if !header.holds(leaf.scalar) && !brightness && !(convert && converts) {
+                let fits = header.holds(leaf.scalar) || brightness || convert && converts;
+                if !fits {
                     return mismatch(format!(
                         "has type {}, expected {} for {}",
                         header.type_name(),
