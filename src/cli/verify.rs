@@ -43,15 +43,7 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
     let origin = path.display().to_string();
     let mut runs: Vec<(&dyn Device, Finished)> = Vec::new();
     for &device in &args.devices {
-        let options = Options {
-            device,
-            checked: true,
-            fmad: false,
-            threads: args.threads.into(),
-            deterministic: false,
-            out_dir: None,
-            npy: false,
-        };
+        let options = Options { threads: args.threads.into(), ..Options::of(device) };
         let mut compile = |wanted: &Wanted| compile(wanted, None, false);
         runs.push((device, Session::new(options, &mut compile).run(&launch, &origin)));
     }

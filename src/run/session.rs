@@ -1,5 +1,6 @@
 //! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -9,6 +10,7 @@ use super::args::Arguments;
 use super::launch::{self, Direction, Launch};
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
+use crate::analysis::written::written;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
 use crate::passes::same_arrays::SameArrays;
@@ -16,6 +18,7 @@ use crate::run::devices::{self, order};
 use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
+use crate::run::gradients::seed::seed;
 use crate::run::meeting::{Looked, Threads};
 use crate::source::{SourceMap, Span};
 
@@ -35,6 +38,27 @@ pub struct Options {
     pub out_dir: Option<PathBuf>,
     /// Write each array as `NAME.npy` too.
     pub npy: bool,
+    /// Run gradients: where a launch states no gradient, that of the sum of what its kernel writes.
+    pub gradient: bool,
+    /// Convert numbers of other types in files.
+    pub convert: bool,
+}
+
+impl Options {
+    /// Checked runs on all cores that write nothing.
+    pub fn of(device: &'static dyn Device) -> Options {
+        Options {
+            device,
+            checked: true,
+            fmad: false,
+            threads: 0,
+            deterministic: false,
+            out_dir: None,
+            npy: false,
+            gradient: false,
+            convert: false,
+        }
+    }
 }
 
 /// A compiled source file.
@@ -79,6 +103,8 @@ pub struct Finished {
     pub looked_at: Option<u64>,
     /// What the kernel printed.
     pub printed: String,
+    /// The arrays whose sum the gradient is of, where the launch does not state it.
+    pub gradient_of: Vec<String>,
     /// Of the launch alone.
     pub seconds: f64,
     /// For messages and for the types of the arrays; None if the launch did not get so far.
@@ -159,6 +185,13 @@ impl<'a> Session<'a> {
     }
 
     fn attempt(&mut self, launch: &Launch, origin: &str, finished: &mut Finished) -> Result<()> {
+        let mut launch = Cow::Borrowed(launch);
+        if self.options.convert {
+            launch.to_mut().convert_files();
+        }
+        if self.options.gradient {
+            launch.to_mut().direction = Direction::Gradient;
+        }
         let mut wanted = Wanted::of(&launch.source);
         let mut program = self.compiled(&wanted);
         if launch.direction != Direction::Forward
@@ -168,13 +201,18 @@ impl<'a> Session<'a> {
             program = self.compiled(&wanted);
         }
         finished.program = Some(program.clone());
-        let Some(mut id) = named(&program, launch, finished)? else { return Ok(()) };
+        let Some(mut id) = named(&program, &launch, finished)? else { return Ok(()) };
+        if self.options.gradient {
+            let module = &program.module;
+            let written = written(module, id);
+            finished.gradient_of = seed(launch.to_mut(), &module.functions[id], &module.structs, &written);
+        }
         let Some(bounds) = LaunchBounds::new(&launch.dim) else {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
             return Err(fail(Code::E1006, message));
         };
         let (function, structs) = (&program.module.functions[id], &program.module.structs);
-        let mut arguments = Arguments::bind(launch, origin, function, structs)?;
+        let mut arguments = Arguments::bind(&launch, origin, function, structs)?;
         let same =
             arguments.same_arrays(function, structs, launch.direction != Direction::Forward).map_err(|mut error| {
                 error.message.insert_str(0, &format!("{origin}: "));
@@ -184,7 +222,7 @@ impl<'a> Session<'a> {
             wanted.same_arrays = Some(SameArrays { kernel: function.source_name.clone(), pairs: same });
             program = self.compiled(&wanted);
             finished.program = Some(program.clone());
-            match named(&program, launch, finished)? {
+            match named(&program, &launch, finished)? {
                 Some(same) => id = same,
                 None => return Ok(()),
             }
