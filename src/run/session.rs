@@ -169,7 +169,11 @@ impl<'a> Session<'a> {
         }
         finished.program = Some(program.clone());
         let Some(mut id) = named(&program, launch, finished)? else { return Ok(()) };
-        let Some(bounds) = LaunchBounds::new(&launch.dim) else {
+        let dim = launch.dim_by_block(&program.module.functions[id]).map_err(|mut error| {
+            error.message.insert_str(0, &format!("{origin}: "));
+            error
+        })?;
+        let Some(bounds) = LaunchBounds::new(&dim) else {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
             return Err(fail(Code::E1006, message));
         };
@@ -193,7 +197,7 @@ impl<'a> Session<'a> {
         let function = &module.functions[id];
         finished.findings = findings(&program, id, launch.direction);
         if launch.direction != Direction::Forward {
-            counts_once(function, &launch.dim).map_err(|mut error| {
+            counts_once(function, &dim).map_err(|mut error| {
                 error.message.insert_str(0, &format!("{origin}: "));
                 error
             })?;
@@ -241,7 +245,7 @@ impl<'a> Session<'a> {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
             };
-            let dims = launch.dim.len().max(rank.into());
+            let dims = dim.len().max(rank.into());
             finished.errors.push(describe_trap(&trap, &bounds, dims));
         }
         finished.arguments = Some(arguments);

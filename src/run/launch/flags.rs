@@ -12,7 +12,13 @@ use crate::run::{Result, fail, shorten};
 use crate::types::{Element, MAX_DIMS, Scalar, StructTable, Type};
 
 /// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe.
-pub fn launch(source: &Path, kernel: &Function, structs: &StructTable, dim: &[u32], args: &[String]) -> Result<Launch> {
+pub fn launch(
+    source: &Path,
+    kernel: &Function,
+    structs: &StructTable,
+    (dim, block_dim): (&[u32], u32),
+    args: &[String],
+) -> Result<Launch> {
     let mut given: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
     for text in args {
         let (name, value) = split_assignment("--arg", text)?;
@@ -42,7 +48,7 @@ pub fn launch(source: &Path, kernel: &Function, structs: &StructTable, dim: &[u3
         kernel: Some(kernel.source_name.clone()),
         direction: Direction::Forward,
         dim: dim.to_vec(),
-        block_dim: 256,
+        block_dim,
         args: list,
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
