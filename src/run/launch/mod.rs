@@ -6,13 +6,14 @@
 pub mod flags;
 pub mod make;
 mod read;
+pub mod steps;
 pub mod template;
 mod write;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use read::{FORMAT, parse, read};
+pub use read::{AnyLaunch, FORMAT, parse, read, read_any};
 use serde::Deserialize;
 pub use write::to_json;
 
