@@ -152,7 +152,7 @@ impl Shared {
     }
 
     /// The number of arrays.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.arguments.arrays.len()
     }
 

@@ -80,7 +80,7 @@ impl Session<'_> {
         self.forward(program, &program.steps, &prepared, &mut shared, &mut places, &mut sweep, finished)?;
         let mut parameters = Vec::new();
         if differentiated && finished.errors.is_empty() {
-            let last = shared.save(0..shared.len());
+            let last = shared.save(0..shared.count());
             for (name, value) in &program.gradient_of {
                 shared.set_gradient(places[name.as_str()], *value, structs);
             }
