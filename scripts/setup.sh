@@ -3,8 +3,8 @@
 #   setup.sh build   the C++ linker and LLVM 22, for building kc
 #   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers and .env-data with
 #                    libraries that read data sets, for testing it
-#   setup.sh python  the private environments .env-python with what builds and tests the Python package, and .env-torch
-#                    with the distribution's PyTorch
+#   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
+#                    with the distribution's PyTorch, and .env-warp with NVIDIA Warp
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
@@ -148,9 +148,22 @@ setup_torch() {
     printf '%s\n' "$wanted" >"$stamp"
 }
 
+# Warp, whose kernels kc runs (kc.accelerate).
+WARP_PACKAGES=(warp-lang==1.19.0 numpy==2.2.6 pytest==8.4.2)
+
+setup_warp() {
+    local stamp=.env-warp/installed wanted="${WARP_PACKAGES[*]}"
+    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
+    say "making .env-warp with $wanted"
+    rm -rf .env-warp
+    python3 -m venv .env-warp
+    .env-warp/bin/python -m pip install --quiet --disable-pip-version-check "${WARP_PACKAGES[@]}" >&2
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
 case ${1-} in
     build) setup_build ;;
-    python) setup_python && setup_torch ;;
+    python) setup_python && setup_torch && setup_warp ;;
     test) setup_test && setup_data ;;
     ray) setup_ray ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;

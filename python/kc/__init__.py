@@ -57,6 +57,20 @@ def constant(value):
     return value
 
 
+def accelerate() -> bool:
+    """Lets kc run the CPU kernels of Warp, which is installed, from now on; False where it does not know this Warp."""
+    from . import _accelerate
+
+    return _accelerate.accelerate()
+
+
+def report() -> dict:
+    """Who ran which kernel of Warp since ``kc.accelerate()``, how often, and why."""
+    from . import _accelerate
+
+    return _accelerate.report()
+
+
 class _Word:
     """A name of the kernel language that Python code only hands over, such as ``kc.sin``."""
 

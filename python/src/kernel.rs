@@ -259,9 +259,14 @@ pub fn interrupted() -> bool {
         .unwrap_or(false)
 }
 
+/// What a signal handler raised while the last launch of this thread ran.
+pub fn raised() -> Option<PyErr> {
+    RAISED.take()
+}
+
 /// Passes on what a launch printed, and its error.
 pub fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyResult<()> {
-    if let Some(error) = RAISED.take() {
+    if let Some(error) = raised() {
         return Err(error);
     }
     let printed = match &outcome {
