@@ -154,6 +154,7 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E0908, &["compile", "none.py", "-o", "out"]),
     (Code::E0910, &["check", "loops.py"]),
     (Code::E0909, &["check", "broken.ir"]),
+    (Code::E0911, &["check", "taken"]),
     (Code::E1001, &["run", "broken/case.json"]),
     (Code::E1002, &["run", "format/case.json"]),
     (Code::E1003, &["run", "k.py", "--dim", "1"]),

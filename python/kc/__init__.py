@@ -57,6 +57,20 @@ def constant(value):
     return value
 
 
+def accelerate() -> bool:
+    """Lets kc run the CPU kernels of Warp, which is installed, from now on; False where it does not know this Warp."""
+    from . import _accelerate
+
+    return _accelerate.accelerate()
+
+
+def report() -> dict:
+    """Who ran which kernel of Warp since ``kc.accelerate()``, how often, and why."""
+    from . import _accelerate
+
+    return _accelerate.report()
+
+
 class _Word:
     """A name of the kernel language that Python code only hands over, such as ``kc.sin``."""
 
@@ -77,10 +91,14 @@ def __getattr__(name):
     # Types need NumPy, which takes long to import: only where they are used.
     if name.startswith("_"):
         raise AttributeError(name)
-    if name == "types":
+    if name in ("types", "torch"):
         import importlib
 
-        return importlib.import_module("kc.types")
+        return importlib.import_module(f"kc.{name}")
+    if name == "Tape":
+        from ._tape import Tape
+
+        return Tape
     global _words
     from . import _types
 

@@ -18,9 +18,9 @@ class array(_native.Array):
             return ArrayType(float if dtype is None else dtype, 1 if ndim is None else ndim)
         import numpy as np
 
-        from . import _gradient, _types
+        from . import _arguments, _types
 
-        known = _gradient.as_numpy(data) if not isinstance(data, (list, tuple)) else None
+        known = _arguments.as_numpy(data) if not isinstance(data, (list, tuple)) else None
         if dtype is None:
             if known is None:
                 known = np.asarray(data)

@@ -150,6 +150,7 @@ codes! {
     E0908 "nothing-to-compile" "no kernel to compile";
     E0909 "invalid-ir" "an IR text that does not parse or verify";
     E0910 "program-too-large" "a program that is too large to compile";
+    E0911 "no-files" "a folder or pattern without kernel files";
     E0999 "internal-error" "a fault of kc itself";
 
     // 10 launch files and arguments
