@@ -1,4 +1,7 @@
-//! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own.
+//! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own. Several launches in one file:
+//! [`steps`].
+
+mod steps;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -7,7 +10,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use super::args::Arguments;
-use super::launch::{self, Direction, Launch};
+use super::launch::{self, AnyLaunch, Direction, Launch};
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
@@ -113,6 +116,18 @@ pub struct Finished {
     pub arguments: Option<Arguments>,
 }
 
+/// A kernel that is to run.
+struct Ready<'a> {
+    launch: &'a Launch,
+    /// Names the launch in messages.
+    origin: &'a str,
+    wanted: Wanted,
+    program: Rc<Program>,
+    id: FuncId,
+    /// Whether threads may meet is looked at.
+    look: bool,
+}
+
 /// More compiled sources than this are not kept.
 const KEPT_PROGRAMS: usize = 32;
 
@@ -133,8 +148,10 @@ impl<'a> Session<'a> {
 
     /// Runs the launch file at `path` and writes its results.
     pub fn run_file(&mut self, path: &Path) -> Finished {
-        match launch::read(path) {
-            Ok(launch) => self.run(&launch, &path.display().to_string()),
+        let origin = path.display().to_string();
+        match launch::read_any(path) {
+            Ok(AnyLaunch::One(launch)) => self.run(&launch, &origin),
+            Ok(AnyLaunch::Several(program)) => self.run_steps(&program, &origin),
             Err(error) => {
                 let mut finished = Finished::failed(launch::default_id(path), *error);
                 self.write(&mut finished);
@@ -155,7 +172,8 @@ impl<'a> Session<'a> {
 
     /// Reports why a launch could not be finished as its result. `kernel`: the one that was asked for, if it is a source file.
     pub fn abandon(&mut self, path: &Path, kernel: Option<String>, error: Diagnostic) -> Finished {
-        let by_file = || launch::read(path).map_or_else(|_| launch::default_id(path), |launch| launch.id);
+        let by_file =
+            || launch::read_any(path).map_or_else(|_| launch::default_id(path), |launch| launch.id().to_string());
         let id = kernel.unwrap_or_else(by_file);
         // What was cached may be half-made.
         self.programs.clear();
@@ -192,6 +210,22 @@ impl<'a> Session<'a> {
         if self.options.gradient {
             launch.to_mut().direction = Direction::Gradient;
         }
+        let Some((wanted, program, id)) = self.prepare(&launch, finished)? else { return Ok(()) };
+        if self.options.gradient {
+            let module = &program.module;
+            let written = written(module, id);
+            finished.gradient_of = seed(launch.to_mut(), &module.functions[id], &module.structs, &written);
+        }
+        let (function, structs) = (&program.module.functions[id], &program.module.structs);
+        let mut arguments = Arguments::bind(&launch, origin, function, structs)?;
+        let ready = Ready { launch: &launch, origin, wanted, program, id, look: self.options.checked };
+        self.execute(ready, &mut arguments, finished)?;
+        finished.arguments = Some(arguments);
+        Ok(())
+    }
+
+    /// The kernel of a launch, compiled for its direction. None: the errors of the source are the reason, and reported.
+    fn prepare(&mut self, launch: &Launch, finished: &mut Finished) -> Result<Option<(Wanted, Rc<Program>, FuncId)>> {
         let mut wanted = Wanted::of(&launch.source);
         let mut program = self.compiled(&wanted);
         if launch.direction != Direction::Forward
@@ -201,18 +235,21 @@ impl<'a> Session<'a> {
             program = self.compiled(&wanted);
         }
         finished.program = Some(program.clone());
-        let Some(mut id) = named(&program, &launch, finished)? else { return Ok(()) };
-        if self.options.gradient {
-            let module = &program.module;
-            let written = written(module, id);
-            finished.gradient_of = seed(launch.to_mut(), &module.functions[id], &module.structs, &written);
-        }
-        let Some(bounds) = LaunchBounds::new(&launch.dim) else {
+        Ok(named(&program, launch, finished)?.map(|id| (wanted, program, id)))
+    }
+
+    /// Runs a kernel on arguments that are in memory.
+    fn execute(&mut self, ready: Ready, arguments: &mut Arguments, finished: &mut Finished) -> Result<()> {
+        let Ready { launch, origin, mut wanted, mut program, mut id, look } = ready;
+        let dim = launch.dim_by_block(&program.module.functions[id]).map_err(|mut error| {
+            error.message.insert_str(0, &format!("{origin}: "));
+            error
+        })?;
+        let Some(bounds) = LaunchBounds::new(&dim) else {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
             return Err(fail(Code::E1006, message));
         };
         let (function, structs) = (&program.module.functions[id], &program.module.structs);
-        let mut arguments = Arguments::bind(&launch, origin, function, structs)?;
         let same =
             arguments.same_arrays(function, structs, launch.direction != Direction::Forward).map_err(|mut error| {
                 error.message.insert_str(0, &format!("{origin}: "));
@@ -222,7 +259,7 @@ impl<'a> Session<'a> {
             wanted.same_arrays = Some(SameArrays { kernel: function.source_name.clone(), pairs: same });
             program = self.compiled(&wanted);
             finished.program = Some(program.clone());
-            match named(&program, &launch, finished)? {
+            match named(&program, launch, finished)? {
                 Some(same) => id = same,
                 None => return Ok(()),
             }
@@ -231,14 +268,14 @@ impl<'a> Session<'a> {
         let function = &module.functions[id];
         finished.findings = findings(&program, id, launch.direction);
         if launch.direction != Direction::Forward {
-            counts_once(function, &launch.dim).map_err(|mut error| {
+            counts_once(function, &dim).map_err(|mut error| {
                 error.message.insert_str(0, &format!("{origin}: "));
                 error
             })?;
         }
-        if self.options.checked {
+        if look {
             let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds };
-            finished.looked_at = Threads::of(module, id).check(&looked, &mut arguments)?;
+            finished.looked_at = Threads::of(module, id).check(&looked, arguments)?;
         }
         let options = self.options.clone();
         let memory = arguments.memory();
@@ -270,8 +307,8 @@ impl<'a> Session<'a> {
         };
         let report = match launch.direction {
             Direction::Forward => run(id, arguments.block(), &[])?,
-            Direction::Backward => gradient::backward(&program, id, &mut arguments, bounds.size, &mut run)?,
-            Direction::Gradient => gradient::gradient(&program, id, &mut arguments, bounds.size, &mut run)?,
+            Direction::Backward => gradient::backward(&program, id, arguments, bounds.size, &mut run)?,
+            Direction::Gradient => gradient::gradient(&program, id, arguments, bounds.size, &mut run)?,
         };
         finished.seconds = seconds;
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
@@ -279,10 +316,9 @@ impl<'a> Session<'a> {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
             };
-            let dims = launch.dim.len().max(rank.into());
+            let dims = dim.len().max(rank.into());
             finished.errors.push(describe_trap(&trap, &bounds, dims));
         }
-        finished.arguments = Some(arguments);
         Ok(())
     }
 

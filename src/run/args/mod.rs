@@ -10,6 +10,7 @@ pub mod memory;
 pub mod parameters;
 mod places;
 pub mod random;
+pub mod shared;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;

@@ -1,11 +1,12 @@
 //! The strict reading of launch files (format 1).
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
 use super::flags::file_and_entry;
+use super::steps::{self, LaunchProgram};
 use super::{
     Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored,
     StructLayout, check_id, default_id,
@@ -23,7 +24,6 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 /// The file as JSON. Members that only tests use (`outputs`, `tolerance`, ...) are not listed and so ignored.
 #[derive(Deserialize)]
 struct FileJson {
-    format: serde_json::Value,
     id: Option<String>,
     source: String,
     kernel: Option<String>,
@@ -76,8 +76,43 @@ struct DTypeJson {
     name: Option<String>,
 }
 
-/// Reads the launch file at `path`.
+/// What a launch file holds.
+pub enum AnyLaunch {
+    One(Launch),
+    Several(LaunchProgram),
+}
+
+impl AnyLaunch {
+    pub fn id(&self) -> &str {
+        match self {
+            AnyLaunch::One(launch) => &launch.id,
+            AnyLaunch::Several(program) => &program.id,
+        }
+    }
+}
+
+/// Reads the launch file at `path`, which holds one launch.
 pub fn read(path: &Path) -> Result<Launch> {
+    read_any(path).and_then(|any| one(path, any))
+}
+
+/// Reads a launch from the contents of its file; `path` is for messages and to resolve the paths in it.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Launch> {
+    parse_any(path, bytes).and_then(|any| one(path, any))
+}
+
+fn one(path: &Path, any: AnyLaunch) -> Result<Launch> {
+    match any {
+        AnyLaunch::One(launch) => Ok(launch),
+        AnyLaunch::Several(_) => {
+            let message = format!("{} is a launch program, and one launch is expected", path.display());
+            Err(Box::new(Diagnostic::new(Code::E1001, message).help("`kc run` runs launch programs")))
+        }
+    }
+}
+
+/// Reads the launch file at `path`.
+pub fn read_any(path: &Path) -> Result<AnyLaunch> {
     let shown = path.display();
     let unreadable = |e: std::io::Error| fail(Code::E1001, format!("cannot read launch file {shown}: {e}"));
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
@@ -93,44 +128,66 @@ pub fn read(path: &Path) -> Result<Launch> {
         let help = "a launch file is JSON that names a kernel, its threads and its arguments: see docs/launches.md";
         return Err(Box::new(Diagnostic::new(Code::E1001, message).help(help)));
     }
-    parse(path, &bytes)
+    parse_any(path, &bytes)
 }
 
-/// Reads a launch file from its contents; `path` is for messages and to resolve the paths in it.
-pub fn parse(path: &Path, bytes: &[u8]) -> Result<Launch> {
+fn parse_any(path: &Path, bytes: &[u8]) -> Result<AnyLaunch> {
     // The version comes first: a file of another format may well lack members that this one needs.
     #[derive(Deserialize)]
     struct Version {
         format: serde_json::Value,
+        steps: Option<serde::de::IgnoredAny>,
     }
-    let malformed =
-        |e: serde_json::Error| fail(Code::E1001, format!("{}: not a valid launch file: {e}", path.display()));
-    let version: Version = serde_json::from_slice(bytes).map_err(malformed)?;
+    let reader = Reader { path };
+    let version: Version = serde_json::from_slice(bytes).map_err(|error| reader.malformed(error))?;
     if version.format.as_u64() != Some(FORMAT) {
         let found = version.format;
-        return Err(fail(Code::E1002, format!("{}: format is {found}, but kc reads format {FORMAT}", path.display())));
+        return Err(reader.fail(Code::E1002, format!("format is {found}, but kc reads format {FORMAT}")));
     }
-    let json: FileJson = serde_json::from_slice(bytes).map_err(malformed)?;
-    debug_assert!(json.format.is_number());
-    Reader { path }.launch(json)
+    if version.steps.is_some() {
+        return steps::parse(&reader, bytes).map(AnyLaunch::Several);
+    }
+    let json: FileJson = serde_json::from_slice(bytes).map_err(|error| reader.malformed(error))?;
+    reader.launch(json).map(AnyLaunch::One)
 }
 
-struct Reader<'a> {
-    path: &'a Path,
+/// Reads a file of format 1; what is not so is an error with its place.
+pub(super) struct Reader<'a> {
+    pub path: &'a Path,
 }
 
 impl Reader<'_> {
-    fn fail(&self, code: Code, message: impl std::fmt::Display) -> Fail {
+    pub fn malformed(&self, error: serde_json::Error) -> Fail {
+        fail(Code::E1001, format!("{}: not a valid launch file: {error}", self.path.display()))
+    }
+
+    pub fn id(&self, id: Option<String>) -> Result<String> {
+        let id = id.unwrap_or_else(|| default_id(self.path));
+        check_id(&id).map_err(|why| self.fail(Code::E1001, format!("id {id:?} {why}")))?;
+        Ok(id)
+    }
+
+    pub fn source(&self, source: &str) -> Result<PathBuf> {
+        if source.is_empty() {
+            return Err(self.fail(Code::E1001, "source is empty, expected the name of the kernel's file"));
+        }
+        Ok(self.folder().join(source))
+    }
+
+    pub fn block_dim(&self, given: Option<&serde_json::Number>) -> Result<u32> {
+        match given.map(|n| (n, n.as_u64())) {
+            None => Ok(1),
+            Some((_, Some(n @ 1..=1024))) => Ok(n as u32),
+            Some((n, _)) => Err(self.fail(Code::E1006, format!("block_dim is {n}, expected 1 to 1024"))),
+        }
+    }
+
+    pub fn fail(&self, code: Code, message: impl std::fmt::Display) -> Fail {
         fail(code, format!("{}: {message}", self.path.display()))
     }
 
     fn launch(&self, json: FileJson) -> Result<Launch> {
-        let folder = self.folder();
-        let id = match json.id {
-            Some(id) => id,
-            None => default_id(self.path),
-        };
-        check_id(&id).map_err(|why| self.fail(Code::E1001, format!("id {id:?} {why}")))?;
+        let id = self.id(json.id)?;
         let direction = match json.direction.as_deref() {
             None | Some("forward") => Direction::Forward,
             Some("backward") => Direction::Backward,
@@ -141,27 +198,19 @@ impl Reader<'_> {
             }
         };
         let dim = self.extents("dim", &json.dim)?;
-        let block_dim = match &json.block_dim {
-            None => 1,
-            Some(n) => match n.as_u64() {
-                Some(n @ 1..=1024) => n as u32,
-                _ => return Err(self.fail(Code::E1006, format!("block_dim is {n}, expected 1 to 1024"))),
-            },
-        };
-        if json.source.is_empty() {
-            return Err(self.fail(Code::E1001, "source is empty, expected the name of the kernel's file"));
-        }
+        let block_dim = self.block_dim(json.block_dim.as_ref())?;
+        let source = self.source(&json.source)?;
         let args = self.entries("args", json.args)?;
         Ok(Launch {
             id,
-            source: folder.join(json.source),
+            source,
             kernel: json.kernel,
             direction,
             dim,
             block_dim,
             args,
             structs: json.structs,
-            inputs: folder.join("inputs.npz"),
+            inputs: self.folder().join("inputs.npz"),
         })
     }
 
@@ -277,7 +326,7 @@ impl Reader<'_> {
     }
 
     /// `x.npy`, `image.png`, or `data.npz:x`; beside the launch file.
-    fn file(&self, at: &str, text: &str) -> Result<Source> {
+    pub fn file(&self, at: &str, text: &str) -> Result<Source> {
         let (file, entry) = file_and_entry(text);
         match (file, entry) {
             ("", _) | (_, Some("")) => {
@@ -293,11 +342,11 @@ impl Reader<'_> {
         }
     }
 
-    fn folder(&self) -> &Path {
+    pub fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    fn extents(&self, at: &str, list: &[serde_json::Number]) -> Result<Vec<u32>> {
+    pub fn extents(&self, at: &str, list: &[serde_json::Number]) -> Result<Vec<u32>> {
         if list.len() > MAX_DIMS {
             let n = list.len();
             return Err(self.fail(Code::E1006, format!("{at} has {n} dimensions, but kc supports at most {MAX_DIMS}")));
@@ -322,7 +371,7 @@ impl Reader<'_> {
             .collect()
     }
 
-    fn literal(&self, at: &str, value: &serde_json::Value) -> Result<Literal> {
+    pub fn literal(&self, at: &str, value: &serde_json::Value) -> Result<Literal> {
         let bad = |v: &serde_json::Value| {
             let v = shorten(&v.to_string());
             self.fail(
@@ -341,7 +390,7 @@ impl Reader<'_> {
 
     /// Contents that need no file: a number or `true` for every scalar, a list that is repeated, `"range"`, `"random"` or
     /// `"random:SEED"`.
-    fn fill(&self, at: &str, value: &serde_json::Value) -> Result<Fill> {
+    pub fn fill(&self, at: &str, value: &serde_json::Value) -> Result<Fill> {
         let bad = || {
             let value = shorten(&value.to_string());
             let forms = "a number, a list of numbers, \"range\", \"random\" or \"random:SEED\"";
