@@ -40,6 +40,8 @@ python:
 
 python-test: python
 	.env-python/bin/python -m pytest -q python/tests
+	PYTHONPATH="$$PWD/python" .env-torch/bin/python -m pytest -q python/tests/with_torch
+	PYTHONPATH="$$PWD/python" .env-warp/bin/python -m pytest -q python/tests/with_warp
 
 wheel:
 	@scripts/setup.sh python
@@ -65,4 +67,4 @@ vsix:
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data .env-ray .env-python python/kc/*.so
+	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp python/kc/*.so

@@ -82,16 +82,8 @@ fn run(path: &Path, device: &'static dyn Device, schedules: u32) -> Finished {
         let diagnostics = compilation.diagnostics.into_sorted();
         Program { module: compilation.module, sources: compilation.sources, diagnostics }
     };
-    let options = Options {
-        device,
-        checked: true,
-        fmad: false,
-        threads: 1,
-        deterministic: false,
-        trial: Trial { schedules, seed: 7, ..Trial::PLAIN },
-        out_dir: None,
-        npy: false,
-    };
+    let trial = Trial { schedules, seed: 7, ..Trial::PLAIN };
+    let options = Options { threads: 1, trial, ..Options::of(device) };
     Session::new(options, &mut compile).run(&launch::read(path).expect("a launch"), &path.display().to_string())
 }
 

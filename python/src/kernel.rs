@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kc::embed::{Dim, Signature};
-use kc::types::{StructTable, Type};
+use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -140,6 +140,8 @@ fn about<'py>(
         Type::Array(array) => {
             let element = Type::from(array.element);
             dict.set_item("ndim", array.ndim)?;
+            dict.set_item("scalar", element.scalar_part().map(Scalar::name))?;
+            dict.set_item("inner", PyTuple::new(py, bind::trailing(element))?)?;
             dict.set_item("floats", element.holds_floats(structs))?;
             dict.set_item("writes", signature.writes(path))?;
         }
@@ -257,9 +259,14 @@ pub fn interrupted() -> bool {
         .unwrap_or(false)
 }
 
+/// What a signal handler raised while the last launch of this thread ran.
+pub fn raised() -> Option<PyErr> {
+    RAISED.take()
+}
+
 /// Passes on what a launch printed, and its error.
 pub fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyResult<()> {
-    if let Some(error) = RAISED.take() {
+    if let Some(error) = raised() {
         return Err(error);
     }
     let printed = match &outcome {

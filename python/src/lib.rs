@@ -10,6 +10,7 @@
 //! | `memory` | what else is asked of an array's memory? |
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
+//! | `warp` | how does Warp launch a kernel of kc? |
 //! | `error` | which exception is raised? |
 
 mod bind;
@@ -21,6 +22,7 @@ mod memory;
 mod module;
 mod value;
 mod view;
+mod warp;
 
 use pyo3::prelude::*;
 
@@ -36,4 +38,6 @@ mod _native {
     use super::module::{Module, builtins, compile, version};
     #[pymodule_export]
     use super::view::Array;
+    #[pymodule_export]
+    use super::warp::{layout, warp_counts, warp_raise, warp_take};
 }

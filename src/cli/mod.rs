@@ -13,6 +13,7 @@ mod explain;
 mod fix;
 mod gradcheck;
 mod inputs;
+mod launch;
 mod lsp;
 mod man;
 mod output;
@@ -60,6 +61,7 @@ enum Verb {
     Lsp(lsp::Args),
     Bench(bench::Args),
     Verify(verify::Args),
+    Launch(launch::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -128,6 +130,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Lsp(args) => lsp::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Verify(args) => verify::run(&args),
+        Verb::Launch(args) => launch::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
     });

@@ -46,16 +46,7 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
     let origin = path.display().to_string();
     let mut runs: Vec<(&dyn Device, Finished)> = Vec::new();
     for &device in &args.devices {
-        let options = Options {
-            device,
-            checked: true,
-            fmad: false,
-            threads: args.threads.into(),
-            deterministic: false,
-            trial: args.trial.trial(),
-            out_dir: None,
-            npy: false,
-        };
+        let options = Options { threads: args.threads.into(), trial: args.trial.trial(), ..Options::of(device) };
         let mut compile = |wanted: &Wanted| compile(wanted, None, false);
         runs.push((device, Session::new(options, &mut compile).run(&launch, &origin)));
     }

@@ -187,6 +187,11 @@ impl Signature {
         &self.params
     }
 
+    /// Bytes of the struct of arguments.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
     /// Arguments that are all zero yet.
     pub fn room(&self) -> Bound {
         Bound { words: SmallVec::from_elem(0, self.size.div_ceil(8)), ..Bound::default() }

@@ -188,6 +188,26 @@ impl Kernel {
             .and_then(|(bounds, dims, report)| self.conclude(program, self.shared.forward, &bounds, dims, report))
     }
 
+    /// The same for the struct of arguments itself, as it lies in a caller's memory. `dims` are the dimensions of `bounds`.
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch_bound`]; the struct is aligned to 8 bytes.
+    #[doc(hidden)]
+    pub unsafe fn launch_block(
+        &self,
+        bounds: LaunchBounds,
+        dims: usize,
+        block: *const std::ffi::c_void,
+    ) -> std::result::Result<Outcome, Error> {
+        let (shared, program) = (&*self.shared, self.shared.module.program());
+        let job = Job::new(bounds, block, self.threads);
+        // SAFETY: the caller's promise.
+        let ran = ready(&shared.entry, &program.module, &job)
+            .and_then(|code| unsafe { code.run(&program.module, &job) })
+            .map_err(|error| self.error(error, program))?;
+        self.conclude(program, shared.forward, &bounds, dims, ran)
+    }
+
     /// What a launch that ran is for its caller.
     pub(super) fn conclude(
         &self,

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::args::Arguments;
 use super::devices::Ptx;
-use super::launch::{ArgumentKind, DType, GridOfBlocks, Launch};
+use super::launch::{ArgumentKind, DType, Direction, GridOfBlocks, Launch};
 use super::session::{Finished, Options, Program};
 use super::{Result, fail};
 use crate::diag::Code;
@@ -27,6 +27,9 @@ pub fn run(
     origin: &str,
     finished: &mut Finished,
 ) -> Result<()> {
+    if launch.direction != Direction::Forward {
+        return Err(fail(Code::E1103, format!("{origin}: a kernel that is PTX has no gradient")));
+    }
     let mut sources = SourceMap::default();
     let file = sources.add(SourceFile::new(&launch.source, read(&launch.source)?));
     let mut params = Vec::new();

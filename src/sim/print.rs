@@ -91,7 +91,7 @@ fn formatted(machine: &Machine, warp: &Warp, text: &str, values: u64, lane: usiz
         found
     };
     while let Some(start) = rest.find('%') {
-        made.extend_from_slice(rest[..start].as_bytes());
+        made.extend_from_slice(&rest.as_bytes()[..start]);
         let directive = &rest[start..];
         let is_head = |c: char| c.is_ascii_digit() || "-+ #0.*hljztL".contains(c);
         let Some((length, letter)) = directive.char_indices().skip(1).find(|(_, c)| !is_head(*c)) else {

@@ -173,11 +173,7 @@ impl Exact {
 pub fn least<T: PartialOrd + Copy + Signed>(a: T, b: T) -> T {
     if a.nan() {
         b
-    } else if b.nan() || a < b {
-        a
-    } else if b < a {
-        b
-    } else if a.negative() {
+    } else if b.nan() || a < b || a == b && a.negative() {
         a
     } else {
         b
@@ -188,14 +184,10 @@ pub fn least<T: PartialOrd + Copy + Signed>(a: T, b: T) -> T {
 pub fn greatest<T: PartialOrd + Copy + Signed>(a: T, b: T) -> T {
     if a.nan() {
         b
-    } else if b.nan() || a > b {
+    } else if b.nan() || a > b || a == b && !a.negative() {
         a
-    } else if b > a {
-        b
-    } else if a.negative() {
-        b
     } else {
-        a
+        b
     }
 }
 

@@ -211,6 +211,7 @@ impl Run {
             args: args.collect(),
             structs: Default::default(),
             inputs: PathBuf::new(),
+            grid: None,
         };
         let structs = module.structs.clone();
         let arguments = Arguments::bind(&launch, "random", function, &structs).map_err(|e| e.message.clone())?;

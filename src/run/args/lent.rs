@@ -3,7 +3,7 @@
 use super::memory::Buffer;
 use super::parameters::float_parameters;
 use super::{Arguments, BoundArray, BufferOffset, Grad, put};
-use crate::abi::{ArrayDescriptor, descriptor};
+use crate::abi::{ARRAY_FLAGS_RETAIN, ArrayDescriptor, descriptor};
 use crate::ir::Function;
 use crate::run::Result;
 use crate::types::{ArrayType, StructTable, Type};
@@ -66,7 +66,8 @@ impl Arguments {
             let grad = grad.map(|place| Grad { key: format!("{key}.grad"), place, external: false });
             let shape = descriptor.shape[..dims].iter().map(|&n| n as u32).collect();
             let strides = descriptor.strides[..dims].iter().map(|&s| s.into()).collect();
-            out.arrays.push(BoundArray { key, ty, shape, strides, offset, place, grad, retain_grad: false });
+            let retain_grad = descriptor.flags & ARRAY_FLAGS_RETAIN != 0;
+            out.arrays.push(BoundArray { key, ty, shape, strides, offset, place, grad, retain_grad });
         }
         Ok(out)
     }

@@ -576,12 +576,12 @@ pub fn with_carry(opcode: &str, high: bool, ty: Type) -> Option<Carry> {
         ("subc", _) => {
             both!(|a, b, _c, carry| a.wrapping_sub(b).wrapping_sub(carry), a.wrapping_sub(b).wrapping_sub(carry))
         }
-        ("mad", false) => both!(|a, b, c, _carry| (a * b & 0xffff_ffff) + c, (a * b & u128::from(u64::MAX)) + c),
-        ("mad", true) => both!(|a, b, c, _carry| (a * b >> 32) + c, (a * b >> 64) + c),
+        ("mad", false) => both!(|a, b, c, _carry| ((a * b) & 0xffff_ffff) + c, ((a * b) & u128::from(u64::MAX)) + c),
+        ("mad", true) => both!(|a, b, c, _carry| ((a * b) >> 32) + c, ((a * b) >> 64) + c),
         ("madc", false) => {
-            both!(|a, b, c, carry| (a * b & 0xffff_ffff) + c + carry, (a * b & u128::from(u64::MAX)) + c + carry)
+            both!(|a, b, c, carry| ((a * b) & 0xffff_ffff) + c + carry, ((a * b) & u128::from(u64::MAX)) + c + carry)
         }
-        ("madc", true) => both!(|a, b, c, carry| (a * b >> 32) + c + carry, (a * b >> 64) + c + carry),
+        ("madc", true) => both!(|a, b, c, carry| ((a * b) >> 32) + c + carry, ((a * b) >> 64) + c + carry),
         _ => None,
     }
 }
