@@ -51,7 +51,7 @@ fn comment(about: &str) -> String {
 fn module_doc(draft: &Draft) -> Vec<String> {
     let title = words::sentence(&draft.title);
     let about = words::wrap(&draft.about, 88);
-    if about.is_empty() || draft.style.host % 3 == 0 {
+    if about.is_empty() || draft.style.host.is_multiple_of(3) {
         return match title.len() <= WIDTH - 6 {
             true => vec![format!("\"\"\"{title}\"\"\"")],
             false => vec![format!("\"\"\"{}\n\"\"\"\n", words::wrap(&title, 88).join("\n"))],
