@@ -91,7 +91,12 @@ fn effect_holders(function: &Function, block: BlockId, reversed: &IdSet<InstId>,
 }
 
 /// The instructions with something to do in reverse, and those of them that hold stores or atomics with something to do.
-fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing: &IdSet<InstId>) -> (IdSet<InstId>, IdSet<InstId>) {
+fn reversed(
+    world: &World<'_>,
+    function: &Function,
+    activity: &Activity,
+    writing: &IdSet<InstId>,
+) -> (IdSet<InstId>, IdSet<InstId>) {
     let mut found = IdSet::default();
     function.walk(function.entry, &mut |id, inst| {
         let works = match &inst.op {

@@ -26,7 +26,6 @@ use crate::limits::MAX_PARAMETER_BYTES;
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
 
-
 const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
                     loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn,sccp,bdce,instcombine,\
                     loop-mssa(licm),simplifycfg,dse,adce,loop-unroll<O2>,instcombine,early-cse,simplifycfg)";
