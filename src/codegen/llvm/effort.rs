@@ -4,7 +4,7 @@
 //! for each loop; the scheduler, which compares all accesses of a block; registers. For what people write that is nothing. These
 //! budgets keep a function of thousands of lines from taking minutes. Times are those of LLVM 22 on one core of a Zen 5.
 
-use inkwell::OptimizationLevel;
+use super::Opt;
 
 /// With more instructions than this in one function, the costly passes take seconds.
 const COSTLY_INSTRUCTIONS: usize = 12_000;
@@ -12,12 +12,12 @@ const COSTLY_INSTRUCTIONS: usize = 12_000;
 /// Likewise of blocks: loop passes took 16 s for 500 loops one after another (3,500 blocks), and take 0.8 s for as many as this.
 const COSTLY_BLOCKS: usize = 800;
 
-/// With more instructions than this in one function, device code for [`Opt::Full`](super::Opt::Full) is made like the lean one: the search for
+/// With more instructions than this in one function, device code for [`Opt::Full`] is made like the lean one: the search for
 /// common parts of addresses (straight-line strength reduction) takes time in the square of their number, seconds from here on.
 const DEVICE_INSTRUCTIONS: usize = 8_000;
 
 /// With a block of more instructions than this the scheduler takes seconds: 7 of the 8 s that the product of two 12 x 12 matrices with its
-/// gradient (9,000 in one block) took. The code that level `Less` makes without it was as fast.
+/// gradient (9,000 in one block) took. The code of level [`Opt::Lean`] was as fast.
 const SCHEDULED: usize = 2_500;
 
 /// With more than this in one function, code is made without looking at it as a whole. It runs 1.4 to 4 times as long; with
@@ -47,14 +47,14 @@ impl Size {
         self.instructions <= DEVICE_INSTRUCTIONS
     }
 
-    /// At which level code is made of a module optimised in full.
-    pub fn code_level(self) -> OptimizationLevel {
+    /// As which level machine code is made of a module optimised in full.
+    pub fn code(self) -> Opt {
         if self.instructions > CODE_INSTRUCTIONS || self.blocks > CODE_BLOCKS {
-            OptimizationLevel::None
+            Opt::None
         } else if self.block > SCHEDULED {
-            OptimizationLevel::Less
+            Opt::Lean
         } else {
-            OptimizationLevel::Default
+            Opt::Full
         }
     }
 }

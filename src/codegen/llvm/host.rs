@@ -130,7 +130,7 @@ pub(super) fn compile<'ctx>(
     }
     optimise(&ll)?;
     let machine = match options.opt {
-        Opt::Full => Machine::host_at(options.cpu, ll.size().code_level())?,
+        Opt::Full => Machine::host(options.cpu, ll.size().code())?,
         Opt::Lean | Opt::None => machine,
     };
     Ok(Compiled { ll, machine, sites, library: objects })

@@ -144,18 +144,13 @@ impl Machine {
     }
 
     pub fn host(cpu: Cpu, opt: Opt) -> Result<Lease, CodegenError> {
+        static INIT: Once = Once::new();
+        INIT.call_once(|| Target::initialize_x86(&PARTS));
         let level = match opt {
             Opt::None => OptimizationLevel::None,
             Opt::Lean => OptimizationLevel::Less,
             Opt::Full => OptimizationLevel::Default,
         };
-        Machine::host_at(cpu, level)
-    }
-
-    /// One that makes code at this level.
-    pub fn host_at(cpu: Cpu, level: OptimizationLevel) -> Result<Lease, CodegenError> {
-        static INIT: Once = Once::new();
-        INIT.call_once(|| Target::initialize_x86(&PARTS));
         let native = Native::of();
         match cpu {
             Cpu::Native => Machine::of(&native.triple, &native.cpu, &native.features, level),
