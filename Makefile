@@ -1,6 +1,7 @@
 # make demo      what kc does, on the examples: PTX, CUDA C++, and a picture rendered on this machine
 # make test      every check; what .ci/run calls
 # make release   target/release/kc, linked statically
+# make dist      out/dist/kc-VERSION-MACHINE-linux.tar.gz: that program, manual pages, completions, documents, to unpack elsewhere
 # make python    the Python package, in the private environment .env-python
 # make wheel     the same for other machines, linked statically: out/wheels
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
@@ -14,11 +15,14 @@ SHELL := /bin/bash
 STATIC := --release --no-default-features --features cli,cuda,llvm-static
 KC := target/release/kc
 
-.PHONY: demo test release bench python python-test wheel vsix gpu-kit clean
+.PHONY: demo test release dist bench python python-test wheel vsix gpu-kit clean
 
 release:
 	@scripts/setup.sh build
 	eval "$$(scripts/setup.sh env)" && cargo build $(STATIC) --bin kc
+
+dist: release
+	@scripts/dist.sh $(KC) out/dist
 
 demo: release
 	@scripts/demo.sh $(KC)
@@ -36,6 +40,8 @@ python:
 
 python-test: python
 	.env-python/bin/python -m pytest -q python/tests
+	PYTHONPATH="$$PWD/python" .env-torch/bin/python -m pytest -q python/tests/with_torch
+	PYTHONPATH="$$PWD/python" .env-warp/bin/python -m pytest -q python/tests/with_warp
 
 wheel:
 	@scripts/setup.sh python
@@ -61,4 +67,4 @@ vsix:
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data .env-ray .env-python python/kc/*.so
+	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp python/kc/*.so

@@ -3,7 +3,8 @@
 #   setup.sh build   the C++ linker and LLVM 22, for building kc
 #   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers and .env-data with
 #                    libraries that read data sets, for testing it
-#   setup.sh python  the private environment .env-python with what builds and tests the Python package
+#   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
+#                    with the distribution's PyTorch, and .env-warp with NVIDIA Warp
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
@@ -135,9 +136,34 @@ setup_python() {
     printf '%s\n' "$wanted" >"$stamp"
 }
 
+# The distribution's PyTorch, for its own Python.
+setup_torch() {
+    local stamp=.env-torch/installed wanted="python3-torch pytest==8.4.2"
+    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
+    /usr/bin/python3 -c 'import torch, numpy, venv, ensurepip' 2>/dev/null || install python3-torch python3-numpy python3-venv
+    say "making .env-torch with $wanted"
+    rm -rf .env-torch
+    /usr/bin/python3 -m venv --system-site-packages .env-torch
+    .env-torch/bin/python -m pip install --quiet --disable-pip-version-check pytest==8.4.2 >&2
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
+# Warp, whose kernels kc runs (kc.accelerate).
+WARP_PACKAGES=(warp-lang==1.19.0 numpy==2.2.6 pytest==8.4.2)
+
+setup_warp() {
+    local stamp=.env-warp/installed wanted="${WARP_PACKAGES[*]}"
+    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
+    say "making .env-warp with $wanted"
+    rm -rf .env-warp
+    python3 -m venv .env-warp
+    .env-warp/bin/python -m pip install --quiet --disable-pip-version-check "${WARP_PACKAGES[@]}" >&2
+    printf '%s\n' "$wanted" >"$stamp"
+}
+
 case ${1-} in
     build) setup_build ;;
-    python) setup_python ;;
+    python) setup_python && setup_torch && setup_warp ;;
     test) setup_test && setup_data ;;
     ray) setup_ray ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;

@@ -50,6 +50,9 @@ pub struct ArrayDescriptor {
     pub flags: i32,
 }
 
+/// In [`ArrayDescriptor::flags`]: stores keep the array's gradient.
+pub const ARRAY_FLAGS_RETAIN: i32 = 1;
+
 const _: () = assert!(size_of::<ArrayDescriptor>() == crate::types::ARRAY_DESCRIPTOR_SIZE as usize);
 
 /// Byte offsets inside [`ArrayDescriptor`].

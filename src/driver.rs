@@ -20,7 +20,7 @@ pub use analyse::{Analysis, Memory, Pending};
 pub use child::ends_with_this;
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, abandon, catch, guard};
-pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, reason};
+pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, read_stdin, reason};
 pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
@@ -194,14 +194,17 @@ impl Compilation {
     }
 
     /// Adds the forward-mode kernel of the kernel `name`, or of the only one ([`autodiff::jvp::jvp`]). The error says why
-    /// there is none.
+    /// there is none. What was compiled without gradients has no rules for the derivatives of functions.
     pub fn forward_mode(&mut self, name: Option<&str>) -> Result<ir::FuncId, String> {
         let forward = |(_, f): &(ir::FuncId, &ir::Function)| {
             f.phase == Phase::Forward && name.is_none_or(|name| f.source_name == name)
         };
-        let Some((kernel, _)) = self.module.kernels().find(forward) else {
+        let Some((kernel, function)) = self.module.kernels().find(forward) else {
             return Err("there is no such kernel".to_string());
         };
+        if let ir::Derivative::None(why) = &function.derivative {
+            return Err(why.clone());
+        }
         let made = autodiff::jvp::jvp(&mut self.module, kernel).map_err(|refused| refused.reason)?;
         ir::verify::verify(&self.module).map_err(|faults| faults.join("; "))?;
         Ok(made)

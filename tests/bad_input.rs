@@ -82,7 +82,7 @@ fn missing_file_and_folder() {
     let case = Case::new();
     case.fails(Path::new("nowhere.py"), "E0901");
     std::fs::create_dir(case.folder.path().join("folder.py")).expect("a folder");
-    case.fails(Path::new("folder.py"), "E0901");
+    case.fails(Path::new("folder.py"), "E0911");
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn errors(text: &str) -> Vec<&'static str> {
     let path = folder.path().join("program.py");
     std::fs::write(&path, text).expect("a writable file");
     let check = || {
-        let compilation = Compiler::new().check(&path, &Request::default());
+        let compilation = Compiler::new().check(&path, std::sync::Arc::default(), &Request::default());
         compilation.diagnostics.iter().filter(|d| d.level == Level::Error).map(|d| d.code.name()).collect()
     };
     kc::driver::guard(check).expect("no panic")

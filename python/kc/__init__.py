@@ -24,25 +24,13 @@ from ._errors import (
     SourceError,
 )
 from ._kernel import Func, Kernel, Module, compile, func, kernel
-from ._array import array, empty, full, zeros
+from ._array import OfRank, array, empty, full, zeros
 from . import _native
 
 __version__ = _native.version()
 
 
-def array2d(*arguments, **named):
-    """``kc.array2d(dtype=float)``: an array of two dimensions."""
-    return array(*arguments, ndim=2, **named)
-
-
-def array3d(*arguments, **named):
-    """``kc.array3d(dtype=float)``: an array of three dimensions."""
-    return array(*arguments, ndim=3, **named)
-
-
-def array4d(*arguments, **named):
-    """``kc.array4d(dtype=float)``: an array of four dimensions."""
-    return array(*arguments, ndim=4, **named)
+array1d, array2d, array3d, array4d = (OfRank(array, n) for n in (1, 2, 3, 4))
 
 
 def struct(cls):
@@ -57,14 +45,32 @@ def constant(value):
     return value
 
 
+def accelerate() -> bool:
+    """Lets kc run the CPU kernels of Warp, which is installed, from now on; False where it does not know this Warp."""
+    from . import _accelerate
+
+    return _accelerate.accelerate()
+
+
+def report() -> dict:
+    """Who ran which kernel of Warp since ``kc.accelerate()``, how often, and why."""
+    from . import _accelerate
+
+    return _accelerate.report()
+
+
 class _Word:
-    """A name of the kernel language that Python code only hands over, such as ``kc.sin``."""
+    """A function of the kernel language, such as ``kc.sin``. From Python it takes numbers, vectors and matrices."""
 
     def __init__(self, name):
         self._kc_word = self.__name__ = name
 
-    def __call__(self, *arguments, **named):
-        raise TypeError(f"kc.{self.__name__} is called in kernels, not from Python")
+    def __call__(self, *arguments):
+        if self.__name__ in ("tid", "static"):
+            raise TypeError(f"kc.{self.__name__} is called in kernels, not from Python")
+        from . import _host
+
+        return _host.call(self.__name__, arguments)
 
     def __repr__(self):
         return f"<kc built-in {self.__name__}>"
@@ -77,10 +83,14 @@ def __getattr__(name):
     # Types need NumPy, which takes long to import: only where they are used.
     if name.startswith("_"):
         raise AttributeError(name)
-    if name == "types":
+    if name in ("types", "torch"):
         import importlib
 
-        return importlib.import_module("kc.types")
+        return importlib.import_module(f"kc.{name}")
+    if name == "Tape":
+        from ._tape import Tape
+
+        return Tape
     global _words
     from . import _types
 

@@ -54,15 +54,26 @@ class Kernel(_native.Kernel):
         """The kernel and its gradient as PTX, the assembly of NVIDIA GPUs."""
         return self._module.ptx(arch)
 
-    def grad(self, dim, *arguments, grads, **named) -> dict:
-        """Runs the kernel, then its derivative in reverse mode; gives the gradient of every array of floats, by name.
+    def grad(self, dim, *arguments, grads=None, parameters=True, **named) -> dict:
+        """Runs the kernel, then its derivative in reverse mode; gives the gradient of every float that it is given, by name.
 
         ``grads`` says how the result depends on the arrays after the run: ``{"loss": 1.0}`` or ``{"y": an_array}``.
-        What comes back says how it depends on them before the run.
+        What comes back says how it depends on them, and on floats that are given by value, before the run.
+        A ``kc.array`` with a ``.grad`` uses that: the run starts from it, and changes it.
+        ``parameters=False`` leaves out what is given by value.
         """
-        from . import _gradient
+        from . import _derivative
 
-        return _gradient.grad(self, dim, arguments, named, grads)
+        return _derivative.grad(self, dim, arguments, named, grads, parameters)
+
+    def jvp(self, dim, *arguments, tangents, **named) -> dict:
+        """Runs the kernel, and its derivative in forward mode beside it; gives the tangent of every array that it writes.
+
+        ``tangents`` says in which direction the floats change that it is given: ``{"x": an_array, "dt": 1.0}``.
+        """
+        from . import _derivative
+
+        return _derivative.jvp(self, dim, arguments, named, tangents)
 
     def __repr__(self):
         return f"<kc kernel {self.__name__}>"

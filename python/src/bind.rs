@@ -207,7 +207,7 @@ fn unaligned(ty: ArrayType, structs: &StructTable) -> Refused {
 }
 
 /// The extents of an element's numbers.
-fn trailing(element: Type) -> SmallVec<[usize; 2]> {
+pub fn trailing(element: Type) -> SmallVec<[usize; 2]> {
     match element {
         Type::Vec(n, _) => SmallVec::from_slice(&[n.into()]),
         Type::Mat(rows, columns, _) => SmallVec::from_slice(&[rows.into(), columns.into()]),

@@ -1,17 +1,18 @@
 //! What is a kernel in Python, and how is it called?
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use kc::embed::{Dim, Signature};
-use kc::types::{StructTable, Type};
+use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList, PyTuple};
 use smallvec::SmallVec;
 
-use crate::bind::Binder;
+use crate::bind::{self, Binder};
 use crate::error::{self, Refused};
 use crate::module::Module;
 
@@ -24,17 +25,26 @@ pub struct Kernel {
 }
 
 /// What is known once it is compiled.
-struct Ready {
-    kernel: kc::Kernel,
+pub struct Ready {
+    pub kernel: kc::Kernel,
     module: Py<Module>,
     defaults: Py<PyDict>,
+}
+
+/// How many tapes record launches now, in all threads.
+static RECORDING: AtomicUsize = AtomicUsize::new(0);
+
+/// Begins (1) or ends (-1) that launches are recorded by `kc._tape`.
+#[pyfunction]
+pub fn record(more: isize) {
+    RECORDING.fetch_add(more as usize, Ordering::Relaxed);
 }
 
 /// The arguments of a call by the kernel's parameters.
 type Given<'py> = SmallVec<[Bound<'py, PyAny>; 8]>;
 
 impl Kernel {
-    fn ready(&self, py: Python<'_>) -> PyResult<&Ready> {
+    pub fn ready(&self, py: Python<'_>) -> PyResult<&Ready> {
         if let Some(ready) = self.ready.get() {
             return Ok(ready);
         }
@@ -54,6 +64,21 @@ impl Kernel {
     /// Runs the kernel for every thread of `dim`.
     #[pyo3(signature = (*args, **named))]
     fn __call__<'py>(
+        slf: &Bound<'py, Kernel>,
+        args: &Bound<'py, PyTuple>,
+        named: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<()> {
+        let py = slf.py();
+        if RECORDING.load(Ordering::Relaxed) > 0 {
+            static LAUNCH: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+            return LAUNCH.import(py, "kc._tape", "launch")?.call1((slf, args, named)).map(drop);
+        }
+        slf.get()._launch(py, args, named)
+    }
+
+    /// The same, without a look whether a tape records.
+    #[pyo3(signature = (*args, **named))]
+    fn _launch<'py>(
         &self,
         py: Python<'py>,
         args: &Bound<'py, PyTuple>,
@@ -67,26 +92,6 @@ impl Kernel {
         }
         // SAFETY: the arguments fit, and `given` and the binder keep their memory.
         let outcome = py.detach(|| unsafe { ready.kernel.launch_bound(&dim, &binder.laid) });
-        conclude(py, outcome)
-    }
-
-    /// Runs the kernel and its derivative; `gradients` are those of arrays by name.
-    fn _gradient<'py>(
-        &self,
-        py: Python<'py>,
-        args: &Bound<'py, PyTuple>,
-        gradients: HashMap<String, Bound<'py, PyAny>>,
-    ) -> PyResult<()> {
-        let ready = self.ready(py)?;
-        let (dim, given) = given(ready, args, None)?;
-        let signature = py.detach(|| ready.kernel.gradient_signature());
-        let (signature, structs) = signature.map_err(|error| error::raise(py, &error))?;
-        let mut binder = Binder::new(signature, structs).with(gradients);
-        for (n, value) in given.iter().enumerate() {
-            binder.bind(n, value).map_err(|fault| fault.raise(py))?;
-        }
-        // SAFETY: as above; the gradients are arrays that can be written.
-        let outcome = py.detach(|| unsafe { ready.kernel.gradient_bound(&dim, &binder.laid) });
         conclude(py, outcome)
     }
 
@@ -135,6 +140,8 @@ fn about<'py>(
         Type::Array(array) => {
             let element = Type::from(array.element);
             dict.set_item("ndim", array.ndim)?;
+            dict.set_item("scalar", element.scalar_part().map(Scalar::name))?;
+            dict.set_item("inner", PyTuple::new(py, bind::trailing(element))?)?;
             dict.set_item("floats", element.holds_floats(structs))?;
             dict.set_item("writes", signature.writes(path))?;
         }
@@ -147,7 +154,10 @@ fn about<'py>(
             }
             dict.set_item("fields", fields)?;
         }
-        _ => {}
+        _ => {
+            dict.set_item("float", ty.holds_floats(structs))?;
+            dict.set_item("shape", PyTuple::new(py, bind::trailing(ty))?)?;
+        }
     }
     Ok(dict)
 }
@@ -249,9 +259,14 @@ pub fn interrupted() -> bool {
         .unwrap_or(false)
 }
 
+/// What a signal handler raised while the last launch of this thread ran.
+pub fn raised() -> Option<PyErr> {
+    RAISED.take()
+}
+
 /// Passes on what a launch printed, and its error.
-fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyResult<()> {
-    if let Some(error) = RAISED.take() {
+pub fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyResult<()> {
+    if let Some(error) = raised() {
         return Err(error);
     }
     let printed = match &outcome {

@@ -3,29 +3,41 @@
 //! | file | question it answers |
 //! |---|---|
 //! | `kernel` | what is a kernel in Python, and how is it called? |
+//! | `derivative` | how are its derivatives asked for? |
 //! | `module` | what comes of a source text? |
 //! | `bind` | what does a kernel receive of Python's objects? |
 //! | `view` | where does an object have its numbers? |
+//! | `memory` | what else is asked of an array's memory? |
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
+//! | `warp` | how does Warp launch a kernel of kc? |
 //! | `error` | which exception is raised? |
 
 mod bind;
+mod derivative;
 mod dlpack;
 mod error;
 mod kernel;
+mod memory;
 mod module;
 mod value;
 mod view;
+mod warp;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
     #[pymodule_export]
-    use super::kernel::Kernel;
+    use super::derivative::{gradient, needs, tangents};
+    #[pymodule_export]
+    use super::kernel::{Kernel, record};
+    #[pymodule_export]
+    use super::memory::{describe, digest, extent, meeting, overlaps};
     #[pymodule_export]
     use super::module::{Module, builtins, compile, version};
     #[pymodule_export]
     use super::view::Array;
+    #[pymodule_export]
+    use super::warp::{layout, warp_counts, warp_raise, warp_take};
 }

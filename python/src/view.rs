@@ -106,7 +106,7 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     Ok(None)
 }
 
-fn of_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> View<'py> {
+pub fn of_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> View<'py> {
     // SAFETY: a NumPy array has this layout, with as many extents and strides as dimensions.
     unsafe {
         let fields = &(*array.as_ptr().cast::<PyArrayObject>()).fields;

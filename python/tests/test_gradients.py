@@ -100,3 +100,150 @@ def test_refusals():
     forward_only(3, x)
     with pytest.raises(kc.Error):
         forward_only.grad(3, x, grads={"x": 1.0})
+    with pytest.raises(kc.GradientError, match="enable_backward=False"):
+        forward_only.jvp(3, x, tangents={"x": 1.0})
+
+
+@kc.struct
+class Spring:
+    stiffness: kc.float64
+    rest: kc.float64
+    anchor: kc.types.vector(length=3, dtype=kc.float64)
+    count: int
+
+
+vec3d = kc.types.vector(length=3, dtype=kc.float64)
+
+
+@kc.kernel
+def springs(s: Spring, scale: kc.float64, x: kc.array(dtype=kc.vec3d), out: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    d = x[i] - s.anchor
+    stretch = kc.length(d) - s.rest
+    kc.atomic_add(out, 0, scale * s.stiffness * stretch * stretch)
+
+
+def test_gradients_of_values(rng):
+    x = rng.random((5, 3)) + 1.0
+
+    def value(stiffness=2.0, rest=0.5, anchor=(0.1, 0.2, 0.3), scale=3.0):
+        out = np.zeros(1)
+        springs(5, Spring(stiffness=stiffness, rest=rest, anchor=vec3d(*anchor), count=1), scale, x, out)
+        return out[0]
+
+    given = Spring(stiffness=2.0, rest=0.5, anchor=vec3d(0.1, 0.2, 0.3), count=1)
+    found = springs.grad(5, given, 3.0, x, np.zeros(1), grads={"out": 1.0})
+    assert set(found) == {"s.stiffness", "s.rest", "s.anchor", "scale", "x", "out"}
+    h = 1e-6
+    assert found["scale"] == pytest.approx((value(scale=3 + h) - value(scale=3 - h)) / (2 * h), rel=1e-7)
+    assert found["s.rest"] == pytest.approx((value(rest=0.5 + h) - value(rest=0.5 - h)) / (2 * h), rel=1e-7)
+    up, down = value(anchor=(0.1, 0.2 + h, 0.3)), value(anchor=(0.1, 0.2 - h, 0.3))
+    assert found["s.anchor"].shape == (3,) and found["s.anchor"][1] == pytest.approx((up - down) / (2 * h), rel=1e-6)
+    without = springs.grad(5, given, 3.0, x, np.zeros(1), grads={"out": 1.0}, parameters=False)
+    assert set(without) == {"x", "out"}
+    np.testing.assert_array_equal(without["x"], found["x"])
+
+
+def test_one_array_has_one_gradient():
+    x = np.array([1, 2, 3], np.float32)
+    found = square.grad(3, x, x, grads={"y": 1.0})
+    # x becomes x * x.
+    assert found["x"] is found["y"] and found["x"].tolist() == [2, 4, 6] and x.tolist() == [1, 4, 9]
+
+    @kc.kernel
+    def dot(a: kc.array(dtype=float), b: kc.array(dtype=float), out: kc.array(dtype=float)):
+        i = kc.tid()
+        kc.atomic_add(out, 0, a[i] * b[i])
+
+    x = np.array([1, 2, 3], np.float32)
+    found = dot.grad(3, x, x, np.zeros(1, np.float32), grads={"out": 1.0})
+    assert found["a"] is found["b"] and found["a"].tolist() == [2, 4, 6]
+    # Read at different places: two gradients.
+    found = dot.grad(2, x[1:], x[:-1], np.zeros(1, np.float32), grads={"out": 1.0})
+    assert found["a"].tolist() == [1, 2] and found["b"].tolist() == [2, 3]
+    wide = np.arange(8, dtype=np.float32)
+    found = square.grad(4, wide[::2], wide[1::2], grads={"y": 1.0})
+    assert found["x"].tolist() == [0, 4, 8, 12] and wide[1::2].tolist() == [0, 4, 16, 36]
+    spread = np.broadcast_to(np.float32(3), (4,))
+    assert square.grad(4, spread, np.zeros(4, np.float32), grads={"y": 1.0})["x"].tolist() == [6] * 4
+
+
+def test_arrays_with_gradients():
+    x = kc.array([1.0, 2.0, 3.0], requires_grad=True)
+    y = kc.zeros(3, requires_grad=True)
+    with pytest.raises(kc.ArgumentError, match="no gradient to start from"):
+        square.grad(3, x, np.zeros(3, np.float32))
+    y.grad.fill_(1.0)
+    found = square.grad(3, x, y)
+    assert found["x"] is x.grad.numpy() and x.grad.numpy().tolist() == [2, 4, 6] and not y.grad.numpy().any()
+    square.grad(3, x, y, grads={"y": 10.0})
+    assert x.grad.numpy().tolist() == [22, 44, 66]
+    # Views of one array, whose gradients are views of one gradient.
+    w, out = kc.array([1.0, 2.0, 3.0], requires_grad=True), np.zeros(1, np.float32)
+
+    @kc.kernel
+    def products(a: kc.array(dtype=float), b: kc.array(dtype=float), out: kc.array(dtype=float)):
+        i = kc.tid()
+        kc.atomic_add(out, 0, a[i] * b[i])
+
+    products.grad(2, w[1:], w[:2], out, grads={"out": 1.0})
+    assert w.grad.numpy().tolist() == [2, 4, 2]
+    products.grad(2, w[::-1][:2], w[:2], out, grads={"out": 1.0})
+    assert w.grad.numpy().tolist() == [2 + 3, 4 + 4, 2 + 1]
+
+
+def test_forward_mode(rng):
+    x, w, v = rng.random(6), rng.random(6), rng.random(6)
+    out = np.zeros(1)
+    found = loss.jvp(6, x, w, out, tangents={"x": v})
+    reverse = loss.grad(6, x, w, np.zeros(1), grads={"out": 1.0})
+    assert set(found) == {"out"} and found["out"][0] == pytest.approx(reverse["x"] @ v, rel=1e-12)
+    assert out[0] == pytest.approx((w * np.sin(x) * x).sum())
+    # What is there already has a tangent, too.
+    assert loss.jvp(6, x, w, np.zeros(1), tangents={"out": 2.0})["out"][0] == 2.0
+    given, at = Spring(stiffness=2.0, rest=0.5, anchor=vec3d(0.1, 0.2, 0.3), count=1), rng.random((5, 3)) + 1.0
+    reverse = springs.grad(5, given, 3.0, at, np.zeros(1), grads={"out": 1.0})
+    along = {"s.anchor": (1.0, 0.0, 2.0), "scale": 0.5, "x": rng.random((5, 3))}
+    ahead = springs.jvp(5, given, 3.0, at, np.zeros(1), tangents=along)["out"][0]
+    back = reverse["s.anchor"] @ [1.0, 0.0, 2.0] + 0.5 * reverse["scale"] + (reverse["x"] * along["x"]).sum()
+    assert ahead == pytest.approx(back, rel=1e-12)
+    x = np.array([1, 2, 3], np.float32)
+    assert square.jvp(3, x, x, tangents={"x": 1.0})["y"].tolist() == [2, 4, 6] and x.tolist() == [1, 4, 9]
+
+
+def test_forward_mode_of_largest():
+    @kc.kernel
+    def largest(x: kc.array(dtype=float), out: kc.array(dtype=float)):
+        i = kc.tid()
+        kc.atomic_max(out, 0, x[i])
+
+    x = np.random.default_rng(1).random(10_000).astype(np.float32)
+    tangent = np.arange(10_000, dtype=np.float32)
+    found = largest.jvp(10_000, x, np.zeros(1, np.float32), tangents={"x": tangent})
+    assert found["out"][0] == x.argmax()
+
+
+def test_forward_mode_refusals():
+    x, y = np.ones(3, np.float32), np.zeros(3, np.float32)
+    for tangents, words in [
+        ({"z": 1.0}, "no floats `z`; it has `x`, `y`"),
+        ({"x": np.ones(2, np.float32)}, "shape (2,)"),
+        ({"x": np.ones(3)}, "float64"),
+    ]:
+        with pytest.raises(kc.ArgumentError) as caught:
+            square.jvp(3, x, y, tangents=tangents)
+        assert words in str(caught.value)
+    with pytest.raises(kc.ArgumentError):
+        springs.jvp(1, {"stiffness": 1.0}, 1.0, np.zeros((1, 3)), np.zeros(1), tangents={"scale": 1.0})
+    with pytest.raises(kc.IndexError):
+        square.jvp(4, x, y, tangents={"x": 1.0})
+    with pytest.raises(kc.ArgumentError, match="share memory"):
+        square.jvp(2, x[:2], x[1:], tangents={"x": 1.0})
+
+    @kc.kernel
+    def clash(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[i // 2] = x[i]
+
+    with pytest.raises(kc.GradientError, match="E1108"):
+        clash.jvp(3, np.arange(3, dtype=np.float32), y, tangents={"x": 1.0})

@@ -13,7 +13,7 @@
 //! | [`strides`] | by how much does an integer grow from a thread to the next one? |
 //! | [`uniformity`] | in which threads do values differ? |
 //! | [`value_numbering`] | which values are equal? |
-//! | [`written`] | which of its array parameters may a function write? |
+//! | [`written`] | which of its array parameters may a function write, and which may it read? |
 
 pub mod alias;
 pub mod barriers;

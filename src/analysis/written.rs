@@ -1,20 +1,20 @@
-//! Which of its array parameters may a function write?
+//! Which of its array parameters may a function write, and which may it read?
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::ir::{FuncId, Function, Module, Op, Step, ValueDef, ValueId};
 
-/// The arrays that a function may write: each a parameter, and the fields that lead to it inside a struct. Gradients that come
-/// with an array are memory of their own and do not count.
+/// The arrays that a function may write, or read: each a parameter, and the fields that lead to it inside a struct. Gradients
+/// that come with an array are memory of their own and do not count.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Written {
+pub struct Touched {
     pub arrays: BTreeSet<(u32, Vec<u32>)>,
-    /// It writes to an array that may be any of them.
+    /// It uses an array that may be any of them.
     pub any: bool,
 }
 
-impl Written {
-    /// Whether the array at `fields` of parameter `param` may be written.
+impl Touched {
+    /// Whether the array at `fields` of parameter `param` may be one of them.
     pub fn may_be(&self, param: u32, fields: &[u32]) -> bool {
         // A struct that is passed on whole stands for all its arrays.
         let overlaps = |(n, at): &(u32, Vec<u32>)| *n == param && (fields.starts_with(at) || at.starts_with(fields));
@@ -23,18 +23,28 @@ impl Written {
 }
 
 /// What a function and those that it calls may write.
-pub fn written(module: &Module, id: FuncId) -> Written {
-    find(module, id, &mut HashMap::new()).clone()
+pub fn written(module: &Module, id: FuncId) -> Touched {
+    find(module, id, |op| op.properties().writes, &mut HashMap::new()).clone()
 }
 
-fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, Written>) -> &'k Written {
+/// What they may read the elements of.
+pub fn read(module: &Module, id: FuncId) -> Touched {
+    find(module, id, |op| op.properties().reads, &mut HashMap::new()).clone()
+}
+
+fn find<'k>(
+    module: &Module,
+    id: FuncId,
+    counts: fn(&Op) -> bool,
+    known: &'k mut HashMap<FuncId, Touched>,
+) -> &'k Touched {
     // There is no recursion among functions.
     if !known.contains_key(&id) {
         let function = &module.functions[id];
-        let mut found = Written { any: function.native.is_some(), ..Written::default() };
+        let mut found = Touched { any: function.native.is_some(), ..Touched::default() };
         function.walk(function.entry, &mut |_, inst| match &inst.op {
             Op::Call(callee, args) => {
-                let inner = find(module, *callee, known).clone();
+                let inner = find(module, *callee, counts, known).clone();
                 found.any |= inner.any;
                 for (n, fields) in &inner.arrays {
                     match args.get(*n as usize) {
@@ -43,7 +53,7 @@ fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, Written>
                     }
                 }
             }
-            op if op.properties().writes => match op.access() {
+            op if counts(op) => match op.access() {
                 Some(access) => origins(function, access.array, &[], &mut found),
                 None => found.any = true,
             },
@@ -55,7 +65,7 @@ fn find<'k>(module: &Module, id: FuncId, known: &'k mut HashMap<FuncId, Written>
 }
 
 /// Adds the parameters that an array, or the array at `fields` of a struct, may be.
-fn origins(function: &Function, value: ValueId, fields: &[u32], found: &mut Written) {
+fn origins(function: &Function, value: ValueId, fields: &[u32], found: &mut Touched) {
     let inst = match function.values[value].def {
         ValueDef::Param(block, n) if block == function.entry => {
             found.arrays.insert((n, fields.to_vec()));
@@ -119,6 +129,9 @@ kernel @k(%a: array(dtype=int32), %b: array(dtype=int32), %c: array(dtype=int32)
         let found = written(&module, module.find("k").expect("the kernel"));
         let which: Vec<bool> = (0..4).map(|n| found.may_be(n, &[])).collect();
         assert_eq!(which, [false, true, true, false]);
+        let found = read(&module, module.find("k").expect("the kernel"));
+        let which: Vec<bool> = (0..4).map(|n| found.may_be(n, &[])).collect();
+        assert_eq!(which, [true, false, false, false]);
         assert!(!found.any);
     }
 }

@@ -100,7 +100,7 @@ fn measure_limits(args: &Args, sources: &mut SourceMap) -> Result<Limits> {
             kernel(&program, path, Some(name)).map_err(|mut errors| -> Fail { Box::new(errors.swap_remove(0)) })?;
         let arrays = [format!("x=ones:{threads}"), format!("y=zeros:{threads}")];
         let function = &program.module.functions[id];
-        let launch = flags::launch(path, function, &program.module.structs, &[threads], &arrays)?;
+        let launch = flags::launch(path, function, &program.module.structs, Some(&[threads]), &arrays)?;
         let mut rows = bench::bench(&program, id, &launch, name, &options(args))?;
         Ok(rows.swap_remove(0))
     };

@@ -2,20 +2,27 @@
 
 use std::path::PathBuf;
 
+use super::inputs::Input;
+use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
+use crate::diag::Code;
+use crate::diag::policy::Policy;
 use crate::diag::render::{count, sarif_log};
-use crate::driver::{Compiler, Request};
+use crate::driver::{Compiler, Overlaid, Request};
 
 /// Checks kernel files and reports what is wrong, without writing anything.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Python files with kernels.
+    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files there, `-` for standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     types: TypesArg,
     #[command(flatten)]
     gradients: GradientArgs,
+    /// Check again whenever a file changes, until kc is ended.
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     report: Report,
 }
@@ -29,13 +36,23 @@ pub(super) fn run(args: &Args) -> Exit {
             return Exit::Usage;
         }
     };
+    let compiler = Compiler::new();
+    watch::run(&args.files, args.watch, |inputs, seen| check(args, inputs, &policy, &compiler, seen))
+}
+
+fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, seen: &mut Seen) -> Exit {
     let request =
         Request { types: args.types.types.clone(), gradients: args.gradients.options(), ..Request::default() };
     let mut exit = Exit::Ok;
     let mut results = String::new();
-    let compiler = Compiler::new();
-    for path in &args.files {
-        let mut compilation = compiler.check(path, &request);
+    let mut without = 0;
+    for input in inputs {
+        let path = input.path.as_path();
+        let mut compilation = compiler.check(path, input.files(&Overlaid::default()), &request);
+        seen.note(path, &compilation.sources);
+        if input.found {
+            compilation.diagnostics.retain(|finding| finding.code != Code::W0907);
+        }
         policy.apply(&mut compilation.diagnostics);
         let kernels = compilation.kernels.clone();
         let unresolved = compilation.unresolved.len();
@@ -47,7 +64,9 @@ pub(super) fn run(args: &Args) -> Exit {
         } else if let Err(exit) = print(&text) {
             return exit;
         }
-        if matches!(args.report.format, FormatArg::Full) {
+        if input.found && kernels.is_empty() && unresolved == 0 && findings.is_empty() {
+            without += 1;
+        } else if matches!(args.report.format, FormatArg::Full) {
             let found = count(&findings);
             let ok = match kernels.len() {
                 0 => String::new(),
@@ -58,8 +77,11 @@ pub(super) fn run(args: &Args) -> Exit {
                 0 => format!("{ok}{found}"),
                 n => format!("{ok}{n} unresolved, {found}"),
             };
-            output::err(&format!("{}: {summary}\n", path.display()));
+            output::note(&format!("{}: {summary}\n", path.display()));
         }
+    }
+    if without > 0 && matches!(args.report.format, FormatArg::Full) {
+        output::note(&format!("{without} {} without kernels\n", if without == 1 { "file" } else { "files" }));
     }
     if args.report.is_one_document()
         && let Err(exit) = print(&sarif_log(&results))

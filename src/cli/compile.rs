@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use super::{Exit, GradientArgs, Report, TypesArg, output};
+use super::inputs::Input;
+use super::watch::{self, Seen};
+use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
+use crate::diag::policy::Policy;
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
 use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Overlaid, Request};
@@ -13,7 +15,8 @@ use crate::source::lined::Lined;
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Python files with kernels, or `.ir` texts.
+    /// Python files with kernels, or `.ir` texts; folders and patterns (`'src/**/*.py'`) stand for the Python files there, `-` for
+    /// standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Compile only this kernel; may be repeated.
@@ -21,11 +24,12 @@ pub(super) struct Args {
     kernels: Vec<String>,
     #[command(flatten)]
     types: TypesArg,
-    /// What to write.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "ptx,cuda")]
+    /// What to write [default: ptx,cuda, or what the ending of `-o FILE` says]
+    #[arg(long, value_enum, value_delimiter = ',')]
     emit: Vec<Emit>,
-    /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... `-` prints a single result.
-    #[arg(short, long = "out-dir", value_name = "DIR", default_value = ".")]
+    /// Folder for the results, named after the input file: FILE.ptx, FILE.cu, ... A name that ends as a result does, such as
+    /// `-o saxpy.ptx`, is the file of a single result; `-` prints it.
+    #[arg(short, long = "out-dir", value_name = "DIR|FILE", default_value = ".")]
     out: PathBuf,
     /// GPU architectures for PTX: sm_75 and up. With several, files are named FILE.sm_90.ptx.
     #[arg(long, value_delimiter = ',', default_value = "sm_90", value_name = "SM", value_parser = arch)]
@@ -59,6 +63,9 @@ pub(super) struct Args {
     /// Print how long each stage took.
     #[arg(long)]
     timings: bool,
+    /// Compile again whenever a file changes, until kc is ended.
+    #[arg(long)]
+    watch: bool,
     #[command(flatten)]
     report: Report,
 }
@@ -81,6 +88,29 @@ enum Emit {
     Header,
     /// Description of kernels, parameters and layouts (.json).
     Meta,
+    /// All of these.
+    All,
+}
+
+impl Emit {
+    /// Each result and how its file ends.
+    const ENDINGS: [(Emit, &str); 8] = [
+        (Emit::Ptx, "ptx"),
+        (Emit::Cuda, "cu"),
+        (Emit::Llvm, "ll"),
+        (Emit::Ir, "ir"),
+        (Emit::Obj, "o"),
+        (Emit::Plan, "plan"),
+        (Emit::Header, "h"),
+        (Emit::Meta, "json"),
+    ];
+}
+
+/// Where results go.
+enum Target {
+    Folder(PathBuf),
+    File(PathBuf),
+    Stdout,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
@@ -114,11 +144,6 @@ enum Switch {
 }
 
 pub(super) fn run(args: &Args) -> Exit {
-    let stdout = args.out.as_os_str() == "-";
-    if stdout && (args.files.len() != 1 || artefacts(args).len() != 1) {
-        output::err("error: `-o -` prints one result: name one file, one `--emit` and one `--arch`\n");
-        return Exit::Usage;
-    }
     let policy = match args.report.levels.policy() {
         Ok(policy) => policy,
         Err(message) => {
@@ -126,6 +151,58 @@ pub(super) fn run(args: &Args) -> Exit {
             return Exit::Usage;
         }
     };
+    let compiler = Compiler::new();
+    watch::run(&args.files, args.watch, |inputs, seen| {
+        plan(args, inputs).map_or_else(
+            |error| output::refuse(&error),
+            |(kinds, target)| compile(args, inputs, &kinds, &target, &policy, &compiler, seen),
+        )
+    })
+}
+
+/// What is to be written, and where.
+fn plan(args: &Args, inputs: &[Input]) -> Result<(Vec<(Artefact, String)>, Target), Diagnostic> {
+    let ending = args.out.extension().and_then(|extension| extension.to_str());
+    let named = Emit::ENDINGS.iter().find(|(_, of)| Some(*of) == ending).filter(|_| !args.out.is_dir());
+    let default = match named {
+        Some((emit, _)) => vec![*emit],
+        None => vec![Emit::Ptx, Emit::Cuda],
+    };
+    let emit = if args.emit.is_empty() { &default } else { &args.emit };
+    let kinds = artefacts(args, emit);
+    let target = match named {
+        _ if args.out.as_os_str() == "-" => Target::Stdout,
+        Some(_) => Target::File(args.out.clone()),
+        None => return Ok((kinds, Target::Folder(args.out.clone()))),
+    };
+    let shown = args.out.display();
+    if inputs.len() != 1 || kinds.len() != 1 {
+        let message = match target {
+            Target::Stdout => "`-o -` prints one result".to_string(),
+            _ => format!("`-o {shown}` names the file of one result"),
+        };
+        let help =
+            "name one file, one `--emit` and one `--arch`; or a folder, where results are named after their input";
+        return Err(Diagnostic::new(Code::E1012, message).help(help));
+    }
+    if let (Some((wanted, ending)), Target::File(_)) = (named, &target)
+        && !emit.contains(wanted)
+    {
+        let message = format!("`-o {shown}` ends in `.{ending}`, which is not the ending of what `--emit` asks for");
+        return Err(Diagnostic::new(Code::E1012, message).help("leave `--emit` out: the ending says what is written"));
+    }
+    Ok((kinds, target))
+}
+
+fn compile(
+    args: &Args,
+    inputs: &[Input],
+    kinds: &[(Artefact, String)],
+    target: &Target,
+    policy: &Policy,
+    compiler: &Compiler,
+    seen: &mut Seen,
+) -> Exit {
     let mut results = String::new();
     let request = Request {
         kernels: args.kernels.clone(),
@@ -135,44 +212,56 @@ pub(super) fn run(args: &Args) -> Exit {
     };
     let mut exit = Exit::Ok;
     let mut writers: HashMap<PathBuf, &Path> = HashMap::new();
-    let compiler = Compiler::new();
     let overlays = args.overlay.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone()));
-    let files = Arc::new(Overlaid::new(overlays));
-    for path in &args.files {
-        let mut compilation = compiler.load_from(path, files.clone(), &request);
-        if compilation.kernels.is_empty() && !compilation.diagnostics.has_errors() {
+    let overlaid = Overlaid::new(overlays);
+    let mut compiled = false;
+    for input in inputs {
+        let path = input.path.as_path();
+        let files = input.files(&overlaid);
+        let mut compilation = compiler.load_from(path, files, &request);
+        seen.note(path, &compilation.sources);
+        let none = compilation.kernels.is_empty() && !compilation.diagnostics.has_errors();
+        if none && !input.found {
             let message = format!("`{}` has no kernels to compile", path.display());
             compilation.diagnostics.push(Diagnostic::new(Code::E0908, message));
         }
-        for (artefact, suffix) in artefacts(args) {
+        compiled |= !none;
+        let mut written = Vec::new();
+        for (artefact, suffix) in kinds {
             if compilation.kernels.is_empty() {
                 break;
             }
-            let target = args.out.join(format!("{}.{suffix}", stem(path)));
-            if let Some(first) = writers.insert(target.clone(), path)
+            let file = match target {
+                Target::Folder(folder) => folder.join(format!("{}.{suffix}", input.stem())),
+                Target::File(file) => file.clone(),
+                Target::Stdout => PathBuf::new(),
+            };
+            if let Some(first) = writers.insert(file.clone(), path)
                 && first != path
             {
-                let (shown, first) = (target.display(), first.display());
+                let (shown, first) = (file.display(), first.display());
                 let message = format!("`{shown}` was already written for `{first}`");
                 compilation.diagnostics.push(Diagnostic::new(Code::E0906, message));
                 continue;
             }
             let bytes = match args.lines {
-                true => compilation.emit_lined(artefact, &options(args)).map(|lined| json(&lined)),
-                false => compilation.emit(artefact, &options(args)),
+                true => compilation.emit_lined(*artefact, &options(args, kinds)).map(|lined| json(&lined)),
+                false => compilation.emit(*artefact, &options(args, kinds)),
             };
             let Some(bytes) = bytes else { continue };
-            let written = compilation.timings.time("write", || match stdout {
-                true => output::out(&bytes),
-                false => output::write_file(&target, &bytes),
+            let end = compilation.timings.time("write", || match target {
+                Target::Stdout => output::out(&bytes),
+                _ => output::write_file(&file, &bytes),
             });
-            if let Err(diagnostic) = written {
-                compilation.diagnostics.push(diagnostic);
+            match end {
+                Err(diagnostic) => compilation.diagnostics.push(diagnostic),
+                Ok(()) => written.push(file),
             }
         }
         if args.timings {
             output::err(&timings(path, &compilation));
         }
+        let kernels = compilation.kernels.len();
         policy.apply(&mut compilation.diagnostics);
         exit = exit.max(Exit::after(compilation.diagnostics.iter()));
         let findings = compilation.diagnostics.into_sorted();
@@ -182,11 +271,28 @@ pub(super) fn run(args: &Args) -> Exit {
         } else {
             output::err(&text);
         }
+        // The other forms are read by programs.
+        if matches!(args.report.format, FormatArg::Full) && !matches!(target, Target::Stdout) && !written.is_empty() {
+            output::note(&wrote(kernels, path, &written));
+        }
+    }
+    if !compiled && inputs.iter().all(|input| input.found) {
+        let names: Vec<String> = args.files.iter().map(|name| format!("`{}`", name.display())).collect();
+        let message = format!("no kernels to compile in {}", names.join(", "));
+        exit = exit.max(output::fail(&Diagnostic::new(Code::E0908, message)));
     }
     if args.report.is_one_document() {
         output::err(&sarif_log(&results));
     }
     exit
+}
+
+/// One line about the files that hold what a source became.
+fn wrote(kernels: usize, source: &Path, files: &[PathBuf]) -> String {
+    let name = |file: &PathBuf| file.strip_prefix(".").unwrap_or(file).display().to_string();
+    let names: Vec<String> = files.iter().map(name).collect();
+    let kernels = if kernels == 1 { "1 kernel".to_string() } else { format!("{kernels} kernels") };
+    format!("{}: wrote {kernels} to {}\n", source.display(), names.join(", "))
 }
 
 /// `sm_90`, or `90` alone.
@@ -203,33 +309,34 @@ fn cpu(text: &str) -> Result<Cpu, String> {
 }
 
 /// What one file gives, each with the end of its name.
-fn artefacts(args: &Args) -> Vec<(Artefact, String)> {
-    let mut list: Vec<(Artefact, String)> = Vec::new();
+fn artefacts(args: &Args, emit: &[Emit]) -> Vec<(Artefact, String)> {
     let several = args.arch.len() > 1;
-    for emit in &args.emit {
-        let per_arch = |of: fn(Arch) -> Artefact, suffix: &str| -> Vec<(Artefact, String)> {
-            let name = |arch: &Arch| if several { format!("{}.{suffix}", arch.name) } else { suffix.to_string() };
+    let mut list: Vec<(Artefact, String)> = Vec::new();
+    for (emit, ending) in Emit::ENDINGS.iter().filter(|(one, _)| emit.contains(one) || emit.contains(&Emit::All)) {
+        let per_arch = |of: fn(Arch) -> Artefact| -> Vec<(Artefact, String)> {
+            let name = |arch: &Arch| if several { format!("{}.{ending}", arch.name) } else { ending.to_string() };
             args.arch.iter().map(|arch| (of(*arch), name(arch))).collect()
         };
-        let one = |artefact, suffix: &str| vec![(artefact, suffix.to_string())];
+        let one = |artefact| vec![(artefact, ending.to_string())];
         list.extend(match emit {
-            Emit::Ptx => per_arch(Artefact::Ptx, "ptx"),
-            Emit::Llvm => per_arch(Artefact::Llvm, "ll"),
-            Emit::Cuda => one(Artefact::Cuda, "cu"),
-            Emit::Ir => one(Artefact::Ir, "ir"),
-            Emit::Obj => one(Artefact::Object, "o"),
-            Emit::Plan => one(Artefact::Plan, "plan"),
-            Emit::Header => one(Artefact::Header, "h"),
-            Emit::Meta => one(Artefact::Metadata, "json"),
+            Emit::Ptx => per_arch(Artefact::Ptx),
+            Emit::Llvm => per_arch(Artefact::Llvm),
+            Emit::Cuda => one(Artefact::Cuda),
+            Emit::Ir => one(Artefact::Ir),
+            Emit::Obj => one(Artefact::Object),
+            Emit::Plan => one(Artefact::Plan),
+            Emit::Header => one(Artefact::Header),
+            Emit::Meta => one(Artefact::Metadata),
+            Emit::All => Vec::new(),
         });
     }
-    // `--emit ptx,ptx` asks for one file.
+    // `--arch sm_90,sm_90` asks for one file.
     let mut seen = std::collections::HashSet::new();
     list.retain(|(_, suffix)| seen.insert(suffix.clone()));
     list
 }
 
-fn options(args: &Args) -> Options {
+fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
     Options {
         opt: match args.opt {
             OptArg::Lean => Opt::Lean,
@@ -246,18 +353,16 @@ fn options(args: &Args) -> Options {
         },
         cpu: args.cpu,
         checked: args.checked,
-        ptx: if args.emit.contains(&Emit::Ptx) { args.arch.clone() } else { Vec::new() },
+        ptx: kinds
+            .iter()
+            .filter_map(|(kind, _)| if let Artefact::Ptx(arch) = kind { Some(*arch) } else { None })
+            .collect(),
     }
 }
 
 /// A text with the lines that it comes from, for editors.
 fn json(lined: &Lined) -> Vec<u8> {
     serde_json::json!({"text": lined.text, "lines": lined.lines}).to_string().into_bytes()
-}
-
-/// The input's name without folder and extension.
-fn stem(path: &Path) -> String {
-    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// A table of stages and milliseconds.

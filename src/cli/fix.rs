@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use similar::TextDiff;
 
+use super::inputs::inputs;
 use super::{Exit, Levels, output};
 use crate::diag::render::{Format, count, render};
 use crate::diag::{Code, Diagnostic};
@@ -13,7 +14,8 @@ use crate::source::SourceMap;
 /// Repairs kernel files: applies every fix that is safe, and checks the result before it is written.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Python files with kernels.
+    /// Python files with kernels; folders and patterns (`'src/**/*.py'`) stand for the Python files there. With `-`, standard input
+    /// is repaired and printed.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print the changes as a unified diff and write nothing.
@@ -35,21 +37,31 @@ pub(super) fn run(args: &Args) -> Exit {
         }
     };
     let mut exit = Exit::Ok;
-    for path in &args.files {
+    let inputs = match inputs(&args.files, "py") {
+        Ok(inputs) => inputs,
+        Err(error) => return output::fail(&error),
+    };
+    for input in &inputs {
+        let path = input.path.as_path();
         let mut sources = SourceMap::default();
         let mut diagnostics = crate::diag::Diagnostics::new();
-        let Some(file) = driver::read(path, &mut sources, &mut diagnostics) else {
+        let mut read = |sources: &mut SourceMap| {
+            let file = driver::read(path, sources, &mut diagnostics)?;
+            Some(sources.file(file).text.clone())
+        };
+        let Some(before) = input.text.clone().or_else(|| read(&mut sources)) else {
             for diagnostic in diagnostics.iter() {
                 output::err(&render(diagnostic, &sources, Format::Full, output::style()));
             }
             exit = Exit::Errors;
             continue;
         };
-        let before = sources.file(file).text.clone();
         let fixed = fix::fix(path, before.clone(), args.maybe, |findings| policy.apply(findings));
         exit = exit.max(Exit::after(fixed.compilation.diagnostics.iter()));
         let written = if args.diff {
             output::out(diff(path, &before, &fixed.text).as_bytes())
+        } else if input.is_stdin() {
+            output::out(fixed.text.as_bytes())
         } else if fixed.text != before {
             output::write_file(path, fixed.text.as_bytes())
         } else {
@@ -63,7 +75,10 @@ pub(super) fn run(args: &Args) -> Exit {
         let n = fixed.applied.len();
         let fixes = if n == 1 { "1 fix".to_string() } else { format!("{n} fixes") };
         let left: Vec<&Diagnostic> = fixed.compilation.diagnostics.iter().filter(|d| d.code != Code::W0907).collect();
-        output::err(&format!("{}: {fixes}, {} left\n", path.display(), count(left)));
+        // Of a folder, the files in which there is something to say.
+        if !(input.found && n == 0 && left.is_empty()) {
+            output::note(&format!("{}: {fixes}, {} left\n", path.display(), count(left)));
+        }
     }
     exit
 }

@@ -5,17 +5,22 @@
 mod bench;
 mod check;
 mod compile;
+mod completions;
 mod dataset;
 mod devices;
 mod doc;
 mod explain;
 mod fix;
 mod gradcheck;
+mod inputs;
+mod launch;
 mod lsp;
+mod man;
 mod output;
 mod run;
 mod supervise;
 mod verify;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -32,12 +37,14 @@ use crate::source::SourceMap;
 #[derive(Parser, Debug)]
 #[command(name = "kc", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 struct Command {
+    #[command(flatten)]
+    show: output::Show,
     #[command(subcommand)]
     verb: Verb,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 ok, 1 errors in the input, 2 wrong usage, 70 a fault of kc itself.\n\
-                          Colours: on when writing to a terminal, unless NO_COLOR is set.";
+                          Colours: on when writing to a terminal, unless NO_COLOR is set; --color decides otherwise.";
 
 #[derive(Subcommand, Debug)]
 enum Verb {
@@ -53,6 +60,9 @@ enum Verb {
     Lsp(lsp::Args),
     Bench(bench::Args),
     Verify(verify::Args),
+    Launch(launch::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// How a command ended.
@@ -99,6 +109,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    output::configure(&command.show);
     driver::on_fatal_error(|reason| {
         // LLVM would end the process with status 1 and words of its own.
         let fault = driver::Fault { message: reason.to_string(), place: "LLVM".to_string() };
@@ -118,6 +129,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Lsp(args) => lsp::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Verify(args) => verify::run(&args),
+        Verb::Launch(args) => launch::run(&args),
+        Verb::Completions(args) => completions::run(&args),
+        Verb::Man(args) => man::run(&args),
     });
     outcome.unwrap_or_else(internal_error).into()
 }

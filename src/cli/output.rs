@@ -2,9 +2,49 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
-use crate::diag::render::Style;
+use super::Exit;
+use crate::diag::render::{Format, Style, render};
 use crate::diag::{Code, Diagnostic};
+use crate::source::SourceMap;
+
+/// How kc talks; every command has these options.
+#[derive(clap::Args, Clone, Copy, Default, Debug)]
+pub(super) struct Show {
+    /// Colours in findings.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    color: Color,
+    /// Show findings and results, and nothing else.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+}
+
+/// `--color`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum, Debug)]
+enum Color {
+    /// When writing to a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+static SHOW: OnceLock<Show> = OnceLock::new();
+
+/// Takes the options over. The first ones count: a process has one command line.
+pub(super) fn configure(show: &Show) {
+    let _ = SHOW.set(*show);
+}
+
+fn show() -> Show {
+    SHOW.get().copied().unwrap_or_default()
+}
+
+/// Whether only findings and results are to be shown.
+pub(super) fn quiet() -> bool {
+    show().quiet
+}
 
 /// How text for standard error is shown.
 pub(super) fn style() -> Style {
@@ -20,12 +60,36 @@ fn style_for(terminal: bool) -> Style {
     // NO_COLOR counts when it is set to anything but the empty text (no-color.org).
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(Style::PLAIN.width);
-    Style { color: terminal && !no_color, width }
+    let color = match show().color {
+        Color::Auto => terminal && !no_color,
+        Color::Always => true,
+        Color::Never => false,
+    };
+    Style { color, width }
 }
 
 /// Writes to standard error. Nobody is left to tell when that fails.
 pub(super) fn err(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Says on standard error what was done: neither a finding nor a result.
+pub(super) fn note(text: &str) {
+    if !quiet() {
+        err(text);
+    }
+}
+
+/// Reports why a command could not be done.
+pub(super) fn fail(error: &Diagnostic) -> Exit {
+    err(&render(error, &SourceMap::default(), Format::Full, style()));
+    Exit::after([error])
+}
+
+/// Reports what is wrong with the command line.
+pub(super) fn refuse(error: &Diagnostic) -> Exit {
+    fail(error);
+    Exit::Usage
 }
 
 /// Writes to standard output. A reader that went away (`kc ... | head`) is not an error.

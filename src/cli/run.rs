@@ -11,9 +11,9 @@ use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
-use crate::run::devices::{self, Device};
-use crate::run::files::show;
-use crate::run::launch::flags;
+use crate::run::devices::{self, Device, Job};
+use crate::run::files::{output as results, picture, show};
+use crate::run::launch::{Launch, flags};
 use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
 use crate::run::{Result, fail};
 use crate::source::SourceMap;
@@ -50,11 +50,22 @@ pub(super) struct Args {
     /// Threads in each dimension: `1000`, `256x256`.
     #[arg(long, value_name = "N[xN...]")]
     dim: Option<String>,
-    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=null`, `y=zeros:f32:512x512`, `ones:SHAPE`,
+    /// Threads in a block of a GPU, 256 if not given. A kernel with tiles computes once for each block; the last dimension of its
+    /// launch is that of the threads of a block.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    block_dim: Option<u16>,
+    /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=@image.png` (floats from 0 to 1, or bytes), `x=null`, `y=zeros:f32:512x512`, `ones:SHAPE`,
     /// `full:VALUE:SHAPE`, `range:SHAPE`, `random:SEED:SHAPE` (the type may be left out), `s.dt=0.1` for a struct's field.
     #[arg(long = "arg", value_name = "NAME=VALUE", allow_hyphen_values = true)]
     args: Vec<String>,
-    /// Show an array after the run: `x`, or `x:20` for 20 rows.
+    /// Run the kernel and its gradient: that of the sum of all floats that the kernel writes, or as `--arg y.grad=ones` says of
+    /// some array. The gradient of `x` is stored as `x.grad`.
+    #[arg(long)]
+    gradient: bool,
+    /// Convert numbers of another type in files, such as float64 for an array of float32.
+    #[arg(long)]
+    convert: bool,
+    /// Show an array after the run: `x`, or `x:20` for 20 rows; `x.grad`, and `a.grad` of a number, after a gradient run.
     #[arg(long, value_name = "NAME[:ROWS]")]
     print: Vec<String>,
     /// Give up a launch that takes longer than this, reading and compiling included, and go on with the next.
@@ -69,6 +80,9 @@ pub(super) struct Args {
     /// Write an array as a picture: `image=out.png`, or `pixels:640x480=out.png` for a list of pixels.
     #[arg(long, value_name = "NAME[:WxH]=FILE")]
     png: Vec<String>,
+    /// Write an array as NumPy stores it: `y=y.npy`.
+    #[arg(long, value_name = "NAME=FILE")]
+    npy: Vec<String>,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
@@ -81,6 +95,14 @@ enum Switch {
 enum View {
     Table { name: String, rows: usize },
     Picture { name: String, size: Option<(u32, u32)>, file: PathBuf },
+    Npy { name: String, file: PathBuf },
+}
+
+impl View {
+    fn name(&self) -> &str {
+        let (View::Table { name, .. } | View::Picture { name, .. } | View::Npy { name, .. }) = self;
+        name
+    }
 }
 
 pub(super) fn run(args: &Args) -> Exit {
@@ -112,6 +134,8 @@ fn attempt(args: &Args) -> Result<Exit> {
         deterministic: args.deterministic,
         out_dir: args.out_dir.clone(),
         npy: by_flags,
+        gradient: args.gradient,
+        convert: args.convert,
     };
     let mut compile = |wanted: &Wanted| compile(wanted, args.store.map(Into::into), true);
     let mut session = Session::new(options, &mut compile);
@@ -193,20 +217,25 @@ fn worker(args: &Args, files: &[PathBuf]) -> Command {
     command.args(args.args.iter().flat_map(|text| ["--arg", text]));
     command.args(args.print.iter().flat_map(|text| ["--print", text]));
     command.args(args.png.iter().flat_map(|text| ["--png", text]));
+    command.args(args.npy.iter().flat_map(|text| ["--npy", text]));
+    command.args(args.gradient.then_some("--gradient")).args(args.convert.then_some("--convert"));
     command.arg("--").args(files);
     command
 }
 
 fn from_flags(args: &Args, session: &mut Session) -> Result<Finished> {
     let [path] = args.files.as_slice() else { return Err(fail(Code::E1012, "expected one source file")) };
-    let dim = match &args.dim {
-        Some(text) => flags::parse_dim("--dim", text)?,
-        None => return Err(fail(Code::E1012, "--dim is missing: the number of threads, such as 1000 or 256x256")),
-    };
+    let dim = args.dim.as_ref().map(|text| flags::parse_dim("--dim", text)).transpose()?;
     let program = session.program(path);
     let module = &program.module;
     let launch = match kernel(&program, path, args.kernel.as_deref()) {
-        Ok(id) => flags::launch(path, &module.functions[id], &module.structs, &dim, &args.args)?,
+        Ok(id) => {
+            let function = &module.functions[id];
+            let launch = flags::launch(path, function, &module.structs, dim.as_deref(), &args.args)?;
+            // Without a word about blocks, those of a kernel with tiles have one thread, which is what `--dim` counts then.
+            let otherwise = if function.by_block { 1 } else { Job::BLOCK_DIM };
+            Launch { block_dim: args.block_dim.map_or(otherwise, u32::from), ..launch }
+        }
         Err(errors) => {
             let finished = Finished { errors, program: Some(program.clone()), ..Finished::default() };
             return Ok(finished);
@@ -225,25 +254,40 @@ fn conclude(finished: &Finished, views: &[View]) -> Result<Exit> {
     if let (Some(arguments), Some(program)) = (&finished.arguments, &finished.program) {
         let structs = &program.module.structs;
         for view in views {
-            let (View::Table { name, .. } | View::Picture { name, .. }) = view;
-            let Some(array) = arguments.arrays.iter().find(|a| a.key == *name) else {
-                let names: Vec<String> = arguments.arrays.iter().map(|a| a.key.clone()).collect();
-                let message = format!("{} has no array `{name}`; its arrays are: {}", finished.id, names.join(", "));
-                return Err(fail(Code::E1012, message));
+            let name = view.name();
+            let Some(named) = arguments.named(name) else {
+                let parameter = arguments.parameters.iter().find(|p| name.strip_suffix(".grad") == Some(&p.key));
+                if let (View::Table { .. }, Some(text)) = (view, parameter.and_then(show::parameter)) {
+                    write(text.as_bytes())?;
+                    continue;
+                }
+                let message =
+                    format!("{} has no array `{name}`; its arrays are: {}", finished.id, arguments.names().join(", "));
+                let mut error = fail(Code::E1012, message);
+                error.help = name.ends_with(".grad").then(|| "`--gradient` computes gradients".to_string());
+                return Err(error);
             };
             match view {
                 View::Table { rows, .. } => {
-                    write(show::table(arguments, array, structs, *rows).as_bytes())?;
+                    write(show::table(arguments, name, named, structs, *rows).as_bytes())?;
                 }
                 View::Picture { size, file, .. } => {
-                    show::png(arguments, array, structs, *size, file)?;
+                    picture::write(arguments, name, named, structs, *size, file)?;
+                    write(format!("wrote {}\n", file.display()).as_bytes())?;
+                }
+                View::Npy { file, .. } => {
+                    results::array(arguments, name, named, structs, file)?;
                     write(format!("wrote {}\n", file.display()).as_bytes())?;
                 }
             }
         }
     }
     if finished.errors.is_empty() {
-        write(format!("{}: ok, {:.6} s\n", finished.id, finished.seconds).as_bytes())?;
+        let of = match finished.gradient_of.as_slice() {
+            [] => String::new(),
+            arrays => format!(", gradient of the sum of {}", arrays.join(" and ")),
+        };
+        write(format!("{}: ok, {:.6} s{of}\n", finished.id, finished.seconds).as_bytes())?;
         return Ok(Exit::Ok);
     }
     Ok(Exit::Errors.max(Exit::after(&finished.errors)))
@@ -271,6 +315,10 @@ fn views(args: &Args) -> Result<Vec<View>> {
             },
         };
         views.push(View::Picture { name: name.to_string(), size, file: PathBuf::from(file) });
+    }
+    for text in &args.npy {
+        let (name, file) = flags::split_assignment("--npy", text)?;
+        views.push(View::Npy { name: name.to_string(), file: PathBuf::from(file) });
     }
     Ok(views)
 }

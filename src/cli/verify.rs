@@ -12,7 +12,7 @@ use crate::run::verify::{self, Row};
 use crate::source::SourceMap;
 
 /// Runs launches on several devices and compares every array, and what they print. Exit code 1 if devices disagree or a
-/// launch fails.
+/// launch fails. With `--quiet`, only what disagrees is shown.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Launch files.
@@ -24,9 +24,6 @@ pub(super) struct Args {
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
-    /// Show only what disagrees.
-    #[arg(long)]
-    quiet: bool,
 }
 
 pub(super) fn run(args: &Args) -> Exit {
@@ -46,15 +43,7 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
     let origin = path.display().to_string();
     let mut runs: Vec<(&dyn Device, Finished)> = Vec::new();
     for &device in &args.devices {
-        let options = Options {
-            device,
-            checked: true,
-            fmad: false,
-            threads: args.threads.into(),
-            deterministic: false,
-            out_dir: None,
-            npy: false,
-        };
+        let options = Options { threads: args.threads.into(), ..Options::of(device) };
         let mut compile = |wanted: &Wanted| compile(wanted, None, false);
         runs.push((device, Session::new(options, &mut compile).run(&launch, &origin)));
     }
@@ -88,8 +77,8 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
         if !prints || rows.iter().any(|row| row.wrong > 0) {
             exit = Exit::Errors;
         }
-        text += &table(&name, &rows, prints, args.quiet);
-        if prints && !args.quiet && expected.printed != found.printed {
+        text += &table(&name, &rows, prints, output::quiet());
+        if prints && !output::quiet() && expected.printed != found.printed {
             text += "  printed text             not compared: that of a GPU goes to standard output\n";
         }
     }

@@ -276,6 +276,11 @@ fn member(name: String, ty: Type, offset: u32, structs: &StructTable, used: &mut
     Member { name, kind, dtype: dtype(element, structs, used), ndim, offset, size: Layout::of(ty, structs).size }
 }
 
+/// A type as launch files and descriptions name it.
+pub fn dtype_json(ty: Type, structs: &StructTable) -> serde_json::Value {
+    serde_json::json!(dtype(ty, structs, &mut BTreeMap::new()))
+}
+
 fn dtype(ty: Type, structs: &StructTable, used: &mut BTreeMap<String, Struct>) -> DType {
     let (class, shape) = match ty {
         Type::Scalar(_) | Type::Array(_) | Type::Local(_) => ("scalar", vec![]),

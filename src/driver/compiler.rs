@@ -9,7 +9,7 @@ use crate::check::Instances;
 use crate::codegen::{cuda, llvm};
 use crate::link::Linker;
 use crate::memo::lock;
-use crate::source::{FileSystem, SourceFile, SourceMap};
+use crate::source::{FileId, FileSystem, SourceFile, SourceMap};
 use crate::syntax::ast::Parsed;
 
 /// Compiles programs, one after the other or from several threads at once. The library functions that programs share are
@@ -63,11 +63,12 @@ impl Compiler {
         Compiler { cache: Arc::new(LibraryCache::new(functions)) }
     }
 
-    /// Reads a file and looks for errors, in its gradients too if the request wants them. A file without kernels is one.
+    /// Reads a file from `files` and looks for errors, in its gradients too if the request wants them. A file without kernels is
+    /// one.
     #[doc(hidden)]
-    pub fn check(&self, path: &Path, request: &Request) -> Compilation {
-        let mut this = self.begin(SourceMap::with_files(Arc::new(Disk)));
-        if let Some(file) = this.read(path) {
+    pub fn check(&self, path: &Path, files: Arc<super::Overlaid>, request: &Request) -> Compilation {
+        let (mut this, file) = self.open(path, files);
+        if let Some(file) = file {
             this.compile(file, request);
             this.expect_kernels(file);
         }
@@ -103,16 +104,22 @@ impl Compiler {
     /// The same, with this file and what it imports read from `files`.
     #[doc(hidden)]
     pub fn load_from(&self, path: &Path, files: Arc<super::Overlaid>, request: &Request) -> Compilation {
+        let (mut this, file) = self.open(path, files);
+        if let Some(file) = file {
+            this.compile(file, request);
+        }
+        this
+    }
+
+    /// Begins with a file. None: it cannot be read, which is reported.
+    fn open(&self, path: &Path, files: Arc<super::Overlaid>) -> (Compilation, Option<FileId>) {
         let text = files.text(path);
         let mut this = self.begin(SourceMap::with_files(files));
         let file = match text {
             Some(text) => Some(this.sources.add(SourceFile::new(path, text))),
             None => this.read(path),
         };
-        if let Some(file) = file {
-            this.compile(file, request);
-        }
-        this
+        (this, file)
     }
 
     /// Compiles a text that stands alone as far as IR, as if it stood in a file at `path`.

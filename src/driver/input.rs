@@ -42,21 +42,30 @@ impl FileSystem for Disk {
     }
 }
 
-/// Files as they are on the disk, but for those of which other files hold the text.
+/// Files as they are on the disk, but for those of which other files hold the text, or that are given.
 #[derive(Clone, Default, Debug)]
 pub struct Overlaid {
     texts: HashMap<PathBuf, PathBuf>,
+    given: HashMap<PathBuf, String>,
 }
 
 impl Overlaid {
     /// Pairs of a file and the one that holds its text.
     pub fn new(texts: impl Iterator<Item = (PathBuf, PathBuf)>) -> Overlaid {
-        Overlaid { texts: texts.map(|(path, text)| (Disk.absolute(&path), text)).collect() }
+        let texts = texts.map(|(path, text)| (Disk.absolute(&path), text)).collect();
+        Overlaid { texts, given: HashMap::new() }
+    }
+
+    /// The same, with the text of one more file.
+    pub fn with(mut self, path: &Path, text: String) -> Overlaid {
+        self.given.insert(Disk.absolute(path), text);
+        self
     }
 
     /// The text that stands for a file's own. None: the file itself counts.
     pub fn text(&self, path: &Path) -> Option<String> {
-        read_text(self.texts.get(&Disk.absolute(path))?).ok()
+        let path = Disk.absolute(path);
+        self.given.get(&path).cloned().or_else(|| read_text(self.texts.get(&path)?).ok())
     }
 }
 
@@ -70,14 +79,20 @@ impl FileSystem for Overlaid {
     }
 }
 
+/// The text on standard input, which messages call `shown`.
+pub fn read_stdin(shown: &str) -> Result<String, Diagnostic> {
+    text_of(shown, Ok(std::io::stdin().lock()))
+}
+
 fn read_text(path: &Path) -> Result<String, Diagnostic> {
-    let shown = path.display();
+    text_of(&path.display().to_string(), std::fs::File::open(path))
+}
+
+fn text_of(shown: &str, input: std::io::Result<impl Read>) -> Result<String, Diagnostic> {
     let unreadable = |error| Diagnostic::new(Code::E0901, format!("cannot read `{shown}`: {}", reason(&error)));
     let mut bytes = Vec::new();
     // A pipe or device has no size to ask for, so the limit is on what is read.
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes))
-        .map_err(unreadable)?;
+    input.and_then(|input| input.take(MAX_SOURCE_BYTES + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
     if bytes.len() as u64 > MAX_SOURCE_BYTES {
         let limit = MAX_SOURCE_BYTES >> 20;
         return Err(Diagnostic::new(Code::E0903, format!("`{shown}` is larger than {limit} MiB")));

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use super::arg::{Arg, Array, Dim, Form};
 use super::element::rust_type;
 use crate::abi::{ArrayDescriptor, LaunchBounds, argument_layout};
-use crate::analysis::written::Written;
+use crate::analysis::written::Touched;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Const, Function};
 use crate::run::args::{Arguments, Lent, literal};
@@ -22,7 +22,7 @@ pub struct Signature {
     /// Of the struct of arguments.
     size: usize,
     /// What its entries write.
-    written: Vec<Written>,
+    written: Vec<Touched>,
 }
 
 /// A parameter, and where it lies in the struct of arguments.
@@ -71,8 +71,9 @@ struct BoundArray {
     ty: ArrayType,
     offset: u32,
     descriptor: ArrayDescriptor,
-    /// Bytes of its memory and of its gradient's.
+    /// Bytes of its memory and of its gradient's, from the first element on, and before it.
     bytes: usize,
+    below: usize,
 }
 
 impl Bound {
@@ -97,7 +98,7 @@ impl Bound {
         // SAFETY: a descriptor is plain data, without gaps.
         let raw = unsafe { &*(&raw const descriptor).cast::<[u8; ARRAY_DESCRIPTOR_SIZE as usize]>() };
         self.put(place.offset, raw);
-        self.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes });
+        self.arrays.push(BoundArray { path: place.path.clone(), ty, offset: place.offset, descriptor, bytes, below });
     }
 
     pub(super) fn block(&self) -> *const std::ffi::c_void {
@@ -153,7 +154,7 @@ pub(super) fn bounds(dim: &Dim) -> Result<LaunchBounds> {
 }
 
 impl Signature {
-    pub(super) fn new(kernel: &Function, structs: &StructTable, written: Written) -> Signature {
+    pub(super) fn new(kernel: &Function, structs: &StructTable, written: Touched) -> Signature {
         let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
         let (offsets, layout) = argument_layout(&types, structs);
         let name = |n: usize| kernel.values[kernel.params()[n]].name.clone().unwrap_or_else(|| format!("argument {n}"));
@@ -166,19 +167,29 @@ impl Signature {
         }
     }
 
+    /// The same under the name of the kernel that it was made of.
+    pub(super) fn named(self, kernel: &str) -> Signature {
+        Signature { kernel: kernel.to_string(), ..self }
+    }
+
     /// The kernel's name in the source.
     pub fn kernel(&self) -> &str {
         &self.kernel
     }
 
     /// Adds what another entry of the kernel writes of the same parameters.
-    pub(super) fn add(&mut self, written: Written) {
+    pub(super) fn add(&mut self, written: Touched) {
         self.written.push(written);
     }
 
     /// What it takes, in order.
     pub fn params(&self) -> &[Param] {
         &self.params
+    }
+
+    /// Bytes of the struct of arguments.
+    pub fn size(&self) -> usize {
+        self.size
     }
 
     /// Arguments that are all zero yet.
@@ -328,6 +339,7 @@ impl Signature {
             offset: array.offset,
             descriptor: array.descriptor,
             bytes: array.bytes,
+            below: array.below,
         });
         // SAFETY: the caller's promise; the descriptors were made from slices of so many bytes.
         unsafe { Arguments::lent(kernel, &bound.bytes()[..self.size], lent, structs) }

@@ -5,15 +5,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::arg::{Arg, Dim};
 use super::bind::{self, Bound, Signature};
+use super::derivative::{Form, Gradient, Part, Tangents};
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report};
-use crate::run::gradients::gradient;
-use crate::run::launch::Direction;
-use crate::run::meeting::{Looked, Threads};
 use crate::run::session::{self, Program};
 use crate::run::{Fail, Result};
 use crate::types::StructTable;
@@ -24,7 +22,7 @@ use crate::types::StructTable;
 #[derive(Clone)]
 pub struct Kernel {
     shared: Arc<Shared>,
-    threads: usize,
+    pub(super) threads: usize,
 }
 
 /// What came of a launch besides the contents of its arrays.
@@ -41,21 +39,13 @@ struct Shared {
     forward: FuncId,
     signature: Signature,
     entry: Entry,
-    /// By arrays; by values too.
-    gradients: [OnceLock<Gradient>; 2],
-}
-
-/// The kernel with its gradient.
-struct Gradient {
-    program: Arc<Program>,
-    forward: FuncId,
-    signature: Signature,
-    threads: Threads,
-    entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
+    /// As they were asked for.
+    gradients: Mutex<HashMap<Form, Arc<Gradient>>>,
+    tangents: OnceLock<Tangents>,
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
-const HOW: How = How { checked: true, fmad: false, alone: false };
+pub(super) const HOW: How = How { checked: true, fmad: false, alone: false };
 
 impl Kernel {
     pub(super) fn new(module: Module, name: &str) -> std::result::Result<Kernel, Error> {
@@ -68,7 +58,8 @@ impl Kernel {
             .map_err(|reasons| Error::new(reasons, program.clone()))?;
         let signature = signature(program, forward);
         let entry = Entry::new(&program.module, forward, device, HOW);
-        let shared = Shared { forward, signature, entry, gradients: Default::default(), device, module };
+        let gradients = Mutex::default();
+        let shared = Shared { forward, signature, entry, gradients, tangents: OnceLock::new(), device, module };
         Ok(Kernel { shared: Arc::new(shared), threads: 0 })
     }
 
@@ -135,58 +126,40 @@ impl Kernel {
     /// # Errors
     /// As for [`Kernel::launch`]; or the kernel has no gradient that would be right (`E06..`, `E1103`, `E1108`).
     pub fn gradient(&self, dim: impl Into<Dim>, args: &mut [Arg<'_>]) -> std::result::Result<Outcome, Error> {
-        let compiled = self.compiled_gradient(args.iter().any(Arg::wants_parameter_gradients))?;
-        let program = &compiled.program;
-        self.backward(compiled, &dim.into(), args)
-            .map_err(|error| self.error(error, program))
-            .and_then(|(bounds, dims, report)| self.conclude(program, compiled.forward, &bounds, dims, report))
+        let parameters = args.iter().any(Arg::wants_parameter_gradients);
+        let compiled = self.differentiated(Form { parameters, ..Form::default() })?;
+        let dim = dim.into();
+        compiled
+            .signature
+            .bind(args, &compiled.program.module.structs)
+            // SAFETY: the arrays are borrowed for the run: those that it writes exclusively.
+            .and_then(|bound| unsafe { compiled.run(self, &dim, &bound, Part::Both) })
+            .map_err(|error| self.error(error, &compiled.program))
+            .and_then(|ran| self.conclude(&compiled.program, compiled.forward, &ran.bounds, ran.dims, ran.report))
     }
 
-    fn compiled_gradient(&self, parameters: bool) -> std::result::Result<&Gradient, Error> {
-        let shared = &*self.shared;
-        let slot = &shared.gradients[usize::from(parameters)];
-        if let Some(known) = slot.get() {
-            return Ok(known);
+    /// The kernel with its gradient, compiled when it is first asked for.
+    pub(super) fn differentiated(&self, form: Form) -> std::result::Result<Arc<Gradient>, Error> {
+        let known = || self.shared.gradients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known().get(&form) {
+            return Ok(found.clone());
         }
-        let program = shared.module.with_gradient(self.name(), parameters)?;
-        let refused = |reasons| Error::new(reasons, program.clone());
-        let forward = session::kernel(&program, shared.module.path(), Some(self.name())).map_err(refused)?;
-        let entries = gradient::entries(&program, forward).map_err(|error| refused(vec![*error]))?;
-        let mut signature = signature(&program, forward);
-        let others = [entries.augmented, entries.backward].into_iter().flatten();
-        others.for_each(|entry| signature.add(written(&program.module, entry)));
-        Ok(slot.get_or_init(|| {
-            let threads = Threads::of(&program.module, forward);
-            Gradient { program, forward, signature, threads, entries: Mutex::default() }
-        }))
+        let made = Arc::new(Gradient::new(&self.shared.module, self.name(), &form)?);
+        // Two threads may both compile; one's is kept.
+        Ok(known().entry(form).or_insert(made).clone())
     }
 
-    fn backward(&self, compiled: &Gradient, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
-        let bound = compiled.signature.bind(args, &compiled.program.module.structs)?;
-        self.run_backward(compiled, dim, &bound)
-    }
-
-    fn run_backward(&self, compiled: &Gradient, dim: &Dim, bound: &Bound) -> Result<(LaunchBounds, usize, Report)> {
-        let module = &compiled.program.module;
-        let bounds = bind::bounds(dim)?;
-        session::counts_once(&module.functions[compiled.forward], &bounds.shape[..dim.0.len()])?;
-        // SAFETY: the arrays are borrowed for the run, and `arguments` goes before it ends.
-        let mut arguments =
-            unsafe { compiled.signature.arguments(bound, &module.functions[compiled.forward], &module.structs) }?;
-        let looked = Looked { program: &compiled.program, direction: Direction::Gradient, bounds: &bounds };
-        compiled.threads.check(&looked, &mut arguments)?;
-        let memory = arguments.memory();
-        let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
-            let memory = [&memory, more].concat();
-            let job = Job { memory: &memory, ..Job::new(bounds, block, self.threads) };
-            // SAFETY: `block` was made for this entry; its arrays are borrowed for the run.
-            unsafe { ready(&compiled.entry(id, self.shared.device), module, &job)?.run(module, &job) }
-        };
-        let report = gradient::gradient(&compiled.program, compiled.forward, &mut arguments, bounds.size, &mut run)?;
-        if report.trap.is_none() {
-            bound.add_gradients(&arguments).map_err(|key| gradient::no_gradient_of(&compiled.program, &key))?;
+    /// Its forward mode, in the same way.
+    pub(super) fn forward_mode(&self) -> std::result::Result<&Tangents, Error> {
+        if let Some(found) = self.shared.tangents.get() {
+            return Ok(found);
         }
-        Ok((bounds, dim.0.len(), report))
+        let made = Tangents::new(&self.shared.module, self.name(), self.shared.device)?;
+        Ok(self.shared.tangents.get_or_init(|| made))
+    }
+
+    pub(super) fn device(&self) -> &'static dyn Device {
+        self.shared.device
     }
 
     /// What the kernel takes, for a binding of another language that lays arguments out itself.
@@ -199,16 +172,6 @@ impl Kernel {
     #[doc(hidden)]
     pub fn structs(&self) -> &StructTable {
         &self.shared.module.program().module.structs
-    }
-
-    /// The same for gradient runs, which compile the gradient first.
-    ///
-    /// # Errors
-    /// The kernel has no gradient that would be right.
-    #[doc(hidden)]
-    pub fn gradient_signature(&self) -> std::result::Result<(&Signature, &StructTable), Error> {
-        let compiled = self.compiled_gradient(false)?;
-        Ok((&compiled.signature, &compiled.program.module.structs))
     }
 
     /// [`Kernel::launch`] for arguments that are laid out.
@@ -225,21 +188,28 @@ impl Kernel {
             .and_then(|(bounds, dims, report)| self.conclude(program, self.shared.forward, &bounds, dims, report))
     }
 
-    /// [`Kernel::gradient`] for arguments that are laid out.
+    /// The same for the struct of arguments itself, as it lies in a caller's memory. `dims` are the dimensions of `bounds`.
     ///
     /// # Safety
-    /// As for [`Kernel::launch_bound`], with the signature of gradient runs. They write all gradients.
+    /// As for [`Kernel::launch_bound`]; the struct is aligned to 8 bytes.
     #[doc(hidden)]
-    pub unsafe fn gradient_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
-        let compiled = self.compiled_gradient(false)?;
-        let program = &compiled.program;
-        self.run_backward(compiled, dim, bound)
-            .map_err(|error| self.error(error, program))
-            .and_then(|(bounds, dims, report)| self.conclude(program, compiled.forward, &bounds, dims, report))
+    pub unsafe fn launch_block(
+        &self,
+        bounds: LaunchBounds,
+        dims: usize,
+        block: *const std::ffi::c_void,
+    ) -> std::result::Result<Outcome, Error> {
+        let (shared, program) = (&*self.shared, self.shared.module.program());
+        let job = Job::new(bounds, block, self.threads);
+        // SAFETY: the caller's promise.
+        let ran = ready(&shared.entry, &program.module, &job)
+            .and_then(|code| unsafe { code.run(&program.module, &job) })
+            .map_err(|error| self.error(error, program))?;
+        self.conclude(program, shared.forward, &bounds, dims, ran)
     }
 
     /// What a launch that ran is for its caller.
-    fn conclude(
+    pub(super) fn conclude(
         &self,
         program: &Arc<Program>,
         kernel: FuncId,
@@ -258,23 +228,14 @@ impl Kernel {
         Err(self.error(Box::new(error), program).with_printed(printed).with_trap(trap, thread))
     }
 
-    fn error(&self, error: Fail, program: &Arc<Program>) -> Error {
+    pub(super) fn error(&self, error: Fail, program: &Arc<Program>) -> Error {
         Error::new(vec![*error], program.clone())
-    }
-}
-
-impl Gradient {
-    /// An entry, made ready when first asked for.
-    fn entry(&self, id: FuncId, device: &'static dyn Device) -> Arc<Entry> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Arc::new(Entry::new(&self.program.module, id, device, HOW));
-        entries.entry(id).or_insert_with(new).clone()
     }
 }
 
 /// The code for a launch. LLVM's passes may recurse deep, so what is not there yet is compiled on a thread with the stack for
 /// that.
-fn ready<'e>(entry: &'e Entry, module: &Ir, job: &Job) -> Result<&'e dyn Executable> {
+pub(super) fn ready<'e>(entry: &'e Entry, module: &Ir, job: &Job) -> Result<&'e dyn Executable> {
     let (bounds, threads) = (job.bounds, job.threads);
     if let Some(code) = entry.compiled(&bounds, threads) {
         return Ok(code);
@@ -282,7 +243,7 @@ fn ready<'e>(entry: &'e Entry, module: &Ir, job: &Job) -> Result<&'e dyn Executa
     driver::guard(|| entry.ready(module, &bounds, threads)).unwrap_or_else(|fault| Err(Box::new(fault.into())))
 }
 
-fn signature(program: &Arc<Program>, kernel: FuncId) -> Signature {
+pub(super) fn signature(program: &Program, kernel: FuncId) -> Signature {
     let module = &program.module;
     Signature::new(&module.functions[kernel], &module.structs, written(module, kernel))
 }

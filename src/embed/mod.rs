@@ -7,6 +7,7 @@
 //! | `bind` | what does a kernel receive of that? |
 //! | `module` | what comes of a source file? |
 //! | `kernel` | how is a kernel launched? |
+//! | `derivative` | how are its derivatives? |
 //! | `error` | why did something not work? |
 //!
 //! What a user needs of it stands at the root of the crate.
@@ -16,6 +17,7 @@
 
 mod arg;
 mod bind;
+mod derivative;
 mod element;
 mod error;
 mod kernel;
@@ -26,6 +28,7 @@ mod tests;
 
 pub use arg::{Arg, Dim};
 pub use bind::{Bound, Extent, Param, Place, Signature};
+pub use derivative::{Form, Gradient, ParameterGradient, Part};
 pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
 pub use kernel::{Kernel, Outcome};

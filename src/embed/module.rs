@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Error, Kernel};
+use crate::analysis::alias::Root;
 use crate::diag::render::{Format, Style, render_all};
 use crate::diag::{Code, Diagnostic, Level};
-use crate::driver::{self, Arch, Artefact, Compilation, Compiler, Disk, Request};
+use crate::driver::{self, Arch, Artefact, Compilation, Compiler, Disk, Request, SameArrays};
+use crate::ir::FuncId;
 use crate::run::session::Program;
 use crate::source::{FileSystem, SourceMap};
 
@@ -107,12 +109,7 @@ impl Source {
     }
 
     fn program(&self, request: &Request) -> Result<Arc<Program>, Error> {
-        let compilation = self.compile(request)?;
-        Ok(Arc::new(Program {
-            module: compilation.module,
-            sources: compilation.sources,
-            diagnostics: compilation.diagnostics.into_sorted(),
-        }))
+        self.compile(request).map(|compilation| Arc::new(into_program(compilation)))
     }
 }
 
@@ -206,10 +203,45 @@ impl Module {
         &self.0.program
     }
 
-    /// All entries of one kernel.
-    pub(super) fn with_gradient(&self, kernel: &str, parameters: bool) -> Result<Arc<Program>, Error> {
+    /// All entries of one kernel. `same`: arrays that are one.
+    pub(super) fn with_gradient(
+        &self,
+        kernel: &str,
+        parameters: bool,
+        same: &[(Root, Root)],
+    ) -> Result<Arc<Program>, Error> {
         let gradients = driver::Gradients { parameters, ..driver::Gradients::default() };
-        self.0.program(&Request { kernels: vec![kernel.to_string()], gradients, ..Request::default() })
+        let same = SameArrays { kernel: kernel.to_string(), pairs: same.to_vec() };
+        let same_arrays = (!same.pairs.is_empty()).then_some(same);
+        self.0.program(&Request { kernels: vec![kernel.to_string()], gradients, same_arrays, ..Request::default() })
+    }
+
+    /// The forward entry of one kernel, and its forward mode.
+    pub(super) fn with_tangents(&self, kernel: &str) -> Result<(Arc<Program>, FuncId), Error> {
+        // The rules for derivatives come with the backward entry.
+        let request = Request { kernels: vec![kernel.to_string()], ..Request::default() };
+        let mut compilation = self.0.compile(&request)?;
+        let made = driver::guard(|| {
+            let made = compilation.forward_mode(Some(kernel));
+            (compilation, made)
+        });
+        let (compilation, made) = made.map_err(Error::fault)?;
+        let program = Arc::new(into_program(compilation));
+        match made {
+            Ok(id) => Ok((program, id)),
+            Err(why) => {
+                let message = format!("kernel `{kernel}` has no derivative in forward mode: {why}");
+                Err(Error::new(vec![Diagnostic::new(Code::E1103, message)], program))
+            }
+        }
+    }
+}
+
+fn into_program(compilation: Compilation) -> Program {
+    Program {
+        module: compilation.module,
+        sources: compilation.sources,
+        diagnostics: compilation.diagnostics.into_sorted(),
     }
 }
 

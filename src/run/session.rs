@@ -1,14 +1,19 @@
-//! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own.
+//! In what order is a launch done? Read, compile, bind, run, write; one launch's failure is its own. Several launches in one file:
+//! [`steps`].
 
+mod steps;
+
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
 use super::args::Arguments;
-use super::launch::{self, Direction, Launch};
+use super::launch::{self, AnyLaunch, Direction, Launch};
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
+use crate::analysis::written::written;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
 use crate::passes::same_arrays::SameArrays;
@@ -16,6 +21,7 @@ use crate::run::devices::{self, order};
 use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
+use crate::run::gradients::seed::seed;
 use crate::run::meeting::{Looked, Threads};
 use crate::source::{SourceMap, Span};
 
@@ -35,6 +41,27 @@ pub struct Options {
     pub out_dir: Option<PathBuf>,
     /// Write each array as `NAME.npy` too.
     pub npy: bool,
+    /// Run gradients: where a launch states no gradient, that of the sum of what its kernel writes.
+    pub gradient: bool,
+    /// Convert numbers of other types in files.
+    pub convert: bool,
+}
+
+impl Options {
+    /// Checked runs on all cores that write nothing.
+    pub fn of(device: &'static dyn Device) -> Options {
+        Options {
+            device,
+            checked: true,
+            fmad: false,
+            threads: 0,
+            deterministic: false,
+            out_dir: None,
+            npy: false,
+            gradient: false,
+            convert: false,
+        }
+    }
 }
 
 /// A compiled source file.
@@ -79,12 +106,26 @@ pub struct Finished {
     pub looked_at: Option<u64>,
     /// What the kernel printed.
     pub printed: String,
+    /// The arrays whose sum the gradient is of, where the launch does not state it.
+    pub gradient_of: Vec<String>,
     /// Of the launch alone.
     pub seconds: f64,
     /// For messages and for the types of the arrays; None if the launch did not get so far.
     pub program: Option<Rc<Program>>,
     /// The arrays after the run; None if it did not run.
     pub arguments: Option<Arguments>,
+}
+
+/// A kernel that is to run.
+struct Ready<'a> {
+    launch: &'a Launch,
+    /// Names the launch in messages.
+    origin: &'a str,
+    wanted: Wanted,
+    program: Rc<Program>,
+    id: FuncId,
+    /// Whether threads may meet is looked at.
+    look: bool,
 }
 
 /// More compiled sources than this are not kept.
@@ -107,8 +148,10 @@ impl<'a> Session<'a> {
 
     /// Runs the launch file at `path` and writes its results.
     pub fn run_file(&mut self, path: &Path) -> Finished {
-        match launch::read(path) {
-            Ok(launch) => self.run(&launch, &path.display().to_string()),
+        let origin = path.display().to_string();
+        match launch::read_any(path) {
+            Ok(AnyLaunch::One(launch)) => self.run(&launch, &origin),
+            Ok(AnyLaunch::Several(program)) => self.run_steps(&program, &origin),
             Err(error) => {
                 let mut finished = Finished::failed(launch::default_id(path), *error);
                 self.write(&mut finished);
@@ -129,7 +172,8 @@ impl<'a> Session<'a> {
 
     /// Reports why a launch could not be finished as its result. `kernel`: the one that was asked for, if it is a source file.
     pub fn abandon(&mut self, path: &Path, kernel: Option<String>, error: Diagnostic) -> Finished {
-        let by_file = || launch::read(path).map_or_else(|_| launch::default_id(path), |launch| launch.id);
+        let by_file =
+            || launch::read_any(path).map_or_else(|_| launch::default_id(path), |launch| launch.id().to_string());
         let id = kernel.unwrap_or_else(by_file);
         // What was cached may be half-made.
         self.programs.clear();
@@ -159,6 +203,29 @@ impl<'a> Session<'a> {
     }
 
     fn attempt(&mut self, launch: &Launch, origin: &str, finished: &mut Finished) -> Result<()> {
+        let mut launch = Cow::Borrowed(launch);
+        if self.options.convert {
+            launch.to_mut().convert_files();
+        }
+        if self.options.gradient {
+            launch.to_mut().direction = Direction::Gradient;
+        }
+        let Some((wanted, program, id)) = self.prepare(&launch, finished)? else { return Ok(()) };
+        if self.options.gradient {
+            let module = &program.module;
+            let written = written(module, id);
+            finished.gradient_of = seed(launch.to_mut(), &module.functions[id], &module.structs, &written);
+        }
+        let (function, structs) = (&program.module.functions[id], &program.module.structs);
+        let mut arguments = Arguments::bind(&launch, origin, function, structs)?;
+        let ready = Ready { launch: &launch, origin, wanted, program, id, look: self.options.checked };
+        self.execute(ready, &mut arguments, finished)?;
+        finished.arguments = Some(arguments);
+        Ok(())
+    }
+
+    /// The kernel of a launch, compiled for its direction. None: the errors of the source are the reason, and reported.
+    fn prepare(&mut self, launch: &Launch, finished: &mut Finished) -> Result<Option<(Wanted, Rc<Program>, FuncId)>> {
         let mut wanted = Wanted::of(&launch.source);
         let mut program = self.compiled(&wanted);
         if launch.direction != Direction::Forward
@@ -168,13 +235,21 @@ impl<'a> Session<'a> {
             program = self.compiled(&wanted);
         }
         finished.program = Some(program.clone());
-        let Some(mut id) = named(&program, launch, finished)? else { return Ok(()) };
-        let Some(bounds) = LaunchBounds::new(&launch.dim) else {
+        Ok(named(&program, launch, finished)?.map(|id| (wanted, program, id)))
+    }
+
+    /// Runs a kernel on arguments that are in memory.
+    fn execute(&mut self, ready: Ready, arguments: &mut Arguments, finished: &mut Finished) -> Result<()> {
+        let Ready { launch, origin, mut wanted, mut program, mut id, look } = ready;
+        let dim = launch.dim_by_block(&program.module.functions[id]).map_err(|mut error| {
+            error.message.insert_str(0, &format!("{origin}: "));
+            error
+        })?;
+        let Some(bounds) = LaunchBounds::new(&dim) else {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
             return Err(fail(Code::E1006, message));
         };
         let (function, structs) = (&program.module.functions[id], &program.module.structs);
-        let mut arguments = Arguments::bind(launch, origin, function, structs)?;
         let same =
             arguments.same_arrays(function, structs, launch.direction != Direction::Forward).map_err(|mut error| {
                 error.message.insert_str(0, &format!("{origin}: "));
@@ -193,14 +268,14 @@ impl<'a> Session<'a> {
         let function = &module.functions[id];
         finished.findings = findings(&program, id, launch.direction);
         if launch.direction != Direction::Forward {
-            counts_once(function, &launch.dim).map_err(|mut error| {
+            counts_once(function, &dim).map_err(|mut error| {
                 error.message.insert_str(0, &format!("{origin}: "));
                 error
             })?;
         }
-        if self.options.checked {
+        if look {
             let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds };
-            finished.looked_at = Threads::of(module, id).check(&looked, &mut arguments)?;
+            finished.looked_at = Threads::of(module, id).check(&looked, arguments)?;
         }
         let options = self.options.clone();
         let memory = arguments.memory();
@@ -232,8 +307,8 @@ impl<'a> Session<'a> {
         };
         let report = match launch.direction {
             Direction::Forward => run(id, arguments.block(), &[])?,
-            Direction::Backward => gradient::backward(&program, id, &mut arguments, bounds.size, &mut run)?,
-            Direction::Gradient => gradient::gradient(&program, id, &mut arguments, bounds.size, &mut run)?,
+            Direction::Backward => gradient::backward(&program, id, arguments, bounds.size, &mut run)?,
+            Direction::Gradient => gradient::gradient(&program, id, arguments, bounds.size, &mut run)?,
         };
         finished.seconds = seconds;
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
@@ -241,10 +316,9 @@ impl<'a> Session<'a> {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
             };
-            let dims = launch.dim.len().max(rank.into());
+            let dims = dim.len().max(rank.into());
             finished.errors.push(describe_trap(&trap, &bounds, dims));
         }
-        finished.arguments = Some(arguments);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::super::launch::{ArrayArgument, DType, Direction, Fill, Literal, Number, Source, Stored};
 use super::super::{Result, fail};
+use super::convert::{self, has_numbers};
 use super::elements;
 use super::elements::{Leaf, dense_strides, for_each_element};
 use super::fill::FillValues;
@@ -13,6 +14,7 @@ use crate::run::files::npy;
 use crate::run::files::npy::{Array, Header};
 use crate::run::files::npz;
 use crate::run::files::npz::Npz;
+use crate::run::files::picture;
 use crate::types::{ArrayType, Layout, Type};
 
 impl<'a> Binder<'a> {
@@ -45,7 +47,7 @@ impl<'a> Binder<'a> {
             return Err(self.fail(Code::E1005, format!("{at}: arrays of structs that hold arrays cannot be passed")));
         };
         let mut shape = given.shape.clone();
-        let contents = self.read(&at, data, ty, &leaves, &mut shape)?;
+        let contents = self.read(&at, data, ty, &leaves, &mut shape, given.convert)?;
         let Some(shape) = shape else {
             return Err(self.fail(Code::E1006, format!("{at}: the shape is not known")));
         };
@@ -56,7 +58,7 @@ impl<'a> Binder<'a> {
             None => None,
             Some(stored) => {
                 let at = format!("gradient of argument `{path}`");
-                let contents = self.read(&at, &stored, ty, &leaves, &mut Some(shape.clone()))?;
+                let contents = self.read(&at, &stored, ty, &leaves, &mut Some(shape.clone()), given.convert)?;
                 let place = self.place(&at, &stored, ty, &shape, &strides, element)?;
                 self.scatter(place, &shape, &strides, &leaves, contents, &at, &stored.source)?;
                 Some(Grad { key: stored.key, place, external: given.grad_external })
@@ -108,6 +110,7 @@ impl<'a> Binder<'a> {
         ty: ArrayType,
         leaves: &[Leaf],
         shape: &mut Option<Vec<u32>>,
+        convert: bool,
     ) -> Result<Vec<Array>> {
         let (path, entry) = match &stored.source {
             Source::Alias(_) | Source::Fill(_) => return Ok(Vec::new()),
@@ -115,21 +118,31 @@ impl<'a> Binder<'a> {
             Source::File { path, entry } => (path.clone(), entry.clone()),
         };
         let origin = self.origin;
+        let is_picture = entry.is_none() && picture::is_picture(&path);
         let mut arrays = Vec::with_capacity(leaves.len());
         for leaf in leaves {
+            let name = match &entry {
+                Some(entry) => format!("entry `{entry}{}` of {}", leaf.suffix, path.display()),
+                None => path.display().to_string(),
+            };
+            // The samples of a picture are parts of the brightest one where floats are wanted.
+            let brightness = is_picture && leaf.scalar.is_float();
             let check = |header: &Header| {
-                let name = match &entry {
-                    Some(entry) => format!("entry `{entry}{}` of {}", leaf.suffix, path.display()),
-                    None => path.display().to_string(),
-                };
                 let mismatch = |what: String| Err(fail(Code::E1009, format!("{origin}: {at}: {name} {what}")));
-                if !header.holds(leaf.scalar) {
+                let converts = has_numbers(header);
+                let fits = header.holds(leaf.scalar) || brightness || convert && converts;
+                if !fits {
                     return mismatch(format!(
                         "has type {}, expected {} for {}",
                         header.type_name(),
                         &npy::descr(leaf.scalar)[1..],
                         leaf.scalar.name()
-                    ));
+                    ))
+                    .map_err(|mut error| {
+                        let help = "`--convert`, in a launch file `\"convert\": true`, converts the numbers";
+                        error.help = converts.then(|| help.to_string());
+                        error
+                    });
                 }
                 if shape.is_none() {
                     let outer = header.shape.len().checked_sub(leaf.shape.len()).unwrap_or(usize::MAX);
@@ -158,7 +171,8 @@ impl<'a> Binder<'a> {
                 }
                 Ok(())
             };
-            let array = match &entry {
+            let mut array = match &entry {
+                None if is_picture && leaf.suffix.is_empty() => picture::read(&path, ty.ndim == 1, check)?,
                 Some(entry) => self.archive(&path)?.read(&format!("{entry}{}", leaf.suffix), check)?,
                 None if leaf.suffix.is_empty() => npz::read_npy(&path, check)?,
                 None => {
@@ -166,6 +180,11 @@ impl<'a> Binder<'a> {
                     return Err(self.fail(Code::E1009, message));
                 }
             };
+            if brightness || !array.header.holds(leaf.scalar) {
+                let change = if brightness { convert::brightness } else { convert::convert };
+                array =
+                    change(array, leaf.scalar).map_err(|why| self.fail(Code::E1011, format!("{at}: {name} {why}")))?;
+            }
             arrays.push(array);
         }
         Ok(arrays)

@@ -3,7 +3,7 @@
 use super::memory::Buffer;
 use super::parameters::float_parameters;
 use super::{Arguments, BoundArray, BufferOffset, Grad, put};
-use crate::abi::{ArrayDescriptor, descriptor};
+use crate::abi::{ARRAY_FLAGS_RETAIN, ArrayDescriptor, descriptor};
 use crate::ir::Function;
 use crate::run::Result;
 use crate::types::{ArrayType, StructTable, Type};
@@ -17,8 +17,10 @@ pub struct Lent {
     pub offset: u32,
     /// As it stands there.
     pub descriptor: ArrayDescriptor,
-    /// Bytes of its memory, and of that of its gradient where it has one.
+    /// Bytes of its memory, and of that of its gradient where it has one, from the first element on.
     pub bytes: usize,
+    /// More of them before it, where strides are negative.
+    pub below: usize,
 }
 
 impl Arguments {
@@ -40,31 +42,38 @@ impl Arguments {
             parameters: float_parameters(kernel, structs),
         };
         out.block.bytes_mut().copy_from_slice(block);
-        for Lent { key, ty, offset, descriptor, bytes } in arrays {
+        for Lent { key, ty, offset, descriptor, bytes, below } in arrays {
             let dims = usize::from(ty.ndim);
-            // SAFETY: the caller's promise.
-            let place = out.keep(unsafe { Buffer::lent(descriptor.data, bytes) });
+            // An array without elements is null.
+            let lend = |at: u64| match at {
+                // SAFETY: the caller's promise.
+                0 => unsafe { Buffer::lent(0, 0) },
+                // SAFETY: the caller's promise.
+                at => unsafe { Buffer::lent(at.wrapping_sub(below as u64), below + bytes) },
+            };
+            let place = out.keep(lend(descriptor.data), below);
             let grad = match descriptor.grad {
                 0 if Type::from(ty.element).holds_floats(structs) => {
-                    let place = out.keep(Buffer::zeroed(bytes as u64, &format!("the gradient of `{key}`"))?);
+                    let zeros = Buffer::zeroed((below + bytes) as u64, &format!("the gradient of `{key}`"))?;
+                    let place = out.keep(zeros, below);
                     let address = out.address(place).to_le_bytes();
                     put(out.block.bytes_mut(), offset + descriptor::GRAD, &address);
                     Some(place)
                 }
                 0 => None,
-                // SAFETY: the caller's promise.
-                at => Some(out.keep(unsafe { Buffer::lent(at, bytes) })),
+                at => Some(out.keep(lend(at), below)),
             };
             let grad = grad.map(|place| Grad { key: format!("{key}.grad"), place, external: false });
             let shape = descriptor.shape[..dims].iter().map(|&n| n as u32).collect();
             let strides = descriptor.strides[..dims].iter().map(|&s| s.into()).collect();
-            out.arrays.push(BoundArray { key, ty, shape, strides, offset, place, grad, retain_grad: false });
+            let retain_grad = descriptor.flags & ARRAY_FLAGS_RETAIN != 0;
+            out.arrays.push(BoundArray { key, ty, shape, strides, offset, place, grad, retain_grad });
         }
         Ok(out)
     }
 
-    fn keep(&mut self, buffer: Buffer) -> BufferOffset {
+    fn keep(&mut self, buffer: Buffer, below: usize) -> BufferOffset {
         self.buffers.push(buffer);
-        BufferOffset { buffer: self.buffers.len() - 1, origin: 0 }
+        BufferOffset { buffer: self.buffers.len() - 1, origin: below as u64 }
     }
 }

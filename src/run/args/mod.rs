@@ -1,6 +1,7 @@
 //! What does the kernel receive? A launch's arguments, checked against the kernel's parameters and laid out in memory.
 
 mod arrays;
+mod convert;
 pub mod elements;
 pub mod fill;
 mod lent;
@@ -9,6 +10,7 @@ pub mod memory;
 pub mod parameters;
 mod places;
 pub mod random;
+pub mod shared;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;
@@ -62,6 +64,14 @@ impl BoundArray {
         let innermost = self.strides.last().map_or(0, |s| s.unsigned_abs());
         elements * innermost
     }
+}
+
+/// An array or its gradient.
+#[derive(Clone, Copy)]
+pub struct Named<'a> {
+    /// Of the same type and shape.
+    pub array: &'a BoundArray,
+    place: BufferOffset,
 }
 
 /// The gradient array of an array: same type, shape and strides.
@@ -300,6 +310,30 @@ impl Arguments {
         if buffer.bytes().is_empty() { 0 } else { buffer.address() + place.origin }
     }
 
+    /// The array or gradient that is stored under a name.
+    pub fn named(&self, key: &str) -> Option<Named<'_>> {
+        let own = self.arrays.iter().find(|array| array.key == key).map(|array| Named { array, place: array.place });
+        own.or_else(|| {
+            self.arrays.iter().find_map(|array| {
+                let grad = array.grad.as_ref().filter(|grad| grad.key == key)?;
+                Some(Named { array, place: grad.place })
+            })
+        })
+    }
+
+    /// The names of all arrays, gradients after their arrays.
+    pub fn names(&self) -> Vec<String> {
+        let of = |array: &BoundArray| {
+            std::iter::once(array.key.clone()).chain(array.grad.iter().map(|g| g.key.clone())).collect::<Vec<_>>()
+        };
+        self.arrays.iter().flat_map(of).collect()
+    }
+
+    /// The contents of a leaf of an array or gradient, dense and row major.
+    pub fn contents(&self, named: Named, leaf: &Leaf) -> Vec<u8> {
+        self.gather_at(named.array, named.place, leaf)
+    }
+
     /// The contents of an array's leaf, dense and row major.
     pub fn gather(&self, array: &BoundArray, leaf: &Leaf) -> Vec<u8> {
         self.gather_at(array, array.place, leaf)
@@ -381,18 +415,24 @@ impl<'a> Binder<'a> {
                 return Err(self.fail(Code::E1004, message));
             }
         }
-        params
-            .iter()
-            .map(|(name, ty)| {
-                by_name.get(name.as_str()).copied().ok_or_else(|| {
-                    let ty = ty.display(self.structs);
-                    self.fail(
-                        Code::E1004,
-                        format!("argument `{}` of {owner} is missing ({what} type `{ty}`)", full(name)),
-                    )
-                })
-            })
-            .collect()
+        let missing: Vec<&(String, Type)> =
+            params.iter().filter(|(name, _)| !by_name.contains_key(name.as_str())).collect();
+        match missing.as_slice() {
+            [] => Ok(params.iter().filter_map(|(name, _)| by_name.get(name.as_str()).copied()).collect()),
+            [(name, ty)] => {
+                let (name, ty) = (full(name), ty.display(self.structs));
+                Err(self.fail(Code::E1004, format!("argument `{name}` of {owner} is missing ({what} type `{ty}`)")))
+            }
+            several => {
+                let names: Vec<String> = several.iter().map(|(name, _)| full(name)).collect();
+                let mut error =
+                    self.fail(Code::E1004, format!("arguments of {owner} are missing: {}", super::list(&names)));
+                let types =
+                    several.iter().map(|(name, ty)| format!("`{}`: `{}`", full(name), ty.display(self.structs)));
+                error.notes.extend(types);
+                Err(error)
+            }
+        }
     }
 
     /// Writes one argument at `offset` of the argument struct. `path` is its full name.

@@ -11,15 +11,15 @@ use crate::run::{Result, fail};
 use crate::types::{Layout, MAX_DIMS, StructTable, Type};
 
 /// A parameter of a kernel, or a field inside one.
-struct Place {
-    root: Root,
-    ty: Type,
+pub(super) struct Place {
+    pub root: Root,
+    pub ty: Type,
     /// In the argument struct.
-    offset: u32,
+    pub offset: u32,
 }
 
 /// All parameters and their fields, structs aside.
-fn places(kernel: &Function, structs: &StructTable) -> Vec<Place> {
+pub(super) fn places(kernel: &Function, structs: &StructTable) -> Vec<Place> {
     fn add(param: u32, fields: &[u32], ty: Type, offset: u32, structs: &StructTable, out: &mut Vec<Place>) {
         let Type::Struct(id) = ty else {
             return out.push(Place { root: Root::Param(param, fields.to_vec()), ty, offset });

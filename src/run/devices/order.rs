@@ -26,6 +26,16 @@ pub fn order_shows(module: &Module, kernel: FuncId) -> bool {
     })
 }
 
+/// Does a thread take or replace floats atomically? In forward mode the tangent follows by a load and a store, which are right
+/// only where threads run one after the other.
+pub fn moves_floats(module: &Module, kernel: FuncId) -> bool {
+    reaches(module, kernel, |function, inst| match &inst.op {
+        Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. }
+        | Op::AtomicCas { new: value, .. } => function.ty(*value).holds_floats(&module.structs),
+        _ => false,
+    })
+}
+
 fn is_used(function: &Function, value: ValueId) -> bool {
     let mut used = false;
     function.walk(function.entry, &mut |_, inst| inst.op.for_each_operand(|v| used |= v == value));

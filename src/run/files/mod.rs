@@ -3,4 +3,5 @@
 pub mod npy;
 pub mod npz;
 pub mod output;
+pub mod picture;
 pub mod show;

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::npy;
 use super::npz::{NpzWriter, write_whole};
 use crate::diag::Code;
-use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::parameters::FloatParameter;
+use crate::run::args::{Arguments, Named};
 use crate::run::{Fail, Result, fail};
 use crate::types::{Scalar, StructTable};
 
@@ -93,6 +93,22 @@ pub fn write_npy(folder: &Path, arguments: &Arguments, structs: &StructTable) ->
         (None, Err(e)) => Err(fail(Code::E0904, e.to_string())),
         (None, Ok(())) => Ok(()),
     }
+}
+
+/// Writes an array or a gradient, by its name, as a `.npy` file.
+pub fn array(arguments: &Arguments, name: &str, named: Named, structs: &StructTable, path: &Path) -> Result<()> {
+    let leaves = leaves(named.array.ty.element.into(), structs);
+    let Some([leaf]) = leaves.as_deref().filter(|leaves| leaves.iter().all(|leaf| leaf.suffix.is_empty())) else {
+        let message =
+            format!("--npy {name}: an array of structs is no single NumPy array; `--out-dir` writes its fields");
+        return Err(fail(Code::E1012, message));
+    };
+    let shape: Vec<u64> = named.array.shape.iter().map(|&n| n.into()).chain(leaf.shape.iter().copied()).collect();
+    write_whole(path, |file| {
+        let mut output = BufWriter::new(file);
+        npy::write(&mut output, npy::descr(leaf.scalar), &shape, &arguments.contents(named, leaf))?;
+        output.flush()
+    })
 }
 
 /// A warning of the compiler about the kernel.

@@ -1,14 +1,9 @@
-//! What does an array look like? A small table for the terminal, and a picture as PNG.
+//! What does an array look like? A small table for the terminal.
 
-use std::io::BufWriter;
-use std::path::Path;
-
-use super::npz;
-use crate::diag::Code;
 use crate::run::args::elements::{Leaf, leaves};
 use crate::run::args::literal::{load, to_f64};
-use crate::run::args::{Arguments, BoundArray};
-use crate::run::{Result, fail};
+use crate::run::args::parameters::FloatParameter;
+use crate::run::args::{Arguments, BoundArray, Named};
 use crate::types::{Scalar, StructTable, Type};
 
 /// Columns of numbers in a table row.
@@ -19,18 +14,26 @@ pub const ROWS: usize = 10;
 
 /// A table of the first `rows` rows. A row is an element of a one-dimensional array, else a line along the last
 /// dimension.
-pub fn table(arguments: &Arguments, array: &BoundArray, structs: &StructTable, rows: usize) -> String {
+pub fn table(arguments: &Arguments, key: &str, named: Named, structs: &StructTable, rows: usize) -> String {
+    let array = named.array;
     let shape: Vec<String> = array.shape.iter().map(u32::to_string).collect();
     let ty = Type::from(array.ty.element).display(structs);
-    let mut out = format!("{}: {ty} ({})\n", array.key, shape.join(", "));
+    let mut out = format!("{key}: {ty} ({})\n", shape.join(", "));
     for leaf in leaves(array.ty.element.into(), structs).unwrap_or_default() {
-        let bytes = arguments.gather(array, &leaf);
+        let bytes = arguments.contents(named, &leaf);
         if !leaf.suffix.is_empty() {
             out.push_str(&format!(" {}\n", leaf.suffix));
         }
         leaf_rows(&mut out, array, &leaf, &bytes, rows);
     }
     out
+}
+
+/// The gradient of what a kernel is given by value; None where the run computed none.
+pub fn parameter(parameter: &FloatParameter) -> Option<String> {
+    let numbers: Vec<String> = parameter.gradient.as_ref()?.iter().map(|x| format!("{x:?}")).collect();
+    let shape: Vec<String> = parameter.shape().iter().map(u64::to_string).collect();
+    Some(format!("{}.grad: float64 ({})\n  {}\n", parameter.key, shape.join(", "), numbers.join("  ")))
 }
 
 fn leaf_rows(out: &mut String, array: &BoundArray, leaf: &Leaf, bytes: &[u8], rows: usize) {
@@ -96,77 +99,6 @@ fn show_scalar(bytes: &[u8], scalar: Scalar) -> String {
     }
 }
 
-fn range(values: &[f64]) -> (f64, f64) {
+pub(super) fn range(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)))
-}
-
-/// Writes an array as a picture, row 0 at the top. Two-dimensional arrays of scalars become grey (bytes as they are, else
-/// 0..1, or the array's own range where it exceeds that), of `vec3` and `vec4` colours (0..1, or bytes). `size`
-/// gives a one-dimensional array of pixels its width and height.
-pub fn png(
-    arguments: &Arguments,
-    array: &BoundArray,
-    structs: &StructTable,
-    size: Option<(u32, u32)>,
-    path: &Path,
-) -> Result<()> {
-    let name = &array.key;
-    let unfit = |why: String| fail(Code::E1012, format!("--png {name}: {why}"));
-    let leaf = match leaves(array.ty.element.into(), structs).as_deref() {
-        Some([leaf]) if leaf.suffix.is_empty() => leaf.clone(),
-        _ => return Err(unfit("an array of structs is no picture".into())),
-    };
-    let channels = match leaf.shape.as_slice() {
-        [] => 1,
-        [n @ (3 | 4)] => *n as usize,
-        _ => {
-            return Err(unfit(format!(
-                "elements of type `{}` are no pixels",
-                Type::from(array.ty.element).display(structs)
-            )));
-        }
-    };
-    let (width, height) = match (array.shape.as_slice(), size) {
-        (&[h, w], None) => (w, h),
-        (&[n], Some((w, h))) if u64::from(w) * u64::from(h) == u64::from(n) => (w, h),
-        (shape, Some((w, h))) => return Err(unfit(format!("shape {shape:?} has not the {w} x {h} pixels asked for"))),
-        (shape, None) => {
-            return Err(unfit(format!(
-                "a picture has two dimensions, not {}; a list of pixels needs --png {name}:WxH=FILE",
-                shape.len()
-            )));
-        }
-    };
-    if width == 0 || height == 0 || width > 65_535 || height > 65_535 {
-        return Err(unfit(format!("{width} x {height} is no picture size")));
-    }
-    let bytes = arguments.gather(array, &leaf);
-    let values: Vec<f64> = bytes.chunks_exact(leaf.scalar.size() as usize).map(|s| to_f64(s, leaf.scalar)).collect();
-    let (low, high) = if leaf.scalar == Scalar::U8 {
-        (0.0, 255.0)
-    } else if channels > 1 {
-        (0.0, 1.0)
-    } else {
-        let finite: Vec<f64> = values.iter().copied().filter(|x| x.is_finite()).collect();
-        match range(&finite) {
-            (low, high) if low >= 0.0 && high <= 1.0 || finite.is_empty() => (0.0, 1.0),
-            (low, high) if low == high => (low - 1.0, high),
-            own => own,
-        }
-    };
-    // NaN becomes 0, black.
-    let pixels: Vec<u8> = values.iter().map(|x| ((x - low) / (high - low) * 255.0).round() as u8).collect();
-    npz::write_whole(path, |file| {
-        let mut encoder = png::Encoder::new(BufWriter::new(file), width, height);
-        encoder.set_color(match channels {
-            1 => png::ColorType::Grayscale,
-            3 => png::ColorType::Rgb,
-            _ => png::ColorType::Rgba,
-        });
-        encoder.set_depth(png::BitDepth::Eight);
-        let mut writer = encoder.write_header()?;
-        writer.write_image_data(&pixels)?;
-        writer.finish()?;
-        Ok(())
-    })
 }

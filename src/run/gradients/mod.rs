@@ -4,4 +4,5 @@ pub mod double;
 pub mod gradcheck;
 pub mod gradient;
 pub mod second_order;
+pub mod seed;
 pub mod tape;

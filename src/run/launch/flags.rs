@@ -8,11 +8,26 @@ use std::path::{Path, PathBuf};
 use super::{Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored};
 use crate::diag::Code;
 use crate::ir::Function;
-use crate::run::{Result, fail, shorten};
+use crate::run::{Fail, Result, fail, list, shorten};
 use crate::types::{Element, MAX_DIMS, Scalar, StructTable, Type};
 
-/// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe.
-pub fn launch(source: &Path, kernel: &Function, structs: &StructTable, dim: &[u32], args: &[String]) -> Result<Launch> {
+/// What stands before and after the colon of `data.npz:x`; other files have no entries.
+pub fn file_and_entry(text: &str) -> (&str, Option<&str>) {
+    match text.rfind(".npz:") {
+        Some(at) => (&text[..at + 4], Some(&text[at + 5..])),
+        None => (text, None),
+    }
+}
+
+/// The launch of `kernel` that `--dim` and the `--arg NAME=VALUE` texts describe. `dim`: None where it is not given, which is
+/// an error that says all that is missing.
+pub fn launch(
+    source: &Path,
+    kernel: &Function,
+    structs: &StructTable,
+    dim: Option<&[u32]>,
+    args: &[String],
+) -> Result<Launch> {
     let mut given: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
     for text in args {
         let (name, value) = split_assignment("--arg", text)?;
@@ -20,30 +35,36 @@ pub fn launch(source: &Path, kernel: &Function, structs: &StructTable, dim: &[u3
             return Err(fail(Code::E1004, format!("argument `{name}` is given twice")));
         }
     }
-    let mut list = Vec::new();
+    let mut forms = Forms { structs, given, missing: Vec::new(), gradients: false };
+    let mut arguments = Vec::new();
     for &param in kernel.params() {
         let name = kernel.values[param].name.clone().unwrap_or_else(|| param.to_string());
-        list.extend(argument(&name, &name, kernel.ty(param), structs, &mut given)?);
+        arguments.extend(forms.argument(&name, &name, kernel.ty(param))?);
     }
+    let Forms { given, missing, gradients, .. } = forms;
     if let Some((name, _)) = given.iter().find(|(_, (_, used))| !used) {
         let names: Vec<String> = kernel
             .params()
             .iter()
             .filter_map(|&p| Some(format!("{}: {}", kernel.values[p].name.as_ref()?, kernel.ty(p).display(structs))))
             .collect();
-        let has = if names.is_empty() { "no parameters".to_string() } else { crate::run::list(&names) };
+        let has = if names.is_empty() { "no parameters".to_string() } else { list(&names) };
         let message =
             format!("argument `{name}` is not a parameter of kernel `{}`, which has {has}", kernel.source_name);
         return Err(fail(Code::E1004, message));
     }
+    let dim = match dim {
+        Some(dim) if missing.is_empty() => dim,
+        _ => return Err(is_missing(source, kernel, dim, &missing, args)),
+    };
     Ok(Launch {
         id: kernel.source_name.clone(),
         source: source.to_path_buf(),
         kernel: Some(kernel.source_name.clone()),
-        direction: Direction::Forward,
+        direction: if gradients { Direction::Gradient } else { Direction::Forward },
         dim: dim.to_vec(),
         block_dim: 256,
-        args: list,
+        args: arguments,
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
     })
@@ -71,37 +92,136 @@ pub fn split_assignment<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a
     }
 }
 
-type Given<'a> = BTreeMap<&'a str, (&'a str, bool)>;
-
-/// The argument for one parameter or field; None if it is not given (binding reports that).
-fn argument(path: &str, name: &str, ty: Type, structs: &StructTable, given: &mut Given) -> Result<Option<Argument>> {
-    let name = name.to_string();
-    if let Type::Struct(id) = ty {
-        let mut fields = Vec::new();
-        for field in &structs[id].fields {
-            fields.extend(argument(&format!("{path}.{}", field.name), &field.name, field.ty, structs, given)?);
+/// The error that says at once all that is missing, with a command line that has it.
+fn is_missing(source: &Path, kernel: &Function, dim: Option<&[u32]>, missing: &[Missing], args: &[String]) -> Fail {
+    let names: Vec<String> = missing.iter().map(|one| one.path.clone()).collect();
+    let (code, what) = match (dim, missing) {
+        (None, []) => (Code::E1012, "--dim is missing: the number of threads, such as 1000 or 256x256".to_string()),
+        (None, _) => (Code::E1012, format!("--dim is missing, the number of threads, and so are {}", list(&names))),
+        (Some(_), [one]) => {
+            (Code::E1004, format!("argument `{}` of kernel `{}` is missing", one.path, kernel.source_name))
         }
-        return Ok(Some(Argument { name, kind: ArgumentKind::Struct { name: None, fields } }));
-    }
-    let Some((value, used)) = given.get_mut(path) else { return Ok(None) };
-    *used = true;
-    let kind = match ty {
-        Type::Array(array) => ArgumentKind::Array(parse_array(path, value, array.element, structs)?),
-        _ => {
-            let Some(literal) = parse_literal(value) else {
-                let (ty, value) = (ty.display(structs), shorten(value));
-                let message = format!("--arg {path}={value}: expected a value of type `{ty}`, such as 2.5 or 1,2,3");
-                return Err(fail(Code::E1012, message));
-            };
-            // A vector of one component is a list as well.
-            let literal = match literal {
-                Literal::One(n) if ty.is_composite() && ty.scalar_count() == Some(1) => Literal::Many(vec![n]),
-                other => other,
-            };
-            ArgumentKind::Value { dtype: None, literal }
+        (Some(_), _) => {
+            (Code::E1004, format!("arguments of kernel `{}` are missing: {}", kernel.source_name, list(&names)))
         }
     };
-    Ok(Some(Argument { name, kind }))
+    let mut error = fail(code, what);
+    error.notes.extend(missing.iter().map(|one| format!("`{}`: `{}`", one.path, one.ty)));
+    let shape = |dim: &[u32]| dim.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+    let example = dim.map_or("1000".to_string(), shape);
+    let mut words = vec![format!("kc run {} -k {} --dim {example}", source.display(), kernel.source_name)];
+    words.extend(args.iter().map(|text| format!("--arg {text}")));
+    words.extend(missing.iter().map(|one| format!("--arg {}={}", one.path, one.example)));
+    error.help = Some(format!("for example: `{}`", words.join(" ")));
+    error
+}
+
+/// A parameter or a field that no `--arg` names.
+struct Missing {
+    path: String,
+    ty: String,
+    /// A value that it could have.
+    example: String,
+}
+
+/// What the flags say, parameter by parameter.
+struct Forms<'a> {
+    structs: &'a StructTable,
+    /// By name; whether it was asked for yet.
+    given: BTreeMap<&'a str, (&'a str, bool)>,
+    missing: Vec<Missing>,
+    /// The gradient of an array is given.
+    gradients: bool,
+}
+
+impl<'a> Forms<'a> {
+    fn take(&mut self, path: &str) -> Option<&'a str> {
+        let (value, used) = self.given.get_mut(path)?;
+        *used = true;
+        Some(value)
+    }
+
+    /// The argument for one parameter or field; None if it is missing.
+    fn argument(&mut self, path: &str, name: &str, ty: Type) -> Result<Option<Argument>> {
+        let (name, structs) = (name.to_string(), self.structs);
+        if let Type::Struct(id) = ty {
+            let mut fields = Vec::new();
+            for field in &structs[id].fields {
+                fields.extend(self.argument(&format!("{path}.{}", field.name), &field.name, field.ty)?);
+            }
+            return Ok(Some(Argument { name, kind: ArgumentKind::Struct { name: None, fields } }));
+        }
+        let Some(value) = self.take(path) else {
+            self.missing.push(Missing {
+                path: path.to_string(),
+                ty: ty.display(structs).to_string(),
+                example: example(ty),
+            });
+            return Ok(None);
+        };
+        let kind = match ty {
+            Type::Array(array) => {
+                let mut argument = parse_array(path, value, array.element, structs)?;
+                let of_gradient = format!("{path}.grad");
+                if let Some(text) = self.take(&of_gradient) {
+                    argument.grad = gradient(&of_gradient, text, &argument, array.element, structs)?;
+                    self.gradients = true;
+                }
+                ArgumentKind::Array(argument)
+            }
+            _ => {
+                let Some(literal) = parse_literal(value) else {
+                    let (ty, value) = (ty.display(structs), shorten(value));
+                    let message =
+                        format!("--arg {path}={value}: expected a value of type `{ty}`, such as 2.5 or 1,2,3");
+                    return Err(fail(Code::E1012, message));
+                };
+                // A vector of one component is a list as well.
+                let literal = match literal {
+                    Literal::One(n) if ty.is_composite() && ty.scalar_count() == Some(1) => Literal::Many(vec![n]),
+                    other => other,
+                };
+                ArgumentKind::Value { dtype: None, literal }
+            }
+        };
+        Ok(Some(Argument { name, kind }))
+    }
+}
+
+/// A text after `--arg NAME=` that a parameter of this type takes.
+fn example(ty: Type) -> String {
+    match ty {
+        Type::Array(array) => format!("zeros:{}", vec!["1000"; array.ndim.into()].join("x")),
+        Type::Scalar(scalar) if scalar.is_float() => "1.0".to_string(),
+        Type::Scalar(_) => "1".to_string(),
+        other => vec!["1"; other.scalar_count().unwrap_or(1) as usize].join(","),
+    }
+}
+
+/// The right side of `--arg x.grad=...`: as for the array itself, and of the same shape, which may be left out.
+fn gradient(
+    path: &str,
+    text: &str,
+    of: &ArrayArgument,
+    element: Element,
+    structs: &StructTable,
+) -> Result<Option<Stored>> {
+    let made = ["zeros", "ones", "range"].contains(&text);
+    let made =
+        made || ["full:", "random:"].iter().any(|word| text.strip_prefix(word).is_some_and(|rest| !rest.contains(':')));
+    let parsed = match made {
+        // The shape stands for that of the array.
+        true => parse_array(path, &format!("{text}:1"), element, structs)?,
+        false => parse_array(path, text, element, structs)?,
+    };
+    if !made
+        && let (Some(own), Some(shape)) = (&parsed.shape, &of.shape)
+        && own != shape
+    {
+        let message = format!("--arg {path}: its shape {own:?} is not that of the array, {shape:?}");
+        return Err(fail(Code::E1009, message));
+    }
+    Ok(parsed.data)
 }
 
 /// `2`, `-1e3`, `true`, `nan`, `1,2,3`.
@@ -132,17 +252,16 @@ fn parse_array(path: &str, text: &str, element: Element, structs: &StructTable) 
     }
     let stored = |source| Some(Stored { key: path.to_string(), source });
     if let Some(file) = text.strip_prefix('@') {
-        let (file, entry) = match file.rsplit_once(".npz:") {
-            Some((stem, entry)) if !entry.is_empty() => (format!("{stem}.npz"), Some(entry.to_string())),
-            Some(_) => return bad("the name of the entry after `.npz:` is missing"),
-            None if file.ends_with(".npz") => (file.to_string(), Some(path.to_string())),
-            None => (file.to_string(), None),
+        let (file, entry) = match file_and_entry(file) {
+            (_, Some("")) => return bad("the name of the entry after `.npz:` is missing"),
+            (file, None) if file.ends_with(".npz") => (file, Some(path.to_string())),
+            (file, entry) => (file, entry.map(str::to_string)),
         };
         let data = stored(Source::File { path: PathBuf::from(file), entry });
         return Ok(ArrayArgument { data, ..ArrayArgument::default() });
     }
     let parts: Vec<&str> = text.split(':').collect();
-    let forms = "expected @FILE.npy, @FILE.npz:ENTRY, null, zeros:DTYPE:SHAPE, ones:DTYPE:SHAPE, \
+    let forms = "expected @FILE.npy, @FILE.npz:ENTRY, @FILE.png, null, zeros:DTYPE:SHAPE, ones:DTYPE:SHAPE, \
                  full:VALUE:DTYPE:SHAPE, range:DTYPE:SHAPE or random:SEED:DTYPE:SHAPE";
     let (fill, rest) = match parts.as_slice() {
         ["zeros", rest @ ..] => (Fill::Value(Literal::One(Number::Int(0))), rest),

@@ -8,7 +8,7 @@ fn from_flags(dim: &str, args: &[&str]) -> Result<Arguments> {
     let (kernel, structs) = fixture();
     let args: Vec<String> = args.iter().map(|a| a.to_string()).collect();
     let dim = flags::parse_dim("--dim", dim)?;
-    let launch = flags::launch(Path::new("kernel.py"), &kernel, &structs, &dim, &args)?;
+    let launch = flags::launch(Path::new("kernel.py"), &kernel, &structs, Some(&dim), &args)?;
     Arguments::bind(&launch, "command line", &kernel, &structs)
 }
 

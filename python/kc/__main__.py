@@ -1,0 +1,55 @@
+"""``python -m kc run program.py``: runs a program of Warp, its CPU kernels by kc."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+
+
+def main(arguments=None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m kc", description="Runs programs of Warp through kc.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run a program that imports warp; its CPU kernels by kc")
+    run.add_argument("--report", choices=["text", "json"], help="who ran which kernel, at the end, on standard error")
+    run.add_argument("--report-file", metavar="FILE", help="write the report there")
+    run.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
+    run.add_argument("program")
+    run.add_argument("arguments", nargs=argparse.REMAINDER)
+    given = parser.parse_args(arguments)
+
+    from . import _accelerate
+
+    _accelerate.accelerate()
+    sys.argv = [given.program, *given.arguments]
+    try:
+        if given.module:
+            runpy.run_module(given.program, run_name="__main__", alter_sys=True)
+        else:
+            # As `python program.py` has it.
+            import os
+
+            sys.path.insert(0, os.path.dirname(os.path.abspath(given.program)))
+            runpy.run_path(given.program, run_name="__main__")
+    finally:
+        if given.report or given.report_file:
+            text = _accelerate.report_text(given.report or "json") + "\n"
+            if given.report_file:
+                _written(given.report_file, text)
+            else:
+                sys.stderr.write(text)
+
+
+def _written(path, text):
+    """The whole file or none of it."""
+    import os
+    import tempfile
+
+    folder = os.path.dirname(os.path.abspath(path))
+    with tempfile.NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as file:
+        file.write(text)
+    os.replace(file.name, path)
+
+
+if __name__ == "__main__":
+    main()

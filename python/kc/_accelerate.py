@@ -1,0 +1,186 @@
+"""Warp's CPU launches through kc's code. Warp stays as it is; what kc does not take stays with it.
+
+Warp looks up the functions of a kernel when it is first launched: there kc puts its own in their place, if it has compiled the
+kernel. They are C functions for the same bounds and structs of arguments, so recorded launches, graphs and tapes call them too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import sys
+
+from . import _native
+from ._errors import Error
+from ._kernel import Kernel
+
+#: The versions of Warp whose insides are known.
+SUPPORTED = ("1.19.0",)
+
+_kernels = []
+_declined = None
+_active = False
+
+
+def accelerate() -> bool:
+    """Lets kc run the CPU kernels of Warp from now on. False, with a message: this Warp is not one that kc knows.
+
+    Kernels that were launched already stay with Warp.
+    """
+    global _active, _declined
+    if _active:
+        return True
+    try:
+        import warp
+    except ImportError as error:
+        raise ImportError("kc.accelerate() runs the kernels of Warp, which is not installed (pip install warp-lang)") from error
+    version = getattr(warp, "__version__", None) or warp.config.version
+    if version not in SUPPORTED:
+        _declined = f"kc knows Warp {', '.join(SUPPORTED)}, and this is {version}: Warp runs all kernels"
+        print(f"kc: {_declined}", file=sys.stderr)
+        return False
+    from warp._src import context
+
+    lookup = context.ModuleExec.get_kernel_hooks
+
+    @functools.wraps(lookup)
+    def get_kernel_hooks(self, kernel):
+        hooks = lookup(self, kernel)
+        if self.device.is_cpu and self.block_dim == 1 and not hasattr(hooks, "_kc"):
+            hooks._kc = _Taken(kernel, hooks)
+        return hooks
+
+    context.ModuleExec.get_kernel_hooks = get_kernel_hooks
+    # Errors of kernels are raised where Warp's launch, or graph, comes back to Python.
+    context.invoke = _telling(context.invoke)
+    for name in ("launch", "capture_launch"):
+        told = _telling(getattr(context, name))
+        setattr(context, name, told)
+        if hasattr(warp, name):
+            setattr(warp, name, told)
+    _active = True
+    return True
+
+
+def _telling(function):
+    @functools.wraps(function)
+    def call(*arguments, **named):
+        result = function(*arguments, **named)
+        _native.warp_raise()
+        return result
+
+    return call
+
+
+class _Taken:
+    """A kernel of Warp, and what kc made of it."""
+
+    def __init__(self, kernel, hooks):
+        self.module, self.name = kernel.module.name, kernel.key
+        self.place = self.why = self.why_backward = None
+        _kernels.append(self)
+        try:
+            self._take(kernel, hooks)
+        except Exception as error:
+            # Whatever it was, Warp has the kernel.
+            first = error.message if isinstance(error, Error) else str(error) or type(error).__name__
+            code = f"{error.code}: " if isinstance(error, Error) else ""
+            self.why = f"{code}{first.splitlines()[0]}"
+
+    def _take(self, kernel, hooks):
+        from ._warp_text import text_of
+
+        if hooks.det_launch_meta is not None and hooks.det_launch_meta.needs_deterministic:
+            raise ValueError("deterministic launches are Warp's")
+        text, name = text_of(kernel)
+        native = _native.compile(f"<kernel {kernel.key} of {kernel.module.name}>", text, [])
+        if name not in native.names:
+            raise ValueError(f"it needs a value that is not known: {native.warnings}")
+        made = Kernel(lambda: (native, name, {}), name)
+        _compare_layout(kernel, _native.layout(made))
+        own = hooks.forward, hooks.backward
+        addresses = [ctypes.cast(function, ctypes.c_void_p).value or 0 if function else 0 for function in own]
+        if addresses[1]:
+            try:
+                records, _ = _native.needs(made, [], [])
+            except Error as error:
+                records, self.why_backward = True, f"{error.code}: {error.message}"
+            if records:
+                self.why_backward = self.why_backward or "the launch overwrites what its gradient reads"
+        backward = 0 if self.why_backward else addresses[1]
+        place, forward, backward = _native.warp_take(made, kernel.adj.kernel_dim, (addresses[0], backward))
+        # Warp's own functions live as long as what holds them.
+        self.held, self.kernel, self.place = own, made, place
+        function = ctypes.CFUNCTYPE(None)
+        hooks.forward = function(forward)
+        if backward:
+            hooks.backward = function(backward)
+
+    def facts(self) -> dict:
+        found = {"module": self.module, "kernel": self.name, "by": "warp" if self.place is None else "kc"}
+        if self.place is None:
+            found["reason"] = self.why
+            return found
+        names = ("launches", "launches_by_warp", "gradients", "gradients_by_warp")
+        found.update(zip(names, _native.warp_counts(self.place)))
+        if self.why_backward:
+            found["gradient_reason"] = self.why_backward
+        return found
+
+
+def _compare_layout(kernel, known):
+    """Arguments must lie where kc takes them from."""
+    fields = [(argument.label, _ctype(argument.type)) for argument in kernel.adj.args]
+    if len(fields) != len(known):
+        raise ValueError("kc sees another number of arguments")
+    layout = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+    for (name, kind), (offset, size) in zip(fields, known):
+        if getattr(layout, name).offset != offset or ctypes.sizeof(kind) != size:
+            raise ValueError(f"the argument `{name}` lies elsewhere for kc than for Warp")
+
+
+def _ctype(kind):
+    from warp._src import codegen
+    from warp._src import types as warp_types
+
+    if isinstance(kind, codegen.Struct):
+        return kind.ctype
+    if warp_types.is_array(kind):
+        return warp_types.array_t
+    if issubclass(kind, (ctypes.Array, ctypes.Structure)):
+        return kind
+    return {int: ctypes.c_int32, float: ctypes.c_float, bool: ctypes.c_bool}.get(kind) or kind._type_
+
+
+def report() -> dict:
+    """Who ran which kernel of Warp, how often, and why."""
+    kernels = [kernel.facts() for kernel in _kernels]
+    found = {"active": _active, "kernels": kernels}
+    if _declined:
+        found["declined"] = _declined
+    found["by_kc"] = sum(kernel["by"] == "kc" for kernel in kernels)
+    return found
+
+
+def report_text(form: str = "text") -> str:
+    """The report for people, or as JSON."""
+    facts = report()
+    if form == "json":
+        return json.dumps(facts, indent=1)
+    lines = [f"kc ran {facts['by_kc']} of {len(facts['kernels'])} kernels"]
+    lines += [facts["declined"]] if "declined" in facts else []
+    for kernel in facts["kernels"]:
+        name = f"{kernel['module']}.{kernel['kernel']}"
+        if kernel["by"] == "warp":
+            lines.append(f"  warp  {name}: {kernel['reason']}")
+            continue
+        more = f", {kernel['gradients']} gradients" if kernel["gradients"] else ""
+        if kernel["launches_by_warp"]:
+            more += f", {kernel['launches_by_warp']} launches by Warp: more dimensions than wp.tid() gives"
+        if "gradient_reason" in kernel:
+            more += f"; gradients by Warp: {kernel['gradient_reason']}"
+        elif kernel["gradients_by_warp"]:
+            more += f", {kernel['gradients_by_warp']} gradients by Warp: arrays that share memory, or gradients of another"
+        lines.append(f"  kc    {name}: {kernel['launches']} launches{more}")
+    return "\n".join(lines)

@@ -1,0 +1,282 @@
+"""From a kernel of Warp to a source text that stands alone.
+
+Warp's objects know what a kernel means in the running program: captured values, types, functions of other files, static
+expressions. The text says all of it: functions under names of their own, structs, constants as literals, types written out.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import types
+import typing
+
+import numpy as np
+import warp as wp
+from warp._src import codegen, context
+from warp._src import types as warp_types
+
+_PLAIN = {int: "wp.int32", float: "wp.float32", bool: "wp.bool"}
+#: What a kernel may use of Python by its own name.
+_PYTHON = frozenset("range len min max abs print int float bool type round isinstance tuple None True False".split())
+
+
+class Refused(Exception):
+    """The kernel uses what only Warp has."""
+
+
+def text_of(kernel):
+    """The source text of a kernel whose types are known, and the kernel's name in it."""
+    text = _Text()
+    name = text.unique(kernel.key)
+    body = text.definition(kernel.adj, "@wp.kernel", name)
+    head = ["from typing import Any", "import warp as wp", *text.aliases]
+    return "\n\n".join(["\n".join(head), *text.parts, body]) + "\n", name
+
+
+class _Text:
+    def __init__(self):
+        self.aliases, self.parts = [], []
+        #: Names by object, which are kept: an id is free again once its object is gone.
+        self.names, self.kept, self.types, self.used = {}, [], {}, set(_PYTHON)
+
+    def unique(self, key):
+        key = key.split(".")[-1].split("__locals__")[-1]
+        key = "".join(c if c.isalnum() or c == "_" else "_" for c in key)
+        name, n = key, 1
+        while name in self.used:
+            n += 1
+            name = f"{key}_{n}"
+        self.used.add(name)
+        return name
+
+    # Types
+
+    def type(self, t) -> str:
+        if t in _PLAIN:
+            return _PLAIN[t]
+        if t is typing.Any:
+            return "Any"
+        if isinstance(t, codegen.Struct):
+            return self.struct(t)
+        if warp_types.is_reference(t):
+            return f"wp.ref[{self.type(t.value_type)}]"
+        if warp_types.is_array(t):
+            if not warp_types.matches_array_class(t, warp_types.array):
+                raise Refused(f"an argument is a {warp_types.concrete_array_type(t).__name__}")
+            return f"wp.array(dtype={self.type(t.dtype)}, ndim={t.ndim})"
+        if not isinstance(t, (type, typing.TypeVar)):
+            raise Refused(f"the type {t!r}")
+        for known, word in (("Scalar", "Scalar"), ("Float", "Float"), ("Int", "Int")):
+            if t is getattr(warp_types, known):
+                return f"wp.types.{word}"
+        if t in warp_types.scalar_types or t is wp.bool:
+            return f"wp.{t.__name__}"
+        shape, scalar = getattr(t, "_shape_", None), getattr(t, "_wp_scalar_type_", None)
+        if shape is None or scalar is None:
+            raise Refused(f"the type {getattr(t, '__name__', t)}")
+        return self.composite(t._wp_generic_type_str_, shape, scalar)
+
+    def composite(self, kind, shape, scalar) -> str:
+        dtype = self.type(scalar)
+        known = all(isinstance(n, int) and n > 0 for n in shape) and dtype != "Any" and not dtype.startswith("wp.types")
+        extents = [str(n) if isinstance(n, int) and n > 0 else "Any" for n in shape]
+        text = {
+            "vec_t": f"wp.types.vector(length={extents[0]}, dtype={dtype})",
+            "mat_t": f"wp.types.matrix(shape=({', '.join(extents)}), dtype={dtype})",
+            "quat_t": f"wp.types.quaternion(dtype={dtype})",
+            "transform_t": f"wp.types.transformation(dtype={dtype})",
+        }.get(kind)
+        if text is None:
+            raise Refused(f"values of {kind}")
+        if not known:
+            return text
+        if text not in self.types:
+            self.types[text] = self.unique(f"{kind[:-2]}_{'x'.join(extents)}_{dtype[3:]}")
+            self.aliases.append(f"{self.types[text]} = {text}")
+        return self.types[text]
+
+    def struct(self, s) -> str:
+        if id(s) not in self.names:
+            fields = [f"    {name}: {self.type(var.type)}" for name, var in s.vars.items()] or ["    pass"]
+            name = self.names[id(s)] = self.unique(s.key)
+            self.kept.append(s)
+            self.parts.append("\n".join(["@wp.struct", f"class {name}:", *fields]))
+        return self.names[id(s)]
+
+    # Values
+
+    def value(self, v):
+        """The expression for a value; None: it is none that kernels have."""
+        if isinstance(v, enum.Enum) and isinstance(v.value, (int, float)):
+            v = v.value
+        if isinstance(v, (bool, np.bool_)):
+            return ast.Constant(bool(v))
+        if isinstance(v, (int, np.integer)):
+            return _signed(int(v))
+        if isinstance(v, (float, np.floating)):
+            v = float(v)
+            if v != v:
+                return _parsed("wp.nan")
+            return _parsed("wp.inf" if v > 0 else "(-wp.inf)") if v in (float("inf"), float("-inf")) else _signed(v)
+        if isinstance(v, str):
+            return ast.Constant(v)
+        if type(v) in warp_types.scalar_types or type(v) is wp.bool:
+            return ast.Call(_parsed(self.type(type(v))), [self.value(v.value)], [])
+        if isinstance(v, (tuple, list)) and v:
+            items = [self.value(item) for item in v]
+            return None if None in items else ast.Tuple(items, ast.Load())
+        if hasattr(type(v), "_wp_scalar_type_") and hasattr(type(v), "_shape_"):
+            numbers = [self.value(x) for x in np.array(v).reshape(-1).tolist()]
+            return ast.Call(_parsed(self.type(type(v))), numbers, [])
+        return None
+
+    # Functions
+
+    def function(self, f) -> str:
+        if f.is_builtin():
+            return f"wp.{f.key}"
+        f = f.generic_parent or f
+        if id(f.func) in self.names:
+            return self.names[id(f.func)]
+        name = self.names[id(f.func)] = self.unique(f.key)
+        self.kept.append(f)
+        overloads = [*f.user_templates.values(), *(o for o in f.user_overloads.values() if not o.generic_parent)]
+        seen = set()
+        for overload in overloads or [f]:
+            if id(overload.adj) in seen:
+                continue
+            seen.add(id(overload.adj))
+            if overload.native_snippet is not None:
+                raise Refused(f"`{f.key}` is a native snippet")
+            self.parts.append(self.definition(overload.adj, "@wp.func", name))
+            for custom, word in ((overload.custom_grad_func, "grad"), (overload.custom_replay_func, "replay")):
+                if custom is not None:
+                    inner = self.unique(f"{name}_{word}")
+                    self.parts.append(self.definition(custom.adj, f"@wp.func_{word}({name})", inner))
+        return name
+
+    def definition(self, adj, decorator, name) -> str:
+        tree = _copied(adj.tree.body[0])
+        tree.name, tree.decorator_list, tree.returns = name, [], None
+        first = tree.body[0]
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
+            tree.body = tree.body[1:] or [ast.Pass()]
+        kinds = {argument.label: argument.type for argument in adj.args}
+        arguments = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
+        for argument in arguments:
+            kind = kinds[argument.arg]
+            if kind is typing.Callable or "Callable" in str(typing.get_origin(kind) or ""):
+                raise Refused(f"the argument `{argument.arg}` is a function")
+            argument.annotation = _parsed(self.type(kind))
+        stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        tree = _Names(self, adj, {argument.arg for argument in arguments} | stored).visit(tree)
+        return f"{decorator}\n{ast.unparse(ast.fix_missing_locations(tree))}"
+
+
+class _Names(ast.NodeTransformer):
+    """Puts the meaning of names in their place."""
+
+    def __init__(self, text, adj, local):
+        self.text, self.adj, self.local = text, adj, local
+
+    def visit_Constant(self, node):
+        plain = node.value is None or node.value is Ellipsis or type(node.value) in (str, int, float, bool, bytes)
+        return node if plain else self.text.value(node.value) or node
+
+    def visit_arg(self, node):
+        return node
+
+    def visit_Name(self, node):
+        if hasattr(node, "warp_func"):
+            return _parsed(self.text.function(node.warp_func))
+        return self.chain(node)
+
+    visit_Attribute = lambda self, node: self.chain(node)  # noqa: E731
+
+    def chain(self, node):
+        path, at = [], node
+        while isinstance(at, ast.Attribute):
+            path.insert(0, at.attr)
+            at = at.value
+        if not isinstance(at, ast.Name) or at.id in self.local or hasattr(at, "warp_func"):
+            return self.generic_visit(node)
+        value = self.resolve(at.id)
+        if value is None:
+            if at.id in _PYTHON or hasattr(builtins, at.id):
+                return node
+            # Warp finds its own names without a prefix too.
+            if not hasattr(wp, at.id):
+                raise Refused(f"the name `{at.id}`")
+            return _parsed(".".join(["wp", at.id, *path]))
+        of_warp = isinstance(value, types.ModuleType) and value.__name__.split(".")[0] == "warp"
+        taken = 0
+        while taken < len(path) and _has_parts(value):
+            try:
+                value = getattr(value, path[taken])
+            except AttributeError:
+                break
+            taken += 1
+        found = self.meaning(value)
+        if found is None:
+            if of_warp:
+                return _parsed(".".join(["wp", *path]))
+            raise Refused(f"`{'.'.join([at.id, *path])}` is a {type(value).__name__}")
+        for part in path[taken:]:
+            found = ast.Attribute(found, part, ast.Load())
+        return found
+
+    def resolve(self, name):
+        resolve = getattr(codegen, "resolve_closure_or_global", None)
+        found = resolve(self.adj.func, name) if resolve is not None else None
+        return self.adj.get_static_evaluation_context().get(name) if found is None else found
+
+    def meaning(self, value):
+        if isinstance(value, context.Function):
+            return _parsed(self.text.function(value))
+        if isinstance(value, codegen.Struct):
+            return ast.Name(self.text.struct(value), ast.Load())
+        if isinstance(value, type) and value in _PLAIN:
+            return ast.Name(value.__name__, ast.Load())
+        if isinstance(value, type) or warp_types.is_array(value):
+            try:
+                return _parsed(self.text.type(value))
+            except Refused:
+                return None
+        if callable(value) and getattr(value, "__module__", "").split(".")[0] == "warp":
+            # wp.static, wp.grad, and the like.
+            return _parsed(f"wp.{value.__name__}")
+        if callable(value) and getattr(builtins, getattr(value, "__name__", ""), None) is value:
+            return ast.Name(value.__name__, ast.Load())
+        return self.text.value(value)
+
+
+def _has_parts(value) -> bool:
+    """Whether attributes of it are looked up now, and not by the kernel."""
+    if isinstance(value, context.Function) or hasattr(type(value), "_wp_scalar_type_"):
+        return False
+    return isinstance(value, enum.Enum) or not isinstance(value, (int, float))
+
+
+def _parsed(text):
+    return ast.parse(text, mode="eval").body
+
+
+def _signed(number):
+    """Negative numbers are no literals."""
+    minus = str(number)[0] == "-"
+    return ast.UnaryOp(ast.USub(), ast.Constant(-number)) if minus else ast.Constant(number)
+
+
+def _copied(node):
+    """A copy of a tree, with the functions that Warp has hung to it."""
+    if isinstance(node, list):
+        return [_copied(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = type(node)(**{name: _copied(getattr(node, name, None)) for name in node._fields})
+    for name in ("lineno", "col_offset", "end_lineno", "end_col_offset", "warp_func"):
+        if hasattr(node, name):
+            setattr(made, name, getattr(node, name))
+    return made

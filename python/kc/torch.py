@@ -1,0 +1,283 @@
+"""Kernels as functions of PyTorch tensors, with gradients.
+
+    square = kc.torch.function(kernel, outputs=["y"])
+    y = square(n, x)
+    y.sum().backward()
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from . import _native
+from ._arguments import Arguments, as_numpy, is_plain, refuse, zeros_like
+from ._derivative import by_value
+from ._errors import GradientError
+from ._kernel import Kernel
+from ._tape import _Version
+
+__all__ = ["function"]
+
+
+def function(kernel, outputs):
+    """A function of tensors that launches ``kernel``, differentiable in reverse and in forward mode.
+
+    It is called as ``f(dim, *arguments)`` with the kernel's arguments but for ``outputs``, which it makes and gives back: zeros at
+    first. ``outputs`` lists their names, or maps each to its shape: ``{"loss": 1, "y": lambda dim, x: x.shape}``, a number,
+    a tuple, or a function of what the call is given. Without a shape it is that of the launch.
+
+    Numbers, vectors and matrices may be tensors, and have gradients then. Other arrays than the outputs are not written to.
+    """
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"kc.torch.function takes a kernel, not a {type(kernel).__name__}")
+    shapes = dict(outputs) if isinstance(outputs, dict) else dict.fromkeys([outputs] if isinstance(outputs, str) else outputs)
+    if not shapes:
+        raise ValueError(f"kernel `{kernel.__name__}` gives nothing back: name its outputs")
+    made = _Function(kernel, shapes)
+
+    def call(dim, *arguments, **named):
+        return made(dim, arguments, named)
+
+    call.__name__ = call.__qualname__ = kernel.__name__
+    call.__doc__ = kernel.__doc__
+    call.kernel = kernel
+    return call
+
+
+class _Function:
+    def __init__(self, kernel, shapes):
+        self.kernel, self.shapes = kernel, shapes
+        self.checked = False
+
+    def check(self):
+        """Whether the kernel fits, once it is compiled."""
+        about = dict(self.kernel._parameters())
+        for name in self.shapes:
+            if "ndim" not in about.get(name, ()) or not about[name]["scalar"]:
+                known = ", ".join(f"`{name}`" for name, kind in about.items() if "ndim" in kind) or "none"
+                raise refuse("E1004", f"kernel `{self.kernel.__name__}` has no array of numbers `{name}` for an output; it has {known}")
+        for name, kind in _arrays(about):
+            if kind["writes"] and name not in self.shapes:
+                text = f"kernel `{self.kernel.__name__}` writes to `{name}`, which is no output"
+                raise refuse("E1010", text, "name it among the outputs, or write to an array of its own")
+        self.checked = True
+
+    def __call__(self, dim, arguments, named):
+        if not self.checked:
+            self.check()
+        about = self.kernel._parameters()
+        if isinstance(dim, torch.Size):
+            dim = tuple(dim)
+        inputs = [name for name, _ in about if name not in self.shapes]
+        if len(arguments) > len(inputs):
+            raise refuse("E1004", f"kernel `{self.kernel.__name__}` takes {len(inputs)} arguments besides its outputs, and {len(arguments)} are given")
+        given = dict(zip(inputs, arguments))
+        for name in named:
+            if name in given or name in self.shapes:
+                raise refuse("E1004", f"`{name}` is given twice, or is an output")
+        given.update(named)
+        made = {name: self.output(kind, self.shapes[name], dim, given) for name, kind in about if name in self.shapes}
+        # In the order of the parameters, with the values that are left out.
+        dim, values = self.kernel._arguments(dim, **given, **made)
+        call = _Call(self.kernel, dim, list(self.shapes), made)
+        leaves = []
+        call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(about, values)]
+        found = _Launch.apply(call, *leaves)
+        return found if len(self.shapes) > 1 else found[0]
+
+    def output(self, kind, shape, dim, given):
+        if callable(shape):
+            shape = shape(dim, **given)
+        if shape is None:
+            shape = dim
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        # A function may tell the shape with the components of its elements, as tensors have it.
+        inner = kind["inner"]
+        if inner and len(shape) == kind["ndim"] + len(inner) and shape[kind["ndim"] :] == inner:
+            shape = shape[: kind["ndim"]]
+        if len(shape) != kind["ndim"]:
+            raise refuse("E1009", f"an output of {kind['ndim']} dimensions is to have shape {shape}", "outputs={'name': shape}")
+        return torch.zeros((*shape, *inner), dtype=getattr(torch, kind["scalar"]))
+
+
+def _arrays(about, before=""):
+    for name, kind in about.items():
+        if "fields" in kind:
+            yield from _arrays(kind["fields"], f"{before}{name}.")
+        elif "ndim" in kind:
+            yield before + name, kind
+
+
+class _Leaf:
+    """The place of a tensor among those that autograd sees."""
+
+    def __init__(self, index, name, is_array):
+        self.index, self.name, self.is_array = index, name, is_array
+
+
+class _Call:
+    """One call: what its derivatives need besides tensors."""
+
+    def __init__(self, kernel, dim, names, made):
+        self.kernel, self.dim, self.names, self.made = kernel, dim, names, made
+        self.versions = []
+
+    def leaf(self, name, kind, value, leaves):
+        """The argument with a place for each tensor."""
+        if "fields" in kind:
+            get = value.get if isinstance(value, dict) else lambda field: getattr(value, field)
+            return {field: self.leaf(f"{name}.{field}", inner, get(field), leaves) for field, inner in kind["fields"].items()}
+        if name in self.made:
+            return name
+        if isinstance(value, torch.Tensor):
+            leaves.append(value)
+            return _Leaf(len(leaves) - 1, name, "ndim" in kind)
+        if "ndim" in kind and value is not None:
+            array = as_numpy(value)
+            if array is not None:
+                # Nobody else tells whether it changes before the derivative reads it.
+                self.versions.append((name, _Version(array)))
+        return _Constant(value)
+
+    def filled(self, tensors, outputs):
+        return [_fill(node, tensors, outputs) for node in self.tree]
+
+    def unchanged(self):
+        for name, version in self.versions:
+            if version.digest != _native.digest(version.array):
+                text = f"array `{name}` of kernel `{self.kernel.__name__}` was changed since the launch, and its derivative reads it"
+                raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
+
+
+class _Constant:
+    def __init__(self, value):
+        self.value = value
+
+
+def _fill(node, tensors, outputs):
+    if isinstance(node, _Leaf):
+        tensor = tensors[node.index]
+        return tensor if node.is_array else tensor.tolist()
+    if isinstance(node, _Constant):
+        return node.value
+    if isinstance(node, str):
+        return outputs[node]
+    return {name: _fill(inner, tensors, outputs) for name, inner in node.items()}
+
+
+def _leaves(node):
+    if isinstance(node, _Leaf):
+        yield node
+    elif isinstance(node, dict):
+        for inner in node.values():
+            yield from _leaves(inner)
+
+
+class _Launch(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, call, *tensors):
+        outputs = call.made
+        plain = [tensor.detach() for tensor in tensors]
+        call.kernel._launch(tuple(call.dim), *call.filled(plain, outputs))
+        found = [outputs[name] for name in call.names]
+        # Only autograd keeps outputs: it tells when they are changed.
+        call.made = {name: (tensor.shape, tensor.dtype) for name, tensor in outputs.items()}
+        ctx.call, ctx.count = call, len(tensors)
+        ctx.save_for_backward(*tensors, *found)
+        ctx.save_for_forward(*tensors)
+        whole = [tensor for tensor in found if not tensor.is_floating_point()]
+        ctx.mark_non_differentiable(*whole)
+        return tuple(found)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        with torch.no_grad():
+            found = _Launch.reverse(ctx, gradients)
+        if not torch.is_grad_enabled():
+            return (None, *found)
+        # The gradient depends on all of these, and that dependence has no derivative here.
+        given = [*gradients, *ctx.saved_tensors]
+        return (None, *(None if one is None else _Once.apply(ctx.call.kernel.__name__, one, *given) for one in found))
+
+    @staticmethod
+    def reverse(ctx, gradients):
+        """The gradients of the tensors."""
+        call, saved = ctx.call, ctx.saved_tensors
+        tensors = [tensor.detach().contiguous() for tensor in saved[: ctx.count]]
+        outputs = dict(zip(call.names, (tensor.detach() for tensor in saved[ctx.count :])))
+        call.unchanged()
+        records, _ = _native.needs(call.kernel, [], [])
+        if records:
+            # The launch runs again, with what its derivative needs written down.
+            outputs = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
+        arguments = Arguments(call.kernel, call.filled(tensors, outputs))
+        leaves = [leaf for node in call.tree for leaf in _leaves(node)]
+        found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
+        seeds = {name: gradient.clone(memory_format=torch.contiguous_format) for name, gradient in zip(call.names, gradients)}
+        given = {}
+        for slot in arguments.slots:
+            if slot.floats:
+                gradient = found.get(slot.name, seeds.get(slot.name))
+                # Arrays of NumPy have gradients that nobody asks for; theirs have the strides of the arrays.
+                given[slot.name] = _apart(slot) if gradient is None else gradient
+        wanted = any(not leaf.is_array and ctx.needs_input_grad[1 + leaf.index] for leaf in leaves)
+        data = arguments.filled(lambda slot: slot.array)
+        values = _native.gradient(
+            call.kernel, call.dim, data, given, [], parameters=wanted, backward=not records, silent=True
+        )
+        values = by_value(values)
+        result = [None] * ctx.count
+        for leaf in leaves:
+            tensor = saved[leaf.index]
+            if not ctx.needs_input_grad[1 + leaf.index]:
+                continue
+            if leaf.is_array:
+                result[leaf.index] = found[leaf.name]
+            elif leaf.name in values:
+                made = torch.tensor(np.asarray(values[leaf.name]).tolist(), dtype=tensor.dtype)
+                result[leaf.index] = made.reshape(tensor.shape)
+            else:
+                text = f"the argument `{leaf.name}` of kernel `{call.kernel.__name__}` has no gradient"
+                raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
+        return result
+
+    @staticmethod
+    def jvp(ctx, _, *tangents):
+        call, tensors = ctx.call, ctx.saved_tensors[: ctx.count]
+        along = {}
+        for leaf in (leaf for node in call.tree for leaf in _leaves(node)):
+            tangent = tangents[leaf.index]
+            if tangent is not None and tensors[leaf.index].is_floating_point():
+                along[leaf.name] = tangent.detach().contiguous() if leaf.is_array else tangent.tolist()
+        outputs = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
+        call.unchanged()
+        values = call.filled([tensor.detach() for tensor in tensors], outputs)
+        found = call.kernel.jvp(tuple(call.dim), *values, tangents=along)
+        return tuple(_tensor(found[name], outputs[name]) if name in found else None for name in call.names)
+
+
+class _Once(torch.autograd.Function):
+    """A gradient that cannot be differentiated again."""
+
+    @staticmethod
+    def forward(ctx, kernel, gradient, *given):
+        ctx.kernel = kernel
+        return gradient.clone()
+
+    @staticmethod
+    def backward(ctx, *_):
+        text = f"the gradient of kernel `{ctx.kernel}` has no gradient of its own here"
+        raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
+
+
+def _apart(slot):
+    if not is_plain(slot.array):
+        slot.array = slot.array.copy()
+    return zeros_like(slot.array)
+
+
+def _tensor(array, like):
+    made = torch.empty_like(like)
+    as_numpy(made)[...] = array
+    return made

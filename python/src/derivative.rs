@@ -1,0 +1,96 @@
+//! How are the derivatives of a kernel asked for? What the Python half has sorted out (`kc/_derivative.py`) is bound and run.
+
+use std::collections::HashMap;
+
+use kc::Outcome;
+use kc::analysis::alias::Root;
+use kc::embed::{Dim, Form, ParameterGradient, Part};
+use pyo3::prelude::*;
+
+use crate::bind::Binder;
+use crate::error;
+use crate::kernel::{Kernel, conclude};
+
+/// Arrays that are one: parameter, then fields, of each.
+type Same = Vec<(Vec<u32>, Vec<u32>)>;
+/// Name, shape and numbers of the gradient of a value.
+type Found = Vec<(String, Vec<u64>, Vec<f64>)>;
+
+fn form(parameters: bool, same: Same) -> Form {
+    let root = |path: Vec<u32>| {
+        let mut path = path.into_iter();
+        Root::Param(path.next().unwrap_or(0), path.collect())
+    };
+    Form { parameters, same: same.into_iter().map(|(a, b)| (root(a), root(b))).collect() }
+}
+
+/// Runs the kernel and its derivative, or with `backward` the derivative alone; `gradients` are those of arrays by name. With
+/// `look` nothing is run: it raises what the run would raise where the order of threads shows. `silent`: what it prints was
+/// printed before.
+#[pyfunction]
+#[pyo3(signature = (kernel, dim, values, gradients, same, *, parameters=false, backward=false, look=false, silent=false))]
+#[expect(clippy::too_many_arguments, reason = "they are named in Python")]
+pub fn gradient<'py>(
+    kernel: &Bound<'py, Kernel>,
+    dim: Vec<usize>,
+    values: Vec<Bound<'py, PyAny>>,
+    gradients: HashMap<String, Bound<'py, PyAny>>,
+    same: Same,
+    parameters: bool,
+    backward: bool,
+    look: bool,
+    silent: bool,
+) -> PyResult<Found> {
+    let py = kernel.py();
+    let ready = &kernel.get().ready(py)?.kernel;
+    let form = form(parameters, same);
+    let gradient = py.detach(|| ready.gradient_of(form)).map_err(|error| error::raise(py, &error))?;
+    let mut binder = Binder::new(gradient.signature(), gradient.structs()).with(gradients);
+    for (n, value) in values.iter().enumerate() {
+        binder.bind(n, value).map_err(|fault| fault.raise(py))?;
+    }
+    let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
+    if look {
+        // SAFETY: the arguments fit, and `values` and the binder keep their memory; the gradients are arrays that can be
+        // written. The Python half has seen to what they share.
+        let looked = py.detach(|| unsafe { ready.look(&gradient, &dim, laid) });
+        looked.map_err(|error| error::raise(py, &error))?;
+        return Ok(Vec::new());
+    }
+    let part = if backward { Part::Backward } else { Part::Both };
+    // SAFETY: as above.
+    let ran = py.detach(|| unsafe { ready.gradient_bound(&gradient, &dim, laid, part) });
+    let (outcome, found) = match ran {
+        Ok((outcome, found)) => (Ok(if silent { Outcome::default() } else { outcome }), found),
+        Err(error) => (Err(error), Vec::new()),
+    };
+    conclude(py, outcome)?;
+    Ok(found.into_iter().map(|ParameterGradient { name, shape, sums }| (name, shape, sums)).collect())
+}
+
+/// What the derivative of a launch needs: values that the launch overwrites; and the arrays, of `paths`, that it reads as the
+/// launch left them.
+#[pyfunction]
+pub fn needs(kernel: &Bound<'_, Kernel>, same: Same, paths: Vec<Vec<u32>>) -> PyResult<(bool, Vec<bool>)> {
+    let py = kernel.py();
+    let ready = &kernel.get().ready(py)?.kernel;
+    let form = form(false, same);
+    let gradient = py.detach(|| ready.gradient_of(form)).map_err(|error| error::raise(py, &error))?;
+    Ok((gradient.records(), paths.iter().map(|path| gradient.reads(path)).collect()))
+}
+
+/// Runs the kernel in forward mode: `values`, then a tangent for each.
+#[pyfunction]
+pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<Bound<'py, PyAny>>) -> PyResult<()> {
+    let py = kernel.py();
+    let ready = &kernel.get().ready(py)?.kernel;
+    let signature = py.detach(|| ready.tangent_signature()).map_err(|error| error::raise(py, &error))?;
+    let mut binder = Binder::new(signature.0, signature.1);
+    for (n, value) in values.iter().enumerate() {
+        binder.bind(n, value).map_err(|fault| fault.raise(py))?;
+    }
+    let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
+    // SAFETY: as above.
+    let outcome = py.detach(|| unsafe { ready.tangents_bound(&dim, laid) });
+    conclude(py, outcome)
+}

@@ -1,0 +1,343 @@
+//! How does Warp launch a kernel of kc? Its CPU launches call C functions with the bounds of the launch and structs of
+//! arguments, which lie in memory as kc's do. Each kernel gets a pair of such functions out of a fixed number; where a launch is
+//! not for kc, they call Warp's own.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use kc::abi::{ARRAY_FLAGS_RETAIN, ArrayDescriptor, LaunchBounds};
+use kc::analysis::alias::Root;
+use kc::embed::{Bound as Laid, Dim, Extent, Form, Gradient, Part, Place, Signature};
+use kc::types::{Layout, StructTable, Type};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use crate::error;
+use crate::kernel::{self, Kernel};
+
+type Forward = unsafe extern "C" fn(*const u8, *const u8);
+type Backward = unsafe extern "C" fn(*const u8, *const u8, *const u8);
+
+/// A kernel of Warp that kc runs.
+struct Taken {
+    kernel: kc::Kernel,
+    /// The dimensions of its bounds.
+    dims: usize,
+    forward: Forward,
+    /// None: it has no gradient in Warp.
+    backward: Option<Backward>,
+    counts: [AtomicU64; 4],
+}
+
+/// What is counted: launches and gradients, by whom.
+#[derive(Clone, Copy)]
+enum Count {
+    Forward,
+    ForwardByWarp,
+    Backward,
+    BackwardByWarp,
+}
+
+const PLACES: usize = 1024;
+static TAKEN: [OnceLock<Taken>; PLACES] = [const { OnceLock::new() }; PLACES];
+static USED: AtomicUsize = AtomicUsize::new(0);
+/// The first error of a launch that nobody was told of yet.
+static FAILED: Mutex<Option<Failure>> = Mutex::new(None);
+
+/// Why a launch ended.
+enum Failure {
+    Kernel(Box<kc::Error>),
+    /// By Ctrl-C, for one.
+    Python(PyErr),
+}
+
+impl Taken {
+    fn count(&self, what: Count) {
+        self.counts[what as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The bounds of a launch of Warp: extents, then the number of threads, then how many threads have the same coordinates. None:
+/// it is none that kc knows.
+///
+/// # Safety
+/// Bounds with so many extents.
+unsafe fn bounds(from: *const u8, dims: usize) -> Option<LaunchBounds> {
+    let mut shape = [1u32; 4];
+    for (k, extent) in shape.iter_mut().take(dims).enumerate() {
+        // SAFETY: the caller's promise.
+        *extent = unsafe { from.cast::<u32>().add(k).read_unaligned() };
+    }
+    let rest = (dims * 4).next_multiple_of(8);
+    // SAFETY: as above.
+    let (size, repeats) =
+        unsafe { (from.add(rest).cast::<u64>().read_unaligned(), from.add(rest + 8).cast::<u64>().read_unaligned()) };
+    let bounds = LaunchBounds::new(&shape[..dims])?;
+    (bounds.size == size && repeats == 1).then_some(bounds)
+}
+
+/// What a launch printed, and its error.
+fn conclude(outcome: Result<kc::Outcome, kc::Error>) {
+    use std::io::Write;
+    let printed = match &outcome {
+        Ok(outcome) => &outcome.printed,
+        Err(error) => error.printed(),
+    };
+    if !printed.is_empty() {
+        // Where standard output is closed nobody reads it.
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(printed.as_bytes()).and_then(|()| out.flush());
+    }
+    let failure = match (kernel::raised(), outcome) {
+        (Some(error), _) => Failure::Python(error),
+        (None, Err(error)) => Failure::Kernel(Box::new(error)),
+        (None, Ok(_)) => return,
+    };
+    FAILED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+}
+
+unsafe extern "C" fn forward<const N: usize>(launch: *const u8, args: *const u8) {
+    let Some(taken) = TAKEN[N].get() else { return };
+    // SAFETY: Warp calls this as its own function of the kernel.
+    match unsafe { bounds(launch, taken.dims) } {
+        Some(bounds) => {
+            taken.count(Count::Forward);
+            // SAFETY: as above; the layouts were compared.
+            conclude(unsafe { taken.kernel.launch_block(bounds, taken.dims, args.cast::<c_void>()) });
+        }
+        None => {
+            taken.count(Count::ForwardByWarp);
+            // SAFETY: as above.
+            unsafe { (taken.forward)(launch, args) };
+        }
+    }
+}
+
+unsafe extern "C" fn backward<const N: usize>(launch: *const u8, args: *const u8, adjoints: *const u8) {
+    let Some(taken) = TAKEN[N].get() else { return };
+    let Some(own) = taken.backward else { return };
+    // SAFETY: Warp calls this as its own function of the kernel.
+    let ran = unsafe { bounds(launch, taken.dims).and_then(|bounds| gradient(taken, &bounds, args, adjoints)) };
+    match ran {
+        Some(outcome) => {
+            taken.count(Count::Backward);
+            conclude(outcome);
+        }
+        None => {
+            taken.count(Count::BackwardByWarp);
+            // SAFETY: as above.
+            unsafe { own(launch, args, adjoints) };
+        }
+    }
+}
+
+/// The derivative of a launch. None: it is not one that kc has, and nothing has run.
+///
+/// # Safety
+/// Structs of arguments as Warp hands them over.
+unsafe fn gradient(
+    taken: &Taken,
+    bounds: &LaunchBounds,
+    args: *const u8,
+    adjoints: *const u8,
+) -> Option<Result<kc::Outcome, kc::Error>> {
+    let plain = taken.kernel.gradient_of(Form::default()).ok()?;
+    // SAFETY: the caller's promise.
+    let given = unsafe { arrays(plain.signature(), plain.structs(), args, adjoints) }?;
+    let gradient = match same(&given, &plain)? {
+        pairs if pairs.is_empty() => plain,
+        same => taken.kernel.gradient_of(Form { same, ..Form::default() }).ok()?,
+    };
+    // What the launch overwrote is not there any more.
+    if gradient.records() {
+        return None;
+    }
+    // SAFETY: the struct is as long as its signature says.
+    let laid = unsafe { laid(gradient.signature(), args, given) };
+    let dim = Dim::from(&bounds.shape[..taken.dims].iter().map(|&n| n as usize).collect::<Vec<usize>>()[..]);
+    // SAFETY: what the arrays share was looked at.
+    match unsafe { taken.kernel.gradient_bound(&gradient, &dim, &laid, Part::Backward) } {
+        Ok((outcome, _)) => Some(Ok(outcome)),
+        // A thread was in error.
+        Err(error) if error.trap().is_some() => Some(Err(error)),
+        Err(_) => None,
+    }
+}
+
+/// An array argument.
+struct Given {
+    place: Place,
+    descriptor: ArrayDescriptor,
+    /// From the first byte to behind the last.
+    low: u64,
+    high: u64,
+    extent: Extent,
+}
+
+/// The arrays of a struct of arguments with their gradients. None: one has a gradient that is not its own.
+///
+/// # Safety
+/// Structs of arguments of this signature.
+unsafe fn arrays(
+    signature: &Signature,
+    structs: &StructTable,
+    args: *const u8,
+    adjoints: *const u8,
+) -> Option<Vec<Given>> {
+    let mut found = Vec::new();
+    let mut open: Vec<Place> = signature.params().iter().enumerate().map(|(n, param)| Place::of(n, param)).collect();
+    while let Some(place) = open.pop() {
+        match place.ty {
+            Type::Struct(id) => {
+                let fields = structs[id].fields.iter().enumerate();
+                open.extend(fields.map(|(k, field)| place.field(k as u32, field.ty, structs)));
+            }
+            Type::Array(ty) => {
+                // SAFETY: the caller's promise.
+                let read = |from: *const u8| unsafe {
+                    from.add(place.offset as usize).cast::<ArrayDescriptor>().read_unaligned()
+                };
+                let (descriptor, adjoint) = (read(args), read(adjoints));
+                if adjoint.data != 0 && adjoint.data != descriptor.grad {
+                    return None;
+                }
+                let size = Layout::of_element(ty.element, structs).size as usize;
+                let (mut below, mut above) = (0usize, size);
+                for k in 0..usize::from(ty.ndim) {
+                    let n = usize::try_from(descriptor.shape[k]).ok()?;
+                    let reach = n.saturating_sub(1) * descriptor.strides[k].unsigned_abs() as usize;
+                    *if descriptor.strides[k] < 0 { &mut below } else { &mut above } += reach;
+                }
+                let empty = descriptor.data == 0 || descriptor.shape[..usize::from(ty.ndim)].contains(&0);
+                if !empty {
+                    let extent = Extent { below, bytes: above, writable: true };
+                    let (low, high) = (descriptor.data - below as u64, descriptor.data + above as u64);
+                    found.push(Given { place, descriptor, low, high, extent });
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+/// The pairs of arguments that are one array. None: two share memory otherwise, or two arrays a gradient.
+fn same(given: &[Given], gradient: &Gradient) -> Option<Vec<(Root, Root)>> {
+    let root = |place: &Place| Root::Param(place.path[0], place.path[1..].to_vec());
+    let mut pairs = Vec::new();
+    for (j, b) in given.iter().enumerate() {
+        for a in &given[..j] {
+            let (x, y) = (&a.descriptor, &b.descriptor);
+            if a.place.ty == b.place.ty && x == y {
+                if !pairs.iter().any(|(_, other)| *other == root(&b.place)) {
+                    pairs.push((root(&a.place), root(&b.place)));
+                }
+                continue;
+            }
+            let meets = |shift: fn(&Given) -> u64| {
+                let (s, t) = (shift(a), shift(b));
+                s != 0 && t != 0 && {
+                    let (s, t) = (s - a.extent.below as u64, t - b.extent.below as u64);
+                    s < t + (b.high - b.low) && t < s + (a.high - a.low)
+                }
+            };
+            let writes = |given: &Given| gradient.signature().writes(&given.place.path);
+            if meets(|given| given.descriptor.grad) || meets(|given| given.descriptor.data) && (writes(a) || writes(b))
+            {
+                return None;
+            }
+        }
+    }
+    Some(pairs)
+}
+
+/// The arguments for kc.
+///
+/// # Safety
+/// A struct of arguments of this signature.
+unsafe fn laid(signature: &Signature, args: *const u8, given: Vec<Given>) -> Laid {
+    let mut bound = signature.room();
+    // SAFETY: the caller's promise.
+    bound.put(0, unsafe { std::slice::from_raw_parts(args, signature.size()) });
+    for Given { place, descriptor, extent, .. } in given {
+        let Type::Array(ty) = place.ty else { continue };
+        let descriptor = ArrayDescriptor { flags: descriptor.flags & ARRAY_FLAGS_RETAIN, ..descriptor };
+        bound.put_array(&place, ty, descriptor, extent);
+    }
+    bound
+}
+
+macro_rules! sixteen {
+    ($function:ident, $n:expr) => {
+        sixteen!($function, $n; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+    };
+    ($function:ident, $n:expr; $($k:literal)*) => {
+        [$($function::<{ $n * 16 + $k }>),*]
+    };
+}
+
+macro_rules! all {
+    ($function:ident, $ty:ty; $($k:literal)*) => {
+        [$(sixteen!($function, $k) as [$ty; 16]),*]
+    };
+    ($function:ident, $ty:ty) => {
+        all!($function, $ty; 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+            32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63)
+    };
+}
+
+static FORWARD: [[Forward; 16]; PLACES / 16] = all!(forward, Forward);
+static BACKWARD: [[Backward; 16]; PLACES / 16] = all!(backward, Backward);
+
+/// Takes over a kernel of Warp, whose own functions are at these addresses (0: none). Gives the addresses of kc's.
+#[pyfunction]
+pub fn warp_take(kernel: &Bound<'_, Kernel>, dims: usize, own: (usize, usize)) -> PyResult<(usize, usize, usize)> {
+    let py = kernel.py();
+    let ready = &kernel.get().ready(py)?.kernel;
+    if own.0 == 0 || !(1..=4).contains(&dims) {
+        return Err(PyRuntimeError::new_err("a kernel of Warp has a function and 1 to 4 dimensions"));
+    }
+    let n = USED.fetch_add(1, Ordering::Relaxed);
+    let Some(place) = TAKEN.get(n) else {
+        USED.store(PLACES, Ordering::Relaxed);
+        return Err(PyRuntimeError::new_err(format!("kc runs at most {PLACES} kernels of Warp in a process")));
+    };
+    // SAFETY: addresses of functions of this form, which live as long as what calls ours.
+    let (forward, backward) = unsafe {
+        let pointer = |at: usize| std::ptr::with_exposed_provenance::<c_void>(at);
+        let backward = std::mem::transmute::<*const c_void, Option<Backward>>(pointer(own.1));
+        (std::mem::transmute::<*const c_void, Forward>(pointer(own.0)), backward)
+    };
+    let has_backward = backward.is_some();
+    let taken = Taken { kernel: ready.clone(), dims, forward, backward, counts: Default::default() };
+    place.get_or_init(|| taken);
+    let backward = if has_backward { BACKWARD[n / 16][n % 16] as usize } else { 0 };
+    Ok((n, FORWARD[n / 16][n % 16] as usize, backward))
+}
+
+/// How often a kernel that was taken over ran: launches by kc and by Warp, then gradients.
+#[pyfunction]
+pub fn warp_counts(n: usize) -> Option<[u64; 4]> {
+    let taken = TAKEN.get(n)?.get()?;
+    Some(std::array::from_fn(|k| taken.counts[k].load(Ordering::Relaxed)))
+}
+
+/// Raises the first error of launches since it was asked last.
+#[pyfunction]
+pub fn warp_raise(py: Python<'_>) -> PyResult<()> {
+    let failed = FAILED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match failed {
+        Some(Failure::Kernel(error)) => Err(error::raise(py, &error)),
+        Some(Failure::Python(error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Where the parameters of a kernel lie: offset and bytes of each.
+#[pyfunction]
+pub fn layout(kernel: &Bound<'_, Kernel>) -> PyResult<Vec<(u32, u32)>> {
+    let ready = &kernel.get().ready(kernel.py())?.kernel;
+    let structs = ready.structs();
+    Ok(ready.signature().params().iter().map(|param| (param.offset, Layout::of(param.ty, structs).size)).collect())
+}

@@ -1,0 +1,309 @@
+"""Tapes: the gradient of several launches, or an exception."""
+
+import threading
+
+import kc
+import numpy as np
+import pytest
+from kernels import square
+
+
+@kc.kernel
+def scale(a: float, x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = a * x[i]
+
+
+@kc.kernel
+def total(x: kc.array(dtype=float), out: kc.array(dtype=float)):
+    kc.atomic_add(out, 0, x[kc.tid()])
+
+
+@kc.kernel
+def grow(x: kc.array(dtype=float)):
+    i = kc.tid()
+    x[i] = x[i] * x[i]
+
+
+def floats(*values):
+    return np.array(values, np.float32)
+
+
+def test_a_chain():
+    x, y, z, loss = floats(1, 2, 3), floats(0, 0, 0), floats(0, 0, 0), floats(0)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        scale(3, 10.0, y, z)
+        total(3, z, loss)
+    tape.backward(loss)
+    assert tape.gradient(x).tolist() == [20, 40, 60] and tape.gradients[x].tolist() == [20, 40, 60]
+    # Again: gradients add up.
+    tape.backward(loss)
+    assert tape.gradient(x).tolist() == [40, 80, 120] and tape.gradient(x[1:]).tolist() == [80, 120]
+    tape.zero()
+    tape.backward(grads=[(z, floats(1, 0, 0)), (y, 5.0)])
+    assert tape.gradient(x).tolist() == [2 * 15, 4 * 5, 6 * 5]
+    # Outside of the tape nothing is recorded.
+    assert len(tape) == 3
+    square(3, x, y)
+    assert len(tape) == 3
+
+
+def test_one_buffer_for_all_steps():
+    x, y, loss = floats(1, 2, 3), floats(0, 0, 0), floats(0)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        square(3, y, x)
+        square(3, x, y)
+        total(3, y, loss)
+    assert loss[0] == 1 + 2.0**8 + 3.0**8
+    tape.backward(loss)
+    assert tape.gradient(x).tolist() == [8, 8 * 2**7, 8 * 3**7]
+
+
+def test_in_place():
+    x, loss = floats(1, 2, 3), floats(0)
+    with kc.Tape() as tape:
+        for _ in range(3):
+            grow(3, x)
+        total(3, x, loss)
+    for n in (1, 2):
+        tape.backward(loss)
+        assert tape.gradient(x).tolist() == [n * 8, n * 8 * 2**7, n * 8 * 3**7]
+    assert x.tolist() == [1, 2**8, 3**8]
+    x = floats(1, 2, 3)
+    with kc.Tape() as tape:
+        square(3, x, x)
+    tape.backward(grads=[(x, 1.0)])
+    assert tape.gradient(x).tolist() == [2, 4, 6]
+
+
+def test_an_input_that_a_later_launch_overwrites():
+    x, y, loss = floats(1, 2, 3), floats(0, 0, 0), floats(0)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        scale(3, 100.0, y, x)
+        total(3, y, loss)
+    tape.backward(loss)
+    assert tape.gradient(x).tolist() == [2, 4, 6]
+
+
+def test_changes_by_python_are_found():
+    x, y, loss = floats(1, 2, 3), floats(0, 0, 0), floats(0)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        total(3, y, loss)
+    x[1] = 7
+    with pytest.raises(kc.GradientError, match="was changed since it was recorded"):
+        tape.backward(loss)
+    x[1] = 2
+    y[:] = 9  # No derivative reads it.
+    tape.backward(loss)
+    assert tape.gradient(x).tolist() == [2, 4, 6]
+    y, z = floats(0, 0, 0), floats(0, 0, 0)
+    with kc.Tape() as tape:
+        scale(3, 2.0, x, y)
+        y *= 3  # The gradient would miss it.
+        with pytest.raises(kc.GradientError, match="gradients do not flow"):
+            scale(3, 5.0, y, z)
+    # Of a part that another view has, too.
+    big = np.zeros(10, np.float32)
+    with kc.Tape() as tape:
+        scale(10, 2.0, np.ones(10, np.float32), big)
+        scale(3, 2.0, x, big[:3])
+        big[7] = 1
+        with pytest.raises(kc.GradientError):
+            total(10, big, loss)
+
+
+def test_assign():
+    x, y, z, loss = floats(1, 2, 3), floats(0, 0, 0), floats(0, 0, 0), floats(0)
+    with kc.Tape() as tape:
+        scale(3, 2.0, x, y)
+        tape.assign(z, y)
+        tape.assign(y, 1.0)
+        tape.assign(y[1:], [5.0, 6.0])
+        scale(3, 10.0, y, y)
+        total(3, y, loss)
+        total(3, z, loss)
+    assert y.tolist() == [10, 50, 60] and loss[0] == 120 + 12
+    tape.backward(loss)
+    assert tape.gradient(x).tolist() == [2, 2, 2] and tape.gradient(y).tolist() == [0, 0, 0]
+
+
+def test_views_have_parts_of_one_gradient():
+    data = np.arange(1, 13, dtype=np.float32).reshape(3, 4)
+    out = np.zeros((3, 2), np.float32)
+
+    @kc.kernel
+    def rows(x: kc.array2d(dtype=float), y: kc.array2d(dtype=float)):
+        i, j = kc.tid()
+        y[i, j] = x[i, j] * x[i, j]
+
+    with kc.Tape() as tape:
+        rows((3, 2), data[::-1, 1:3], out)
+        scale(4, 3.0, data[0], data[2])
+    tape.backward(grads=[(out, 1.0), (data[2], 1.0)])
+    # The last row went into `out` before it was overwritten.
+    expected = 2 * np.arange(1, 13, dtype=np.float32).reshape(3, 4) * [0, 1, 1, 0]
+    expected[0] += 3
+    np.testing.assert_array_equal(tape.gradient(data), expected)
+    wide = np.broadcast_to(floats(3), (4,))
+    y = np.zeros(4, np.float32)
+    with kc.Tape() as tape:
+        square(4, wide, y)
+    tape.backward(grads=[(y, 1.0)])
+    assert tape.gradient(wide)[0] == 24
+    with pytest.raises(kc.ArgumentError, match="no recorded launch"):
+        tape.gradient(np.zeros(3, np.float32))
+
+
+def test_arrays_of_kc_get_their_gradient():
+    x = kc.array([1.0, 2.0, 3.0], requires_grad=True)
+    y, loss = kc.zeros(3), kc.zeros(1)
+    with kc.Tape() as tape:
+        square(2, x[1:], y[:2])
+        square(2, x[:2], y[1:])
+        total(3, y, loss)
+    tape.backward(loss)
+    # loss = x1 * x1 + x0 * x0 + x1 * x1: the second launch overwrites what the first made of x2.
+    assert x.grad.numpy().tolist() == [2, 8, 0] and tape.gradient(x).numpy().tolist() == [2, 8, 0]
+    tape.backward(loss)
+    assert x.grad.numpy().tolist() == [4, 16, 0] and tape.gradients[x][1:].numpy().tolist() == [16, 0]
+    tape.zero()
+    assert not x.grad.numpy().any()
+
+
+def test_structs_vectors_and_branches(rng):
+    @kc.struct
+    class State:
+        position: kc.array(dtype=kc.vec3)
+        velocity: kc.array(dtype=kc.vec3)
+        dt: float
+
+    @kc.kernel
+    def step(s: State, pull: float):
+        i = kc.tid()
+        if s.position[i][1] > 0.0:
+            s.velocity[i] = s.velocity[i] - pull * s.position[i] * s.dt
+        s.position[i] = s.position[i] + s.velocity[i] * s.dt
+
+    @kc.kernel
+    def energy(s: State, out: kc.array(dtype=float)):
+        kc.atomic_add(out, 0, kc.dot(s.position[kc.tid()], s.position[kc.tid()]))
+
+    start = rng.random((4, 3)).astype(np.float32) + 0.5
+
+    def run(position):
+        s = State(position=position.copy(), velocity=np.zeros((4, 3), np.float32), dt=0.1)
+        out = floats(0)
+        with kc.Tape() as tape:
+            for _ in range(5):
+                step(4, s, 0.7)
+            s.dt = 100.0  # Launches that were recorded keep what they were given.
+            energy(4, s, out)
+        return tape, s, out
+
+    tape, s, out = run(start)
+    tape.backward(out)
+    found = tape.gradient(s.position)
+    for k in [(0, 0), (3, 2)]:
+        moved = start.copy()
+        moved[k] += 1e-2
+        up = run(moved)[2][0]
+        moved[k] -= 2e-2
+        assert found[k] == pytest.approx((up - run(moved)[2][0]) / 2e-2, rel=2e-3)
+
+
+def test_refusals():
+    x, y, loss = floats(1, 2, 3), floats(0, 0, 0), floats(0)
+    with kc.Tape() as tape:
+        square(3, x, y)
+        with pytest.raises(RuntimeError, match="records already"):
+            kc.Tape().__enter__()
+        with pytest.raises(RuntimeError, match="still records"):
+            tape.backward(loss)
+    for arguments, words in [
+        ({}, "no gradient to start from"),
+        ({"loss": y}, "one element"),
+        ({"loss": loss}, "no recorded launch uses"),
+        ({"grads": [(y, floats(1, 2))]}, "shape (2,)"),
+        ({"grads": [(y, np.ones(3))]}, "float64"),
+    ]:
+        with pytest.raises(kc.ArgumentError) as caught:
+            tape.backward(**arguments)
+        assert words in str(caught.value)
+
+    @kc.kernel(enable_backward=False)
+    def no_gradient(x: kc.array(dtype=float)):
+        x[kc.tid()] = 1.0
+
+    with kc.Tape() as tape:
+        with pytest.raises(kc.GradientError):
+            no_gradient(3, x)
+        with pytest.raises(kc.ArgumentError, match="share memory"):
+            square(2, x[1:], x[:2])
+    with kc.Tape() as tape:
+        with pytest.raises(kc.IndexError):
+            square(4, x, y)
+    with pytest.raises(kc.GradientError, match="failed while it was recorded"):
+        tape.backward(grads=[(y, 1.0)])
+    # The tape is closed by an error, too.
+    with pytest.raises(ZeroDivisionError):
+        with kc.Tape():
+            1 / 0
+    with kc.Tape():
+        pass
+
+
+def test_threads_have_tapes_of_their_own():
+    x, y = floats(1, 2, 3), floats(0, 0, 0)
+
+    def other():
+        square(3, floats(1, 2, 3), floats(0, 0, 0))
+
+    with kc.Tape() as tape:
+        square(3, x, y)
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+    assert len(tape) == 1
+
+
+def test_what_backward_prints_is_printed_once(capsys):
+    @kc.kernel
+    def talk(x: kc.array(dtype=float)):
+        i = kc.tid()
+        print("here")
+        x[i] = x[i] * x[i]
+
+    x = floats(2)
+    with kc.Tape() as tape:
+        talk(1, x)
+    tape.backward(x)
+    assert capsys.readouterr().out == "here\n" and tape.gradient(x)[0] == 4
+
+
+def test_integers_have_versions_too():
+    @kc.kernel
+    def gather(x: kc.array(dtype=float), index: kc.array(dtype=int), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[i] = x[index[i]] * x[index[i]]
+
+    @kc.kernel
+    def turn(index: kc.array(dtype=int)):
+        i = kc.tid()
+        index[i] = 2 - index[i]
+
+    x, index, y = floats(1, 2, 3), np.array([0, 0, 1], np.int32), floats(0, 0, 0)
+    with kc.Tape() as tape:
+        gather(3, x, index, y)
+        turn(3, index)
+    tape.backward(grads=[(y, 1.0)])
+    assert tape.gradient(x).tolist() == [4, 4, 0] and index.tolist() == [2, 2, 1]
+    index[0] = 1
+    with kc.Tape() as tape:
+        gather(3, x, index, y)
+    index[0] = 0
+    with pytest.raises(kc.GradientError):
+        tape.backward(grads=[(y, 1.0)])

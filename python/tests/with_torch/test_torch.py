@@ -1,0 +1,200 @@
+"""Functions of PyTorch: `torch.autograd.gradcheck` is the judge."""
+
+import kc
+import numpy as np
+import pytest
+import torch
+from torch.autograd import gradcheck
+from torch.autograd import forward_ad
+
+
+@kc.kernel
+def wave(a: kc.float64, x: kc.array(dtype=kc.float64), w: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] = kc.sin(a * x[i]) * w[i]
+
+
+@kc.kernel
+def energy(x: kc.array(dtype=kc.vec3d), pull: kc.vec3d, index: kc.array(dtype=int), out: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    d = x[index[i]] - pull
+    kc.atomic_add(out, 0, kc.dot(d, d) * kc.length(d))
+
+
+@kc.kernel
+def steps(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] = x[i]
+    for _ in range(3):
+        y[i] = y[i] * y[i] + x[i]
+
+
+def double(*shape):
+    return torch.rand(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) + 0.5
+
+
+def leaf(*shape):
+    return double(*shape).requires_grad_()
+
+
+def test_gradcheck():
+    f = kc.torch.function(wave, outputs=["y"])
+    a = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+    x, w = leaf(6), leaf(6)
+    assert torch.allclose(f(6, a, x, w), torch.sin(a * x) * w)
+    assert gradcheck(lambda a, x, w: f(6, a, x, w), (a, x, w), check_forward_ad=True)
+    # One tensor for two arguments, parts of tensors, and spread ones.
+    assert gradcheck(lambda x: f(6, 2.0, x, x), (x,), check_forward_ad=True)
+    assert gradcheck(lambda x: f(3, 2.0, x[::2], x[3:]), (x,), check_forward_ad=True)
+    assert gradcheck(lambda x: f(6, 2.0, x.expand(6), x.flip(0).expand(6)), (leaf(1),), check_forward_ad=True)
+
+
+def test_vectors_and_integers():
+    f = kc.torch.function(energy, outputs={"out": 1})
+    index = torch.tensor([0, 2, 2, 1], dtype=torch.int32)
+    assert gradcheck(lambda x, pull: f(4, x, pull, index), (leaf(3, 3), leaf(3)), check_forward_ad=True)
+
+
+def test_kernels_that_overwrite_what_they_read():
+    f = kc.torch.function(steps, outputs="y")
+    assert gradcheck(lambda x: f(4, x), (leaf(4),), check_forward_ad=True)
+
+
+def test_shapes_of_outputs():
+    @kc.kernel
+    def outer(x: kc.array(dtype=kc.vec3d), y: kc.array2d(dtype=kc.vec3d), n: kc.array(dtype=int)):
+        i, j = kc.tid()
+        y[i, j] = kc.cross(x[i], x[j])
+        kc.atomic_add(n, 0, 1)
+
+    x = leaf(2, 3)
+    for shape in [None, (2, 2), lambda dim, x: (len(x), len(x)), lambda dim, x: (2, 2, 3)]:
+        f = kc.torch.function(outer, outputs={"y": shape, "n": 1})
+        y, n = f((2, 2), x)
+        assert y.shape == (2, 2, 3) and n.tolist() == [4] and not n.requires_grad
+        assert gradcheck(lambda x: f((2, 2), x)[0], (x,))
+    with pytest.raises(kc.ArgumentError, match="2 dimensions"):
+        kc.torch.function(outer, outputs={"y": 4, "n": 1})((2, 2), x)
+
+
+def test_retained_graphs_and_incoming_gradients_stay():
+    f = kc.torch.function(wave, outputs=["y"])
+    x = leaf(5)
+    y = f(5, 1.0, x, torch.ones(5, dtype=torch.float64))
+    seed = torch.ones(5, dtype=torch.float64)
+    y.backward(seed, retain_graph=True)
+    first = x.grad.clone()
+    y.backward(seed)
+    assert torch.allclose(first, torch.cos(x)) and torch.equal(x.grad, 2 * first) and torch.equal(seed, torch.ones_like(seed))
+
+
+def test_double_backward_is_refused():
+    f = kc.torch.function(wave, outputs=["y"])
+    x = leaf(5)
+    (g,) = torch.autograd.grad(f(5, 1.0, x, x).sum(), x, create_graph=True)
+    # Beside something that has a gradient, too.
+    with pytest.raises(kc.GradientError, match="no gradient of its own"):
+        (g.sum() + x.sum()).backward()
+    g = torch.autograd.grad(f(5, 1.0, x, x).sum(), x)[0]
+    assert not g.requires_grad
+
+
+def test_changes_between_forward_and_backward():
+    f = kc.torch.function(wave, outputs=["y"])
+    x, w = leaf(5), double(5)
+    y = f(5, 1.0, x, w)
+    w += 1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+    w = np.ones(5)
+    y = f(5, 1.0, x, w)
+    w[2] = 4
+    with pytest.raises(kc.GradientError, match="`w` of kernel `wave` was changed"):
+        y.sum().backward()
+    y = f(5, 1.0, x, w)
+    y.sum().backward()
+    assert torch.allclose(x.grad, torch.cos(x) * torch.tensor([1, 1, 4, 1, 1]))
+
+
+def test_structs():
+    @kc.struct
+    class Settings:
+        scale: kc.float64
+        weights: kc.array(dtype=kc.float64)
+
+    @kc.kernel
+    def weigh(s: Settings, x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+        i = kc.tid()
+        y[i] = s.scale * s.weights[i] * x[i]
+
+    f = kc.torch.function(weigh, outputs=["y"])
+    scale = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda s, w, x: f(3, {"scale": s, "weights": w}, x), (scale, leaf(3), leaf(3)), check_forward_ad=True)
+
+
+def test_forward_mode():
+    f = kc.torch.function(wave, outputs=["y"])
+    x, v = double(5), double(5)
+    with forward_ad.dual_level():
+        y = f(5, 1.0, forward_ad.make_dual(x, v), torch.ones(5, dtype=torch.float64))
+        assert torch.allclose(forward_ad.unpack_dual(y).tangent, torch.cos(x) * v)
+
+
+def test_training():
+    f = kc.torch.function(wave, outputs=["y"])
+    x = torch.linspace(0.1, 1.5, 20, dtype=torch.float64)
+    target = torch.sin(1.7 * x) * 0.6
+    a = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    w = torch.ones(20, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Adam([a, w], lr=0.05)
+    for _ in range(200):
+        optimizer.zero_grad()
+        error = ((f(20, a, x, w) - target) ** 2).mean()
+        error.backward()
+        optimizer.step()
+    assert error < 1e-3
+
+
+def test_calls_in_place_and_memory():
+    x = torch.zeros(4, 2)[:, 1]
+    assert x.stride() == (2,)
+
+    @kc.kernel
+    def one(x: kc.array(dtype=float)):
+        x[kc.tid()] = 1.0
+
+    one(4, x)
+    assert x.tolist() == [1, 1, 1, 1]
+    x = torch.rand(4, requires_grad=True)
+    found = kc.compile("import kc\n@kc.kernel\ndef sq(x: kc.array(dtype=float), y: kc.array(dtype=float)):\n    y[kc.tid()] = x[kc.tid()] * x[kc.tid()]\n").sq
+    with kc.Tape() as tape:
+        y = torch.zeros(4)
+        found(4, x.detach(), y)
+    tape.backward(grads=[(y, 1.0)])
+    np.testing.assert_allclose(tape.gradient(x.detach()), 2 * x.detach().numpy())
+
+
+def test_refusals():
+    with pytest.raises(TypeError):
+        kc.torch.function(print, outputs=["y"])
+    with pytest.raises(ValueError):
+        kc.torch.function(wave, outputs=[])
+    with pytest.raises(kc.ArgumentError, match="no array of numbers `z`"):
+        kc.torch.function(wave, outputs=["z"])(3, 1.0, leaf(3), leaf(3))
+
+    @kc.kernel
+    def both(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+        i = kc.tid()
+        y[i] = x[i]
+        x[i] = y[i]
+
+    with pytest.raises(kc.ArgumentError, match="writes to `x`, which is no output"):
+        kc.torch.function(both, outputs=["y"])(3, leaf(3))
+    f = kc.torch.function(wave, outputs=["y"])
+    for arguments in [(3, 1.0, leaf(3)), (3, 1.0, leaf(3), leaf(3), leaf(3)), (3, 1.0, leaf(3).float(), leaf(3))]:
+        with pytest.raises(kc.ArgumentError):
+            f(*arguments)
+    with pytest.raises(kc.ArgumentError):
+        f(3, 1.0, leaf(3), leaf(3), y=leaf(3))
+    with pytest.raises(kc.IndexError):
+        f(3, 1.0, leaf(2), leaf(3))

@@ -1,0 +1,195 @@
+"""A program of Warp, as users write them: run by the tests with kc and without."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+wp.config.quiet = True
+wp.config.log_level = wp.LOG_WARNING
+wp.init()
+wp.set_device("cpu")
+
+SCALE = wp.constant(2.5)
+
+
+@wp.struct
+class Body:
+    position: wp.vec3
+    mass: float
+    flags: wp.uint8
+    neighbours: wp.array(dtype=wp.int32)
+
+
+@wp.func
+def pull(a: wp.vec3, b: wp.vec3):
+    d = b - a
+    return d / (wp.dot(d, d) + 0.01)
+
+
+@wp.func
+def twice(x: float):
+    return 2.0 * x
+
+
+@wp.func
+def twice(x: wp.vec3):  # noqa: F811
+    return 2.0 * x
+
+
+@wp.kernel
+def forces(x: wp.array(dtype=wp.vec3), f: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    total = wp.vec3()
+    for j in range(x.shape[0]):
+        total += pull(x[i], x[j])
+    f[i] = twice(total) * twice(SCALE)
+
+
+@wp.kernel
+def bodies(b: Body, many: wp.array(dtype=Body), out: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    out[i, j] = b.mass * float(b.neighbours[j]) + many[i].position[1] * float(many[i].flags)
+
+
+@wp.kernel
+def generic(x: wp.array(dtype=Any), s: Any):
+    i = wp.tid()
+    x[i] = x[i] * s
+
+
+def make(n, op):
+    @wp.kernel(module="unique")
+    def closure(x: wp.array(dtype=float)):
+        i = wp.tid()
+        for k in range(wp.static(n)):
+            x[i] = op(x[i]) + wp.static(float(n) * 0.5)
+
+    return closure
+
+
+@wp.kernel
+def indexed(x: wp.indexedarray(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i]
+
+
+@wp.kernel
+def tiled(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x[i], shape=4)
+    wp.tile_store(y, wp.tile_sum(t), offset=i)
+
+
+@wp.kernel
+def loss_of(x: wp.array(dtype=float), target: float, loss: wp.array(dtype=float)):
+    i = wp.tid()
+    d = wp.sin(x[i]) - target
+    wp.atomic_add(loss, 0, d * d)
+
+
+@wp.kernel
+def add(a: wp.array(dtype=float), b: wp.array(dtype=float), c: wp.array(dtype=float)):
+    i = wp.tid()
+    c[i] = a[i] * b[i]
+
+
+@wp.kernel
+def square_in_place(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] * x[i]
+
+
+@wp.kernel
+def folded(x: wp.array(dtype=float)):
+    i = wp.tid()
+    wp.atomic_add(x, i, 1.0)
+
+
+def main():
+    out = {}
+    rng = np.random.default_rng(3)
+    x = wp.array(rng.random((50, 3)), dtype=wp.vec3)
+    f = wp.zeros_like(x)
+    wp.launch(forces, dim=50, inputs=[x], outputs=[f])
+    out["forces"] = f.numpy()
+
+    b = Body()
+    b.position, b.mass, b.flags = wp.vec3(1.0, 2.0, 3.0), 3.0, 7
+    b.neighbours = wp.array([4, 5, 6], dtype=wp.int32)
+    many = wp.array([b, b], dtype=Body)
+    y = wp.zeros((2, 3), dtype=float)
+    wp.launch(bodies, dim=(2, 3), inputs=[b, many, y])
+    out["bodies"] = y.numpy()
+
+    for dtype in (wp.float32, wp.float64, wp.int32):
+        g = wp.array([1, 2, 3], dtype=dtype)
+        wp.launch(generic, dim=3, inputs=[g, dtype(3)])
+        out[f"generic_{dtype.__name__}"] = g.numpy()
+    for n in (2, 5):
+        c = wp.array([1.0, 2.0, 3.0], dtype=float)
+        wp.launch(make(n, twice), dim=3, inputs=[c])
+        out[f"closure_{n}"] = c.numpy()
+
+    base = wp.array([1.0, 2.0, 3.0, 4.0], dtype=float)
+    y = wp.zeros(2, dtype=float)
+    wp.launch(indexed, dim=2, inputs=[base[wp.array([3, 1], dtype=int)], y])
+    out["indexed"] = y.numpy()
+    y = wp.zeros(2, dtype=float)
+    wp.launch_tiled(tiled, dim=2, inputs=[wp.array(np.arange(8.0).reshape(2, 4), dtype=float), y], block_dim=1)
+    out["tiled"] = y.numpy()
+
+    # Views, empty arrays, recorded launches.
+    view = wp.array(np.arange(6.0), dtype=float)
+    wp.launch(generic, dim=3, inputs=[view[::2], 10.0])
+    out["view"] = view.numpy()
+    command = wp.launch(generic, dim=6, inputs=[view, 2.0], record_cmd=True)
+    command.launch()
+    command.launch()
+    out["recorded"] = view.numpy()
+    repeated = wp.zeros(3, dtype=float)
+    wp.launch(folded, dim=(3, 4), inputs=[repeated])
+    out["folded"] = repeated.numpy()
+
+    # Gradients.
+    x = wp.array([0.1, 0.2, 0.3], dtype=float, requires_grad=True)
+    loss = wp.zeros(1, dtype=float, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(loss_of, dim=3, inputs=[x, 0.5], outputs=[loss])
+    tape.backward(loss)
+    out["gradient"] = x.grad.numpy()
+    tape.zero()
+    a = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    c = wp.zeros(3, dtype=float, requires_grad=True)
+    tape = wp.Tape()
+    with tape:
+        wp.launch(add, dim=3, inputs=[a, a], outputs=[c])
+    tape.backward(grads={c: wp.array([1.0, 10.0, 100.0], dtype=float)})
+    out["same_array"] = a.grad.numpy()
+    external = wp.zeros(3, dtype=float)
+    wp.launch(
+        add, dim=3, inputs=[wp.array([1.0, 2.0, 3.0], dtype=float), a, c], adjoint=True,
+        adj_inputs=[external, None, wp.ones(3, dtype=float)], adj_outputs=[],
+    )
+    out["external"] = external.numpy()
+    x = wp.array([1.0, 2.0, 3.0], dtype=float, requires_grad=True)
+    with wp.Tape():
+        wp.launch(square_in_place, dim=3, inputs=[x])
+    out["in_place"] = x.numpy()
+
+    # A graph of launches on the CPU, replayed without Python.
+    g = wp.array([1.0, 2.0, 3.0], dtype=float)
+    with wp.ScopedCapture() as capture:
+        wp.launch(generic, dim=3, inputs=[g, 2.0])
+        wp.launch(generic, dim=3, inputs=[g, 1.5])
+    before = g.numpy().copy()
+    for _ in range(2):
+        wp.capture_launch(capture.graph)
+    out["graph"] = g.numpy() / before
+    np.savez(sys.argv[1], **out)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Programs of Warp with kc's code and without: the same results, and a report of who ran what."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(HERE, "programs.py")
+
+
+def python(*arguments, cwd):
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=900, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    python(PROGRAM, "plain.npz", cwd=folder)
+    python("-m", "kc", "run", "--report", "json", "--report-file", "report.json", PROGRAM, "kc.npz", cwd=folder)
+    report = json.loads((folder / "report.json").read_text())
+    return dict(np.load(folder / "plain.npz")), dict(np.load(folder / "kc.npz")), report
+
+
+def test_results_are_those_of_warp(runs):
+    plain, accelerated, _ = runs
+    assert plain.keys() == accelerated.keys() and len(plain) > 12
+    for name, expected in plain.items():
+        np.testing.assert_allclose(accelerated[name], expected, rtol=2e-6, atol=1e-6, err_msg=name)
+
+
+def test_who_ran_what(runs):
+    kernels = {}
+    for kernel in runs[2]["kernels"]:
+        kernels.setdefault(kernel["kernel"].split(".")[-1], []).append(kernel)
+    by = {name: {kernel["by"] for kernel in found} for name, found in kernels.items()}
+    for name in ("forces", "bodies", "generic", "loss_of", "add", "square_in_place", "folded"):
+        assert by[name] == {"kc"}, (name, kernels[name])
+    assert any(kernel["by"] == "kc" for name, found in kernels.items() if "closure" in name for kernel in found)
+    assert by["indexed"] == {"warp"} and "indexedarray" in kernels["indexed"][0]["reason"]
+    assert by["tiled"] == {"warp"}
+    assert kernels["forces"][0]["launches"] == 1
+    # 3 types, a view, 2 of a command, 2 while captured or replayed, 4 replayed.
+    assert sum(kernel["launches"] for kernel in kernels["generic"]) >= 3 + 1 + 2 + 4
+    assert kernels["folded"][0]["launches_by_warp"] == 1 and kernels["folded"][0]["launches"] == 0
+    assert kernels["loss_of"][0]["gradients"] == 1
+    # One array twice is one gradient; a gradient that is another's array is Warp's.
+    assert kernels["add"][0]["gradients"] == 1 and kernels["add"][0]["gradients_by_warp"] == 1
+    assert "overwrites" in kernels["square_in_place"][0]["gradient_reason"]
+
+
+ERRORS = """
+import kc, warp as wp, numpy as np
+wp.config.quiet = True
+assert kc.accelerate() and kc.accelerate()
+
+@wp.kernel
+def shift(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i + 1]
+
+x, y = wp.zeros(4, dtype=float, device="cpu"), wp.zeros(4, dtype=float, device="cpu")
+try:
+    wp.launch(shift, dim=4, inputs=[x, y], device="cpu")
+except kc.IndexError as error:
+    print(error.code, error.thread, error.index)
+wp.launch(shift, dim=3, inputs=[x, y], device="cpu")
+
+@wp.kernel
+def talk(x: wp.array(dtype=float)):
+    print(x[wp.tid()])
+
+wp.launch(talk, dim=1, inputs=[x], device="cpu")
+print(kc.report()["by_kc"], kc.report()["kernels"][0]["launches"])
+"""
+
+
+def test_errors_are_raised_by_the_launch(tmp_path):
+    (tmp_path / "errors.py").write_text(ERRORS)
+    done = python("errors.py", cwd=tmp_path)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith(("Warp", "Module", "   "))]
+    assert lines[0] == "E1101 (3,) 4" and lines[-1] == "2 2" and "0" in lines[1]
+
+
+def test_other_versions_are_declined(tmp_path):
+    text = "import kc, warp\nwarp.__version__ = '9.9.9'\nprint(kc.accelerate(), kc.report()['declined'])\n"
+    done = python("-c", text, cwd=tmp_path)
+    assert "False" in done.stdout and "9.9.9" in done.stdout and "9.9.9" in done.stderr
+
+
+def test_the_command_line(tmp_path):
+    (tmp_path / "beside.py").write_text("VALUE = 3\n")
+    (tmp_path / "program.py").write_text("import sys, beside\nprint(__name__, sys.argv[1:], beside.VALUE)\nsys.exit(4)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "kc", "run", "--report", "text", "program.py", "--flag", "x"],
+        capture_output=True, text=True, cwd=tmp_path, timeout=300,
+    )
+    assert done.returncode == 4 and done.stdout.strip().endswith("__main__ ['--flag', 'x'] 3")
+    assert "kc ran 0 of 0 kernels" in done.stderr
+    missing = subprocess.run([sys.executable, "-m", "kc", "run", "no.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert missing.returncode != 0

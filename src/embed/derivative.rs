@@ -1,0 +1,285 @@
+//! How are the derivatives of a kernel? In reverse mode for all its launches, and in forward mode for bindings of other
+//! languages, which lay arguments out themselves.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::arg::Dim;
+use super::bind::{self, Bound, Signature};
+use super::kernel::{HOW, ready, signature};
+use super::{Error, Kernel, Module, Outcome};
+use crate::abi::LaunchBounds;
+use crate::analysis::alias::Root;
+use crate::analysis::written::{Touched, read, written};
+use crate::ir::FuncId;
+use crate::run::Result;
+use crate::run::devices::{self, Device, Entry, Job, Report, order};
+use crate::run::gradients::gradient;
+use crate::run::launch::Direction;
+use crate::run::meeting::{Looked, Threads};
+use crate::run::session::{self, Program};
+use crate::types::StructTable;
+
+/// What a gradient is asked for.
+#[doc(hidden)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Form {
+    /// Of what is given by value, too.
+    pub parameters: bool,
+    /// Array parameters (or fields of struct parameters) that are one array in the launch, which has one gradient.
+    pub same: Vec<(Root, Root)>,
+}
+
+/// Which of the two runs of a gradient.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The kernel, then its derivative.
+    Both,
+    /// The derivative, on arrays as the kernel left them.
+    Backward,
+}
+
+/// The gradient of a number, vector or matrix that was given by value: the sum over all threads.
+#[doc(hidden)]
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParameterGradient {
+    /// `s`, or `p.k` inside a struct argument.
+    pub name: String,
+    /// As NumPy sees it.
+    pub shape: Vec<u64>,
+    /// Of each of its numbers.
+    pub sums: Vec<f64>,
+}
+
+/// The kernel with its gradient.
+#[doc(hidden)]
+pub struct Gradient {
+    pub(super) program: Arc<Program>,
+    pub(super) forward: FuncId,
+    pub(super) signature: Signature,
+    /// What the backward entry reads of what the forward run left.
+    reads: Touched,
+    /// It needs values that the launch overwrites: an entry that records them runs instead of the forward one.
+    records: bool,
+    threads: Threads,
+    entries: Mutex<HashMap<FuncId, Arc<Entry>>>,
+}
+
+/// What a gradient run was.
+pub(super) struct Ran {
+    pub bounds: LaunchBounds,
+    pub dims: usize,
+    pub report: Report,
+    parameters: Vec<ParameterGradient>,
+}
+
+impl Gradient {
+    pub(super) fn new(module: &Module, kernel: &str, form: &Form) -> std::result::Result<Gradient, Error> {
+        let program = module.with_gradient(kernel, form.parameters, &form.same)?;
+        let refused = |reasons| Error::new(reasons, program.clone());
+        let forward = session::kernel(&program, module.path(), Some(kernel)).map_err(refused)?;
+        let entries = gradient::entries(&program, forward).map_err(|error| refused(vec![*error]))?;
+        let mut signature = signature(&program, forward);
+        let others = [entries.augmented, entries.backward].into_iter().flatten();
+        others.for_each(|entry| signature.add(written(&program.module, entry)));
+        let reads = entries.backward.map_or_else(Touched::default, |entry| read(&program.module, entry));
+        let threads = Threads::of(&program.module, forward);
+        let records = entries.augmented.is_some();
+        Ok(Gradient { program, forward, signature, reads, records, threads, entries: Mutex::default() })
+    }
+
+    /// What the runs take.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The structs that the types of [`Gradient::signature`] name.
+    pub fn structs(&self) -> &StructTable {
+        &self.program.module.structs
+    }
+
+    /// Whether it needs values that the launch overwrites. Then there is no [`Part::Backward`].
+    pub fn records(&self) -> bool {
+        self.records
+    }
+
+    /// Whether [`Part::Backward`] reads the elements of the array at `path`: the parameter, then fields.
+    pub fn reads(&self, path: &[u32]) -> bool {
+        self.reads.may_be(path[0], &path[1..])
+    }
+
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Of [`Kernel::gradient`].
+    ///
+    /// # Safety
+    /// The arguments were laid out for [`Gradient::signature`]. Their arrays are valid memory that nobody else uses meanwhile,
+    /// and share none but those of [`Form::same`] and those that are only read.
+    pub(super) unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound, part: Part) -> Result<Ran> {
+        let module = &self.program.module;
+        let bounds = bind::bounds(dim)?;
+        session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
+        // SAFETY: the caller's promise, and `arguments` goes before the run ends.
+        let mut arguments =
+            unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
+        if part == Part::Both {
+            let looked = Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds };
+            self.threads.check(&looked, &mut arguments)?;
+        }
+        let memory = arguments.memory();
+        let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
+            let memory = [&memory, more].concat();
+            let job = Job { memory: &memory, ..Job::new(bounds, block, kernel.threads) };
+            // SAFETY: `block` was made for this entry; its arrays are the caller's, as promised.
+            unsafe { ready(&self.entry(id, kernel.device()), module, &job)?.run(module, &job) }
+        };
+        let order = match part {
+            Part::Both => gradient::gradient,
+            Part::Backward => gradient::backward,
+        };
+        let report = order(&self.program, self.forward, &mut arguments, bounds.size, &mut run)?;
+        if report.trap.is_none() {
+            bound.add_gradients(&arguments).map_err(|key| gradient::no_gradient_of(&self.program, &key))?;
+        }
+        let parameters = arguments.parameters.iter().filter_map(|parameter| {
+            let (name, shape) = (parameter.key.clone(), parameter.shape());
+            parameter.gradient.clone().map(|sums| ParameterGradient { name, shape, sums })
+        });
+        let parameters = parameters.collect();
+        Ok(Ran { bounds, dims: dim.extents().len(), report, parameters })
+    }
+
+    /// Fails as the run would where the order of two threads shows in the gradient. The arrays are as before afterwards.
+    ///
+    /// # Safety
+    /// As for [`Gradient::run`].
+    unsafe fn look(&self, dim: &Dim, bound: &Bound) -> Result<()> {
+        let module = &self.program.module;
+        let bounds = bind::bounds(dim)?;
+        session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
+        // SAFETY: as above.
+        let mut arguments =
+            unsafe { self.signature.arguments(bound, &module.functions[self.forward], &module.structs) }?;
+        let looked = Looked { program: &self.program, direction: Direction::Gradient, bounds: &bounds };
+        self.threads.check(&looked, &mut arguments).map(drop)
+    }
+
+    /// An entry, made ready when first asked for.
+    fn entry(&self, id: FuncId, device: &'static dyn Device) -> Arc<Entry> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Arc::new(Entry::new(&self.program.module, id, device, HOW));
+        entries.entry(id).or_insert_with(new).clone()
+    }
+}
+
+/// The kernel with its forward mode: one that takes a tangent `d_x` for each parameter `x`, after them all.
+pub(super) struct Tangents {
+    program: Arc<Program>,
+    kernel: FuncId,
+    signature: Signature,
+    /// None: the order of the threads is part of what it computes, and it runs in order.
+    threads: Option<Threads>,
+    entry: Entry,
+}
+
+impl Tangents {
+    pub fn new(module: &Module, name: &str, device: &'static dyn Device) -> std::result::Result<Tangents, Error> {
+        let (program, kernel) = module.with_tangents(name)?;
+        let ir = &program.module;
+        let in_order = order::moves_floats(ir, kernel);
+        let device = if in_order { devices::named("interp").map_err(|error| Error::plain(*error))? } else { device };
+        let entry = Entry::new(ir, kernel, device, HOW);
+        let threads = (!in_order).then(|| Threads::of(ir, kernel));
+        let signature = signature(&program, kernel).named(name);
+        Ok(Tangents { program, kernel, signature, threads, entry })
+    }
+
+    unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<(LaunchBounds, Report)> {
+        let module = &self.program.module;
+        let bounds = bind::bounds(dim)?;
+        if let Some(threads) = &self.threads {
+            // SAFETY: the caller's promise, and the arguments go before the run ends.
+            let mut arguments =
+                unsafe { self.signature.arguments(bound, &module.functions[self.kernel], &module.structs) }?;
+            let looked = Looked { program: &self.program, direction: Direction::Forward, bounds: &bounds };
+            threads.check(&looked, &mut arguments)?;
+        }
+        let workers = if self.threads.is_some() { kernel.threads } else { 1 };
+        let job = Job { memory: &bound.memory, constant: &bound.constant, ..Job::new(bounds, bound.block(), workers) };
+        // SAFETY: the caller's promise.
+        let report = unsafe { ready(&self.entry, module, &job)?.run(module, &job) }?;
+        Ok((bounds, report))
+    }
+}
+
+/// For bindings of other languages.
+#[doc(hidden)]
+impl Kernel {
+    /// Its gradient of this form, compiled when it is first asked for.
+    ///
+    /// # Errors
+    /// The kernel has no gradient that would be right.
+    pub fn gradient_of(&self, form: Form) -> std::result::Result<Arc<Gradient>, Error> {
+        self.differentiated(form)
+    }
+
+    /// [`Kernel::gradient`] for arguments that are laid out.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::gradient`].
+    ///
+    /// # Safety
+    /// The arguments were laid out for the signature of `gradient`, which is of this kernel. Their arrays are valid memory that
+    /// nobody else uses meanwhile, and share none but those of [`Form::same`] and those that are only read.
+    pub unsafe fn gradient_bound(
+        &self,
+        gradient: &Gradient,
+        dim: &Dim,
+        bound: &Bound,
+        part: Part,
+    ) -> std::result::Result<(Outcome, Vec<ParameterGradient>), Error> {
+        // SAFETY: the caller's promise.
+        let ran = unsafe { gradient.run(self, dim, bound, part) };
+        let Ran { bounds, dims, report, parameters } = ran.map_err(|error| self.error(error, &gradient.program))?;
+        let outcome = self.conclude(&gradient.program, gradient.forward, &bounds, dims, report)?;
+        Ok((outcome, parameters))
+    }
+
+    /// Whether a gradient run on these arguments would be refused, as an error.
+    ///
+    /// # Errors
+    /// It would.
+    ///
+    /// # Safety
+    /// As for [`Kernel::gradient_bound`].
+    pub unsafe fn look(&self, gradient: &Gradient, dim: &Dim, bound: &Bound) -> std::result::Result<(), Error> {
+        // SAFETY: the caller's promise.
+        unsafe { gradient.look(dim, bound) }.map_err(|error| self.error(error, &gradient.program))
+    }
+
+    /// What its forward mode takes: the arguments, then a tangent for each. A null array stands for tangents of zero.
+    ///
+    /// # Errors
+    /// The kernel has no forward mode.
+    pub fn tangent_signature(&self) -> std::result::Result<(&Signature, &StructTable), Error> {
+        let tangents = self.forward_mode()?;
+        Ok((&tangents.signature, &tangents.program.module.structs))
+    }
+
+    /// Runs the kernel in forward mode.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::launch`]; or there is no derivative that would be right.
+    ///
+    /// # Safety
+    /// The arguments were laid out for [`Kernel::tangent_signature`]; otherwise as for [`Kernel::launch_bound`].
+    pub unsafe fn tangents_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
+        let tangents = self.forward_mode()?;
+        // SAFETY: the caller's promise.
+        let ran = unsafe { tangents.run(self, dim, bound) };
+        let (bounds, report) = ran.map_err(|error| self.error(error, &tangents.program))?;
+        self.conclude(&tangents.program, tangents.kernel, &bounds, dim.extents().len(), report)
+    }
+}
