@@ -226,3 +226,66 @@ fn seeds_decide_the_order_and_nothing_else() {
         assert_eq!(run_on(&text, 96, 1, &how).1.steps, outcome.steps);
     }
 }
+
+/// What one access of a whole warp costs, whose lanes lie `stride` bytes apart from `start` on.
+fn cost(access: &str, start: u32, stride: u32) -> counters::Counts {
+    let text = kernel(&format!(
+        ".shared .align 16 .b8 wide[8192];\nld.param.u64 %rd0, [out];\nmov.u32 %r0, %laneid;\nmul.lo.u32 %r1, %r0, {stride};\n\
+         add.u32 %r1, %r1, {start};\ncvt.u64.u32 %rd1, %r1;\nmov.u64 %rd3, wide;\nadd.s64 %rd2, %rd1, %rd3;\nadd.s64 %rd1, %rd1, %rd0;\n{access}"
+    ));
+    let checks = Checks { races: false, uninitialised: false };
+    let (_, outcome) = run_on(&text, 32, 1024, &How { checks, counts: true, ..How::default() });
+    assert!(outcome.findings.is_empty(), "{access}: {:?}", outcome.findings);
+    let mut sum = counters::Counts::default();
+    outcome.counters.expect("counts").counts.iter().for_each(|counts| sum.add(counts));
+    sum
+}
+
+#[test]
+fn accesses_cost_what_addresses_say() {
+    const LOAD: &str = "ld.global.u32 %r2, [%rd1];";
+    for (access, start, stride, sectors, ideal, bytes) in [
+        (LOAD, 0, 4, 4, 4, 128),
+        // One word off touches a sector more.
+        (LOAD, 4, 4, 5, 4, 128),
+        (LOAD, 0, 8, 8, 4, 128),
+        (LOAD, 0, 32, 32, 4, 128),
+        (LOAD, 0, 128, 32, 4, 128),
+        (LOAD, 0, 0, 1, 4, 128),
+        ("ld.global.u8 %rs1, [%rd1];", 0, 1, 1, 1, 32),
+        ("ld.global.u64 %rd4, [%rd1];", 0, 8, 8, 8, 256),
+        ("ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd1];", 0, 16, 16, 16, 512),
+        // Half of the lanes.
+        ("setp.lt.u32 %p0, %r0, 16; @%p0 ld.global.u32 %r2, [%rd1];", 0, 4, 2, 2, 64),
+    ] {
+        let found = cost(access, start, stride);
+        assert_eq!(
+            (found.requests, found.sectors, found.ideal_sectors, found.bytes),
+            (1, sectors, ideal, bytes),
+            "{access} {start} {stride}"
+        );
+    }
+    const SHARED: &str = "ld.shared.u32 %r2, [%rd2];";
+    for (access, stride, wavefronts, ideal) in [
+        (SHARED, 4, 1, 1),
+        (SHARED, 0, 1, 1),
+        (SHARED, 8, 2, 1),
+        (SHARED, 16, 4, 1),
+        (SHARED, 128, 32, 1),
+        // Rows of 33 words: the usual padding.
+        (SHARED, 132, 1, 1),
+        ("ld.shared.u64 %rd4, [%rd2];", 8, 2, 2),
+        ("ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%rd2];", 16, 4, 4),
+    ] {
+        let found = cost(access, 0, stride);
+        assert_eq!(
+            (found.shared_requests, found.wavefronts, found.ideal_wavefronts),
+            (1, wavefronts, ideal),
+            "{access} {stride}"
+        );
+    }
+    let atomic = cost("red.global.add.u32 [%rd1], 1;", 0, 0);
+    assert_eq!((atomic.requests, atomic.sectors, atomic.serialised), (1, 1, 31));
+    let parted = cost("setp.lt.u32 %p0, %r0, 9; @%p0 bra FEW; add.u32 %r2, %r0, 1; FEW: add.u32 %r3, %r0, 1;", 0, 4);
+    assert_eq!(parted.divergent, 1);
+}
