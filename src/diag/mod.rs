@@ -8,6 +8,8 @@ pub mod explain;
 pub mod policy;
 pub mod render;
 
+use std::collections::BTreeSet;
+
 use crate::source::Span;
 pub use codes::Code;
 
@@ -106,6 +108,8 @@ impl Diagnostic {
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
+    /// Code and primary place of all that ever came in: only what is known by these is compared.
+    known: BTreeSet<(Code, Option<Span>)>,
 }
 
 impl Diagnostics {
@@ -115,7 +119,8 @@ impl Diagnostics {
 
     pub fn push(&mut self, diagnostic: Diagnostic) {
         // The same finding can be reached twice, for example by two instances of one generic function.
-        if !self.list.contains(&diagnostic) {
+        let new = self.known.insert((diagnostic.code, diagnostic.span()));
+        if new || !self.list.contains(&diagnostic) {
             self.list.push(diagnostic);
         }
     }
