@@ -41,6 +41,10 @@ def small(x: wp.array(dtype=wp.int8)):
     wp.atomic_add(x, 0, wp.int8(1))
 
 @wp.kernel
+def tiled(x: wp.array(dtype=float)):
+    wp.tile_store(x, wp.tile_zeros(shape=4, dtype=float))
+
+@wp.kernel
 def native(x: wp.array(dtype=float)):
     x[wp.tid()] = text(x[wp.tid()])
 ";
@@ -140,6 +144,7 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E0803, &["compile", "many.ir", "--emit", "ptx", "-o", "out"]),
     (Code::E0820, &["compile", "k.py", "-k", "small", "--emit", "cuda", "-o", "out"]),
     (Code::E0821, &["compile", "k.py", "-k", "native", "--emit", "ptx", "-o", "out"]),
+    (Code::E0822, &["compile", "k.py", "-k", "tiled", "--emit", "ptx", "-o", "out"]),
     (Code::E0901, &["check", "absent.py"]),
     (Code::E0902, &["check", "bytes.py"]),
     (Code::E0903, &["check", "large.py"]),

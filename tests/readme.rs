@@ -115,7 +115,6 @@ fn what_is_not_yet_there_is_refused() {
     };
     let kernel = |params: &str, line: &str| format!("@wp.kernel\ndef k({params}):\n    i = wp.tid()\n    {line}");
     for (word, params, line) in [
-        ("tiles", "x: wp.array(dtype=float)", "t = wp.tile_load(x, shape=16, offset=i * 16)"),
         ("meshes", "m: wp.uint64", "q = wp.mesh_query_point(m, wp.vec3(0.0, 0.0, 0.0), 1.0)"),
         ("volumes", "v: wp.uint64", "s = wp.volume_lookup_f(v, i, i, i)"),
         ("hash grids", "g: wp.uint64", "p = wp.hash_grid_point_id(g, i)"),

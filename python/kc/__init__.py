@@ -24,25 +24,13 @@ from ._errors import (
     SourceError,
 )
 from ._kernel import Func, Kernel, Module, compile, func, kernel
-from ._array import array, empty, full, zeros
+from ._array import OfRank, array, empty, full, zeros
 from . import _native
 
 __version__ = _native.version()
 
 
-def array2d(*arguments, **named):
-    """``kc.array2d(dtype=float)``: an array of two dimensions."""
-    return array(*arguments, ndim=2, **named)
-
-
-def array3d(*arguments, **named):
-    """``kc.array3d(dtype=float)``: an array of three dimensions."""
-    return array(*arguments, ndim=3, **named)
-
-
-def array4d(*arguments, **named):
-    """``kc.array4d(dtype=float)``: an array of four dimensions."""
-    return array(*arguments, ndim=4, **named)
+array1d, array2d, array3d, array4d = (OfRank(array, n) for n in (1, 2, 3, 4))
 
 
 def struct(cls):
@@ -72,13 +60,17 @@ def report() -> dict:
 
 
 class _Word:
-    """A name of the kernel language that Python code only hands over, such as ``kc.sin``."""
+    """A function of the kernel language, such as ``kc.sin``. From Python it takes numbers, vectors and matrices."""
 
     def __init__(self, name):
         self._kc_word = self.__name__ = name
 
-    def __call__(self, *arguments, **named):
-        raise TypeError(f"kc.{self.__name__} is called in kernels, not from Python")
+    def __call__(self, *arguments):
+        if self.__name__ in ("tid", "static"):
+            raise TypeError(f"kc.{self.__name__} is called in kernels, not from Python")
+        from . import _host
+
+        return _host.call(self.__name__, arguments)
 
     def __repr__(self):
         return f"<kc built-in {self.__name__}>"

@@ -42,6 +42,11 @@ class array(_native.Array):
     def __init__(self, *arguments, **named):
         pass
 
+    def __class_getitem__(cls, parameters):
+        """``kc.array[float]``, ``kc.array[float, Literal[2]]``: the type of a parameter."""
+        dtype, *rest = parameters if isinstance(parameters, tuple) else (parameters,)
+        return cls(dtype=dtype, ndim=getattr(rest[0], "__args__", rest)[0] if rest else 1)
+
     @property
     def grad(self):
         """The gradient, an array of the same shape; None without one."""
@@ -137,6 +142,22 @@ class array(_native.Array):
 
     def __repr__(self):
         return f"kc.array({self.numpy()!r}, dtype={getattr(self.dtype, '__name__', self.dtype)})"
+
+
+class OfRank:
+    """``kc.array2d(dtype=float)``, ``kc.array2d[float]``, ``kc.array2d(data, dtype=float)``: ``kc.array`` of so many dimensions."""
+
+    def __init__(self, kind, ndim):
+        self._kind, self._ndim, self.__name__ = kind, ndim, f"array{ndim}d"
+
+    def __call__(self, *arguments, **named):
+        return self._kind(*arguments, ndim=self._ndim, **named)
+
+    def __getitem__(self, dtype):
+        return self._kind(dtype=dtype, ndim=self._ndim)
+
+    def __repr__(self):
+        return f"<kc.{self.__name__}>"
 
 
 def _wrap(made, dtype, requires_grad, cls=array):

@@ -109,6 +109,7 @@ fn meaning(operand: &Operand) -> Option<Meaning> {
         Operand::Module(path) => Meaning::Module(path.clone()),
         Operand::Results(_, types) => Meaning::Many(types.clone()),
         Operand::LocalResult(_, ty) => Meaning::Value(*ty),
+        Operand::Tile(elements) => Meaning::Value(Type::Local(elements.ty)),
         Operand::Enum(class) => Meaning::Enum(class.name.clone()),
         Operand::Tuple(_) | Operand::Shape(_) | Operand::Adjoint | Operand::Gradient(_) | Operand::Type(_) => {
             return None;

@@ -20,6 +20,7 @@ pub mod facts;
 mod host;
 pub mod lints;
 mod names;
+mod tiles;
 pub mod tree;
 mod types;
 pub mod visit;

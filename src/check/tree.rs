@@ -56,6 +56,8 @@ pub struct Function {
     pub kernel_rank: Option<u8>,
     /// From the built-in library.
     pub library: bool,
+    /// It works on tiles, or calls what does.
+    pub by_block: bool,
     /// The CUDA function that computes the same, such as `sinf`.
     pub cuda_name: Option<String>,
     /// The body as CUDA C++ text; `body` is empty.

@@ -99,8 +99,9 @@ fn of_launch(args: &Args, subject: &mut Subject, launch: &Launch) -> Result<Exit
         forward = named(&subject.plain.program)?;
     }
     let program = &subject.plain.program;
-    session::counts_once(&program.module.functions[forward], &launch.dim)?;
-    if let Some(bounds) = LaunchBounds::new(&launch.dim) {
+    let dim = launch.dim_by_block(&program.module.functions[forward])?;
+    session::counts_once(&program.module.functions[forward], &dim)?;
+    if let Some(bounds) = LaunchBounds::new(&dim) {
         let looked = Looked { program, direction: Direction::Gradient, bounds: &bounds };
         Threads::of(&program.module, forward).check(&looked, &mut arguments)?;
     }

@@ -11,9 +11,9 @@ use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, Diagnostic};
 use crate::driver;
-use crate::run::devices::{self, Device};
+use crate::run::devices::{self, Device, Job};
 use crate::run::files::{output as results, picture, show};
-use crate::run::launch::flags;
+use crate::run::launch::{Launch, flags};
 use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
 use crate::run::{Result, fail};
 use crate::source::SourceMap;
@@ -50,6 +50,10 @@ pub(super) struct Args {
     /// Threads in each dimension: `1000`, `256x256`.
     #[arg(long, value_name = "N[xN...]")]
     dim: Option<String>,
+    /// Threads in a block of a GPU, 256 if not given. A kernel with tiles computes once for each block; the last dimension of its
+    /// launch is that of the threads of a block.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    block_dim: Option<u16>,
     /// An argument: `a=2.0`, `v=1,2,3`, `x=@x.npy`, `x=@data.npz:x`, `x=@image.png` (floats from 0 to 1, or bytes), `x=null`, `y=zeros:f32:512x512`, `ones:SHAPE`,
     /// `full:VALUE:SHAPE`, `range:SHAPE`, `random:SEED:SHAPE` (the type may be left out), `s.dt=0.1` for a struct's field.
     #[arg(long = "arg", value_name = "NAME=VALUE", allow_hyphen_values = true)]
@@ -225,7 +229,13 @@ fn from_flags(args: &Args, session: &mut Session) -> Result<Finished> {
     let program = session.program(path);
     let module = &program.module;
     let launch = match kernel(&program, path, args.kernel.as_deref()) {
-        Ok(id) => flags::launch(path, &module.functions[id], &module.structs, dim.as_deref(), &args.args)?,
+        Ok(id) => {
+            let function = &module.functions[id];
+            let launch = flags::launch(path, function, &module.structs, dim.as_deref(), &args.args)?;
+            // Without a word about blocks, those of a kernel with tiles have one thread, which is what `--dim` counts then.
+            let otherwise = if function.by_block { 1 } else { Job::BLOCK_DIM };
+            Launch { block_dim: args.block_dim.map_or(otherwise, u32::from), ..launch }
+        }
         Err(errors) => {
             let finished = Finished { errors, program: Some(program.clone()), ..Finished::default() };
             return Ok(finished);

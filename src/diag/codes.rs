@@ -85,6 +85,8 @@ codes! {
     E0316 "local-array-return" "a local array that leaves its function";
     E0317 "value-too-large" "a matrix or struct of more components than a thread can work with";
     E0318 "interface-name" "a name that generated code cannot have";
+    E0319 "tile-shape" "shapes of tiles that do not fit";
+    E0320 "tile-not-once" "a tile operation that may not run, or more than once";
 
     // 04 calls
     E0401 "no-overload" "arguments that no overload takes";
@@ -135,6 +137,7 @@ codes! {
     E0803 "parameters-too-large" "more parameter bytes than a kernel can have";
     E0820 "no-cuda-text" "a construct without CUDA C++ form";
     E0821 "native-text" "a kernel that calls CUDA text, for another output";
+    E0822 "tiles-on-gpu" "a kernel with tiles, for a GPU";
 
     // 09 kc itself
     E0901 "unreadable-file" "a file that cannot be read";

@@ -27,6 +27,7 @@ impl Builder {
                 cuda_name: None,
                 native: None,
                 library: false,
+                by_block: false,
                 phase: Phase::Forward,
                 derivative: Derivative::Body,
                 tape: Vec::new(),

@@ -90,6 +90,7 @@ pub(super) fn own(function: &Function) -> Option<Own> {
         cuda_name,
         native,
         library,
+        by_block,
         phase,
         derivative: _,
         tape,
@@ -106,7 +107,7 @@ pub(super) fn own(function: &Function) -> Option<Own> {
         return None;
     }
     let (mut out, mut callees) = (Parts::default(), Vec::new());
-    (source_name, kind, results, cuda_name, native, library, phase).hash(&mut out);
+    (source_name, kind, results, cuda_name, native, library, by_block, phase).hash(&mut out);
     (tape, assumed_disjoint, kept, notes, entry, span).hash(&mut out);
     (values.len(), insts.len(), blocks.len()).hash(&mut out);
     for Value { ty, def, name, span } in values.values() {

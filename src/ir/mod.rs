@@ -141,6 +141,8 @@ pub struct Function {
     pub native: Option<String>,
     /// From the built-in library, not from the user's file.
     pub library: bool,
+    /// It works on tiles, or calls what does: it computes once for each block of threads.
+    pub by_block: bool,
     /// Which of a kernel's entries this is; `Forward` for device functions.
     pub phase: Phase,
     /// How it is differentiated.

@@ -59,6 +59,7 @@ fn empty_function() -> Function {
         cuda_name: None,
         native: None,
         library: false,
+        by_block: false,
         phase: Phase::Forward,
         derivative: Derivative::Body,
         tape: Vec::new(),
@@ -323,6 +324,7 @@ impl<'t> Parser<'t> {
         self.function.source_name = if self.eat_word("source") { self.text()? } else { name.clone() };
         self.function.name = name;
         self.function.library = self.eat_word("library");
+        self.function.by_block = self.eat_word("by_block");
         if self.eat_word("cuda") {
             self.function.cuda_name = Some(self.text()?);
         }
@@ -418,7 +420,7 @@ impl<'t> Parser<'t> {
                 let ndim = name.chars().find_map(|c| c.to_digit(10)).unwrap_or(1) as u8;
                 Type::Array(ArrayType { element: self.element()?, ndim })
             }
-            "local" => {
+            "local" | "tile" => {
                 let element = self.element()?;
                 let (mut shape, mut ndim) = ([1; MAX_DIMS], 0u8);
                 while self.eat_mark(',') {
@@ -432,7 +434,7 @@ impl<'t> Parser<'t> {
                 if total.is_none_or(|n| n > u64::from(u32::MAX)) {
                     return self.error("the local array is too large");
                 }
-                Type::Local(LocalArrayType { element, shape, ndim })
+                Type::Local(LocalArrayType { element, shape, ndim, block: name == "tile" })
             }
             _ => return self.error(format!("no type is called `{name}`")),
         };

@@ -254,6 +254,9 @@ impl<'a> Printer<'a> {
         if function.library {
             self.put(" library");
         }
+        if function.by_block {
+            self.put(" by_block");
+        }
         if let Some(name) = &function.cuda_name {
             self.write(format_args!(" cuda {}", quote(name)));
         }

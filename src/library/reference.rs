@@ -25,6 +25,7 @@ const SUBJECTS: &[(&str, &str)] = &[
     ("geometry", "Geometry"),
     ("dense", "Dense matrices in arrays"),
     ("testing", "Tests"),
+    ("tile", "Tiles"),
     ("syntax", "Statements that have a name in Warp"),
 ];
 

@@ -84,6 +84,7 @@ impl<'a> Lowering<'a> {
         b.function.cuda_name = function.cuda_name.clone();
         b.function.native = function.native.clone();
         b.function.library = function.library;
+        b.function.by_block = function.by_block;
         b.function.results = result_infos(function);
         b.function.derivative = derivative(&head.derivative);
         let mut env = vec![None; function.locals.len()];

@@ -62,7 +62,7 @@ impl Row {
 /// Measures `launch`, one row for each entry that its direction runs.
 pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, options: &Options) -> Result<Vec<Row>> {
     let module = &program.module;
-    let Some(bounds) = LaunchBounds::new(&launch.dim) else {
+    let Some(bounds) = LaunchBounds::new(&launch.dim_by_block(&module.functions[forward])?) else {
         return Err(fail(Code::E1006, format!("{origin}: dim {:?} has too many threads", launch.dim)));
     };
     let mut arguments = Arguments::bind(launch, origin, &module.functions[forward], &module.structs)?;

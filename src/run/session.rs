@@ -241,7 +241,11 @@ impl<'a> Session<'a> {
     /// Runs a kernel on arguments that are in memory.
     fn execute(&mut self, ready: Ready, arguments: &mut Arguments, finished: &mut Finished) -> Result<()> {
         let Ready { launch, origin, mut wanted, mut program, mut id, look } = ready;
-        let Some(bounds) = LaunchBounds::new(&launch.dim) else {
+        let dim = launch.dim_by_block(&program.module.functions[id]).map_err(|mut error| {
+            error.message.insert_str(0, &format!("{origin}: "));
+            error
+        })?;
+        let Some(bounds) = LaunchBounds::new(&dim) else {
             let message = format!("{origin}: the product of dim {:?} is more than 2^63 threads", launch.dim);
             return Err(fail(Code::E1006, message));
         };
@@ -264,7 +268,7 @@ impl<'a> Session<'a> {
         let function = &module.functions[id];
         finished.findings = findings(&program, id, launch.direction);
         if launch.direction != Direction::Forward {
-            counts_once(function, &launch.dim).map_err(|mut error| {
+            counts_once(function, &dim).map_err(|mut error| {
                 error.message.insert_str(0, &format!("{origin}: "));
                 error
             })?;
@@ -312,7 +316,7 @@ impl<'a> Session<'a> {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
             };
-            let dims = launch.dim.len().max(rank.into());
+            let dims = dim.len().max(rank.into());
             finished.errors.push(describe_trap(&trap, &bounds, dims));
         }
         Ok(())

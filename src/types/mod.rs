@@ -146,7 +146,8 @@ pub enum Type {
     Transform(Scalar),
     Struct(StructId),
     Array(ArrayType),
-    /// A per-thread array of fixed size (`wp.zeros(shape=N, dtype=T)` inside a kernel): a reference to local memory.
+    /// An array of fixed size of a thread (`wp.zeros(shape=N, dtype=T)` inside a kernel) or a block (a tile): a reference to
+    /// local memory.
     Local(LocalArrayType),
 }
 
@@ -174,6 +175,8 @@ pub struct LocalArrayType {
     /// Extents; those past `ndim` are 1.
     pub shape: [u32; 4],
     pub ndim: u8,
+    /// It is the block's and not the thread's: a tile.
+    pub block: bool,
 }
 
 impl LocalArrayType {
@@ -183,6 +186,11 @@ impl LocalArrayType {
 
     pub fn is_empty(self) -> bool {
         self.len() == 0
+    }
+
+    /// The extents of its dimensions.
+    pub fn extents(&self) -> &[u32] {
+        &self.shape[..usize::from(self.ndim)]
     }
 }
 
@@ -360,8 +368,9 @@ impl Type {
                 write!(f, "(dtype={})", Type::from(a.element).shown(structs))
             }
             Type::Local(a) => {
-                write!(f, "local({}", Type::from(a.element).shown(structs))?;
-                for extent in &a.shape[..usize::from(a.ndim)] {
+                let word = if a.block { "tile" } else { "local" };
+                write!(f, "{word}({}", Type::from(a.element).shown(structs))?;
+                for extent in a.extents() {
                     write!(f, ", {extent}")?;
                 }
                 f.write_str(")")

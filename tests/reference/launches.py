@@ -30,10 +30,11 @@ _STORED = {"bfloat16": np.uint16, "bool": np.uint8}
 
 
 class Case:
-    def __init__(self, kernel, dim, args, expect, rtol=2e-6, atol=1e-6, id=None):
+    def __init__(self, kernel, dim, args, expect, rtol=2e-6, atol=1e-6, id=None, block_dim=256):
         self.kernel, self.args, self.expect, self.rtol, self.atol = kernel, args, expect, rtol, atol
         self.dim = [dim] if isinstance(dim, int) else list(dim)
         self.id = id or kernel
+        self.block_dim = block_dim
 
 
 def _dtype(description):
@@ -91,7 +92,7 @@ def prepare(tests, out):
             launch = {
                 "format": 1, "id": identity, "source": f"../{path.name}", "kernel": case.kernel,
                 "direction": "gradient" if backward else "forward",
-                "dim": case.dim, "block_dim": 256, "args": args, "outputs": sorted(case.expect),
+                "dim": case.dim, "block_dim": case.block_dim, "args": args, "outputs": sorted(case.expect),
                 "tolerance": {"rtol": float(case.rtol), "atol": float(case.atol)},
             }
             (folder / "case.json").write_text(json.dumps(launch, indent=1))

@@ -73,6 +73,15 @@ def local_arrays(sums: wp.array2d(dtype=int), x: wp.array2d(dtype=int)):
 
 
 @wp.kernel
+def own_places(x: wp.array(dtype=float), sums: wp.array(dtype=float)):
+    i = wp.tid()
+    a = wp.zeros(shape=8, dtype=float)
+    a[i] = x[i]
+    for j in range(8):
+        wp.atomic_add(sums, j, a[j])
+
+
+@wp.kernel
 def literals(out: wp.array(dtype=wp.float64), n: wp.array(dtype=int)):
     x = 0.1
     out[0] = wp.float64(x)
@@ -120,4 +129,6 @@ def cases():
     yield case(
         "local_arrays", 1, dict(sums=np.zeros((4, 5)), x=x), dict(sums=[[*sums[0], x.sum() + 2], *[[0] * 5] * 3])
     )
+    x = np.arange(1.0, 9.0, dtype=np.float32)
+    yield case("own_places", 8, dict(x=x, sums=np.zeros(8)), dict(sums=x))
     yield case("literals", 1, dict(out=np.zeros(3), n=[0]), dict(out=[0.1, np.float64(np.float32(0.1)), 10.0]))

@@ -51,7 +51,8 @@ impl Writer {
             let value = this.b.one(op, I32);
             this.numbers.push(value);
         }
-        let local = LocalArrayType { element: Element::Scalar(Scalar::I32), shape: [4, 1, 1, 1], ndim: 1 };
+        let local =
+            LocalArrayType { element: Element::Scalar(Scalar::I32), shape: [4, 1, 1, 1], ndim: 1, block: false };
         this.local = Some(this.b.one(Op::LocalArray, Type::Local(local)));
         this.statements(3);
         this.statements(3);

@@ -224,6 +224,7 @@ pub fn backward(
     builder.function.source_name = old.source_name.clone();
     builder.function.phase = Phase::Backward;
     builder.function.library = old.library;
+    builder.function.by_block = old.by_block;
     old.walk(old.entry, &mut |id, inst| {
         builder.function.kept.extend(strategy.plans.get(&id).and_then(|plan| kept(world, old, plan, inst)));
     });
@@ -281,6 +282,7 @@ pub fn adjoint(
     builder.reserve(2 * old.insts.len());
     builder.function.source_name = format!("adj_{}", old.source_name);
     builder.function.library = old.library;
+    builder.function.by_block = old.by_block;
     builder.function.results = additions;
     let mut reverse = Reverse::new(world, old, facts, strategy, builder);
     reverse.bind_parameters();
@@ -303,6 +305,7 @@ pub fn forward_to(stub: &Function, adjoint: FuncId) -> Function {
     let mut builder = Builder::new(&stub.name, stub.kind, &parameters(stub), stub.span);
     builder.function.source_name = stub.source_name.clone();
     builder.function.library = stub.library;
+    builder.function.by_block = stub.by_block;
     builder.function.results = stub.results.clone();
     let args = builder.function.params().iter().copied().collect();
     let types: Vec<Type> = stub.results.iter().map(|r| r.ty).collect();

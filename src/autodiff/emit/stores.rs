@@ -12,7 +12,7 @@ use crate::types::{LocalArrayType, Scalar, Type};
 impl Reverse<'_> {
     /// A local array for one value per index, with its name and a remark for readers; made once, at the start of the function.
     pub fn local_array(&mut self, ty: Type, len: u32, name: Option<(&str, String)>) -> Option<ValueId> {
-        let local = LocalArrayType { element: ty.element()?, shape: [len.max(1), 1, 1, 1], ndim: 1 };
+        let local = LocalArrayType { element: ty.element()?, shape: [len.max(1), 1, 1, 1], ndim: 1, block: false };
         let entry = self.b.function.entry;
         let outside = self.b.switch_to(entry);
         let array = self.b.one(Op::LocalArray, Type::Local(local));

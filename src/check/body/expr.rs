@@ -1,6 +1,7 @@
 //! Expressions.
 
 use crate::check::body::{Body, Mode};
+use crate::check::calls::call::Given;
 use crate::check::names::member::is_core;
 use crate::check::names::scope::Global;
 use crate::check::tree::{Expr, ExprKind};
@@ -157,7 +158,12 @@ impl Body<'_, '_> {
         let mut constants = Vec::new();
         let mut failed = false;
         for operand in operands {
-            match self.expr(operand) {
+            let before = self.pending.len();
+            let value = self.expr(operand);
+            if !values.is_empty() {
+                self.nothing_pending(before, operand.span)?;
+            }
+            match value {
                 Ok(Operand::Const(c)) if values.is_empty() => {
                     // A constant that decides ends the expression: what follows is not looked at.
                     if c.number.is_true() == (op == BoolOp::Or) {
@@ -196,7 +202,14 @@ impl Body<'_, '_> {
             Operand::Const(c) => return self.expr(if c.number.is_true() { then } else { otherwise }),
             operand => self.truth(operand, condition.span)?,
         };
+        let before = self.pending.len();
         let (left, right) = (self.expr(then)?, self.expr(otherwise)?);
+        self.nothing_pending(before, expr.span)?;
+        if self.is_tile(&left) && self.is_tile(&right) {
+            let given = |operand, span| Given { name: None, operand, span };
+            let condition = given(Operand::Value(condition), expr.span);
+            return self.tile_choice([condition, given(left, then.span), given(right, otherwise.span)], expr.span);
+        }
         let (left, right) = self.unify(left, right, then.span, otherwise.span)?;
         if left.ty != right.ty {
             let (a, b) = (self.show(left.ty), self.show(right.ty));

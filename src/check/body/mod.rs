@@ -19,12 +19,12 @@ use std::sync::Arc;
 use crate::check::body::known::Known;
 use crate::check::calls::gradient::Rule;
 use crate::check::facts::Variable;
-use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId};
+use crate::check::tree::{Derivative, Expr, ExprKind, Function, Local, LocalId, Stmt};
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::{Checker, Definition, InstanceArg};
 use crate::diag::{Applicability, Code, Diagnostic};
-use crate::ids::IdVec;
+use crate::ids::{Id, IdVec};
 use crate::ir::ConstantId;
 use crate::library::Meaning;
 use crate::source::Span;
@@ -89,6 +89,14 @@ pub(crate) struct Body<'c, 'a> {
     pub rule: Option<Rule>,
     /// Where it names a constant.
     pub named: HashMap<Span, ConstantId>,
+    /// It works on tiles, or calls what does.
+    pub by_block: bool,
+    /// What the parts of the current statement ask for before it.
+    pub pending: Vec<Stmt>,
+    /// The tiles of which a loop, by its counter, or a call sets all elements.
+    pub filled: HashMap<LocalId, LocalId>,
+    /// The expression whose value the current statement drops.
+    pub dropped: Option<Span>,
 }
 
 impl<'c, 'a> Body<'c, 'a> {
@@ -113,6 +121,10 @@ impl<'c, 'a> Body<'c, 'a> {
             failed: false,
             rule: None,
             named: HashMap::new(),
+            by_block: false,
+            pending: Vec::new(),
+            filled: HashMap::new(),
+            dropped: None,
         }
     }
 
@@ -200,7 +212,9 @@ impl<'c, 'a> Body<'c, 'a> {
         body.out = out.map(|ty| body.new_local("", Type::Local(ty), definition.ast.name.span));
         let out = body.out;
         let param_count = body.locals.len() as u32;
-        let statements = body.block(&definition.ast.body);
+        let mut statements = body.block(&definition.ast.body);
+        let own = |id: LocalId| id.index() >= param_count as usize;
+        crate::check::tiles::place(&mut statements, &body.locals, own, &body.filled);
         if !body.failed && mode == Mode::User && !definition.kernel {
             body.keep_promise(definition);
         }
@@ -214,7 +228,7 @@ impl<'c, 'a> Body<'c, 'a> {
             return Err(Reported);
         }
         let results = body.results.map(|(types, _)| types).unwrap_or_default();
-        let (locals, by_ref, rank, named) = (body.locals, body.by_ref, body.rank, body.named);
+        let (locals, by_ref, rank, named, by_block) = (body.locals, body.by_ref, body.rank, body.named, body.by_block);
         let returned = if out.is_none() { body.returned } else { None };
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
@@ -231,6 +245,7 @@ impl<'c, 'a> Body<'c, 'a> {
             source_name,
             kernel_rank: definition.kernel.then_some(rank),
             library: definition.library(),
+            by_block,
             cuda_name,
             native: None,
             locals,
@@ -442,6 +457,11 @@ impl<'c, 'a> Body<'c, 'a> {
             ),
             Operand::LocalResult(..) => {
                 self.error(Code::E0316, span, "this function returns a local array", "assign it to a variable first")
+            }
+            Operand::Tile(elements) => {
+                let kept = self.kept(elements, span)?;
+                let id = kept.result.ok_or(Reported)?;
+                Ok(Expr::new(ExprKind::Local(id), self.locals[id].ty, span))
             }
             Operand::Adjoint => {
                 self.error(Code::E0304, span, "`wp.adjoint` is used as a value", "name a parameter: `wp.adjoint[x]`")

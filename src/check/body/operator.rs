@@ -54,6 +54,9 @@ impl Body<'_, '_> {
                 return Ok(Operand::Const(folded));
             }
         }
+        if self.is_tile(&left) || self.is_tile(&right) {
+            return self.tile_binary(op, left, right, (span, at_left, at_right));
+        }
         let (l, r) = self.unify(left, right, at_left, at_right)?;
         if let Some(result) = self.user_operator(function_name(op), &[&l, &r], span) {
             return result;
@@ -260,6 +263,9 @@ impl Body<'_, '_> {
             if let Some(number) = number {
                 return Ok(Operand::Const(Constant { number, ..c }));
             }
+        }
+        if self.is_tile(&operand) {
+            return self.tile_unary(op, operand, span, at);
         }
         let expr = if op == UnaryOp::Not { self.truth(operand, at)? } else { self.materialize(operand, at)? };
         if let Some(result) = self.user_operator(

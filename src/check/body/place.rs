@@ -432,6 +432,9 @@ impl Body<'_, '_> {
             };
             return Err(self.report(diagnostic));
         }
+        if let Some(picked) = self.tile_gather(&array, indices, span)? {
+            return Ok(picked);
+        }
         let mut dims = Vec::new();
         for index in indices {
             dims.push(self.view_index(index)?);

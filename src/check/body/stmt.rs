@@ -14,9 +14,11 @@ impl Body<'_, '_> {
     pub fn block(&mut self, statements: &[ast::Stmt]) -> Vec<Stmt> {
         let mut out = Vec::with_capacity(statements.len());
         for statement in statements {
+            let (outer, at) = (std::mem::take(&mut self.pending), out.len());
             if self.statement(statement, &mut out).is_err() {
                 self.failed = true;
             }
+            self.settle(outer, at, &mut out);
         }
         out
     }
@@ -108,7 +110,9 @@ impl Body<'_, '_> {
             }
             ast::StmtKind::While { condition, body, otherwise } => {
                 self.forget_assigned(std::slice::from_ref(statement));
+                let before = self.pending.len();
                 let checked = self.expr(condition).and_then(|operand| self.truth(operand, condition.span));
+                self.nothing_pending(before, condition.span)?;
                 let body = self.loop_body(body);
                 self.no_loop_else(otherwise)?;
                 push(StmtKind::While { condition: checked?, body });
@@ -243,6 +247,9 @@ impl Body<'_, '_> {
             }
             _ => {
                 let value_operand = self.expr(value)?;
+                if self.assign_tile_part(target, &value_operand, span)? {
+                    return Ok(());
+                }
                 if self.assign_slice(target, &value_operand, value.span, span, out)? {
                     return Ok(());
                 }
@@ -266,6 +273,9 @@ impl Body<'_, '_> {
             let diagnostic = Diagnostic::new(Code::E0404, format!("`{text}` is not called"))
                 .label(value.span, "the function itself, not the index of the thread");
             return Err(self.replaced(diagnostic, value.span, &format!("{text}()")));
+        }
+        if matches!(operand, Operand::Tile(_)) || self.is_tile(&operand) && !self.is_view(&operand) {
+            return self.assign_tile(name, at, &operand, value.span, span);
         }
         let operand = match operand {
             Operand::Value(view) if self.is_local_view(&view) => {
@@ -507,6 +517,9 @@ impl Body<'_, '_> {
         out: &mut Vec<Stmt>,
     ) -> Res<()> {
         let right = self.expr(value)?;
+        if self.update_tile(target, op, &right, (value.span, span))? {
+            return Ok(());
+        }
         if self.update_slice(target, op, &right, value.span, span, out)? {
             return Ok(());
         }
@@ -663,7 +676,10 @@ impl Body<'_, '_> {
             out.push(Stmt { kind, span });
             return Ok(());
         }
-        let kind = match self.expr(expr)? {
+        self.dropped = Some(expr.span);
+        let operand = self.expr(expr);
+        self.dropped = None;
+        let kind = match operand? {
             Operand::Results(call, _) => StmtKind::Call(call),
             Operand::LocalResult(call, ty) => {
                 let id = self.new_local("", ty, span);
@@ -672,6 +688,8 @@ impl Body<'_, '_> {
             }
             Operand::Value(Expr { kind: ExprKind::Call(call), .. }) => StmtKind::Call(call),
             Operand::Value(value) => StmtKind::Expr(value),
+            // Functions of elements may have effects.
+            Operand::Tile(elements) => return self.kept(elements, span).map(|_| ()),
             _ => return Ok(()),
         };
         out.push(Stmt { kind, span });

@@ -117,7 +117,7 @@ impl Body<'_, '_> {
     }
 
     /// A type given as an argument.
-    fn type_argument(&mut self, given: &Given) -> Res<Type> {
+    pub fn type_argument(&mut self, given: &Given) -> Res<Type> {
         match &given.operand {
             Operand::Type(TypeWord::Type(ty)) => Ok(*ty),
             _ => self.error(Code::E0310, given.span, "a type is needed here", "not a type"),
@@ -176,7 +176,7 @@ impl Body<'_, '_> {
                 }
             }
         }
-        let ty = LocalArrayType { element, shape: extents, ndim: items.len() as u8 };
+        let ty = LocalArrayType { element, shape: extents, ndim: items.len() as u8, block: false };
         if ty.len() > u64::from(MAX_LOCAL_ELEMENTS) {
             return self.error(
                 Code::E0305,

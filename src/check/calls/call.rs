@@ -17,7 +17,7 @@ use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, UnaryOp};
 use crate::source::Span;
 use crate::syntax::ast;
-use crate::types::{F32, Scalar, Type};
+use crate::types::{F32, LocalArrayType, Scalar, Type};
 
 /// An argument as given at the call.
 #[derive(Clone, Debug)]
@@ -127,9 +127,15 @@ impl Body<'_, '_> {
         match callee_operand? {
             Operand::Function(name) => {
                 if let FunctionName::Builtin(word) = &name
-                    && let Some(result) = self.builtin(word, &given, span)
+                    && let Some(result) = self.call_builtin(word, &given, span)
                 {
                     return result;
+                }
+                for arg in &mut given {
+                    if let Operand::Tile(_) = arg.operand {
+                        let tile = std::mem::replace(&mut arg.operand, Operand::Tuple(Vec::new()));
+                        arg.operand = Operand::Value(self.materialize(tile, arg.span)?);
+                    }
                 }
                 self.call_function(&name, given, span)
             }
@@ -146,6 +152,13 @@ impl Body<'_, '_> {
                 Err(Reported)
             }
         }
+    }
+
+    /// A call of a built-in that the compiler itself knows; None for every other name.
+    fn call_builtin(&mut self, word: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
+        let on_tiles = self.tile_builtin(word, given, span);
+        self.by_block |= on_tiles.is_some();
+        on_tiles.or_else(|| self.builtin(word, given, span))
     }
 
     /// Calls a function by name with values, if some overload takes them; None when none does.
@@ -275,8 +288,12 @@ impl Body<'_, '_> {
             }
         }
         let function = &self.c.functions[callee];
+        self.by_block |= function.by_block;
         let (results, out) = (function.results.clone(), function.out.map(|id| function.locals[id].ty));
         let call = Call { callee, args: values, by_ref, span };
+        if let Some(array @ Type::Local(LocalArrayType { block: true, .. })) = out {
+            return self.tile_of_call(call, array, span);
+        }
         if let Some(array) = out {
             return Ok(Operand::LocalResult(call, array));
         }

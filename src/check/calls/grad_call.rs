@@ -160,6 +160,7 @@ impl Checker<'_> {
             source_name,
             kernel_rank: None,
             library,
+            by_block: false,
             cuda_name: None,
             native: None,
             locals: locals.into_iter().collect(),

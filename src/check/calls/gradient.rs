@@ -443,6 +443,7 @@ impl<'a> Body<'_, 'a> {
             source_name,
             kernel_rank: None,
             library: rule.library(),
+            by_block: false,
             cuda_name: None,
             native: None,
             locals,

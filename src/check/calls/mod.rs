@@ -1,7 +1,7 @@
 //! What does a call call, with which arguments, and how is that differentiated?
 
 mod builtin;
-mod call;
+pub(super) mod call;
 mod construct;
 mod grad_call;
 pub(super) mod gradient;

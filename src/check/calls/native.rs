@@ -107,6 +107,7 @@ impl Checker<'_> {
             source_name: ast.name.text.clone(),
             kernel_rank: None,
             library: false,
+            by_block: false,
             cuda_name: None,
             native: Some(text),
             locals,

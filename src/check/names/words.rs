@@ -4,7 +4,7 @@
 pub fn unsupported(name: &str) -> Option<&'static str> {
     const ENGINE: &[&str] = &["bvh_", "mesh_", "hash_grid_", "volume_", "texture_"];
     if name == "tile" || name == "untile" || name.starts_with("tile_") {
-        return Some("tiles are not compiled yet");
+        return Some("this operation on tiles is not compiled yet");
     }
     if ENGINE.iter().any(|prefix| name.starts_with(prefix)) {
         return Some("it belongs to Warp's run-time engine (meshes, hash grids, volumes, textures)");

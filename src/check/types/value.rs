@@ -28,6 +28,8 @@ pub enum Operand {
     Results(Call, Vec<Type>),
     /// A call that returns a local array of this type: the array it fills is still to be added to its arguments.
     LocalResult(Call, Type),
+    /// A tile that is not kept anywhere yet.
+    Tile(crate::check::tiles::Elements),
     /// `a.shape`
     Shape(Expr),
     /// `a.grad` and the like: named so that the use can be explained.

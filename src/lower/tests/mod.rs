@@ -64,6 +64,7 @@ impl Fun {
                 source_name: name.into(),
                 kernel_rank: None,
                 library: false,
+                by_block: false,
                 cuda_name: None,
                 native: None,
                 locals,

@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn elements_fall_into_scalars_and_vectors() {
-        let array = |element| LocalArrayType { element, shape: [3, 2, 1, 1], ndim: 2 };
+        let array = |element| LocalArrayType { element, shape: [3, 2, 1, 1], ndim: 2, block: false };
         let types = |element| {
             let parts = parts(array(element), &StructTable::new(), 100).expect("it splits");
             parts.into_iter().map(|part| (part.path.into_vec(), part.ty)).collect::<Vec<_>>()
@@ -65,7 +65,7 @@ mod tests {
         // p as one vector, q in four scalars.
         assert_eq!(types(Element::Transform(s)).len(), 5);
         assert!(parts(array(Element::Mat(5, 5, s)), &StructTable::new(), 100).is_err());
-        let empty = LocalArrayType { element: Element::Scalar(s), shape: [0, 1, 1, 1], ndim: 1 };
+        let empty = LocalArrayType { element: Element::Scalar(s), shape: [0, 1, 1, 1], ndim: 1, block: false };
         assert!(parts(empty, &StructTable::new(), 100).is_err());
     }
 }

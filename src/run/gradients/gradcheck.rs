@@ -220,7 +220,7 @@ impl<'a> Check<'a> {
         origin: &'a str,
         seed: u64,
     ) -> Result<Check<'a>> {
-        let Some(bounds) = LaunchBounds::new(&launch.dim) else {
+        let Some(bounds) = LaunchBounds::new(&launch.dim_by_block(&program.module.functions[kernels.forward])?) else {
             return Err(fail(Code::E1006, format!("{origin}: dim {:?} has too many threads", launch.dim)));
         };
         let structs = &program.module.structs;

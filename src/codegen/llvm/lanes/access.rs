@@ -61,6 +61,12 @@ impl<'ctx> LaneAccess<'ctx> {
         self.offsets.is_none() && matches!(self.step, LaneStep::Constant(step) if step != 0)
     }
 
+    /// In a local array of each lane's own all lanes name one index, so that their scalars of this type lie side by side.
+    fn is_packed(&self, scalar: Scalar) -> bool {
+        let packed = matches!(self.step, LaneStep::Constant(step) if step == i64::from(scalar.size()));
+        self.scale > 1 && self.offsets.is_none() && packed
+    }
+
     /// All lanes name one element.
     pub fn is_uniform(&self) -> bool {
         self.offsets.is_none() && matches!(self.step, LaneStep::Constant(0))
@@ -207,7 +213,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let whole =
             access.ty.scalar_part() == Some(s) && step == i64::from(Layout::of(access.ty, &self.ir.structs).size);
         let components = access.ty.scalar_count().unwrap_or(1);
-        (whole && access.offsets.is_none() && components <= MAX_INTERLEAVED)
+        (whole && access.scale == 1 && access.offsets.is_none() && components <= MAX_INTERLEAVED)
             .then_some((components, access.part_offset / size))
     }
 
@@ -243,7 +249,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 None => values,
             };
         }
-        if access.scale > 1 && access.offsets.is_none() {
+        if access.is_packed(scalar) {
             // Its own memory: lanes that rest may read it too.
             return leaves
                 .iter()
@@ -335,7 +341,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
         });
         let scalar = leaves.first().map_or(Scalar::F32, |leaf| leaf.0);
-        if access.scale > 1 && access.offsets.is_none() {
+        if access.is_packed(scalar) {
             for (&(s, offset), value) in leaves.iter().zip(&values) {
                 let pointer = ll.offset_by(self.lane_base(access), u64::from(offset * access.scale));
                 let raw = self.ops.encode(s, *value);

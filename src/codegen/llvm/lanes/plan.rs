@@ -85,6 +85,9 @@ impl Plan {
 
 /// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes for vectors of `bits`.
 pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, Plan, u32), Refused> {
+    if module.functions[kernel].by_block {
+        return Err(Refused::Tiles);
+    }
     let function = flat(module, kernel).ok_or(Refused::Inlining)?;
     let FunctionKind::Kernel { rank } = function.kind else { return Err(Refused::Exits) };
     let known = IndexFacts::of(&function);

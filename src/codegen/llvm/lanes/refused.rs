@@ -13,6 +13,8 @@ pub enum Refused {
     Order,
     /// Local arrays are too large to have one for each lane, or are not of numbers.
     LocalArrays,
+    /// A thread runs a block, and the loops over its tiles are the wide ones.
+    Tiles,
     Print,
     /// Threads use different arrays, or different views of one.
     ArrayOfThread,
@@ -34,6 +36,7 @@ impl fmt::Display for Refused {
             Refused::Exits => f.write_str("a call is left, or a loop has several exits"),
             Refused::Order => f.write_str("several threads may use one element of an array that is stored to"),
             Refused::LocalArrays => f.write_str("the local arrays of all lanes do not fit"),
+            Refused::Tiles => f.write_str("a thread runs a block with its tiles"),
             Refused::Print => f.write_str("it prints"),
             Refused::ArrayOfThread => f.write_str("threads use different arrays or views"),
             Refused::Component => f.write_str("a component of an element is picked at run time"),

@@ -1,0 +1,117 @@
+"""Programs of Warp without Warp: ``import kc.warp as wp``.
+
+The names that plain programs use, on the CPU, with kernels and gradients by kc. A name that is not here is an error that says so;
+programs that need it keep Warp, and run with ``kc.accelerate()``.
+"""
+
+from __future__ import annotations
+
+import math as _math
+
+import numpy as _np
+
+import kc as _kc
+
+from .._kernel import Kernel, func, kernel
+from .._types import struct
+from . import optim, types, utils
+from ._arrays import (
+    array, array1d, array2d, array3d, array4d, clone, copy, empty, empty_like, from_numpy, full, full_like, ones, ones_like,
+    zeros, zeros_like,
+)
+from ._devices import (
+    Device, ScopedDevice, ScopedStream, ScopedTimer, Stream, get_cuda_device_count, get_cuda_devices, get_device, get_devices,
+    get_preferred_device, is_cpu_available, is_cuda_available, set_device, synchronize, synchronize_device, synchronize_stream,
+)
+from ._launches import Launch, ScopedCapture, Tape, capture_begin, capture_end, capture_launch, launch
+
+pi = PI = _math.pi
+e = E = _math.e
+tau = TAU = 2.0 * _math.pi
+half_pi = HALF_PI = 0.5 * _math.pi
+inf = INF = _math.inf
+nan = NAN = _math.nan
+
+LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR = 10, 20, 30, 40
+TIMING_KERNEL, TIMING_KERNEL_BUILTIN, TIMING_MEMCPY, TIMING_MEMSET, TIMING_GRAPH, TIMING_ALL = 1, 2, 4, 8, 16, 0xFFFFFFFF
+
+
+class _Config:
+    """Settings of Warp, which may be set and read; kc follows none of them."""
+
+    version = f"kc {_kc.__version__}"
+    mode = "release"
+    quiet = verbose = print_launches = verify_fp = verify_cuda = verify_autograd_array_access = False
+    enable_backward = cache_kernels = True
+    kernel_cache_dir = None
+    log_level = LOG_INFO
+
+
+config = _Config()
+__version__ = config.version
+
+
+def init() -> None:
+    """Does nothing: kc is ready when it is imported."""
+
+
+def constant(value):
+    """The value itself: kernels see what their names mean."""
+    return value
+
+
+def set_module_options(options, module=None) -> None:
+    """Options of Warp's compiler, of which kc has none."""
+    if not isinstance(options, dict):
+        raise TypeError("set_module_options takes a dict")
+
+
+def get_module_options(module=None) -> dict:
+    return {}
+
+
+def load_module(module=None, device=None, recursive=False, block_dim=None) -> None:
+    """Does nothing: a kernel is compiled when it is first launched."""
+
+
+force_load = load_module
+
+
+def clear_kernel_cache() -> None:
+    """Does nothing: kc keeps no kernels on the disk."""
+
+
+def overload(kernel, argument_types=None):
+    raise NotImplementedError("generic kernels are not in kc.warp: write one kernel for each type, or keep Warp and use kc.accelerate()")
+
+
+def dtype_to_numpy(dtype):
+    """The NumPy type of a scalar type."""
+    from .._types import scalar_of
+
+    return scalar_of(dtype).numpy_dtype.type
+
+
+def dtype_from_numpy(dtype):
+    """The scalar type of a NumPy type."""
+    from .._types import scalar_of
+
+    return scalar_of(_np.dtype(dtype))
+
+
+#: Names of kc that Warp does not have.
+_OF_KC = frozenset({"accelerate", "report", "compile", "torch"})
+
+
+def __getattr__(name):
+    # The kernel language: types, and functions that kernels call.
+    if name.startswith("_") or name in _OF_KC or not hasattr(_kc, name):
+        _missing(name)
+    return getattr(_kc, name)
+
+
+def _missing(name):
+    raise AttributeError(
+        f"kc.warp has no `{name}`: it has what plain programs of Warp use on the CPU. "
+        "With Warp installed, `import warp` and kc.accelerate() run all programs"
+    )

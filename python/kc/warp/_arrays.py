@@ -1,0 +1,257 @@
+"""Warp's arrays, on NumPy's memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .. import _array, _types
+from .._arguments import as_numpy
+from . import _launches
+from ._devices import get_device
+
+
+class array(_array.array):
+    """``wp.array(data, dtype=wp.vec3)``; without data and shape the type of a parameter."""
+
+    def __new__(
+        cls, data=None, dtype=None, shape=None, *, length=0, ptr=None, device=None, pinned=False, copy=True, ndim=None,
+        grad=None, requires_grad=False, **others,
+    ):
+        if data is None and shape is None and not length:
+            return _types.ArrayType(float if dtype is None else dtype, 1 if ndim is None else ndim)
+        if ptr is not None or others:
+            raise TypeError(f"kc.warp arrays are not made of {', '.join(['ptr'] if ptr is not None else others)}")
+        get_device(device)
+        if data is None:
+            made = empty(shape if shape is not None else length, dtype or float)
+        else:
+            made = _of(data, dtype, copy)
+            if shape is not None:
+                made = made.reshape(shape)
+        if ndim is not None and made.ndim != ndim:
+            raise ValueError(f"the data has {made.ndim} dimensions, and not {ndim}")
+        if grad is not None:
+            made.grad = grad
+        elif requires_grad:
+            made.requires_grad = True
+        return made
+
+    @property
+    def device(self):
+        return get_device()
+
+    @property
+    def ptr(self) -> int:
+        return self.numpy().__array_interface__["data"][0]
+
+    @property
+    def strides(self) -> tuple:
+        return self.numpy().strides[: self.ndim]
+
+    @property
+    def is_contiguous(self) -> bool:
+        return self.numpy().flags.c_contiguous
+
+    @property
+    def requires_grad(self) -> bool:
+        return self._grad is not None
+
+    @requires_grad.setter
+    def requires_grad(self, wanted):
+        if wanted and self._grad is None:
+            self._grad = zeros_like(self)
+        elif not wanted:
+            self._grad = None
+
+    def _part(self, made):
+        found = _array._wrap(made, self.dtype, False, array)
+        return found
+
+    def reshape(self, shape):
+        """The same elements in another shape."""
+        if not self.is_contiguous:
+            raise RuntimeError("an array with gaps has no other shape: use contiguous()")
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        found = self._part(self.numpy().reshape((*_known(shape, self.size), *self._inner)))
+        if self._grad is not None:
+            found._grad = self._grad.reshape(shape)
+        return found
+
+    def flatten(self):
+        return self if self.ndim == 1 else self.reshape(self.size)
+
+    def view(self, dtype):
+        """The same memory as another type of the same size."""
+        layout = _types.numpy_layout(dtype)
+        if layout.itemsize != _types.numpy_layout(self.dtype).itemsize:
+            raise RuntimeError("a view has elements of the same size")
+        flat = np.ascontiguousarray(self.numpy()) if not self.is_contiguous else self.numpy()
+        return _array._wrap(flat.view(layout.base).reshape((*self.shape, *layout.shape)), dtype, False, array)
+
+    def contiguous(self):
+        return self if self.is_contiguous else self._part(np.ascontiguousarray(self.numpy()))
+
+    def list(self) -> list:
+        """The elements, as numbers, vectors or matrices."""
+        flat = self.numpy().reshape((-1, *self._inner))
+        kind = self.dtype
+        return [kind(*row.ravel()) for row in flat] if self._inner else flat.tolist()
+
+    def to(self, device, requires_grad=None):
+        get_device(device)
+        return self
+
+    def zero_(self):
+        _launches.done(lambda: _set(self, 0.0))
+
+    def fill_(self, value):
+        _launches.done(lambda: _set(self, value))
+
+    def assign(self, source):
+        _launches.done(lambda: _set(self, source))
+
+    def __reduce__(self):
+        return _again, (self.numpy(), self.dtype, self._grad)
+
+
+def _again(made, dtype, grad):
+    found = _array._wrap(made, dtype, False, array)
+    found._grad = grad
+    return found
+
+
+def _known(shape, size):
+    if -1 not in shape:
+        return shape
+    rest = math.prod(n for n in shape if n != -1)
+    return tuple(size // max(rest, 1) if n == -1 else n for n in shape)
+
+
+def _set(target, value):
+    """Sets all elements, with a note on the tape that records."""
+    from .._tape import current
+
+    memory = target.numpy()
+    source = as_numpy(value) if not np.isscalar(value) and not isinstance(value, (list, tuple)) else None
+    if memory.dtype.names and np.isscalar(value):
+        value = np.zeros((), memory.dtype)
+    if source is not None:
+        value = source.astype(memory.dtype, copy=False) if source.dtype != memory.dtype else value
+        if source.shape != memory.shape and source.size == memory.size:
+            value = source.reshape(memory.shape).astype(memory.dtype)
+    tape = current()
+    if tape is None:
+        memory[...] = as_numpy(value) if source is not None and not isinstance(value, np.ndarray) else value
+    else:
+        tape.assign(target, value)
+
+
+def _of(data, dtype, copy):
+    if isinstance(dtype, type) and issubclass(dtype, _types.Struct) and isinstance(data, (list, tuple)):
+        layout = dtype.numpy_dtype()
+        rows = [tuple(np.asarray(getattr(item, name)).tolist() if np.ndim(getattr(item, name)) == 0 else getattr(item, name) for name in layout.names) for item in data]
+        return _array._wrap(np.array(rows, layout), dtype, False, array)
+    known = as_numpy(data) if not isinstance(data, (list, tuple)) else None
+    if dtype is None:
+        if isinstance(data, _array.array):
+            dtype = data.dtype
+        elif known is None and len(data) and isinstance(data[0], _types.Composite):
+            dtype = type(data[0])
+    if dtype is not None:
+        # Warp converts numbers, and takes flat data for vectors.
+        layout = _types.numpy_layout(dtype)
+        values = np.asarray(data if known is None else known)
+        inner = layout.shape
+        if inner and values.shape[values.ndim - len(inner) :] != inner:
+            if values.size % math.prod(inner):
+                raise RuntimeError(f"data of shape {values.shape} does not fit elements of shape {inner}")
+            values = values.reshape((-1, *inner))
+        made = np.array(values, dtype=layout.base, copy=True if copy or known is None else None)
+        return _array._wrap(made, dtype, False, array)
+    plain = _array.array(data, copy=bool(copy))
+    return _array._wrap(plain.numpy(), plain.dtype, False, array)
+
+
+def _shape(shape) -> tuple:
+    return (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+
+
+def _made(make, shape, dtype, device, requires_grad):
+    get_device(device)
+    layout = _types.numpy_layout(dtype)
+    shape = _shape(shape)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"an array has no shape {shape}")
+    return _array._wrap(make((*shape, *layout.shape), layout.base), dtype, requires_grad, array)
+
+
+def zeros(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **others):
+    return _made(np.zeros, others.get("n", 0) if shape is None else shape, dtype, device, requires_grad)
+
+
+def empty(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **others):
+    return _made(np.empty, others.get("n", 0) if shape is None else shape, dtype, device, requires_grad)
+
+
+def full(shape=None, value=0, dtype=None, device=None, requires_grad=False, pinned=False):
+    if dtype is None:
+        dtype = type(value) if isinstance(value, (_types.Composite, bool, int, float)) else _types.scalar_of(np.asarray(value).dtype)
+    made = _made(np.empty, shape, dtype, device, requires_grad)
+    made.numpy()[...] = value
+    return made
+
+
+def ones(shape=None, dtype=float, device=None, requires_grad=False, pinned=False, **others):
+    return full(shape, 1, dtype, device, requires_grad)
+
+
+def _like(make, src, requires_grad):
+    return make(src.shape, src.dtype, requires_grad=src.requires_grad if requires_grad is None else requires_grad)
+
+
+def zeros_like(src, device=None, requires_grad=False, pinned=None):
+    return _like(zeros, src, requires_grad)
+
+
+def empty_like(src, device=None, requires_grad=None, pinned=None):
+    return _like(empty, src, requires_grad)
+
+
+def ones_like(src, device=None, requires_grad=None, pinned=None):
+    return _like(ones, src, requires_grad)
+
+
+def full_like(src, value, device=None, requires_grad=None, pinned=None):
+    return _like(lambda shape, dtype, requires_grad: full(shape, value, dtype, requires_grad=requires_grad), src, requires_grad)
+
+
+def clone(src, device=None, requires_grad=None, pinned=None):
+    made = empty_like(src, device, requires_grad)
+    copy(made, src)
+    return made
+
+
+def copy(dest, src, dest_offset=0, src_offset=0, count=0, stream=None):
+    """Copies elements; recorded by a tape, as launches are."""
+    if dest.dtype is not src.dtype and _types.numpy_layout(dest.dtype) != _types.numpy_layout(src.dtype):
+        raise RuntimeError(f"wp.copy copies between arrays of one type, not from {src.dtype} to {dest.dtype}")
+    if count or dest_offset or src_offset:
+        count = count or src.size - src_offset
+        dest, src = dest.flatten()[dest_offset : dest_offset + count], src.flatten()[src_offset : src_offset + count]
+        if dest.size != count or src.size != count:
+            raise RuntimeError("wp.copy copies elements that are not there")
+    elif dest.size != src.size:
+        raise RuntimeError(f"wp.copy copies {src.size} elements to {dest.size}")
+    elif dest.shape != src.shape:
+        src = src.contiguous().reshape(dest.shape)
+    if dest.numpy() is not src.numpy():
+        _launches.done(lambda: _set(dest, src))
+
+
+def from_numpy(arr, dtype=None, shape=None, device=None, requires_grad=False):
+    return array(arr, dtype=dtype, shape=shape, device=device, requires_grad=requires_grad)
+
+
+array1d, array2d, array3d, array4d = (_array.OfRank(array, n) for n in (1, 2, 3, 4))

@@ -1,0 +1,176 @@
+"""Launches, graphs of them, and tapes."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from .. import _native, _tape
+from .._arguments import Arguments, as_numpy, is_plain, refuse, zeros_like
+from .._kernel import Kernel
+from ._devices import get_device
+
+_local = threading.local()
+
+
+def done(step):
+    """Does something that a graph does again."""
+    if getattr(_local, "graph", None) is not None:
+        _local.graph.steps.append(step)
+    step()
+
+
+class Launch:
+    """A launch that is kept, to be done again."""
+
+    def __init__(self, kernel, dim, arguments):
+        self.kernel, self.dim, self.params = kernel, dim, list(arguments)
+
+    def set_dim(self, dim):
+        self.dim = dim
+
+    def set_param_at_index(self, index, value):
+        self.params[index] = value
+
+    def set_param_by_name(self, name, value):
+        self.params[[known for known, _ in self.kernel._parameters()].index(name)] = value
+
+    def set_params(self, values):
+        self.params = list(values)
+
+    def launch(self, stream=None):
+        kernel, dim, arguments = self.kernel, self.dim, tuple(self.params)
+        done(lambda: kernel(dim, *arguments))
+
+
+def launch(
+    kernel, dim, inputs=(), outputs=(), adj_inputs=(), adj_outputs=(), device=None, stream=None, adjoint=False,
+    record_tape=True, record_cmd=False, max_blocks=0, block_dim=256,
+):
+    """Runs a kernel: ``wp.launch(kernel, dim=n, inputs=[...], outputs=[...])``."""
+    get_device(device)
+    if not isinstance(kernel, Kernel):
+        raise TypeError(f"wp.launch takes a kernel, not a {type(kernel).__name__}: decorate it with @wp.kernel")
+    dim = tuple(dim) if isinstance(dim, (list, tuple)) else int(dim)
+    if adjoint:
+        if record_cmd:
+            raise NotImplementedError("kc.warp keeps no adjoint launches")
+        arguments, adjoints = (*inputs, *outputs), (*adj_inputs, *adj_outputs)
+        return done(lambda: _adjoint(kernel, dim, arguments, adjoints))
+    command = Launch(kernel, dim, (*inputs, *outputs))
+    if record_cmd:
+        return command
+    if not record_tape and _tape.current() is not None:
+        raise NotImplementedError("kc.warp records all launches inside of a tape: record_tape=False is not there")
+    command.launch()
+    return None
+
+
+def _adjoint(kernel, dim, values, adjoints):
+    """The derivative of a launch that has run: on the gradients of its arrays, or on those given."""
+    dim, values = kernel._arguments(dim, *values)
+    arguments = Arguments(kernel, values)
+    records, _ = _native.needs(kernel, arguments.same, [])
+    if records:
+        raise NotImplementedError(f"kernel `{kernel.__name__}` overwrites what its gradient reads: use wp.Tape, or kernel.grad")
+    given, after = {}, []
+    for slot in arguments.slots:
+        if not slot.floats:
+            continue
+        if not is_plain(slot.array):
+            raise refuse("E1009", f"argument `{slot.name}`: elements that share memory have no gradient here")
+        number = slot.path[0]
+        adjoint = as_numpy(adjoints[number]) if len(slot.path) == 1 and number < len(adjoints) and adjoints[number] is not None else None
+        own = slot.held if adjoint is None else adjoint
+        if own is None:
+            own = zeros_like(slot.array)
+        elif own.shape != slot.array.shape or own.dtype != slot.array.dtype:
+            raise refuse("E1009", f"the gradient of argument `{slot.name}` has not its shape and type")
+        if slot.first is not slot and (adjoint is None or adjoint is slot.held):
+            given[slot.name] = given[slot.first.name]
+            continue
+        made = own
+        if own.strides != slot.array.strides:
+            made = zeros_like(slot.array)
+            made[...] = own
+            after.append((own, made))
+        if adjoint is not None and slot.writes and slot.held is not adjoint:
+            # A store clears an array's own gradient, and no other.
+            after.append((own, own.copy()))
+        given[slot.name] = made
+    for slot in arguments.slots:
+        if slot.floats and given[slot.name] is not given[slot.first.name]:
+            raise refuse("E1010", f"`{slot.first.name}` and `{slot.name}` are one array, with two gradients")
+    made = [given[slot.name] for slot in arguments.slots if slot.floats and slot.first is slot]
+    if _native.overlaps(made):
+        raise refuse("E1010", f"two arguments of kernel `{kernel.__name__}` have gradients that share memory")
+    _native.gradient(kernel, dim, arguments.filled(lambda slot: slot.array), given, arguments.same, backward=True)
+    for own, made in after:
+        own[...] = made
+
+
+class Tape(_tape.Tape):
+    """Records launches and copies; ``backward`` adds to the ``grad`` of arrays that require one."""
+
+    def backward(self, loss=None, grads=None):
+        if getattr(_local, "graph", None) is not None:
+            raise NotImplementedError("kc.warp has no gradients inside of a captured graph")
+        if loss is not None or grads:
+            return super().backward(loss, grads)
+        # From the gradients that arrays have.
+        seeds, seen = [], set()
+        for step in self._steps:
+            for array, held in step.held():
+                if id(held) not in seen and np.any(held):
+                    seen.add(id(held))
+                    seeds.append((array, held.copy()))
+                    held[...] = 0
+        return super().backward(grads=seeds)
+
+    def record_func(self, backward, arrays):
+        raise NotImplementedError("kc.warp has no functions of Python on a tape")
+
+
+class Graph:
+    """What was done while it was captured."""
+
+    def __init__(self):
+        self.steps = []
+
+
+def capture_begin(device=None, **options):
+    get_device(device)
+    if getattr(_local, "graph", None) is not None:
+        raise RuntimeError("a graph is captured already")
+    _local.graph = Graph()
+
+
+def capture_end(device=None, **options) -> Graph:
+    graph = getattr(_local, "graph", None)
+    if graph is None:
+        raise RuntimeError("no graph is captured")
+    _local.graph = None
+    return graph
+
+
+def capture_launch(graph, stream=None):
+    """Does again what was captured."""
+    for step in graph.steps:
+        step()
+
+
+class ScopedCapture:
+    """``with wp.ScopedCapture() as capture:`` then ``wp.capture_launch(capture.graph)``. On the CPU what is captured runs, too."""
+
+    def __init__(self, device=None, stream=None, force_module_load=None, external=False, **options):
+        self.graph = None
+        get_device(device)
+
+    def __enter__(self):
+        capture_begin()
+        return self
+
+    def __exit__(self, *_):
+        self.graph = capture_end()
+

@@ -1,0 +1,70 @@
+"""Optimisers of arrays: ``wp.optim.Adam([x], lr=0.01).step([x.grad])``."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._arguments import as_numpy
+
+
+class _Optimizer:
+    def __init__(self, params):
+        self.set_params(params)
+
+    def set_params(self, params):
+        """What is optimised: arrays of floats."""
+        self.params = None if params is None else list(params)
+        arrays = [as_numpy(param) for param in self.params or ()]
+        for array in arrays:
+            if array is None or array.dtype.kind != "f":
+                raise TypeError("an optimiser changes arrays of floats")
+        self._state = [(np.zeros_like(array), np.zeros_like(array)) for array in arrays]
+        self.t = 0
+
+    def reset_internal_state(self):
+        self.set_params(self.params)
+
+    def step(self, grad):
+        """Changes the parameters along their gradients."""
+        if self.params is None or len(grad) != len(self.params):
+            raise ValueError(f"{len(grad)} gradients for {len(self.params or ())} parameters")
+        for param, gradient, state in zip(self.params, grad, self._state):
+            param, gradient = as_numpy(param), as_numpy(gradient)
+            if gradient is None or gradient.shape != param.shape:
+                raise ValueError("a gradient has the shape of its parameter")
+            self._update(param, gradient, *state)
+        self.t += 1
+
+
+class Adam(_Optimizer):
+    """Adam (Kingma and Ba, 2015)."""
+
+    def __init__(self, params=None, lr=0.001, betas=(0.9, 0.999), eps=1e-08):
+        self.lr, self.beta1, self.beta2, self.eps = lr, *betas, eps
+        super().__init__(params)
+
+    def _update(self, param, gradient, mean, square):
+        mean += (1.0 - self.beta1) * (gradient - mean)
+        square += (1.0 - self.beta2) * (gradient * gradient - square)
+        step = mean / (1.0 - self.beta1 ** (self.t + 1))
+        param -= self.lr * step / (np.sqrt(square / (1.0 - self.beta2 ** (self.t + 1))) + self.eps)
+
+
+class SGD(_Optimizer):
+    """Gradient descent, with momentum."""
+
+    def __init__(self, params=None, lr=0.001, momentum=0.0, dampening=0.0, weight_decay=0.0, nesterov=False):
+        self.lr, self.momentum, self.dampening = lr, momentum, dampening
+        self.weight_decay, self.nesterov = weight_decay, nesterov
+        super().__init__(params)
+
+    def _update(self, param, gradient, velocity, _):
+        gradient = gradient + self.weight_decay * param
+        if self.momentum:
+            if self.t == 0:
+                velocity[...] = gradient
+            else:
+                velocity *= self.momentum
+                velocity += (1.0 - self.dampening) * gradient
+            gradient = gradient + self.momentum * velocity if self.nesterov else velocity
+        param -= self.lr * gradient

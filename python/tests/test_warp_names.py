@@ -1,0 +1,214 @@
+"""Programs of Warp without Warp."""
+
+import pickle
+import subprocess
+import sys
+
+import kc
+import kc.warp as wp
+import numpy as np
+import pytest
+
+
+@wp.struct
+class Ball:
+    position: wp.vec3
+    mass: float
+
+
+@wp.kernel
+def fall(position: wp.array[wp.vec3], velocity: wp.array(dtype=wp.vec3), dt: float):
+    i = wp.tid()
+    velocity[i] = velocity[i] + wp.vec3(0.0, -9.81, 0.0) * dt
+    position[i] = position[i] + velocity[i] * dt
+
+
+@wp.kernel
+def add(x: wp.array(dtype=float), y: float):
+    i = wp.tid()
+    x[i] = x[i] + y
+
+
+@wp.kernel
+def distance(x: wp.array(dtype=wp.vec2), target: wp.vec2, loss: wp.array(dtype=float)):
+    d = x[wp.tid()] - target
+    wp.atomic_add(loss, 0, wp.dot(d, d))
+
+
+def test_a_program(capsys):
+    wp.init()
+    wp.set_device("cpu")
+    wp.config.quiet = True
+    with wp.ScopedDevice("cpu") as device:
+        assert device.is_cpu and str(device) == "cpu" and device == "cpu"
+        position = wp.array([[0.0, 10.0, 0.0]] * 4, dtype=wp.vec3, device=device)
+        velocity = wp.zeros_like(position)
+        results = {}
+        with wp.ScopedTimer("step", dict=results) as timer:
+            for _ in range(10):
+                wp.launch(fall, dim=4, inputs=[position, velocity, 0.1], device="cpu")
+        wp.synchronize_device()
+    assert timer.elapsed > 0 and results["step"] == [timer.elapsed] and "step took" in capsys.readouterr().out
+    np.testing.assert_allclose(velocity.numpy()[:, 1], -9.81, rtol=1e-5)
+    np.testing.assert_allclose(position.numpy()[:, 1], 10 - 9.81 * 0.55, rtol=1e-5)
+    assert position.shape == (4,) and position.dtype is wp.vec3 and len(position.list()) == 4
+
+
+def test_training_with_adam():
+    x = wp.array([[3.0, -2.0], [0.0, 1.0]], dtype=wp.vec2, requires_grad=True)
+    loss = wp.zeros(1, requires_grad=True)
+    optimizer = wp.optim.Adam([x], lr=0.1)
+    tape = wp.Tape()
+    values = []
+    for _ in range(100):
+        loss.zero_()
+        with tape:
+            wp.launch(distance, dim=2, inputs=[x, wp.vec2(1.0, 2.0)], outputs=[loss])
+        values.append(loss.numpy()[0])
+        tape.backward(loss)
+        optimizer.step([x.grad])
+        tape.reset()
+        x.grad.zero_()
+    np.testing.assert_allclose(x.numpy(), [[1, 2], [1, 2]], atol=0.1)
+    assert values[-1] < 1e-2 * values[0]
+    sgd = wp.optim.SGD([x], lr=0.5, momentum=0.9)
+    before = x.numpy().copy()
+    sgd.step([np.ones_like(before)])
+    np.testing.assert_allclose(x.numpy(), before - 0.5)
+
+
+def test_adam_is_adam():
+    x = wp.array([1.0, 2.0], dtype=float)
+    adam, m, v, expected = wp.optim.Adam([x], lr=0.1, betas=(0.9, 0.99)), 0.0, 0.0, np.array([1.0, 2.0])
+    for t in range(1, 6):
+        g = np.array([0.5, -3.0]) * t
+        adam.step([wp.array(g, dtype=float)])
+        m, v = 0.9 * m + 0.1 * g, 0.99 * v + 0.01 * g * g
+        expected = expected - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.99**t)) + 1e-8)
+    np.testing.assert_allclose(x.numpy(), expected, rtol=1e-5)
+    with pytest.raises(ValueError):
+        adam.step([])
+    with pytest.raises(TypeError):
+        wp.optim.Adam([wp.zeros(3, dtype=int)])
+
+
+def test_tapes_take_the_gradients_that_arrays_have():
+    x, y = wp.array([1.0, 2.0], dtype=float, requires_grad=True), wp.zeros(2, requires_grad=True)
+    z = wp.zeros(2, requires_grad=True)
+
+    @wp.kernel
+    def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        y[i] = x[i] * x[i]
+
+    with wp.Tape() as tape:
+        wp.launch(square, dim=2, inputs=[x], outputs=[y])
+        wp.copy(z, y)
+        y.zero_()
+    z.grad.fill_(1.0)
+    tape.backward()
+    assert x.grad.numpy().tolist() == [2, 4] and tape.gradients[x].numpy().tolist() == [2, 4]
+    tape.zero()
+    assert not x.grad.numpy().any()
+    wp.launch(square, dim=2, inputs=[x], outputs=[y])
+    y.grad.fill_(1.0)
+    wp.launch(square, 2, [x], [y], adj_inputs=[x.grad], adj_outputs=[y.grad], adjoint=True)
+    assert x.grad.numpy().tolist() == [2, 4] and y.grad.numpy().tolist() == [0, 0]
+    seed, found = wp.ones(2), wp.zeros(2)
+    wp.launch(square, 2, [wp.array([1.0, 2.0], dtype=float)], [y], adj_inputs=[found], adj_outputs=[seed], adjoint=True)
+    assert found.numpy().tolist() == [2, 4] and seed.numpy().tolist() == [1, 1]
+
+
+def test_graphs_and_commands():
+    x = wp.zeros(3)
+    with wp.ScopedCapture() as capture:
+        wp.launch(add, dim=3, inputs=[x, 1.0])
+        wp.launch(add, dim=2, inputs=[x, 10.0])
+    assert x.numpy().tolist() == [11, 11, 1]
+    wp.capture_launch(capture.graph)
+    assert x.numpy().tolist() == [22, 22, 2]
+    command = wp.launch(add, dim=3, inputs=[x, 1.0], record_cmd=True)
+    assert x.numpy().tolist() == [22, 22, 2]
+    command.launch()
+    command.set_param_at_index(1, 100.0)
+    command.set_dim(1)
+    command.launch()
+    assert x.numpy().tolist() == [123, 23, 3]
+    with pytest.raises(RuntimeError):
+        wp.capture_end()
+
+
+def test_arrays():
+    a = wp.array(np.arange(12.0), dtype=float)
+    assert a.reshape((3, -1)).shape == (3, 4) and a.reshape((3, 4)).flatten().shape == (12,) and a.dtype is float
+    a.reshape((3, 4)).fill_(1.0)
+    assert a.numpy().sum() == 12 and a.size == 12 and a.ptr and a.strides == (4,) and a.is_contiguous
+    assert not a[::2].is_contiguous and a[::2].contiguous().is_contiguous
+    v = wp.array(np.arange(12.0), dtype=wp.vec3)
+    assert v.shape == (4,) and v[1:].numpy().tolist()[0] == [3, 4, 5] and v.list()[1] == wp.vec3(3.0, 4.0, 5.0)
+    assert wp.array([wp.vec3(1.0, 2.0, 3.0)]).dtype is wp.vec3
+    balls = wp.array([Ball(position=wp.vec3(1.0, 2.0, 3.0), mass=2.0)] * 2, dtype=Ball)
+    assert balls.numpy()["mass"].tolist() == [2, 2] and balls.numpy()["position"][1].tolist() == [1, 2, 3]
+    assert wp.full(3, 7).dtype is int and wp.ones((2, 2)).numpy().sum() == 4
+    assert wp.empty(shape=(2, 3), dtype=wp.mat22).numpy().shape == (2, 3, 2, 2)
+    b = wp.clone(a)
+    b.assign(np.arange(12.0))
+    wp.copy(a, b, dest_offset=2, src_offset=5, count=3)
+    assert a.numpy().tolist() == [1, 1, 5, 6, 7] + [1] * 7
+    assert a.view(wp.uint32).numpy()[0] == np.float32(1).view(np.uint32)
+    assert pickle.loads(pickle.dumps(v)).numpy().tolist() == v.numpy().tolist()
+    out = wp.zeros(12)
+    wp.utils.array_scan(b, out, inclusive=False)
+    assert out.numpy()[-1] == 55 and wp.utils.array_sum(b) == 66
+    whole = wp.zeros(12, dtype=wp.int32)
+    wp.utils.array_cast(b, whole)
+    assert whole.numpy().tolist() == list(range(12))
+    assert wp.array2d(np.zeros((2, 2)), dtype=float).ndim == 2 and wp.zeros(0).shape == (0,)
+    for wrong in [
+        lambda: wp.array(np.zeros(4), dtype=wp.vec3),
+        lambda: wp.array2d(np.zeros(4), dtype=float),
+        lambda: wp.array(ptr=8, shape=3, dtype=float),
+        lambda: wp.zeros(3, device="cuda:0"),
+        lambda: wp.zeros(-1),
+        lambda: wp.copy(wp.zeros(3), wp.zeros(2)),
+        lambda: wp.copy(wp.zeros(3), wp.zeros(3, dtype=int)),
+        lambda: a[::2].reshape(6),
+        lambda: wp.launch(print, dim=1),
+        lambda: wp.launch(add, dim=1, inputs=[a]),
+        lambda: wp.launch(add, dim=1, inputs=[a, 1.0], device="cuda:0"),
+    ]:
+        with pytest.raises((TypeError, ValueError, RuntimeError)):
+            wrong()
+
+
+def test_functions_of_kernels_from_python():
+    assert wp.sin(0.5) == pytest.approx(np.sin(0.5)) and wp.min(3, 4) == 3 and wp.isfinite(1.0) is True
+    assert wp.normalize(wp.vec3(0.0, 3.0, 4.0)).tolist() == pytest.approx([0, 0.6, 0.8])
+    turned = wp.quat_rotate(wp.quat_from_axis_angle(wp.vec3(0.0, 0.0, 1.0), wp.half_pi), wp.vec3(1.0, 0.0, 0.0))
+    assert type(turned) is wp.vec3 and turned.tolist() == pytest.approx([0, 1, 0], abs=1e-6)
+    assert wp.transpose(wp.mat22(1.0, 2.0, 3.0, 4.0)).tolist() == [[1, 3], [2, 4]]
+    for wrong in [lambda: wp.sin("a"), lambda: wp.normalize(1.0), lambda: wp.tid(), lambda: wp.sin()]:
+        with pytest.raises(TypeError):
+            wrong()
+
+    @kc.func
+    def both(x: float):
+        return kc.sin(x) + kc.cos(x)
+
+    assert both(0.3) == pytest.approx(np.sin(0.3) + np.cos(0.3))
+
+
+def test_names_that_are_not_there():
+    for name in ("Mesh", "HashGrid", "render", "fem", "accelerate", "sparse"):
+        with pytest.raises(AttributeError, match=f"kc.warp has no `{name}`"):
+            getattr(wp, name)
+    with pytest.raises(NotImplementedError):
+        wp.overload(add)
+    with pytest.raises(ValueError, match="no device `cuda:0`"):
+        wp.get_device("cuda:0")
+    assert wp.get_cuda_device_count() == 0 and not wp.is_cuda_available()
+
+
+def test_warp_is_not_imported():
+    text = "import kc.warp, sys; print('warp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True).stdout == "False\n"

@@ -1,0 +1,214 @@
+//! Variables of tiles.
+
+use std::rc::Rc;
+
+use super::elements::{Elements, set, tile_type};
+use crate::check::body::{Binding, Body};
+use crate::check::tree::{Call, Expr, ExprKind, LocalId, Stmt, StmtKind};
+use crate::check::types::value::{Operand, Res, cast_to};
+use crate::check::visit;
+use crate::diag::{Code, Diagnostic};
+use crate::ids::Id;
+use crate::source::Span;
+use crate::syntax::ast::{self, BinaryOp};
+use crate::types::{LocalArrayType, Type};
+
+impl Body<'_, '_> {
+    /// `name = tile`: the variable gets the elements. A view is another name for elements that the program has named.
+    pub fn assign_tile(&mut self, name: &str, at: Span, operand: &Operand, value: Span, span: Span) -> Res<()> {
+        let Some(elements) = self.tile_elements(operand) else { return Ok(()) };
+        if elements.is_view {
+            self.scope.insert(name.to_string(), Binding::Alias(Operand::Tile(elements)));
+            return Ok(());
+        }
+        let ty = Type::Local(elements.ty);
+        let known = match self.scope.get(name) {
+            Some(Binding::Local(id)) => Some(*id),
+            _ => None,
+        };
+        // Of a parameter the caller keeps what it has. Without a branch around it, a name may also get another shape.
+        let own = known.filter(|&id| id.index() >= self.parameters && (self.locals[id].ty == ty || self.depth > 0));
+        match (own, known) {
+            (Some(_), _) => {
+                let id = self.assigned_local(name, ty, at, value)?;
+                self.no_view_of(id, name, span)?;
+                self.fill(id, &elements, span)
+            }
+            (None, Some(id)) if self.depth > 0 => Err(self.report(
+                Diagnostic::new(Code::E0302, format!("the parameter `{name}` cannot become another tile here"))
+                    .label(span, "in a branch or loop")
+                    .label(self.locals[id].span, "the caller's tile")
+                    .help("use another name, or change the caller's tile: `wp.tile_assign(t, ...)`"),
+            )),
+            (None, _) => {
+                let id = match self.unnamed(operand) {
+                    Some(id) => {
+                        self.locals[id].name = name.to_string();
+                        self.locals[id].span = at;
+                        id
+                    }
+                    None => {
+                        let id = self.new_local(name, ty, at);
+                        self.fill(id, &elements, span)?;
+                        id
+                    }
+                };
+                self.scope.insert(name.to_string(), Binding::Local(id));
+                Ok(())
+            }
+        }
+    }
+
+    /// The variable of a tile that was just computed and has no name.
+    fn unnamed(&self, operand: &Operand) -> Option<LocalId> {
+        let id = match operand {
+            Operand::Tile(Elements { result, .. }) => (*result)?,
+            _ => return None,
+        };
+        self.locals[id].name.is_empty().then_some(id)
+    }
+
+    /// Refuses a new value for a variable that a view names: the view is of the old one.
+    fn no_view_of(&mut self, id: LocalId, name: &str, span: Span) -> Res<()> {
+        let views = |operand: &Operand| match operand {
+            Operand::Tile(elements) => elements.reads(id),
+            Operand::Value(view) => {
+                let mut found = false;
+                visit::walk(view, &mut |part| found |= matches!(part.kind, ExprKind::Local(of) if of == id));
+                found && matches!(view.ty, Type::Local(LocalArrayType { block: true, .. }))
+            }
+            _ => false,
+        };
+        let mut names: Vec<&String> = self
+            .scope
+            .iter()
+            .filter(|(_, binding)| matches!(binding, Binding::Alias(operand) if views(operand)))
+            .map(|(name, _)| name)
+            .collect();
+        names.sort();
+        let Some(view) = names.first().map(|view| view.to_string()) else { return Ok(()) };
+        Err(self.report(
+            Diagnostic::new(Code::E0302, format!("`{name}` gets a new value while `{view}` is a view of it"))
+                .label(span, "the view would show the new elements")
+                .help("use another name for the new tile"),
+        ))
+    }
+
+    /// `target = tile`, where the target is a part of a tile; false for every other target.
+    pub fn assign_tile_part(&mut self, target: &ast::Expr, value: &Operand, span: Span) -> Res<bool> {
+        let Some(place) = self.tile_target(target)? else { return Ok(false) };
+        self.assign_place(place, value.clone(), span)?;
+        Ok(true)
+    }
+
+    /// `target op= value`, where the target is a tile or a part of one; false for every other target.
+    pub fn update_tile(
+        &mut self,
+        target: &ast::Expr,
+        op: BinaryOp,
+        value: &Operand,
+        (at, span): (Span, Span),
+    ) -> Res<bool> {
+        let Some(place) = self.tile_target(target)? else { return Ok(false) };
+        let sum = self.tile_binary(op, place.clone(), value.clone(), (span, target.span, at))?;
+        self.assign_place(place, sum, span)?;
+        Ok(true)
+    }
+
+    fn assign_place(&mut self, place: Operand, value: Operand, span: Span) -> Res<()> {
+        match place {
+            Operand::Value(place) => self.assign_part(place, value, span),
+            place => match (self.tile_elements(&place), self.tile_elements(&value)) {
+                (Some(to), Some(from)) => self.assign_elements(to, from, span),
+                _ => self.error(Code::E0303, span, "a tile is assigned to a tile", "not a tile"),
+            },
+        }
+    }
+
+    /// The elements as those of another tile: numbers are converted.
+    pub(super) fn converted(&mut self, from: Elements, to: &Elements) -> Res<Elements> {
+        if to.element() == from.element() {
+            return Ok(from);
+        }
+        let (Type::Scalar(scalar), Type::Scalar(_)) = (to.element(), from.element()) else {
+            let (wanted, found) = (self.show(to.element()), self.show(from.element()));
+            let message = format!("cannot store `{found}` where the tile's elements are `{wanted}`");
+            return self.error(Code::E0303, from.span, message, format!("a tile of `{found}`"));
+        };
+        let (ty, at) = (tile_type(to.ty.element, from.ty.extents()), from.at.clone());
+        let at = Rc::new(move |body: &mut Body<'_, '_>, index: &[Expr], sure: bool| {
+            Ok(cast_to(at(body, index, sure)?, scalar))
+        });
+        Ok(Elements { ty, at, is_view: false, result: None, ..from })
+    }
+
+    /// Sets what a view names.
+    pub(super) fn assign_elements(&mut self, to: Elements, from: Elements, span: Span) -> Res<()> {
+        self.same_shape(&to, &from, span)?;
+        let from = self.converted(from, &to)?;
+        let from = if to.reads.iter().any(|read| from.reads(read.tile)) { self.kept(from, span)? } else { from };
+        let stmts = self.where_sure(&from.checks, span, |this, sure| {
+            this.over(to.ty.extents(), span, |this, index| {
+                let (value, target) = ((from.at)(this, index, sure)?, (to.at)(this, index, sure)?);
+                match target.kind {
+                    ExprKind::Load { array, index, .. } => Ok(vec![set(*array, &index, value, span)]),
+                    _ => this.not_assignable(span),
+                }
+            })
+        })?;
+        self.pending.extend(stmts);
+        Ok(())
+    }
+
+    /// The tile, or the part of one, that a target of an assignment names.
+    fn tile_target(&mut self, target: &ast::Expr) -> Res<Option<Operand>> {
+        let mut base = target;
+        while let ast::ExprKind::Subscript { base: inner, .. } = &base.kind {
+            base = inner;
+        }
+        let ast::ExprKind::Name(name) = &base.kind else { return Ok(None) };
+        let is_tile = match self.scope.get(name.as_str()) {
+            Some(Binding::Local(id)) => matches!(self.locals[*id].ty, Type::Local(LocalArrayType { block: true, .. })),
+            Some(Binding::Alias(operand)) => self.is_tile(operand),
+            _ => false,
+        };
+        if !is_tile {
+            return Ok(None);
+        }
+        let operand = self.expr(target)?;
+        Ok(self.is_tile(&operand).then_some(operand))
+    }
+
+    /// What a function gives that returns a tile: it fills a variable of the caller's.
+    pub fn tile_of_call(&mut self, mut call: Call, ty: Type, span: Span) -> Res<Operand> {
+        let id = self.new_local("", ty, span);
+        call.args.push(Expr::new(ExprKind::Local(id), ty, span));
+        self.filled.insert(id, id);
+        self.pending.push(Stmt { kind: StmtKind::Call(call), span });
+        self.result(id, span).map(Operand::Tile)
+    }
+
+    /// Whether an operand is a part of a variable, which is assigned as another name for it.
+    pub fn is_view(&self, operand: &Operand) -> bool {
+        matches!(operand, Operand::Value(expr) if self.is_local_view(expr))
+    }
+
+    /// Puts what the parts of a statement asked for before the statement.
+    pub fn settle(&mut self, outer: Vec<Stmt>, at: usize, out: &mut Vec<Stmt>) {
+        let pending = std::mem::replace(&mut self.pending, outer);
+        out.splice(at..at, pending);
+    }
+
+    /// Refuses tile operations in an expression that runs again, or perhaps not at all: they come before its statement.
+    pub fn nothing_pending(&mut self, before: usize, span: Span) -> Res<()> {
+        if self.pending.len() == before {
+            return Ok(());
+        }
+        self.pending.truncate(before);
+        Err(self.report(
+            Diagnostic::new(Code::E0320, "a tile operation stands where it may not run, or more than once")
+                .label(span, "all threads of a block do a tile operation together, once")
+                .help("compute the tile before, in a statement of its own"),
+        ))
+    }
+}

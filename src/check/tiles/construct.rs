@@ -1,0 +1,170 @@
+//! Tiles made of nothing but numbers.
+
+use std::rc::Rc;
+
+use super::elements::{Elements, arithmetic, tile_type};
+use crate::check::body::Body;
+use crate::check::calls::call::Given;
+use crate::check::tree::{Expr, ExprKind};
+use crate::check::types::value::{Constant, Number, Operand, Res, cast_to};
+use crate::diag::Code;
+use crate::ir::BinaryOp;
+use crate::source::Span;
+use crate::types::{Element, F32, Scalar, Type};
+
+impl Body<'_, '_> {
+    /// `tile_zeros`, `tile_ones`: all scalars are `value`, or nothing is said of them (which is 0 here as well).
+    pub(super) fn tile_constant(
+        &mut self,
+        name: &str,
+        value: Option<i64>,
+        given: &[Given],
+        span: Span,
+    ) -> Res<Operand> {
+        let name = if name == "tile_empty" {
+            "tile_empty"
+        } else if value.is_some() {
+            "tile_ones"
+        } else {
+            "tile_zeros"
+        };
+        let args = self.arguments_of(name, &["shape", "dtype", "storage"], 1, given, span)?;
+        let Some(shape) = args.get("shape") else { return self.error(Code::E0402, span, "no shape", "here") };
+        let extents = self.shape_argument(shape)?;
+        let element = self.dtype_argument(args.get("dtype"), Element::Scalar(Scalar::F32))?;
+        let ty: Type = element.into();
+        let value = match value {
+            None => Expr::new(ExprKind::Zero, ty, span),
+            Some(n) => match self.uniform_value(ty, n, span) {
+                Some(value) => value,
+                None => {
+                    let shown = self.show(ty);
+                    return self.error(Code::E0401, span, format!("`{name}` makes no tile of `{shown}`"), "no ones");
+                }
+            },
+        };
+        let at = Rc::new(move |_: &mut Body, _: &[Expr], _| Ok(value.clone()));
+        Ok(Operand::Tile(Elements::free(tile_type(element, &extents), span, at)))
+    }
+
+    /// The value of a type whose components are all `n`; a quaternion's first one alone.
+    fn uniform_value(&self, ty: Type, n: i64, span: Span) -> Option<Expr> {
+        let scalar = ty.scalar_part()?;
+        let one = |n: i64| Constant::untyped(Number::Int(n.into())).expr_as(scalar, span);
+        if let Type::Scalar(_) = ty {
+            return Some(one(n));
+        }
+        let is_set = |k: u32| k == 0 || !matches!(ty, Type::Quat(_));
+        let parts = (0..ty.scalar_count()?).map(|k| one(if is_set(k) { n } else { 0 })).collect();
+        Some(Expr::new(ExprKind::Construct(parts), ty, span))
+    }
+
+    pub(super) fn tile_full(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let args = self.arguments_of("tile_full", &["shape", "value", "dtype", "storage"], 2, given, span)?;
+        let (Some(shape), Some(value)) = (args.get("shape"), args.get("value")) else {
+            return self.error(Code::E0402, span, "no shape or no value", "here");
+        };
+        let extents = self.shape_argument(shape)?;
+        let wanted = match args.get("dtype") {
+            Some(dtype) => Some(Type::from(self.dtype_argument(Some(dtype), Element::Scalar(Scalar::F32))?)),
+            None => None,
+        };
+        let value = match (&value.operand, wanted.and_then(Type::as_scalar)) {
+            (Operand::Const(c), Some(scalar)) => c.expr_as(scalar, value.span),
+            (operand, scalar) => {
+                let value = self.materialize(operand.clone(), value.span)?;
+                match scalar {
+                    Some(scalar) if value.ty.as_scalar().is_some() => cast_to(value, scalar),
+                    _ => value,
+                }
+            }
+        };
+        if let Some(wanted) = wanted.filter(|&wanted| wanted != value.ty) {
+            let (found, wanted) = (self.show(value.ty), self.show(wanted));
+            let message = format!("a tile of `{wanted}` cannot be filled with `{found}`");
+            return self.error(Code::E0401, value.span, message, format!("this is `{found}`"));
+        }
+        let Some(element) = value.ty.element() else {
+            return self.error(Code::E0401, value.span, "a tile holds numbers, vectors or structs", "not an element");
+        };
+        let value = self.hidden(value);
+        let at = Rc::new(move |_: &mut Body, _: &[Expr], _| Ok(value.clone()));
+        Ok(Operand::Tile(Elements::free(tile_type(element, &extents), span, at)))
+    }
+
+    /// `tile_arange(stop)`, `(start, stop)`, `(start, stop, step)`, all constants.
+    pub(super) fn tile_arange(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let (bounds, named): (Vec<&Given>, Vec<&Given>) = given.iter().partition(|arg| arg.name.is_none());
+        let mut dtype = None;
+        for arg in named {
+            match arg.name.as_deref() {
+                Some("dtype") => dtype = Some(arg),
+                Some("storage") => {}
+                _ => {
+                    return self.error(
+                        Code::E0403,
+                        arg.span,
+                        "`tile_arange` takes numbers, `dtype` and `storage`",
+                        "given here",
+                    );
+                }
+            }
+        }
+        let scalar = match dtype {
+            Some(dtype) => self.type_argument(dtype)?,
+            None => F32,
+        };
+        let Some(scalar) = scalar.as_scalar() else {
+            return self.error(Code::E0310, span, "`tile_arange` makes numbers", "`dtype` is no scalar type");
+        };
+        let mut numbers = Vec::new();
+        for bound in &bounds {
+            let known = match &bound.operand {
+                Operand::Const(c) => Some(c.number),
+                Operand::Value(expr) => self.number(expr),
+                _ => None,
+            };
+            match known {
+                Some(known) => numbers.push(known),
+                None => {
+                    let message = "the bounds of `tile_arange` are constants";
+                    return self.error(Code::E0501, bound.span, message, "not a constant");
+                }
+            }
+        }
+        let (zero, one) = (Number::Int(0), Number::Int(1));
+        let (start, stop, step) = match numbers[..] {
+            [stop] => (zero, stop, one),
+            [start, stop] => (start, stop, one),
+            [start, stop, step] => (start, stop, step),
+            _ => {
+                let message = "`tile_arange` takes a stop, a start and a step";
+                return self.error(Code::E0402, span, message, format!("{} numbers", numbers.len()));
+            }
+        };
+        let [from, to, by] = [start, stop, step].map(|number| number.to_const(scalar));
+        let count = match [from, to, by].map(|c| c.as_float()) {
+            [Some(from), Some(to), Some(by)] => {
+                // As the elements have these numbers.
+                let single = |x: f64| if scalar == Scalar::F64 { x } else { f64::from(x as f32) };
+                let count = single(single(to - from) / by).ceil();
+                if count.is_finite() { count as i128 } else { 0 }
+            }
+            _ => {
+                let [from, to, by] = [from, to, by].map(|c| c.as_int().unwrap_or(0));
+                let (distance, size) = if by < 0 { (from - to, -by) } else { (to - from, by) };
+                if size == 0 { 0 } else { (distance + size - 1).div_euclid(size) }
+            }
+        };
+        if count < 1 {
+            return self.error(Code::E0319, span, "this tile has no elements", "the stop comes before the start");
+        }
+        let extents = self.extents_of(&[count], span)?;
+        let [start, step] = [start, step].map(|number| Constant::untyped(number).expr_as(scalar, span));
+        let at = Rc::new(move |_: &mut Body, index: &[Expr], _| {
+            let n = cast_to(index[0].clone(), scalar);
+            Ok(arithmetic(BinaryOp::Add, start.clone(), arithmetic(BinaryOp::Mul, step.clone(), n)))
+        });
+        Ok(Operand::Tile(Elements::free(tile_type(Element::Scalar(scalar), &extents), span, at)))
+    }
+}

@@ -1,0 +1,295 @@
+//! Functions and operators, element by element.
+
+use std::rc::Rc;
+
+use super::elements::{Elements, number, tile_type};
+use crate::check::body::Body;
+use crate::check::calls::call::Given;
+use crate::check::tree::{Expr, ExprKind, Step};
+use crate::check::types::value::{FunctionName, Operand, Reported, Res, cast_name};
+use crate::diag::{Code, Diagnostic};
+use crate::source::Span;
+use crate::syntax::ast::{BinaryOp, UnaryOp};
+use crate::types::Type;
+
+/// A function of elements.
+type Function = Rc<dyn Fn(&mut Body<'_, '_>, Vec<Operand>) -> Res<Operand>>;
+
+/// What the names of operators stand for.
+#[derive(Clone, Copy)]
+pub(super) enum Scalars {
+    Binary(BinaryOp),
+    Negate,
+    Where,
+}
+
+impl Scalars {
+    pub fn of(name: &str) -> Scalars {
+        match name {
+            "neg" => Scalars::Negate,
+            "add" => Scalars::Binary(BinaryOp::Add),
+            "sub" => Scalars::Binary(BinaryOp::Sub),
+            "mul" => Scalars::Binary(BinaryOp::Mul),
+            "div" => Scalars::Binary(BinaryOp::Div),
+            _ => Scalars::Where,
+        }
+    }
+}
+
+impl Body<'_, '_> {
+    /// `f` of the elements of tiles of one shape, and of values.
+    fn mapped(&mut self, args: Vec<Operand>, spans: Vec<Span>, span: Span, f: Function) -> Res<Elements> {
+        let mut parts: Vec<Result<Elements, Operand>> = Vec::new();
+        for (operand, &at) in args.into_iter().zip(&spans) {
+            parts.push(match self.tile_elements(&operand) {
+                Some(elements) => Ok(Elements { span: at, ..elements }),
+                None => Err(match operand {
+                    Operand::Value(value) => Operand::Value(self.hidden(value)),
+                    other => other,
+                }),
+            });
+        }
+        let tiles: Vec<Elements> = parts.iter().filter_map(|part| part.as_ref().ok().cloned()).collect();
+        let Some((first, others)) = tiles.split_first() else {
+            return self.error(Code::E0401, span, "one of the arguments is a tile", "there is none");
+        };
+        for other in others {
+            self.same_shape(first, other, span)?;
+        }
+        let at = Rc::new(move |body: &mut Body<'_, '_>, index: &[Expr], sure: bool| {
+            let mut values = Vec::new();
+            for part in &parts {
+                values.push(match part {
+                    Ok(tile) => Operand::Value((tile.at)(body, index, sure)?),
+                    Err(value) => value.clone(),
+                });
+            }
+            let result = f(body, values)?;
+            body.materialize(result, span)
+        });
+        // The type is that of any element, of which no statement is made.
+        let (zeros, pending) = (first.ty.extents().iter().map(|_| number(0, span)), self.pending.len());
+        let sample = at(self, &zeros.collect::<Vec<_>>(), true)?;
+        self.pending.truncate(pending);
+        let Some(element) = sample.ty.element() else {
+            return self.error(Code::E0401, span, "a tile holds numbers, vectors or structs", "no element comes out");
+        };
+        let mut checks: Vec<_> = tiles.iter().flat_map(|tile| tile.checks.iter().copied()).collect();
+        checks.sort();
+        checks.dedup();
+        Ok(Elements {
+            ty: tile_type(element, first.ty.extents()),
+            span,
+            at,
+            reads: tiles.iter().flat_map(|tile| tile.reads.iter().copied()).collect(),
+            memory: tiles.iter().any(|tile| tile.memory),
+            cheap: false,
+            is_view: false,
+            result: None,
+            checks,
+        })
+    }
+
+    /// `left op right`, where one side is a tile at least.
+    pub fn tile_binary(
+        &mut self,
+        op: BinaryOp,
+        left: Operand,
+        right: Operand,
+        (span, at_left, at_right): (Span, Span, Span),
+    ) -> Res<Operand> {
+        let both = self.is_tile(&left) && self.is_tile(&right);
+        let fits = match op {
+            BinaryOp::Mul | BinaryOp::Div => true,
+            BinaryOp::Add | BinaryOp::Sub | BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => both,
+            _ => false,
+        };
+        if !fits {
+            let symbol = op.symbol();
+            let what = if both { "tiles" } else { "a tile and a number" };
+            let mut diagnostic = Diagnostic::new(Code::E0301, format!("`{symbol}` is not defined for {what}"))
+                .label(if self.is_tile(&left) { at_left } else { at_right }, "this is a tile");
+            diagnostic = match op {
+                BinaryOp::MatMul => {
+                    diagnostic.help("the product of matrices is `wp.tile_matmul(a, b)`, that of the elements `a * b`")
+                }
+                BinaryOp::Add | BinaryOp::Sub => diagnostic
+                    .help("make a tile of the number, `wp.tile_full(shape=..., value=...)`, or use `wp.tile_map`"),
+                _ => diagnostic.help("`wp.tile_map(f, ...)` computes each element with a function"),
+            };
+            return Err(self.report(diagnostic));
+        }
+        // A literal takes the type of the elements.
+        let scalar = [&left, &right].into_iter().find_map(|side| self.tile_elements(side)?.element().scalar_part());
+        let adapted = |operand: Operand, at: Span| match (&operand, scalar) {
+            (Operand::Const(c), Some(scalar)) if c.adapts_to(scalar) => Operand::Value(c.expr_as(scalar, at)),
+            _ => operand,
+        };
+        let (left, right) = (adapted(left, at_left), adapted(right, at_right));
+        let f: Function = Rc::new(move |body, mut values| {
+            let (Some(r), Some(l)) = (values.pop(), values.pop()) else { return Err(Reported) };
+            body.element_binary(op, l, r, (span, at_left, at_right))
+        });
+        self.mapped(vec![left, right], vec![at_left, at_right], span, f).map(Operand::Tile)
+    }
+
+    /// An operator on two elements. Structs are added and subtracted field by field.
+    pub(super) fn element_binary(
+        &mut self,
+        op: BinaryOp,
+        left: Operand,
+        right: Operand,
+        (span, at_left, at_right): (Span, Span, Span),
+    ) -> Res<Operand> {
+        let (Operand::Value(l), Operand::Value(r)) = (&left, &right) else {
+            return self.binary(op, left, right, span, at_left, at_right);
+        };
+        let Type::Struct(id) = l.ty else { return self.binary(op, left, right, span, at_left, at_right) };
+        if l.ty != r.ty || !matches!(op, BinaryOp::Add | BinaryOp::Sub) {
+            return self.binary(op, left, right, span, at_left, at_right);
+        }
+        let mut lets = Vec::new();
+        let (l, r) = (self.shared(l.clone(), &mut lets), self.shared(r.clone(), &mut lets));
+        let mut fields = Vec::new();
+        for n in 0..self.c.structs[id].fields.len() as u32 {
+            let [a, b] = [&l, &r].map(|whole| Operand::Value(self.part(whole.clone(), Step::At(n), span)));
+            let field = self.element_binary(op, a, b, (span, at_left, at_right))?;
+            fields.push(self.materialize(field, span)?);
+        }
+        let whole = Expr::new(ExprKind::Construct(fields), l.ty, span);
+        Ok(Operand::Value(self.wrap(lets, whole)))
+    }
+
+    pub fn tile_unary(&mut self, op: UnaryOp, operand: Operand, span: Span, at: Span) -> Res<Operand> {
+        if op != UnaryOp::Neg {
+            let message = format!("`{}` is not defined for tiles", op.symbol());
+            return Err(self.report(
+                Diagnostic::new(Code::E0301, message)
+                    .label(at, "this is a tile")
+                    .help("`wp.tile_map(f, t)` computes each element with a function"),
+            ));
+        }
+        let f: Function = Rc::new(move |body, mut values| match values.pop() {
+            Some(value) => body.unary(op, value, span, at),
+            None => Err(Reported),
+        });
+        self.mapped(vec![operand], vec![at], span, f).map(Operand::Tile)
+    }
+
+    /// `wp.add(t, u)` and the like.
+    pub(super) fn tile_function(&mut self, what: Scalars, given: &[Given], span: Span) -> Res<Operand> {
+        match (what, given) {
+            (Scalars::Binary(op), [left, right]) => {
+                let operands = (left.operand.clone(), right.operand.clone());
+                self.tile_binary(op, operands.0, operands.1, (span, left.span, right.span))
+            }
+            (Scalars::Negate, [one]) => self.tile_unary(UnaryOp::Neg, one.operand.clone(), span, one.span),
+            (Scalars::Where, [condition, then, otherwise]) => {
+                let chosen = self.truth(condition.operand.clone(), condition.span)?;
+                let condition = Operand::Value(self.hidden(chosen));
+                let args = vec![condition, then.operand.clone(), otherwise.operand.clone()];
+                let spans = vec![span, then.span, otherwise.span];
+                let f: Function = Rc::new(move |body, values| {
+                    let given = |operand| Given { name: None, operand, span };
+                    let name = FunctionName::Builtin("where".into());
+                    body.call_function(&name, values.into_iter().map(given).collect(), span)
+                });
+                self.mapped(args, spans, span, f).map(Operand::Tile)
+            }
+            _ => self.error(Code::E0402, span, "the wrong number of arguments for tiles", "this call"),
+        }
+    }
+
+    /// `then if condition else otherwise` of tiles.
+    pub fn tile_choice(&mut self, given: [Given; 3], span: Span) -> Res<Operand> {
+        self.tile_function(Scalars::Where, &given, span)
+    }
+
+    /// The function that an argument names, as one of elements.
+    pub(super) fn function_argument(&mut self, given: Option<&Given>, span: Span) -> Res<Function> {
+        let Some(Given { operand: Operand::Function(name), .. }) = given else {
+            let at = given.map_or(span, |given| given.span);
+            return self.error(Code::E0401, at, "the first argument is a function", "not a function");
+        };
+        let name = name.clone();
+        Ok(Rc::new(move |body, values| {
+            let given: Vec<Given> = values.into_iter().map(|operand| Given { name: None, operand, span }).collect();
+            if let FunctionName::Builtin(word) = &name {
+                // On numbers these are operators, and no entries of the library.
+                if let (Scalars::Binary(op), [l, r]) = (Scalars::of(word), &given[..]) {
+                    return body.element_binary(op, l.operand.clone(), r.operand.clone(), (span, span, span));
+                }
+                if let (Scalars::Negate, [one]) = (Scalars::of(word), &given[..]) {
+                    return body.unary(UnaryOp::Neg, one.operand.clone(), span, span);
+                }
+                if let Some(result) = body.builtin(word, &given, span) {
+                    return result;
+                }
+            }
+            body.call_function(&name, given, span)
+        }))
+    }
+
+    /// `tile_map(f, a, ...)`
+    pub(super) fn tile_map(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        if let Some(named) = given.iter().find(|arg| arg.name.is_some()) {
+            return self.error(Code::E0403, named.span, "`tile_map` has no keywords", "given here");
+        }
+        let f = self.function_argument(given.first(), span)?;
+        let args = given.iter().skip(1);
+        let (operands, spans) = (args.clone().map(|arg| arg.operand.clone()), args.map(|arg| arg.span));
+        self.mapped(operands.collect(), spans.collect(), span, f).map(Operand::Tile)
+    }
+
+    pub(super) fn tile_astype(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let args = self.arguments_of("tile_astype", &["t", "dtype"], 2, given, span)?;
+        let tile = self.tile_argument(&args, "t")?;
+        let element = self.dtype_argument(args.get("dtype"), tile.ty.element)?;
+        let (Type::Scalar(to), Type::Scalar(_)) = (Type::from(element), tile.element()) else {
+            let shown = self.show(tile.element());
+            return Err(self.report(
+                Diagnostic::new(Code::E0401, "`tile_astype` converts numbers")
+                    .label(tile.span, format!("a tile of `{shown}`"))
+                    .help(format!(
+                        "convert with `wp.tile_map` and a function, such as `{}(...)`",
+                        cast_name(crate::types::Scalar::F32)
+                    )),
+            ));
+        };
+        let f: Function = Rc::new(move |body, mut values| {
+            let Some(value) = values.pop() else { return Err(Reported) };
+            let value = body.materialize(value, span)?;
+            Ok(Operand::Value(crate::check::types::value::cast_to(value, to)))
+        });
+        let at = tile.span;
+        self.mapped(vec![Operand::Tile(tile)], vec![at], span, f).map(Operand::Tile)
+    }
+
+    /// `dest = alpha * src + dest`
+    pub(super) fn tile_axpy(&mut self, given: &[Given], span: Span) -> Res<Operand> {
+        let args = self.arguments_of("tile_axpy", &["alpha", "src", "dest"], 3, given, span)?;
+        let (source, place) = (self.tile_argument(&args, "src")?, self.tile_place(&args, "dest")?);
+        let dest = self.tile_argument(&args, "dest")?;
+        let Some(alpha) = args.get("alpha") else { return Err(Reported) };
+        let spans = (span, alpha.span, source.span);
+        let at = dest.span;
+        let scaled = self.tile_binary(BinaryOp::Mul, alpha.operand.clone(), Operand::Tile(source), spans)?;
+        let sum = self.tile_binary(BinaryOp::Add, scaled, Operand::Tile(dest), (span, span, at))?;
+        self.assign_part(place, sum, span)?;
+        Ok(Operand::Tuple(Vec::new()))
+    }
+
+    /// Sets the elements of a variable or a part of one.
+    pub(super) fn assign_part(&mut self, place: Expr, value: Operand, span: Span) -> Res<()> {
+        let (Some(to), Some(from)) = (self.tile_elements(&Operand::Value(place.clone())), self.tile_elements(&value))
+        else {
+            return self.error(Code::E0303, span, "a tile is assigned to a tile", "not a tile");
+        };
+        if let ExprKind::Local(tile) = place.kind {
+            self.same_shape(&to, &from, span)?;
+            let from = self.converted(from, &to)?;
+            return self.fill(tile, &from, span);
+        }
+        self.assign_elements(to, from, span)
+    }
+}

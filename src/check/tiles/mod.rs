@@ -1,0 +1,94 @@
+//! What do operations on tiles mean?
+//!
+//! A tile is an array of fixed shape that belongs to a block of threads. To a kernel the block is one thing that computes: all
+//! its threads have the same values in their variables, and a tile operation is done once, by all of them together.
+//!
+//! A tile expression is a function from an index to an element ([`Elements`]): `a * b + tile_load(x, ...)` computes each element
+//! from those of `a`, `b` and `x` and is kept nowhere in between. What needs an expression more than once, or elsewhere, gets it
+//! in a variable ([`Body::kept`]). Loops over the elements are made here, in the typed tree; nothing after the checker knows
+//! operations on tiles.
+//!
+//! A variable is an array of the block, and assigning it sets the elements. Where the array stands, so that those of a loop are
+//! new in each iteration, is decided when all of the function is known ([`homes`]).
+//!
+//! Sums, products of matrices and scans go through the elements upward, in row-major order; a product is a chain of fused
+//! multiply-adds over the inner index.
+//!
+//! | file | question |
+//! |---|---|
+//! | `arguments` | which shapes, offsets and types were given? |
+//! | `elements` | what are the elements of an expression, and which loops compute them? |
+//! | `construct` | tiles made of nothing but numbers |
+//! | `memory` | tiles from arrays and to arrays |
+//! | `map` | functions and operators, element by element |
+//! | `shape` | views: the same elements under other indices; parts |
+//! | `reduce` | sums, extrema, scans |
+//! | `matmul` | products of matrices |
+//! | `assign` | variables of tiles |
+//! | `homes` | where the arrays of variables stand |
+
+mod arguments;
+mod assign;
+mod construct;
+mod elements;
+mod homes;
+mod map;
+mod matmul;
+mod memory;
+mod reduce;
+mod shape;
+
+use super::calls::call::Given;
+use crate::check::body::Body;
+use crate::check::types::value::{Operand, Res};
+use crate::source::Span;
+
+pub use elements::Elements;
+pub(crate) use homes::place;
+use map::Scalars;
+use reduce::{Extremum, Scan};
+
+impl Body<'_, '_> {
+    /// A call of a built-in on tiles; None for every other name.
+    pub fn tile_builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
+        Some(match name {
+            "tile_zeros" | "tile_empty" => self.tile_constant(name, None, given, span),
+            "tile_ones" => self.tile_constant(name, Some(1), given, span),
+            "tile_full" => self.tile_full(given, span),
+            "tile_arange" => self.tile_arange(given, span),
+            "tile_load" => self.tile_load(given, span),
+            "tile_load_indexed" => self.tile_load_indexed(given, span),
+            "tile_store" => self.tile_store(given, span),
+            "tile_store_indexed" => self.tile_store_indexed(given, span),
+            "tile_atomic_add" => self.tile_atomic_add(given, span),
+            "tile_atomic_add_indexed" => self.tile_atomic_add_indexed(given, span),
+            "tile_map" => self.tile_map(given, span),
+            "tile_astype" => self.tile_astype(given, span),
+            "tile_axpy" => self.tile_axpy(given, span),
+            "tile_view" => self.tile_view(given, span),
+            "tile_squeeze" => self.tile_squeeze(given, span),
+            "tile_reshape" => self.tile_reshape(given, span),
+            "tile_transpose" => self.tile_transpose(given, span),
+            "tile_broadcast" => self.tile_broadcast(given, span),
+            "tile_assign" => self.tile_assign(given, span),
+            "tile_extract" => self.tile_extract(given, span),
+            "tile_sum" => self.tile_sum(given, span),
+            "tile_dot" => self.tile_dot(given, span),
+            "tile_reduce" => self.tile_reduce(given, span),
+            "tile_min" => self.tile_extremum(Extremum::Min, given, span),
+            "tile_max" => self.tile_extremum(Extremum::Max, given, span),
+            "tile_argmin" => self.tile_arg(Extremum::Min, given, span),
+            "tile_argmax" => self.tile_arg(Extremum::Max, given, span),
+            "tile_scan_inclusive" => self.tile_scan(name, Scan::Sum { exclusive: false }, given, span),
+            "tile_scan_exclusive" => self.tile_scan(name, Scan::Sum { exclusive: true }, given, span),
+            "tile_scan_min_inclusive" => self.tile_scan(name, Scan::Extremum(Extremum::Min), given, span),
+            "tile_scan_max_inclusive" => self.tile_scan(name, Scan::Extremum(Extremum::Max), given, span),
+            "tile_matmul" => self.tile_matmul(given, span),
+            // Outside tiles these are functions and operators of their own.
+            "neg" | "add" | "sub" | "mul" | "div" | "where" if given.iter().any(|g| self.is_tile(&g.operand)) => {
+                self.tile_function(Scalars::of(name), given, span)
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,404 @@
+# Tiles: arrays of fixed shape that belong to a block of threads. The compiler itself does these; the signatures say how they
+# are called. `Tile` stands for a tile, `Shape` for a tuple of constants or one.
+
+
+@intrinsic
+@zero_grad("a constant")
+def tile_zeros(shape: Any, dtype: Any = 0, storage: Any = 0):
+    """A tile of zeros.
+
+    ```python
+    t = wp.tile_zeros(shape=(2, 3), dtype=float)
+    wp.expect_eq(t[1, 2], 0.0)
+    ```
+    """
+
+
+@intrinsic
+@zero_grad("a constant")
+def tile_empty(shape: Any, dtype: Any = 0, storage: Any = 0):
+    """A tile for which no elements are given. Here they are zero.
+
+    ```python
+    t = wp.tile_empty(shape=4, dtype=int)
+    t[1] = 3
+    wp.expect_eq(t[1], 3)
+    ```
+    """
+
+
+@intrinsic
+@zero_grad("a constant")
+def tile_ones(shape: Any, dtype: Any = 0, storage: Any = 0):
+    """A tile in which each component of each element is 1; of a quaternion the first one.
+
+    ```python
+    t = wp.tile_ones(shape=4, dtype=float)
+    wp.expect_eq(wp.tile_sum(t)[0], 4.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the value gets the sum")
+def tile_full(shape: Any, value: Any, dtype: Any = 0, storage: Any = 0):
+    """A tile in which each element is `value`.
+
+    ```python
+    t = wp.tile_full(shape=4, value=2.5)
+    wp.expect_eq(t[3], 2.5)
+    ```
+    """
+
+
+@intrinsic
+@zero_grad("a constant")
+def tile_arange(stop: Any, dtype: Any = 0, storage: Any = 0):
+    """A tile of one dimension with the numbers from 0, or from a start, to before `stop`; with a third number in steps of it.
+    All are constants: `tile_arange(stop)`, `tile_arange(start, stop)`, `tile_arange(start, stop, step)`.
+
+    ```python
+    t = wp.tile_arange(2, 10, 3, dtype=int)
+    wp.expect_eq(t[2], 8)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("added to that of the array")
+def tile_load(a: Any, shape: Any, offset: Any = 0, storage: Any = 0, bounds_check: bool = True, aligned: bool = False):
+    """The part of an array that begins at `offset`; what lies outside the array, on either side, is zero.
+
+    ```python
+    t = wp.tile_load(data, shape=4, offset=2)
+    wp.expect_eq(t[0], data[2])
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("added to that of the array")
+def tile_load_indexed(a: Any, indices: Any, shape: Any, offset: Any = 0, axis: int = 0, storage: Any = 0):
+    """As `tile_load`, with the elements along `axis` where the tile `indices` says; those outside are zero.
+
+    ```python
+    picked = wp.tile_arange(6, 2, -2, dtype=int)
+    t = wp.tile_load_indexed(data, picked, shape=2)
+    wp.expect_eq(t[1], data[4])
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the elements get that of the array, which then is zero")
+def tile_store(a: Any, t: Any, offset: Any = 0, bounds_check: bool = True, aligned: bool = False):
+    """Stores a tile in an array from `offset` on; what lies outside the array is dropped.
+
+    ```python
+    wp.tile_store(data, wp.tile_ones(shape=2, dtype=float), offset=1)
+    wp.expect_eq(data[2], 1.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the elements get that of the array, which then is zero")
+def tile_store_indexed(a: Any, indices: Any, t: Any, offset: Any = 0, axis: int = 0):
+    """As `tile_store`, with the elements along `axis` where the tile `indices` says.
+
+    ```python
+    picked = wp.tile_arange(3, 5, dtype=int)
+    wp.tile_store_indexed(data, picked, wp.tile_ones(shape=2, dtype=float))
+    wp.expect_eq(data[4], 1.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the elements get that of the array")
+def tile_atomic_add(a: Any, t: Any, offset: Any = 0, bounds_check: bool = True, aligned: bool = False):
+    """Adds a tile to an array, each component indivisibly. Gives the old values as a tile.
+
+    ```python
+    data[1] = 2.0
+    wp.tile_atomic_add(data, wp.tile_ones(shape=2, dtype=float), offset=1)
+    wp.expect_eq(data[1], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the elements get that of the array")
+def tile_atomic_add_indexed(a: Any, indices: Any, t: Any, offset: Any = 0, axis: int = 0):
+    """As `tile_atomic_add`, with the elements along `axis` where the tile `indices` says.
+
+    ```python
+    data[5] = 2.0
+    picked = wp.tile_arange(5, 6, dtype=int)
+    wp.tile_atomic_add_indexed(data, picked, wp.tile_ones(shape=1, dtype=float))
+    wp.expect_eq(data[5], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the function")
+def tile_map(op: Any, a: Any):
+    """The function of each element: `tile_map(f, a)`, `tile_map(f, a, b)` and so on, with tiles of one shape, and numbers that are the
+    same for all.
+
+    ```python
+    t = wp.tile_map(wp.sqrt, wp.tile_full(shape=4, value=9.0))
+    wp.expect_eq(t[2], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("converted back")
+def tile_astype(t: Any, dtype: Any):
+    """The tile with its numbers converted to `dtype`.
+
+    ```python
+    t = wp.tile_astype(wp.tile_arange(4, dtype=int), dtype=float)
+    wp.expect_eq(t[3], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the sum and the product")
+def tile_axpy(alpha: Any, src: Any, dest: Any):
+    """Adds `alpha * src` to the tile `dest`.
+
+    ```python
+    t = wp.tile_ones(shape=4, dtype=float)
+    wp.tile_axpy(2.0, t, t)
+    wp.expect_eq(t[0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the elements")
+def tile_view(t: Any, offset: Any, shape: Any = 0):
+    """The part of a tile at `offset`, as another name for the same elements: of that shape, or without one what is left when the
+    first dimensions are fixed. Slices, `t[1:3]`, do the same.
+
+    ```python
+    t = wp.tile_zeros(shape=(2, 3), dtype=float)
+    row = wp.tile_view(t, offset=1)
+    row[2] = 5.0
+    wp.expect_eq(t[1, 2], 5.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the elements")
+def tile_squeeze(t: Any, axis: Any = 0):
+    """The same elements without dimensions of 1: all of them, or the ones named.
+
+    ```python
+    t = wp.tile_squeeze(wp.tile_ones(shape=(1, 3), dtype=float))
+    wp.expect_eq(t[2], 1.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the elements")
+def tile_reshape(t: Any, shape: Any):
+    """The same elements in the same order in another shape; one extent may be -1.
+
+    ```python
+    t = wp.tile_reshape(wp.tile_arange(6, dtype=int), shape=(2, -1))
+    wp.expect_eq(t[1, 0], 3)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the elements")
+def tile_transpose(t: Any):
+    """The same elements with rows and columns swapped.
+
+    ```python
+    t = wp.tile_zeros(shape=(2, 3), dtype=float)
+    t[1, 2] = 5.0
+    wp.expect_eq(wp.tile_transpose(t)[2, 1], 5.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the sum over what is repeated")
+def tile_broadcast(t: Any, shape: Any):
+    """The tile repeated along dimensions of 1 and in front; dimensions pair up from the last one.
+
+    ```python
+    t = wp.tile_broadcast(wp.tile_arange(3, dtype=int), shape=(2, 3))
+    wp.expect_eq(t[1, 2], 2)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the source gets it, the old elements none")
+def tile_assign(dst: Any, src: Any, offset: Any = 0):
+    """Sets the part of `dst` at `offset` to the elements of `src`.
+
+    ```python
+    t = wp.tile_zeros(shape=4, dtype=float)
+    wp.tile_assign(t, wp.tile_ones(shape=2, dtype=float), offset=1)
+    wp.expect_eq(wp.tile_sum(t)[0], 2.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the element gets it")
+def tile_extract(t: Any, i: int):
+    """An element, with one index for each dimension; further ones choose a component of it. `t[i]` does the same.
+
+    ```python
+    wp.expect_eq(wp.tile_extract(wp.tile_arange(6, dtype=int), 4), 4)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("each element gets it")
+def tile_sum(a: Any, axis: int = 0):
+    """The sum of all elements as a tile of one, or with an axis that along it. Added in row-major order.
+
+    ```python
+    wp.expect_eq(wp.tile_sum(wp.tile_arange(5, dtype=int))[0], 10)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the products")
+def tile_dot(a: Any, b: Any):
+    """The sum of the products of the elements, of vectors and matrices that of their dot products, as a tile of one.
+
+    ```python
+    t = wp.tile_full(shape=4, value=2.0)
+    wp.expect_eq(wp.tile_dot(t, t)[0], 16.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the function")
+def tile_reduce(op: Any, a: Any, axis: int = 0):
+    """`op(op(a0, a1), a2)` and so on over all elements as a tile of one, or with an axis along it.
+
+    ```python
+    t = wp.tile_reduce(wp.mul, wp.tile_full(shape=3, value=2.0))
+    wp.expect_eq(t[0], 8.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the element gets it")
+def tile_min(a: Any):
+    """The least element as a tile of one. NaN does not count.
+
+    ```python
+    wp.expect_eq(wp.tile_min(wp.tile_arange(3, 7, dtype=int))[0], 3)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the element gets it")
+def tile_max(a: Any):
+    """The greatest element as a tile of one. NaN does not count.
+
+    ```python
+    wp.expect_eq(wp.tile_max(wp.tile_arange(3, 7, dtype=int))[0], 6)
+    ```
+    """
+
+
+@intrinsic
+@no_grad("the result is an index")
+def tile_argmin(a: Any):
+    """The number of the least element in row-major order as a tile of one; of equal ones the first.
+
+    ```python
+    wp.expect_eq(wp.tile_argmin(wp.tile_arange(7, 3, -1, dtype=int))[0], 3)
+    ```
+    """
+
+
+@intrinsic
+@no_grad("the result is an index")
+def tile_argmax(a: Any):
+    """The number of the greatest element in row-major order as a tile of one; of equal ones the first.
+
+    ```python
+    wp.expect_eq(wp.tile_argmax(wp.tile_ones(shape=4, dtype=int))[0], 0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the running sum from the end")
+def tile_scan_inclusive(a: Any):
+    """Running sums in row-major order: element n is the sum of those to n.
+
+    ```python
+    wp.expect_eq(wp.tile_scan_inclusive(wp.tile_ones(shape=4, dtype=int))[2], 3)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the running sum from the end")
+def tile_scan_exclusive(a: Any):
+    """Running sums in row-major order: element n is the sum of those before n.
+
+    ```python
+    wp.expect_eq(wp.tile_scan_exclusive(wp.tile_ones(shape=4, dtype=int))[2], 2)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the least element so far gets it")
+def tile_scan_min_inclusive(a: Any):
+    """The least of the elements to each one, in row-major order.
+
+    ```python
+    wp.expect_eq(wp.tile_scan_min_inclusive(wp.tile_arange(4, dtype=int))[3], 0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the greatest element so far gets it")
+def tile_scan_max_inclusive(a: Any):
+    """The greatest of the elements to each one, in row-major order.
+
+    ```python
+    wp.expect_eq(wp.tile_scan_max_inclusive(wp.tile_arange(4, dtype=int))[3], 3)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("two products of matrices")
+def tile_matmul(a: Any, b: Any, out: Any = 0, alpha: Any = 1.0, beta: Any = 1.0, precision: Any = 0):
+    """`out = alpha * a @ b + beta * out` with three tiles; the product `alpha * a @ b` with two. Each element is a chain of fused
+    multiply-adds over the inner index, upward; half floats are added in `float32`.
+
+    ```python
+    a = wp.tile_full(shape=(2, 3), value=2.0)
+    b = wp.tile_ones(shape=(3, 4), dtype=float)
+    wp.expect_eq(wp.tile_matmul(a, b)[1, 3], 6.0)
+    ```
+    """

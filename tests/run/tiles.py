@@ -1,0 +1,177 @@
+"""Tiles, against numpy: shapes that do not divide, offsets outside, views, loops that carry tiles, functions of tiles."""
+
+from typing import Any
+
+import numpy as np
+import warp as wp
+
+
+@wp.kernel
+def edges(x: wp.array2d(dtype=float), out: wp.array2d(dtype=float), sums: wp.array(dtype=float), row: int, column: int):
+    t = wp.tile_load(x, shape=(4, 6), offset=(row, column))
+    sums[0] = wp.tile_sum(t)[0]
+    wp.tile_store(out, t * 2.0 - t / 4.0, offset=(row, column))
+
+
+@wp.kernel
+def gemm(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float), plain: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    acc = wp.tile_zeros(shape=(8, 16), dtype=float)
+    added = wp.tile_zeros(shape=(8, 16), dtype=float)
+    for k in range((a.shape[1] + 3) // 4):
+        x = wp.tile_load(a, shape=(8, 4), offset=(i * 8, k * 4))
+        y = wp.tile_load(b, shape=(4, 16), offset=(k * 4, j * 16))
+        wp.tile_matmul(x, y, acc)
+        added = added + wp.tile_matmul(x, y)
+    wp.tile_store(c, acc, offset=(i * 8, j * 16))
+    wp.tile_store(plain, added, offset=(i * 8, j * 16))
+
+
+@wp.func
+def scaled(x: float, factor: float):
+    return wp.sin(x) * factor
+
+
+@wp.kernel
+def views(x: wp.array2d(dtype=float), out: wp.array2d(dtype=float), flat: wp.array(dtype=float)):
+    t = wp.tile_load(x, shape=(4, 6))
+    mapped = wp.tile_map(scaled, t, 2.0)
+    sums = wp.tile_sum(t, axis=1)
+    wide = wp.tile_broadcast(wp.tile_reshape(sums, shape=(4, 1)), shape=(4, 6))
+    turned = wp.tile_transpose(wp.tile_transpose(mapped) * wp.tile_transpose(wide))
+    row = t[1]
+    t[0] = wp.tile_ones(shape=6, dtype=float)
+    t[1:3, 2] = wp.tile_full(shape=2, value=7.0)
+    t[3, -1] = 9.0
+    row[5] = 5.0
+    t[2] += t[0]
+    wp.tile_store(out, turned + t)
+    back = t[3, ::-1]
+    wp.tile_assign(back, wp.tile_scan_inclusive(back))
+    wp.tile_store(flat, wp.tile_reshape(t, shape=-1))
+
+
+@wp.kernel
+def carried(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    before = wp.tile_load(x, shape=5, offset=i * 5)
+    now = before * 0.5
+    for k in range(n):
+        # Both keep their elements from one iteration to the next.
+        late = before
+        before = now
+        now = late + now
+        if k % 2 == 1:
+            once = now * 3.0
+            now = once - now
+    wp.tile_store(out, now + before, offset=i * 5)
+
+
+@wp.kernel
+def reductions(x: wp.array2d(dtype=int), least: wp.array(dtype=int), most: wp.array(dtype=int), picked: wp.array2d(dtype=int), running: wp.array2d(dtype=int)):
+    t = wp.tile_load(x, shape=(3, 4))
+    wp.tile_store(least, wp.tile_reduce(wp.min, t, axis=0))
+    most[0] = wp.tile_max(t)[0]
+    most[1] = wp.tile_argmax(t)[0]
+    most[2] = wp.tile_argmin(t)[0]
+    most[3] = wp.tile_dot(t, t)[0]
+    most[4] = wp.tile_reduce(wp.mul, t[0])[0]
+    wp.tile_store(picked, t[wp.tile_arange(2, -1, -1, dtype=int), :])
+    wp.tile_store(running, wp.tile_scan_max_inclusive(t) + wp.tile_scan_exclusive(t))
+
+
+@wp.func
+def normalized(t: Any):
+    total = wp.tile_sum(t)
+    return t / total[0]
+
+
+@wp.func
+def doubled(t: Any):
+    t += t
+
+
+@wp.kernel
+def functions(x: wp.array(dtype=float), out: wp.array(dtype=float), counts: wp.array(dtype=float), where: wp.array(dtype=int)):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=8, offset=i * 8)
+    doubled(t)
+    u = t
+    if i > 0:
+        u = normalized(t)
+    wp.tile_store(out, wp.where(i > 1, u, u * 3.0), offset=i * 8)
+    places = wp.tile_load(where, shape=8, offset=i * 8)
+    wp.tile_atomic_add_indexed(counts, places, wp.tile_ones(shape=8, dtype=float))
+
+
+def tiled(kernel, dim, args, expect, **more):
+    """One launch as wp.launch does it with blocks of one thread; `gemm` as wp.launch_tiled, with blocks of 32."""
+    block_dim = more.pop("block_dim", 1)
+    return case(kernel, dim, args, expect, block_dim=block_dim, **more)
+
+
+def cases():
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(5, 9)).astype(np.float32)
+    for row, column in [(0, 0), (2, 5), (-3, -2), (4, 8), (5, 9), (-4, 0), (2147483647, 0), (-2147483648, -2147483648)]:
+        inside = np.zeros((5, 9), dtype=bool)
+        for r in range(4):
+            for c in range(6):
+                if 0 <= row + r < 5 and 0 <= column + c < 9:
+                    inside[row + r, column + c] = True
+        part = np.where(inside, x, np.float32(0.0))
+        yield tiled(
+            "edges",
+            1,
+            dict(x=x, out=np.full((5, 9), 7.0), sums=np.zeros(1), row=row, column=column),
+            dict(out=np.where(inside, part * 2.0 - part / 4.0, 7.0), sums=[part.astype(np.float64).sum()]),
+            id=f"edges_{row}_{column}".replace("-", "m"),
+        )
+
+    a, b = rng.normal(size=(19, 13)).astype(np.float32), rng.normal(size=(13, 21)).astype(np.float32)
+    product = a.astype(np.float64) @ b.astype(np.float64)
+    zeros = np.zeros((19, 21))
+    yield tiled("gemm", [3, 2, 32], dict(a=a, b=b, c=zeros, plain=zeros), dict(c=product, plain=product), block_dim=32)
+
+    x = rng.normal(size=(4, 6)).astype(np.float32)
+    t = x.astype(np.float64)
+    turned = np.sin(t) * 2.0 * t.sum(axis=1, keepdims=True)
+    t[0] = 1.0
+    t[1:3, 2] = 7.0
+    t[3, -1] = 9.0
+    t[1, 5] = 5.0
+    t[2] += t[0]
+    out = turned + t
+    t[3] = np.cumsum(t[3, ::-1])[::-1]
+    yield tiled("views", 1, dict(x=x, out=np.zeros((4, 6)), flat=np.zeros(24)), dict(out=out, flat=t.reshape(-1)))
+
+    x = rng.normal(size=20).astype(np.float32)
+    for n in (0, 1, 5):
+        before, now = x, x * np.float32(0.5)
+        for k in range(n):
+            before, now = now, before + now
+            if k % 2 == 1:
+                now = now * np.float32(3.0) - now
+        yield tiled("carried", 4, dict(x=x, out=np.zeros(20), n=n), dict(out=now + before), id=f"carried_{n}")
+
+    x = np.array([[3, -1, 4, 1], [5, 9, -2, 6], [9, 3, 5, -2]], dtype=np.int32)
+    flat = x.reshape(-1)
+    running = np.maximum.accumulate(flat) + np.concatenate([[0], np.cumsum(flat)[:-1]])
+    yield tiled(
+        "reductions",
+        1,
+        dict(x=x, least=np.zeros(4), most=np.zeros(5), picked=np.zeros((3, 4)), running=np.zeros((3, 4))),
+        dict(least=x.min(axis=0), most=[9, 5, 6, (x * x).sum(), x[0].prod()], picked=x[::-1], running=running.reshape(3, 4)),
+    )
+
+    x = (rng.random(size=24) + 0.5).astype(np.float32)
+    rows = x.reshape(3, 8).astype(np.float64) * 2.0
+    rows[1:] /= rows[1:].sum(axis=1, keepdims=True)
+    rows[:2] *= 3.0
+    where = np.array([0, 1, 1, 3, -1, 9, 3, 3] * 3, dtype=np.int32)
+    yield tiled(
+        "functions",
+        3,
+        dict(x=x, out=np.zeros(24), counts=np.zeros(5), where=where),
+        dict(out=rows.reshape(-1), counts=[3, 6, 0, 9, 0]),
+    )
