@@ -174,33 +174,68 @@ fn large_files_end_soon() {
                 kernel("    x[i] = float(A40000)")
             )
         }),
+        ("statements", format!("{HEAD}{}", kernel(&lines(30_000, &|n| format!("    v{n} = x[{n}] * 2.0\n"))))),
+        ("stores", format!("{HEAD}{}", kernel(&lines(20_000, &|n| format!("    x[i + {n}] = x[i + {n}] * 2.0\n"))))),
+        ("early returns", {
+            let returns = lines(14_000, &|n| format!("    if x[i] > {n}.5:\n        x[i] = {n}.0\n        return\n"));
+            format!("{HEAD}{}", kernel(&returns))
+        }),
         ("functions in a row", {
             let functions = lines(6_000, &|n| format!("@wp.func\ndef f{n}(a: float):\n    return f{}(a)\n", n + 1));
             format!("{HEAD}{}{functions}@wp.func\ndef f6000(a: float):\n    return a\n", kernel("    x[i] = f0(x[i])"))
         }),
     ];
-    let folder = tempfile::tempdir().expect("a temporary folder");
     for (what, text) in files {
         assert!(text.len() <= 1 << 20, "{what}: {}", text.len());
-        let path = folder.path().join("large.py");
-        std::fs::write(&path, text).expect("a writable file");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
-        command.args(["check", "--format", "short"]).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // SAFETY: `setrlimit` may be called between fork and exec.
-        unsafe {
-            command.pre_exec(|| {
-                let seconds = libc::rlimit { rlim_cur: 60, rlim_max: 60 };
-                libc::setrlimit(libc::RLIMIT_CPU, &seconds);
-                Ok(())
-            });
-        }
-        let output = command.output().expect("kc runs");
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert_eq!(output.status.signal(), None, "{what}: too slow");
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{what}: {:?}\n{said}", output.status);
-        assert!(!said.contains("E0999"), "{what}: {said}");
-        assert_eq!(output.status.code() == Some(1), said.contains("error["), "{what}: {said}");
+        ends_soon(what, &text, &["check", "--format", "short"], 60);
     }
+}
+
+/// Kernels of thousands of lines, and what of LLVM's work on them is quadratic: without budgets these take 5 to 60 s each.
+#[test]
+fn objects_of_long_kernels_are_made_soon() {
+    let lines = |n: usize, line: &dyn Fn(usize) -> String| (0..n).map(line).collect::<String>();
+    let text = |lines: String| format!("{HEAD}{}", kernel(&format!("    s = x[i]\n{lines}    x[i] = s")));
+    let files = [
+        ("loops", text(lines(800, &|n| format!("    for j{n} in range(n):\n        s += x[j{n}] * {n}.0\n")))),
+        ("loops without end", text(lines(800, &|n| format!("    while s < {n}.5:\n        s = s * 1.5 + x[i]\n")))),
+        ("library calls", text(lines(500, &|_| "    s = wp.sin(s) * 1.5\n".to_string()))),
+        ("stores", text(lines(1_500, &|n| format!("    x[i + {n}] = x[i + {n}] * 2.0\n")))),
+        (
+            "the product of 12 x 12 matrices",
+            format!(
+                "{HEAD}M = wp.types.matrix(shape=(12, 12), dtype=float)\n@wp.kernel\ndef k(a: wp.array(dtype=M), b: wp.array(dtype=M)):\n    i = wp.tid()\n    b[i] = a[i] * a[i]\n"
+            ),
+        ),
+    ];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let target = folder.path().to_str().expect("a name in UTF-8");
+    for (what, text) in files {
+        ends_soon(what, &text, &["compile", "--format", "short", "--emit", "obj", "--out-dir", target], 15);
+    }
+}
+
+/// kc answers within so many seconds of processor time (of an unoptimised build), or says with a code why not.
+fn ends_soon(what: &str, text: &str, arguments: &[&str], seconds: u64) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("large.py");
+    std::fs::write(&path, text).expect("a writable file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+    command.args(arguments).arg(&path).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: `setrlimit` may be called between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            let seconds = libc::rlimit { rlim_cur: seconds, rlim_max: seconds };
+            libc::setrlimit(libc::RLIMIT_CPU, &seconds);
+            Ok(())
+        });
+    }
+    let output = command.output().expect("kc runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.signal(), None, "{what}: too slow");
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{what}: {:?}\n{said}", output.status);
+    assert!(!said.contains("E0999"), "{what}: {said}");
+    assert_eq!(output.status.code() == Some(1), said.contains("error["), "{what}: {said}");
 }
 
 /// `KC_BLESS=1 cargo test --test limits` writes `docs/limits.md` anew.

@@ -8,7 +8,7 @@ pub mod explain;
 pub mod policy;
 pub mod render;
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
 use crate::source::Span;
 pub use codes::Code;
@@ -108,8 +108,8 @@ impl Diagnostic {
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
-    /// Code and primary place of all that ever came in: only what is known by these is compared.
-    known: BTreeSet<(Code, Option<Span>)>,
+    /// The codes and places of all of them, so that a new one is not compared with each.
+    places: HashSet<(Code, Option<Span>)>,
 }
 
 impl Diagnostics {
@@ -119,10 +119,15 @@ impl Diagnostics {
 
     pub fn push(&mut self, diagnostic: Diagnostic) {
         // The same finding can be reached twice, for example by two instances of one generic function.
-        let new = self.known.insert((diagnostic.code, diagnostic.span()));
-        if new || !self.list.contains(&diagnostic) {
+        let is_new_place = self.places.insert((diagnostic.code, diagnostic.span()));
+        if is_new_place || !self.list.contains(&diagnostic) {
             self.list.push(diagnostic);
         }
+    }
+
+    /// Whether there is a finding of this code at this place.
+    pub fn has_at(&self, code: Code, span: Option<Span>) -> bool {
+        self.places.contains(&(code, span))
     }
 
     pub fn has_errors(&self) -> bool {
@@ -138,19 +143,21 @@ impl Diagnostics {
     }
 
     /// Keeps only the findings for which `keep` holds.
-    pub fn retain(&mut self, keep: impl FnMut(&Diagnostic) -> bool) {
-        self.list.retain(keep);
+    pub fn retain(&mut self, mut keep: impl FnMut(&Diagnostic) -> bool) {
+        self.update(|d| keep(d));
     }
 
     /// Changes each finding in place and keeps those for which `change` gives true.
     pub fn update(&mut self, change: impl FnMut(&mut Diagnostic) -> bool) {
         self.list.retain_mut(change);
+        self.places = self.list.iter().map(|d| (d.code, d.span())).collect();
     }
 
     /// Adds a label to every finding after the first `known` ones: the place that led to them.
     pub fn blame(&mut self, known: usize, span: Span, message: &str) {
         for diagnostic in self.list.iter_mut().skip(known) {
             diagnostic.labels.push(Label { span, message: message.to_string() });
+            self.places.insert((diagnostic.code, diagnostic.span()));
         }
     }
 

@@ -379,6 +379,17 @@ impl Function {
         search(self, self.entry, &wanted)
     }
 
+    /// Whether blocks are nested in more than `depth` others.
+    pub fn is_deeper_than(&self, depth: usize) -> bool {
+        fn search(function: &Function, block: BlockId, left: usize) -> bool {
+            function.blocks[block].insts.iter().any(|&id| {
+                let nested = function.insts[id].op.blocks();
+                !nested.is_empty() && (left == 0 || nested.into_iter().any(|block| search(function, block, left - 1)))
+            })
+        }
+        search(self, self.entry, depth)
+    }
+
     /// Calls `f` on every instruction reachable from `block`, outer ones before those nested in them.
     pub fn walk(&self, block: BlockId, f: &mut impl FnMut(InstId, &Inst)) {
         for &id in &self.blocks[block].insts {

@@ -20,6 +20,9 @@ use crate::analysis::value_numbering::numbering;
 use crate::ids::IdVec;
 use crate::ir::{Access, BinaryOp, BlockId, Const, Function, InstId, Op, Path, Step, ValueId};
 
+/// So many elements are remembered, the last ones: every load and store looks through them.
+const MAX_KNOWN: usize = 256;
+
 /// Replaces loads; says whether there were any. `effects` are those of the module's functions.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
     if !may_repeat(function) {
@@ -145,6 +148,9 @@ impl Forward<'_> {
     /// A run-time step may lead nowhere: nothing is known of such a part.
     fn learn(&mut self, element: Element, value: ValueId) {
         if element.access.path.iter().all(|step| matches!(step, Step::At(_))) {
+            if self.known.len() >= 2 * MAX_KNOWN {
+                self.known.drain(..MAX_KNOWN);
+            }
             self.known.push(Known { element, value });
         }
     }

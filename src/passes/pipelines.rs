@@ -30,6 +30,10 @@ const MAX_CLEANING: usize = 6;
 /// A local array with more scalars than this stays in memory when its function is differentiated.
 pub const MAX_LOCAL_SCALARS: u64 = 256;
 
+/// Hundreds of `elif`s, or of early returns, are as many blocks one in another. Passes that look at the whole inside of each take a time in
+/// the square of the depth, or worse: from here on those are left out that only make code better.
+const MAX_DEPTH: usize = 100;
+
 /// Simplifies a module, but for linked functions, which are finished. Debug builds verify the module after every pass; the
 /// driver verifies the result always.
 pub fn simplify(module: &mut Module) {
@@ -81,7 +85,8 @@ pub fn reversible(function: &mut Function, structs: &StructTable, effects: &Effe
         local_arrays::run(function, structs, MAX_LOCAL_SCALARS);
         clean(function, structs, effects);
     }
-    if function.has(|inst| matches!(inst.op, Op::Load(_))) && forward_loads::run(function, effects) {
+    let loads = function.has(|inst| matches!(inst.op, Op::Load(_)));
+    if loads && !function.is_deeper_than(MAX_DEPTH) && forward_loads::run(function, effects) {
         clean(function, structs, effects);
     }
     if sinking {
@@ -92,6 +97,9 @@ pub fn reversible(function: &mut Function, structs: &StructTable, effects: &Effe
 /// Joins neighbouring branches of finished reverse code and moves into them what only they need. Returns whether anything
 /// changed.
 pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
+    if function.is_deeper_than(MAX_DEPTH) {
+        return false;
+    }
     let joined = adjacent::run(function, effects);
     sink::into_branches(function, effects) || joined
 }

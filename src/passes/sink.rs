@@ -211,17 +211,15 @@ impl<'a> Sink<'a> {
             }
             ValueDef::Param(..) => None,
         };
-        let is_found = |found: &[bool], user: InstId| found.get(self.home[user.0 as usize].1) == Some(&true);
         // From the last to the first: all that may read a value has been decided before it.
         let mut waiting: BinaryHeap<(usize, InstId)> = roots.iter().filter_map(|&v| place(v)).collect();
         if waiting.is_empty() {
             return Vec::new();
         }
-        // By their places in the block.
-        let (mut seen, mut found) = (vec![false; end], vec![false; end]);
+        let (mut seen, mut found) = (IdSet::default(), IdSet::default());
         let mut order = Vec::new();
         while let Some((at, candidate)) = waiting.pop() {
-            if std::mem::replace(&mut seen[at], true) {
+            if !seen.insert(candidate) {
                 continue;
             }
             let inst = &function.insts[candidate];
@@ -230,11 +228,11 @@ impl<'a> Sink<'a> {
             let only = inst
                 .results
                 .iter()
-                .all(|&r| self.users_in(r, here.block).all(|user| is_found(&found, user) || fine(user, r)));
+                .all(|&r| self.users_in(r, here.block).all(|user| found.contains(&user) || fine(user, r)));
             if effect || reads && written || !only || !takes(&inst.op) {
                 continue;
             }
-            found[at] = true;
+            found.insert(candidate);
             order.push(candidate);
             inst.op.for_each_operand(|v| waiting.extend(place(v)));
             for nested in inst.op.blocks() {

@@ -8,7 +8,7 @@ use super::world::World;
 use super::written::{Written, stale};
 use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
 use crate::ids::IdSet;
-use crate::ir::{Access, AtomicOp, Derivative, Function, Inst, InstId, Op, ValueId};
+use crate::ir::{Access, AtomicOp, BlockId, Derivative, Function, InstId, Op, ValueId};
 use crate::types::Type;
 
 /// What holds of one function in normal form.
@@ -20,6 +20,8 @@ pub struct ForwardFacts {
     private: PrivateArrays,
     /// The instructions with something to do in reverse.
     pub reversed: IdSet<InstId>,
+    /// Those of them that hold stores or atomics with something to do in reverse.
+    storing: IdSet<InstId>,
     /// Where guards are needed.
     pub finite: Finite,
     pub accumulations: Accumulations,
@@ -41,8 +43,10 @@ impl ForwardFacts {
         let activity = Activity::of(world.module, &writing, function, parameters);
         let written = Written::of(&world.module.structs, world.effects, function);
         let known = IndexFacts::of(function);
+        let (reversed, storing) = reversed(world, function, &activity, &writing);
         ForwardFacts {
-            reversed: reversed(world, function, &activity, &writing),
+            reversed,
+            storing,
             stale: stale(world.module, function, &written),
             written,
             private: private_arrays_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
@@ -58,8 +62,8 @@ impl ForwardFacts {
     }
 
     /// Whether the instruction holds stores or atomics with something to do in reverse.
-    pub fn stores_floats(&self, function: &Function, inst: &Inst) -> bool {
-        holds_effect(function, inst, &self.reversed)
+    pub fn stores_floats(&self, id: InstId) -> bool {
+        self.storing.contains(&id)
     }
 
     /// Whether only this thread touches the elements of an array that it touches, so that the adjoints of those are its own,
@@ -69,19 +73,31 @@ impl ForwardFacts {
     }
 }
 
-fn holds_effect(function: &Function, inst: &Inst, reversed: &IdSet<InstId>) -> bool {
-    let mut found = false;
-    for block in inst.op.blocks() {
-        function.walk(block, &mut |id, inst| {
-            found |= reversed.contains(&id) && inst.op.properties().has_side_effect();
-        });
+/// Collects the instructions of a block that hold reversed instructions with side effects; says whether there are any in the block.
+fn effect_holders(function: &Function, block: BlockId, reversed: &IdSet<InstId>, found: &mut IdSet<InstId>) -> bool {
+    let mut any = false;
+    for &id in &function.blocks[block].insts {
+        let inst = &function.insts[id];
+        let mut holds = false;
+        for nested in inst.op.blocks() {
+            holds |= effect_holders(function, nested, reversed, found);
+        }
+        if holds {
+            found.insert(id);
+        }
+        any |= holds || reversed.contains(&id) && inst.op.properties().has_side_effect();
     }
-    found
+    any
 }
 
-fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing: &IdSet<InstId>) -> IdSet<InstId> {
+/// The instructions with something to do in reverse, and those of them that hold stores or atomics with something to do.
+fn reversed(
+    world: &World<'_>,
+    function: &Function,
+    activity: &Activity,
+    writing: &IdSet<InstId>,
+) -> (IdSet<InstId>, IdSet<InstId>) {
     let mut found = IdSet::default();
-    let mut outer = Vec::new();
     function.walk(function.entry, &mut |id, inst| {
         let works = match &inst.op {
             // What a store leaves in an array does not depend on what was there before, active or not.
@@ -103,14 +119,9 @@ fn reversed(world: &World<'_>, function: &Function, activity: &Activity, writing
         if works {
             found.insert(id);
         }
-        if !inst.op.blocks().is_empty() {
-            outer.push(id);
-        }
     });
-    for id in outer {
-        if holds_effect(function, &function.insts[id], &found) {
-            found.insert(id);
-        }
-    }
-    found
+    let mut holders = IdSet::default();
+    effect_holders(function, function.entry, &found, &mut holders);
+    found.extend(holders.iter().copied());
+    (found, holders)
 }

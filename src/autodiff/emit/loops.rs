@@ -196,7 +196,7 @@ impl Reverse<'_> {
         let old = self.old;
         let plan = self.strategy.plans[&id].clone();
         let seeds: Vec<Option<ValueId>> = plan.active.iter().map(|&n| self.take(inst.results[n])).collect();
-        if seeds.iter().all(Option::is_none) && !self.facts.stores_floats(old, inst) {
+        if seeds.iter().all(Option::is_none) && !self.facts.stores_floats(id) {
             return;
         }
         let sweep = self.sweeps.get(&id).cloned().unwrap_or_default();

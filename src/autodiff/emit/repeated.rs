@@ -15,7 +15,8 @@ pub fn run(function: &mut Function, numbers: Option<IdVec<ValueId, ValueId>>, pu
         same: numbers.unwrap_or_else(|| numbering(function)),
         function,
         pure,
-        seen: Vec::new(),
+        seen: IdMap::default(),
+        visible: Vec::new(),
         found: IdMap::default(),
     };
     search.block(function.entry);
@@ -41,15 +42,17 @@ struct Search<'a> {
     /// By value: the first one that is equal to it.
     same: IdVec<ValueId, ValueId>,
     pure: &'a dyn Fn(FuncId) -> bool,
-    /// The calls that are visible at the cursor: callee, arguments, results.
-    seen: Vec<(FuncId, Values, Vec<ValueId>)>,
+    /// The results of the calls that are visible at the cursor.
+    seen: IdMap<(FuncId, Values), Vec<ValueId>>,
+    /// These calls, in their order.
+    visible: Vec<(FuncId, Values)>,
     /// What takes the place of a result.
     found: IdMap<ValueId, ValueId>,
 }
 
 impl Search<'_> {
     fn block(&mut self, block: BlockId) {
-        let outside = self.seen.len();
+        let outside = self.visible.len();
         let function = self.function;
         for &id in &function.blocks[block].insts {
             let inst = &function.insts[id];
@@ -58,21 +61,24 @@ impl Search<'_> {
             {
                 let number = |v: &ValueId| self.found.get(v).copied().unwrap_or(self.same[*v]);
                 let args: Values = args.iter().map(number).collect();
-                match self.seen.iter().find(|(f, known, _)| f == callee && *known == args) {
-                    Some((_, _, earlier)) => {
-                        let earlier = earlier.clone();
-                        inst.results.iter().zip(earlier).for_each(|(&old, new)| {
-                            self.found.insert(old, new);
-                        });
+                let call = (*callee, args);
+                match self.seen.get(&call) {
+                    Some(earlier) => {
+                        self.found.extend(inst.results.iter().copied().zip(earlier.iter().copied()));
                     }
-                    None => self.seen.push((*callee, args, inst.results.to_vec())),
+                    None => {
+                        self.visible.push(call.clone());
+                        self.seen.insert(call, inst.results.to_vec());
+                    }
                 }
             }
             for nested in inst.op.blocks() {
                 self.block(nested);
             }
         }
-        self.seen.truncate(outside);
+        for call in self.visible.drain(outside..) {
+            self.seen.remove(&call);
+        }
     }
 }
 

@@ -30,7 +30,7 @@ impl Reverse<'_> {
         }
         let span = std::mem::replace(&mut self.b.span, inst.span);
         match &inst.op {
-            Op::If { condition, then, otherwise } => self.branch(inst, *condition, [*then, *otherwise]),
+            Op::If { condition, then, otherwise } => self.branch(id, inst, *condition, [*then, *otherwise]),
             Op::For { .. } | Op::While { .. } => self.reverse_loop(id, inst),
             Op::Load(access) => {
                 if let Some(d) = self.take(inst.results[0]) {
@@ -53,9 +53,9 @@ impl Reverse<'_> {
         self.b.span = span;
     }
 
-    fn branch(&mut self, inst: &Inst, condition: ValueId, blocks: [BlockId; 2]) {
+    fn branch(&mut self, id: InstId, inst: &Inst, condition: ValueId, blocks: [BlockId; 2]) {
         let seeds: Vec<Option<ValueId>> = inst.results.iter().map(|&r| self.take(r)).collect();
-        if seeds.iter().all(Option::is_none) && !self.facts.stores_floats(self.old, inst) {
+        if seeds.iter().all(Option::is_none) && !self.facts.stores_floats(id) {
             return;
         }
         let condition = self.primal(condition);

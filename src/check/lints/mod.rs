@@ -103,7 +103,7 @@ pub(super) fn run(
     }
     for finding in found {
         // One place, one finding of a kind: instances of a generic function differ only in types.
-        if !diagnostics.iter().any(|d| d.code == finding.code && d.span() == finding.span()) {
+        if !diagnostics.has_at(finding.code, finding.span()) {
             diagnostics.push(finding);
         }
     }

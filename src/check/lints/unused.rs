@@ -2,7 +2,7 @@
 //!
 //! Loop variables and parts of a tuple are left alone: they are there for their neighbours. So is the thread index.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Written;
 use crate::diag::{Applicability, Code, Diagnostic};
@@ -15,6 +15,8 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
     let mut read: Vec<&str> = Vec::new();
     each_statement(body, &mut |stmt| reads(stmt, &mut |name| read.push(name)));
     read.sort_unstable();
+    let mut assigned: HashMap<&str, usize> = HashMap::new();
+    assignments(body, &mut |_, name, _, _, _| *assigned.entry(name).or_default() += 1);
     // In the order of the text; a variable is told once, at its first assignment.
     let mut told: HashSet<&str> = HashSet::new();
     assignments(body, &mut |stmt, name, at, value, alone| {
@@ -38,7 +40,7 @@ pub(super) fn check(written: &Written, found: &mut Vec<Diagnostic>) {
         let mut diagnostic = Diagnostic::new(Code::W1301, format!("`{name}` is never read"))
             .label(at, "assigned here")
             .help(format!("remove it, or name it `_{name}` if it is meant to be unused"));
-        let once = count(body, name) == 1;
+        let once = assigned.get(name) == Some(&1);
         if value.is_some_and(|value| once && !has_call(value)) {
             diagnostic = match whole_line(written, stmt.span).filter(|_| !alone) {
                 Some(line) => diagnostic.fix("remove the line", line, "", Applicability::Machine),
@@ -55,13 +57,6 @@ fn is_array(written: &Written, name: &str) -> bool {
     let Some(annotation) = param.and_then(|param| param.annotation.as_ref()) else { return false };
     let text = written.sources.text(annotation.span);
     text.contains("array") && !text.contains("ref[")
-}
-
-/// How often a name is assigned.
-fn count(body: &[Stmt], wanted: &str) -> usize {
-    let mut n = 0;
-    assignments(body, &mut |_, name, _, _, _| n += usize::from(name == wanted));
-    n
 }
 
 /// Calls `f` with the statement, the name, its place, the value, and whether the statement is its block's only one.

@@ -66,7 +66,8 @@ impl Variables {
         graph.block(function.entry, &mut Live::new(), Context::NONE);
         graph.same_names();
         let copies = graph.wanted_copies();
-        if !copies.is_empty() {
+        // More than these would take a time in the square of their number; their copies stay in the text.
+        if !copies.is_empty() && graph.candidates.iter().filter(|wanted| **wanted).count() <= MAX_CANDIDATES {
             graph.edges = (0..values).map(|_| IdList::new()).collect();
             graph.block(function.entry, &mut Live::new(), Context::NONE);
             graph.pin_parameters();
@@ -75,6 +76,9 @@ impl Variables {
         graph.finish()
     }
 }
+
+/// The most values of one function that may be joined beyond what loops need.
+const MAX_CANDIDATES: usize = 2_000;
 
 type Live = IdList<ValueId>;
 

@@ -21,6 +21,7 @@ pub use inkwell::attributes::AttributeLoc;
 pub use inkwell::context::Context;
 pub use inkwell::{AtomicRMWBinOp, FloatPredicate, IntPredicate};
 
+use super::effort::Size;
 use super::ffi::{self, SyncScope};
 
 /// A scalar, a vector, or the struct of a function's results.
@@ -309,11 +310,21 @@ impl<'ctx> Llvm<'ctx> {
 
     // The whole module
 
-    /// How many instructions the largest function has.
-    pub fn largest_function(&self) -> usize {
-        let instructions = |block: Block<'ctx>| block.get_instructions().count();
-        let sizes = self.module.get_functions().map(|f| f.get_basic_block_iter().map(instructions).sum());
-        sizes.max().unwrap_or(0)
+    /// How large the module's functions are.
+    pub fn size(&self) -> Size {
+        let mut size = Size::default();
+        for function in self.module.get_functions() {
+            let (mut blocks, mut instructions) = (0, 0);
+            for block in function.get_basic_block_iter() {
+                let count = block.get_instructions().count();
+                blocks += 1;
+                instructions += count;
+                size.block = size.block.max(count);
+            }
+            size.blocks = size.blocks.max(blocks);
+            size.instructions = size.instructions.max(instructions);
+        }
+        size
     }
 
     /// Why the module is malformed, if it is: a fault of kc.

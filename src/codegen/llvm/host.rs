@@ -32,9 +32,6 @@ const TAIL_LIMIT: usize = 800;
 /// A kernel of at most so many IR instructions that runs thread by thread runs several threads in an iteration.
 const UNROLL_LIMIT: u64 = 24;
 
-/// With more instructions than this in one function, the costly passes take seconds.
-const FULL_LIMIT: usize = 12_000;
-
 /// Passes of a time that grows no faster than the function.
 const LARGE: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(licm),gvn,simplifycfg)";
 const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
@@ -48,6 +45,7 @@ const FULL: &str = "function(sroa,early-cse<memssa>,simplifycfg,instcombine,simp
 /// An optimised host module.
 pub(super) struct Compiled<'ctx> {
     pub ll: Llvm<'ctx>,
+    /// Makes code of it.
     pub machine: Lease,
     pub sites: Sites,
     /// Objects of library functions that it calls and that were not there before: each defines [`symbol`] of its fingerprint.
@@ -109,7 +107,7 @@ pub(super) fn compile<'ctx>(
     drop(state);
     let optimise = |ll: &Llvm| {
         let passes = match options.opt {
-            Opt::Full if ll.largest_function() <= FULL_LIMIT => FULL,
+            Opt::Full if ll.size().bears_costly_passes() => FULL,
             Opt::Full => LARGE,
             Opt::Lean => LEAN,
             Opt::None => "",
@@ -131,6 +129,10 @@ pub(super) fn compile<'ctx>(
         objects.push((fingerprint, machine.emit(&ll, false)?));
     }
     optimise(&ll)?;
+    let machine = match options.opt {
+        Opt::Full => Machine::host(options.cpu, ll.size().code())?,
+        Opt::Lean | Opt::None => machine,
+    };
     Ok(Compiled { ll, machine, sites, library: objects })
 }
 

@@ -19,7 +19,7 @@
 //! | `report` | how will the host run a kernel, and why so? |
 //! | `jit` | how is host code run in this process? |
 //! | `debug_locations` | which place of the source does a line of PTX come from? |
-//! | `machine` | which machine and which passes? |
+//! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
 
 mod affine;
 mod atomics;
@@ -27,6 +27,7 @@ mod builder;
 mod control;
 mod debug_locations;
 mod effects;
+mod effort;
 mod fatal;
 mod ffi;
 mod flatten;

@@ -26,10 +26,6 @@ use crate::limits::MAX_PARAMETER_BYTES;
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
 
-/// With more instructions than this in one function, [`Opt::Full`] is as [`Opt::Lean`]: LLVM's search for common parts of addresses
-/// (straight-line strength reduction) takes time in the square of their number, seconds from here on.
-const FULL_LIMIT: usize = 8_000;
-
 const FULL: &str = "function(sroa,early-cse<memssa>,instcombine,simplifycfg,loop-mssa(loop-rotate,licm),\
                     loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),sroa,gvn,sccp,bdce,instcombine,\
                     loop-mssa(licm),simplifycfg,dse,adce,loop-unroll<O2>,instcombine,early-cse,simplifycfg)";
@@ -161,7 +157,7 @@ impl Ready<'_> {
         let library =
             called.iter().map(|&(id, _, fingerprint)| self.library_part(id, fingerprint, &machine, options, names));
         let library = library.collect::<Result<_, _>>()?;
-        let lean = options.opt != Opt::Full || ll.largest_function() > FULL_LIMIT;
+        let lean = options.opt != Opt::Full || !ll.size().bears_device_passes();
         if lean && options.opt == Opt::Full {
             machine = Machine::nvptx(options.arch, Opt::Lean)?;
         }

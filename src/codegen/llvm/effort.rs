@@ -1,0 +1,60 @@
+//! How much work may LLVM put into a module?
+//!
+//! Several of its passes take a time that grows with the square of a function: scalar evolution, which loop passes throw away and make again
+//! for each loop; the scheduler, which compares all accesses of a block; registers. For what people write that is nothing. These
+//! budgets keep a function of thousands of lines from taking minutes. Times are those of LLVM 22 on one core of a Zen 5.
+
+use super::Opt;
+
+/// With more instructions than this in one function, the costly passes take seconds.
+const COSTLY_INSTRUCTIONS: usize = 12_000;
+
+/// Likewise of blocks: loop passes took 16 s for 500 loops one after another (3,500 blocks), and take 0.8 s for as many as this.
+const COSTLY_BLOCKS: usize = 800;
+
+/// With more instructions than this in one function, device code for [`Opt::Full`] is made like the lean one: the search for
+/// common parts of addresses (straight-line strength reduction) takes time in the square of their number, seconds from here on.
+const DEVICE_INSTRUCTIONS: usize = 8_000;
+
+/// With a block of more instructions than this the scheduler takes seconds: 7 of the 8 s that the product of two 12 x 12 matrices with its
+/// gradient (9,000 in one block) took. The code of level [`Opt::Lean`] was as fast.
+const SCHEDULED: usize = 2_500;
+
+/// With more than this in one function, code is made without looking at it as a whole. It runs 1.4 to 4 times as long; with
+/// registers and strengths of loops the code of 500 loops took 5 to 13 s, and takes 0.1 to 0.3 s.
+const CODE_INSTRUCTIONS: usize = 24_000;
+const CODE_BLOCKS: usize = 1_200;
+
+/// The largest of each over the functions of a module.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Size {
+    /// Of a function.
+    pub instructions: usize,
+    /// Of a function.
+    pub blocks: usize,
+    /// Instructions of a basic block.
+    pub block: usize,
+}
+
+impl Size {
+    /// Whether passes may run that take more than a time linear in the function.
+    pub fn bears_costly_passes(self) -> bool {
+        self.instructions <= COSTLY_INSTRUCTIONS && self.blocks <= COSTLY_BLOCKS
+    }
+
+    /// Whether device code may be optimised in full.
+    pub fn bears_device_passes(self) -> bool {
+        self.instructions <= DEVICE_INSTRUCTIONS
+    }
+
+    /// As which level machine code is made of a module optimised in full.
+    pub fn code(self) -> Opt {
+        if self.instructions > CODE_INSTRUCTIONS || self.blocks > CODE_BLOCKS {
+            Opt::None
+        } else if self.block > SCHEDULED {
+            Opt::Lean
+        } else {
+            Opt::Full
+        }
+    }
+}
