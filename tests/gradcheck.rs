@@ -24,8 +24,8 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// The kernels of `tests/gradients`, some of which have loops that keep state.
-fn cases() -> [PathBuf; 2] {
-    ["basics", "loops_and_overwrites"].map(|name| path(&format!("tests/gradients/{name}.py")))
+fn cases() -> [PathBuf; 3] {
+    ["basics", "loops_and_overwrites", "tiles"].map(|name| path(&format!("tests/gradients/{name}.py")))
 }
 
 /// The kernels of a source text, by their decorators.
@@ -126,7 +126,12 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
         }
         let mut run = |entry: FuncId, args, _: &[(u64, u64)]| {
             let Some(host) = &host else {
-                let ready = devices::prepare(&Interp, module, entry, &How { checked: true, fmad: false, alone: true })?;
+                let ready = devices::prepare(
+                    &Interp,
+                    module,
+                    entry,
+                    &How { checked: true, fmad: false, alone: true, trial: kc::run::devices::Trial::PLAIN },
+                )?;
                 let job = Job::new(bounds, args, 1);
                 // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
                 return unsafe { ready.run(module, &job) };
