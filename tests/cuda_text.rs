@@ -133,7 +133,7 @@ fn check_kept() -> Result<(), Failed> {
     let examples = examples.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "py"));
     let mut sources = examples.map(std::fs::read_to_string).collect::<Result<Vec<_>, _>>()?;
     sources.push(OWN_NAMES.to_string());
-    sources.extend((0..200).map(|n| sample(11, n, Category::ALL).program.python()));
+    sources.extend((0..200).map(|n| sample(11, n, Category::ALL).plan.text));
     let modules: Vec<Module> = sources
         .into_iter()
         .map(|text| Compiler::new().load_text(Path::new("kernel.py"), text, &Request::default()).module)

@@ -131,8 +131,24 @@ fn a_full_disk_leaves_what_is_finished() {
 fn short_flags_work_and_pipes_stay_quiet() {
     let folder = tempfile::tempdir().expect("a folder");
     let set = folder.path().join("set");
-    let output =
-        kc(&["-n", "2", "-d", "cpu", "-b", "-s", "3", "-c", "math,vector", "--checkpoint", "--no-verify"], &set);
+    let output = kc(
+        &[
+            "-n",
+            "2",
+            "-d",
+            "cpu",
+            "-b",
+            "-s",
+            "3",
+            "--config",
+            "stress",
+            "-c",
+            "math,vector",
+            "--checkpoint",
+            "--no-verify",
+        ],
+        &set,
+    );
     good(&output);
     assert_eq!(String::from_utf8_lossy(&output.stderr), format!("2 rows in `{}`\n", set.display()));
     assert!(output.stdout.is_empty());
@@ -148,7 +164,10 @@ fn faulty_programs_are_shown_and_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let (set, rejected) = (folder.path().join("set"), folder.path().join("rejected.jsonl"));
     let file = rejected.to_string_lossy().into_owned();
-    good(&kc(&["-n", "10", "--seed", "2", "--emit", "cuda", "--repair", "--rejected", &file], &set));
+    good(&kc(
+        &["-n", "10", "--seed", "2", "--config", "stress", "--emit", "cuda", "--repair", "--rejected", &file],
+        &set,
+    ));
     let ask = |args: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_kc")).arg("dataset").args(args).output().expect("kc runs");
         good(&output);
@@ -254,7 +273,12 @@ fn bad_options_are_errors_and_change_nothing() {
     let new = folder.path().join("new");
     fails(&["-n", "0"], &new, "E1404");
     fails(&["-n", "999999999999"], &new, "E1404");
-    fails(&["-n", "2", "--categories", "vektor"], &new, "E1404");
+    fails(&["-n", "2", "--categories", "vektor"], &new, "there is no category `vektor`");
+    fails(&["-n", "2", "--categories", "vector"], &new, "say `--config stress`");
+    fails(&["-n", "2", "--families", "axpi"], &new, "there is no family `axpi`");
+    fails(&["-n", "2", "--families", "axpi"], &new, "csr_spmv, ");
+    fails(&["-n", "2", "--config", "stres"], &new, "the configurations are programs, stress");
+    fails(&["-n", "2", "--config", "stress", "--families", "axpy"], &new, "E1404");
     fails(&["-n", "2", "--shard", "2/2"], &new, "E1404");
     fails(&["-n", "2", "--jobs", "99999"], &new, "E1404");
     // Texts that rows could not hold.
@@ -372,10 +396,13 @@ fn texts_are_accepted_by_the_tools_and_stand_alone_files_run() {
 
 /// Whether a stand-alone file says that its kernel is right, built for the host: without a GPU that is what can be run.
 fn passes(source: &str, folder: &Path) -> bool {
-    let (kernel, rest) = source.split_once("<<<").expect("a launch");
-    let (_, call) = rest.split_once(">>>").expect("a launch");
+    let parts = source.split("<<<").enumerate();
+    let without = |(n, part): (usize, &'_ str)| match n {
+        0 => part.to_string(),
+        _ => part.split_once(">>>").expect("a launch").1.to_string(),
+    };
     let input = folder.join("alone.cpp");
-    std::fs::write(&input, format!("{kernel}{call}")).expect("a file");
+    std::fs::write(&input, parts.map(without).collect::<String>()).expect("a file");
     let program = folder.join("alone");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_string());
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dataset");

@@ -100,7 +100,7 @@ fn programs() -> Vec<Program> {
         texts.push((format!("curious {n}"), text.to_string()));
     }
     for n in 0..200 {
-        texts.push((format!("sample {n}"), sample::sample(7, n, Category::ALL).program.python()));
+        texts.push((format!("sample {n}"), sample::sample(7, n, Category::ALL).plan.text));
     }
     let forward = autodiff::Options { backward: false, ..autodiff::Options::default() };
     let request = |n: usize| match n % 7 {

@@ -11,9 +11,10 @@ use super::{Exit, output};
 use crate::dataset::artefacts::Rejection;
 use crate::dataset::produce::Event;
 use crate::dataset::record::SCHEMA;
-use crate::dataset::sample::Category;
 use crate::dataset::store::{Store, Writer};
-use crate::dataset::{Config, Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, produce, validate};
+use crate::dataset::{
+    Config, Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, natural, produce, validate,
+};
 use crate::diag::Code;
 use crate::diag::render::{Format, render};
 use crate::driver::{Compilers, Timings};
@@ -59,7 +60,14 @@ pub(super) struct Args {
     /// Append the programs that were rejected, and why, to this file as JSON lines.
     #[arg(long, value_name = "FILE")]
     rejected: Option<PathBuf>,
-    /// Categories of kernels, each as likely as the others; by default all.
+    /// Which programs: `programs`, algorithms as people write them, or `stress`, expressions of all that the language has, for
+    /// tests of compilers.
+    #[arg(long, value_name = "NAME", default_value = crate::dataset::Generator::NAMES[0])]
+    config: String,
+    /// Families of algorithms (configuration `programs`); by default all.
+    #[arg(long, alias = "family", value_delimiter = ',', value_name = "NAME")]
+    families: Vec<String>,
+    /// Categories of kernels (configuration `stress`), each as likely as the others; by default all.
     #[arg(short, long, value_delimiter = ',', value_name = "NAME")]
     categories: Vec<String>,
     /// Each category as often as the others (the default).
@@ -192,15 +200,15 @@ fn options(args: &Args) -> Result<Options> {
         ptx: has(DeviceArg::Cuda) && wants(EmitArg::Ptx),
         verify: !args.no_verify,
     };
-    let all = || Category::ALL.iter().map(|c| c.name().to_string()).collect();
-    let mut categories: Vec<String> = if args.categories.is_empty() { all() } else { args.categories.clone() };
-    categories.sort();
-    categories.dedup();
+    let sorted =
+        |list: &[String]| list.iter().cloned().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
     let options = Options {
         rows: args.count,
         shard_rows: args.shard_rows,
         seed: args.seed,
-        categories,
+        config: args.config.clone(),
+        families: sorted(&args.families),
+        categories: sorted(&args.categories),
         emit,
         backward: !args.no_backward,
         repair: args.repair,
@@ -209,7 +217,7 @@ fn options(args: &Args) -> Result<Options> {
         version: env!("CARGO_PKG_VERSION").to_string(),
         schema: SCHEMA,
     };
-    options.parsed_categories()?;
+    options.generator()?;
     Ok(options)
 }
 
@@ -243,7 +251,7 @@ fn part(text: &str) -> Result<(u64, u64)> {
 fn generate(args: &Args) -> Result<()> {
     let options = options(args)?;
     let (mine, parts) = args.shard.as_deref().map_or(Ok((0, 1)), part)?;
-    let categories = options.parsed_categories()?;
+    let generator = options.generator()?;
     let mut store = Store::create(&args.out, &options, args.resume)?;
     store.keep_intact();
     let pool = workers(args.jobs)?;
@@ -261,7 +269,7 @@ fn generate(args: &Args) -> Result<()> {
             break;
         }
         if !own(shard) || store.shards.contains_key(&shard) {
-            pool.install(|| produce::skip(&options, &categories, shard, &mut seen));
+            pool.install(|| produce::skip(&options, &generator, shard, &mut seen));
             if own(shard) {
                 progress.done += options.rows_of(shard);
             }
@@ -272,12 +280,12 @@ fn generate(args: &Args) -> Result<()> {
             let mut report = |event: Event| match event {
                 Event::Rows(rows) => progress.show(rows),
                 Event::Rejected(number, why) => {
-                    let source = || produce::source(&options, &categories, number);
+                    let source = || produce::source(&options, &generator, number);
                     rejected.iter_mut().for_each(|file| file.add(number, why, &source()));
                 }
             };
             let mut sink = |rows| writer.push(rows);
-            produce::shard(&options, &categories, shard, &mut seen, &compilers, &mut timings, &mut report, &mut sink)
+            produce::shard(&options, &generator, shard, &mut seen, &compilers, &mut timings, &mut report, &mut sink)
         })?;
         progress.done += options.rows_of(shard);
         timings.time("write", || pool.install(|| writer.finish(&mut store, tally)))?;
@@ -362,7 +370,9 @@ fn stats(store: &Store, pool: &ThreadPool, with_diversity: bool) -> Result<Value
         "bytes": store.entries().map(|entry| entry.bytes).sum::<u64>(),
         "gradients_checked": graded,
         "splits": of("split"),
+        "config": store.options.config,
         "categories": of("category"),
+        "families": of("family"),
         "domains": of("domain"),
         "difficulty": of("difficulty"),
         "tally": store.tally(),
@@ -376,8 +386,11 @@ fn stats(store: &Store, pool: &ThreadPool, with_diversity: bool) -> Result<Value
             "found_by": of("repair.found_by"),
         });
     }
+    let kernels = pool.install(|| store.kernels())?;
+    let kinds = counts.remove("kinds").unwrap_or_default();
+    out["natural"] = natural::table(kernels.looks(), &kinds, store.rows_in(Config::Pairs));
     if with_diversity {
-        out["diversity"] = pool.install(|| store.kernels().map(diversity::measure))?;
+        out["diversity"] = pool.install(|| diversity::measure(&kernels));
     }
     Ok(out)
 }
@@ -406,7 +419,12 @@ fn show_stats(dir: &Path, with_diversity: bool, json: bool) -> Result<()> {
 fn table(value: &Value, depth: usize, text: &mut String) {
     for (name, value) in value.as_object().into_iter().flatten() {
         let indent = "  ".repeat(depth);
-        if value.is_object() {
+        if let (Some(rows), Some(people)) = (value["rows"].as_f64(), value["people"].as_f64()) {
+            // A line beside what was counted in programs of people.
+            let (width, goal) = (40usize.saturating_sub(2 * depth), value["goal"].as_str().unwrap_or(""));
+            *text += format!("{indent}{name:<width$} {rows:6.1} % people {people:5.1} %  {goal}").trim_end();
+            text.push('\n');
+        } else if value.is_object() {
             *text += &format!("{indent}{name}\n");
             table(value, depth + 1, text);
         } else {

@@ -30,16 +30,29 @@ pub struct Compiled {
     pub program: Program,
     /// The one that made it.
     pub compiler: Compiler,
+    /// In the order that was asked for, at least one.
+    pub kernels: Vec<Kernel>,
+    /// The module as a person reads it, and the same entries in it, where that is another one.
+    readable: Option<Box<(Module, Vec<Entries>)>>,
+}
+
+/// A kernel of a compiled program.
+pub struct Kernel {
+    pub name: String,
     pub forward: FuncId,
     /// The kernel's other entries.
     pub backward: Option<FuncId>,
     pub augmented: Option<FuncId>,
-    /// The module as a person reads it, and the same entries in it, where that is another one.
-    readable: Option<Box<(Module, Entries)>>,
     /// The forward-mode kernel, for checks.
     pub tangents: Option<FuncId>,
     /// Why there is no backward entry.
     pub no_backward: Option<String>,
+}
+
+impl Kernel {
+    fn entries(&self) -> Entries {
+        Entries { forward: self.forward, backward: self.backward, augmented: self.augmented }
+    }
 }
 
 /// The entries of a kernel in a module.
@@ -58,18 +71,27 @@ impl Entries {
     }
 
     /// Those of a gradient, in the order of their launches.
-    fn reverse(self) -> Vec<FuncId> {
-        self.augmented.into_iter().chain(self.backward).collect()
+    fn reverse(self) -> impl Iterator<Item = FuncId> {
+        self.augmented.filter(|_| self.backward.is_some()).into_iter().chain(self.backward)
     }
 }
 
 impl Compiled {
+    /// The kernel that is launched first.
+    pub fn first(&self) -> &Kernel {
+        &self.kernels[0]
+    }
+
+    /// Whether a kernel has a gradient.
+    pub fn has_backward(&self) -> bool {
+        self.kernels.iter().any(|kernel| kernel.backward.is_some())
+    }
+
     /// What texts for readers are made of.
-    fn readable(&self) -> (&Module, Entries) {
-        let Compiled { forward, backward, augmented, .. } = *self;
+    fn readable(&self) -> (&Module, Vec<Entries>) {
         match &self.readable {
-            Some(readable) => (&readable.0, readable.1),
-            None => (&self.program.module, Entries { forward, backward, augmented }),
+            Some(readable) => (&readable.0, readable.1.clone()),
+            None => (&self.program.module, self.kernels.iter().map(Kernel::entries).collect()),
         }
     }
 }
@@ -90,7 +112,7 @@ pub struct Texts {
 pub fn compile(
     text: &str,
     parsed: Option<&Parsed>,
-    name: &str,
+    names: &[&str],
     backward: bool,
     checks: bool,
     compiler: &Compiler,
@@ -108,30 +130,40 @@ pub fn compile(
         }
     }
     timings.add(&compilation.timings);
-    let tangents = match checks && backward && no_backward.is_none() {
-        true => timings.time("forward mode", || compilation.forward_mode(Some(name)).ok()),
-        false => None,
+    let tangents: Vec<Option<FuncId>> = names
+        .iter()
+        .map(|name| match checks && backward && no_backward.is_none() {
+            true => timings.time("forward mode", || compilation.forward_mode(Some(name)).ok()),
+            false => None,
+        })
+        .collect();
+    let Some(mut compiled) = entries(compilation, names) else {
+        return Err(Rejection::new("check no kernel", "a kernel did not compile"));
     };
-    let Some(mut compiled) = entries(compilation, name) else {
-        return Err(Rejection::new("check no kernel", "the kernel did not compile"));
-    };
-    if compiled.backward.is_none() && no_backward.is_none() {
-        no_backward = Some("the kernel has no floating-point result".to_string());
+    for (kernel, tangents) in compiled.kernels.iter_mut().zip(tangents) {
+        kernel.no_backward.clone_from(&no_backward);
+        if kernel.backward.is_none() && no_backward.is_none() {
+            kernel.no_backward =
+                Some("no kernel of the program has a floating-point result with a gradient".to_string());
+        }
+        kernel.tangents = tangents;
     }
-    (compiled.tangents, compiled.no_backward) = (tangents, no_backward);
     Ok(compiled)
 }
 
-/// The entries of a kernel, without forward mode; None if it did not compile.
-pub fn entries(compilation: Compilation, name: &str) -> Option<Compiled> {
-    let readable = compilation.apart().and_then(|module| Some(Box::new((module.clone(), Entries::of(module, name)?))));
+/// The entries of kernels (at least one), without forward mode; None if one did not compile.
+pub fn entries(compilation: Compilation, names: &[&str]) -> Option<Compiled> {
+    let of = |module: &Module| names.iter().map(|name| Entries::of(module, name)).collect::<Option<Vec<_>>>();
+    let readable = compilation.apart().and_then(|module| Some(Box::new((module.clone(), of(module)?))));
     let module = compilation.module;
-    let Entries { forward, backward, augmented } = Entries::of(&module, name)?;
+    let kernel = |(name, entries): (&&str, Entries)| {
+        let Entries { forward, backward, augmented } = entries;
+        Kernel { name: name.to_string(), forward, backward, augmented, tangents: None, no_backward: None }
+    };
+    let kernels = names.iter().zip(of(&module)?).map(kernel).collect();
     let diagnostics = compilation.diagnostics.into_sorted();
     let program = Program { module, sources: compilation.sources, diagnostics };
-    let compiler = compilation.compiler;
-    let (tangents, no_backward) = (None, None);
-    Some(Compiled { program, compiler, forward, backward, augmented, readable, tangents, no_backward })
+    Some(Compiled { program, compiler: compilation.compiler, kernels, readable })
 }
 
 /// The forward entries of a program, parsed if that gave no finding, in double precision; empty if it cannot be had so.
@@ -159,23 +191,24 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let (module, compiler) = (&compiled.program.module, &compiled.compiler);
     let refused = |what: &str, message: String| Rejection::new(format!("back end {what}"), message);
     let (readable, entries) = compiled.readable();
-    let backward: Vec<FuncId> = compiled.augmented.into_iter().chain(compiled.backward).collect();
+    let forward: Vec<FuncId> = entries.iter().map(|entry| entry.forward).collect();
+    let reverse: Vec<FuncId> = entries.iter().copied().flat_map(Entries::reverse).collect();
     let mut out = Texts::default();
     if emit.cuda {
         let mut printer = cuda::Printer::new(readable, compiler.cuda_texts());
         let mut print = |kernels: &[FuncId]| {
             printer.emit(kernels, &CudaOptions::default()).map_err(|e| refused("cuda", e.message.clone()))
         };
-        out.cuda_forward = Some(timings.time("cuda text", || print(&[entries.forward]))?);
-        if compiled.backward.is_some() {
-            out.cuda_backward = Some(timings.time("cuda text", || print(&entries.reverse()))?);
+        out.cuda_forward = Some(timings.time("cuda text", || print(&forward))?);
+        if !reverse.is_empty() {
+            out.cuda_backward = Some(timings.time("cuda text", || print(&reverse))?);
         }
     }
-    if emit.adjoint && compiled.backward.is_some() {
-        out.adjoint = Some(timings.time("adjoint text", || ir::print::print_entries(readable, &entries.reverse())));
+    if emit.adjoint && !reverse.is_empty() {
+        out.adjoint = Some(timings.time("adjoint text", || ir::print::print_entries(readable, &reverse)));
     }
-    let mut kernels = vec![compiled.forward];
-    kernels.extend(&backward);
+    let all = || compiled.kernels.iter().map(Kernel::entries);
+    let kernels: Vec<FuncId> = all().map(|entry| entry.forward).chain(all().flat_map(Entries::reverse)).collect();
     if let Some(arch) = arch().filter(|_| emit.ptx || emit.llvm) {
         let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any };
         let failed = |e: llvm::CodegenError| refused("device", e.message);

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use super::identity::{self, Identity};
+use super::natural::Looks;
 use super::near::mix;
 use crate::diag::Diagnostics;
 use crate::source::FileId;
@@ -33,19 +34,22 @@ pub struct Kernel {
     text: String,
     identity: Identity,
     has_struct: bool,
+    looks: Looks,
 }
 
 impl Kernel {
     /// Of a source text; None if it has no kernel.
     pub fn of_text(text: &str) -> Option<Kernel> {
         let parsed = syntax::parse(FileId(0), text, &mut Diagnostics::new());
-        Kernel::of_parsed(text, &parsed, identity::of_parsed(&parsed)?)
+        Kernel::of_parsed(text, &parsed)
     }
 
-    /// The same for a text that is parsed already, and its identity.
-    pub fn of_parsed(text: &str, parsed: &ast::Parsed, identity: Identity) -> Option<Kernel> {
-        let normal = normal_form(text, identity::kernel_of(parsed)?)?;
-        Some(Kernel { text: normal, identity, has_struct: text.contains("@wp.struct") })
+    /// The same for a text that is parsed already: of its first kernel.
+    pub fn of_parsed(text: &str, parsed: &ast::Parsed) -> Option<Kernel> {
+        let kernel = identity::kernel_of(parsed)?;
+        let (normal, identity) = (normal_form(text, kernel)?, identity::of_kernel(kernel));
+        let looks = Looks::of(text, parsed);
+        Some(Kernel { text: normal, identity, has_struct: text.contains("@wp.struct"), looks })
     }
 }
 
@@ -60,6 +64,11 @@ pub struct Kernels {
 impl Kernels {
     pub fn of(list: Vec<Arc<Kernel>>) -> Kernels {
         Kernels { list, head: None }
+    }
+
+    /// What is measured of whole programs.
+    pub fn looks(&self) -> impl Iterator<Item = &Looks> {
+        self.list.iter().map(|kernel| &kernel.looks)
     }
 
     pub fn len(&self) -> usize {
@@ -133,7 +142,7 @@ impl Head {
 }
 
 /// The measures of programs.
-pub fn measure(measured: Kernels) -> Value {
+pub fn measure(measured: &Kernels) -> Value {
     let Kernels { list: kernels, head } = measured;
     let count = kernels.len();
     if count == 0 {
@@ -161,7 +170,7 @@ pub fn measure(measured: Kernels) -> Value {
     // The distribution in libraries of hand-written kernels.
     let reference = [0.30, 0.39, 0.19, 0.12];
     let variation: f64 = reference.iter().enumerate().map(|(n, r)| (depth(n as u32) - r).abs()).sum::<f64>() / 2.0;
-    let head = head.unwrap_or_else(|| Arc::new(Head::of(&kernels)));
+    let head = head.clone().unwrap_or_else(|| Arc::new(Head::of(kernels)));
     let (ratio, words) = rayon::join(|| head.ratio(), || head.words());
     json!({
         "kernels": count,

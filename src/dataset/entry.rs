@@ -6,42 +6,70 @@ use super::artefacts::Compiled;
 use super::diversity::is_type;
 use super::identity::Identity;
 use super::launch::{self, Scale};
+use super::plan::{Given, Param, Plan, Step};
 use super::row::{Cell, Row};
-use super::sample::tree::{Given, Param, Program};
+
 use crate::analysis::alias::Root;
 use crate::analysis::effects::{EffectTable, Effects};
 use crate::types::Type;
 
-/// Fills the column `entry` of a program; its launch is the one that rows hold the arrays of.
-pub fn fill(row: &mut Row, program: &Program, identity: &Identity, compiled: &Compiled) {
+/// Fills the columns `entry`, of the first launch and the arguments of all kernels, and `launches`; the launches are those
+/// that rows hold the arrays of.
+pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled) {
     let module = &compiled.program.module;
-    let kernel = &module.functions[compiled.forward];
-    let mut effects = EffectTable::default();
-    effects.cover(module, compiled.forward);
-    let effects = &effects[compiled.forward];
-    let graded = compiled.backward.is_some();
     let mut uses: Vec<&str> = identity.builtins.iter().map(String::as_str).filter(|name| !is_type(name)).collect();
     uses.sort_unstable();
     uses.dedup();
-    row.set("entry.name", program.kernel.name.as_str());
-    row.set("entry.launch_dim", Cell::from_iter(launch::size(program, Scale::Few).threads));
-    row.set("entry.rounded_up", program.guarded);
+    let size = |step: &Step| launch::size(plan, step, Scale::Few).threads;
+    let first = plan.steps.first();
+    row.set("entry.name", compiled.first().name.as_str());
+    row.set("entry.launch_dim", Cell::from_iter(first.map(size).unwrap_or_default()));
+    row.set("entry.rounded_up", first.is_some_and(|step| step.block.is_some()));
     row.set("entry.block_dim", launch::BLOCK_DIM);
     // Kernels of the language as far as it is sampled have no memory that a block shares.
     row.set("entry.shared_bytes", 0u32);
     row.set("entry.uses", Cell::from_iter(uses));
-    let types: Vec<Type> = kernel.params().iter().map(|&param| kernel.ty(param)).collect();
-    let args: Vec<(&Param, Type)> = program.params.iter().zip(types).collect();
-    row.set("entry.args[].name", Cell::from_iter(args.iter().map(|(param, _)| param.name.as_str())));
-    row.set("entry.args[].kind", Cell::from_iter(args.iter().map(|(param, _)| kind(&param.given))));
-    let elements = args.iter().map(|(_, ty)| element(*ty).0.display(&module.structs).to_string());
-    row.set("entry.args[].dtype", Cell::from_iter(elements));
-    row.set("entry.args[].ndim", Cell::from_iter(args.iter().map(|(_, ty)| u32::from(element(*ty).1))));
-    row.set("entry.args[].shape", Cell::from_iter(args.iter().map(|(param, _)| shape(&param.given))));
-    row.set("entry.args[].value", Cell::from_iter(args.iter().map(|(param, _)| value(&param.given))));
-    row.set("entry.args[].intent", Cell::from_iter((0..args.len()).map(|n| intent(effects, n as u32))));
-    let floats = args.iter().map(|(_, ty)| graded && element(*ty).0.holds_floats(&module.structs));
-    row.set("entry.args[].requires_grad", Cell::from_iter(floats));
+    let mut args: Vec<Arg> = Vec::new();
+    for kernel in &compiled.kernels {
+        let function = &module.functions[kernel.forward];
+        let mut effects = EffectTable::default();
+        effects.cover(module, kernel.forward);
+        let effects = &effects[kernel.forward];
+        let Some(step) = plan.steps.iter().find(|step| step.kernel == kernel.name) else { continue };
+        for (n, (param, &value)) in step.params.iter().zip(function.params()).enumerate() {
+            let (ty, intent) = (function.ty(value), intent(effects, n as u32));
+            args.push(Arg { step, param, ty, intent, graded: kernel.backward.is_some() });
+        }
+    }
+    let mut set = |name: &str, cell: &dyn Fn(&Arg) -> Cell| {
+        row.set(&format!("entry.args[].{name}"), Cell::List(args.iter().map(cell).collect()));
+    };
+    set("kernel", &|arg| arg.step.kernel.as_str().into());
+    set("name", &|arg| arg.param.name.as_str().into());
+    set("array", &|arg| {
+        let array = matches!(arg.param.given, Given::Array { .. }).then(|| arg.step.array_of(&arg.param.name));
+        array.into()
+    });
+    set("kind", &|arg| kind(&arg.param.given).into());
+    set("dtype", &|arg| element(arg.ty).0.display(&module.structs).to_string().into());
+    set("ndim", &|arg| u32::from(element(arg.ty).1).into());
+    set("shape", &|arg| shape(plan, &arg.param.given).into());
+    set("value", &|arg| value(plan, &arg.param.given).into());
+    set("intent", &|arg| arg.intent.into());
+    set("requires_grad", &|arg| (arg.graded && element(arg.ty).0.holds_floats(&module.structs)).into());
+    row.set("launches[].kernel", Cell::from_iter(plan.steps.iter().map(|step| step.kernel.as_str())));
+    let dim = |step: &Step| size(step).iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+    row.set("launches[].dim", Cell::from_iter(plan.steps.iter().map(dim)));
+    row.set("launches[].rounded_up", Cell::from_iter(plan.steps.iter().map(|step| step.block.is_some())));
+}
+
+/// A parameter of a kernel.
+struct Arg<'a> {
+    step: &'a Step,
+    param: &'a Param,
+    ty: Type,
+    intent: &'static str,
+    graded: bool,
 }
 
 fn kind(given: &Given) -> &'static str {
@@ -54,24 +82,24 @@ fn kind(given: &Given) -> &'static str {
 }
 
 /// Of an array in terms of the launch.
-fn shape(given: &Given) -> Option<String> {
+fn shape(plan: &Plan, given: &Given) -> Option<String> {
     match given {
-        Given::Array { shape, .. } => Some(launch::shape_text(shape)),
+        Given::Array { shape, .. } => Some(launch::shape_text(plan, shape)),
         _ => None,
     }
 }
 
 /// Of what is no array, as JSON; of a count in terms of the launch.
-fn value(given: &Given) -> Option<String> {
+fn value(plan: &Plan, given: &Given) -> Option<String> {
     match given {
         Given::Array { .. } => None,
-        Given::Count(extent) => Some(launch::extent_text(extent)),
+        Given::Count(extent) => Some(extent.text(&plan.symbols)),
         Given::Int(n) => Some(n.to_string()),
         Given::Float(list) => match list.as_slice() {
             [x] => Some(json!(x).to_string()),
             list => Some(json!(list).to_string()),
         },
-        Given::Struct(fields) => Some(struct_value(fields).to_string()),
+        Given::Struct(fields) => Some(struct_value(plan, fields).to_string()),
     }
 }
 
@@ -84,14 +112,14 @@ fn element(ty: Type) -> (Type, u8) {
 }
 
 /// A struct's fields by name.
-fn struct_value(fields: &[(String, Given)]) -> Value {
+fn struct_value(plan: &Plan, fields: &[(String, Given)]) -> Value {
     let value = |given: &Given| match given {
         Given::Float(list) if list.len() == 1 => json!(list[0]),
         Given::Float(list) => json!(list),
         Given::Int(n) => json!(n),
-        Given::Count(extent) => json!(launch::extent_text(extent)),
-        Given::Struct(fields) => struct_value(fields),
-        Given::Array { shape, .. } => json!(launch::shape_text(shape)),
+        Given::Count(extent) => json!(extent.text(&plan.symbols)),
+        Given::Struct(fields) => struct_value(plan, fields),
+        Given::Array { shape, .. } => json!(launch::shape_text(plan, shape)),
     };
     Value::Object(fields.iter().map(|(name, given)| (name.clone(), value(given))).collect())
 }

@@ -27,6 +27,8 @@ pub fn hash64(bytes: &[u8]) -> u64 {
 pub struct Identity {
     pub alpha: u64,
     pub shape: u64,
+    /// The shape of the first kernel alone.
+    pub first: u64,
     pub skeleton: u64,
     /// For finding programs that are nearly the same.
     pub sketch: Sketch,
@@ -60,8 +62,21 @@ pub fn kernels(text: &str) -> impl Iterator<Item = ast::Function> + use<> {
     })
 }
 
-fn has_kernel_decorator(function: &ast::Function) -> bool {
+pub fn has_kernel_decorator(function: &ast::Function) -> bool {
     function.decorators.iter().any(|decorator| is_kernel(&decorator.expr))
+}
+
+/// Whether a program is in a collection that models are measured with: each of its kernels has the structure of one there,
+/// or one of them with more than a few statements has, or its name.
+pub fn is_known_program(parsed: &ast::Parsed) -> bool {
+    /// Copies, fills and sums are in every collection, and in every program.
+    const FEW: u32 = 6;
+    let known = |kernel: &ast::Function| {
+        let identity = of_kernel(kernel);
+        (is_known(&identity, &kernel.name.text), identity.statements)
+    };
+    let known: Vec<(bool, u32)> = kernels_of(parsed).map(known).collect();
+    known.iter().all(|(known, _)| *known) || known.iter().any(|(known, statements)| *known && *statements > FEW)
 }
 
 /// Whether a kernel is in a collection that models are measured with: it has the structure of one there, or its name.
@@ -91,35 +106,52 @@ fn is_kernel(expr: &Expr) -> bool {
     }
 }
 
-/// Identity of a source text's kernel; the functions that it calls count for `alpha` alone.
+/// Identity of a source text's kernels.
 pub fn of_text(text: &str) -> Option<Identity> {
-    Some(of_kernel(&kernel(text)?))
+    let kernels: Vec<ast::Function> = kernels(text).collect();
+    (!kernels.is_empty()).then(|| of_kernels(&kernels.iter().collect::<Vec<_>>()))
 }
 
 /// The same for a text that is parsed already.
 pub fn of_parsed(parsed: &ast::Parsed) -> Option<Identity> {
-    Some(of_kernel(kernel_of(parsed)?))
+    let kernels: Vec<&ast::Function> = kernels_of(parsed).collect();
+    (!kernels.is_empty()).then(|| of_kernels(&kernels))
 }
 
 /// The first kernel at the top level of a text.
 pub fn kernel_of(parsed: &ast::Parsed) -> Option<&ast::Function> {
-    parsed.items.iter().find_map(|item| match item {
+    kernels_of(parsed).next()
+}
+
+/// The kernels at the top level of a text.
+pub fn kernels_of(parsed: &ast::Parsed) -> impl Iterator<Item = &ast::Function> {
+    parsed.items.iter().filter_map(|item| match item {
         ast::Item::Function(function) if has_kernel_decorator(function) => Some(&**function),
         _ => None,
     })
 }
 
 pub fn of_kernel(kernel: &ast::Function) -> Identity {
+    of_kernels(&[kernel])
+}
+
+/// Of the kernels of a program together: names go on from one to the next.
+pub fn of_kernels(kernels: &[&ast::Function]) -> Identity {
     let mut walker = Walker::default();
-    for param in &kernel.params {
-        walker.name(&param.name.text);
-        if let Some(annotation) = &param.annotation {
-            walker.expr(annotation, 1);
+    for kernel in kernels {
+        for param in &kernel.params {
+            walker.name(&param.name.text);
+            if let Some(annotation) = &param.annotation {
+                walker.expr(annotation, 1);
+            }
+            walker.close();
         }
-        walker.close();
+        walker.shape.push_str("body ");
+        walker.block(&kernel.body, 2, 0);
+        if walker.out.first == 0 {
+            walker.out.first = hash64(walker.shape.as_bytes());
+        }
     }
-    walker.shape.push_str("body ");
-    walker.block(&kernel.body, 2, 0);
     let mut words = near::words(&walker.alpha);
     walker.out.sketch = Sketch::of(&words);
     walker.out.volume = volume(&mut words);

@@ -1,24 +1,31 @@
-//! How is a generated program launched? Its arguments as the launch model, for any size of the launch.
+//! How is a step of a program launched? Its arguments as the launch model, for any size of the program, with what the
+//! arrays hold by then.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::near::mix;
+use super::plan::{Content, Extent, Given, Param, Plan, Step};
 use super::sample::random::Random;
-use super::sample::tree::{Content, Extent, Given, Param, Program};
+use crate::run::args::Arguments;
+use crate::run::args::elements::leaves;
+use crate::run::args::literal;
 use crate::run::launch::{
     Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored,
 };
+use crate::types::StructTable;
 
-/// Launch dimensions, and the extents that arrays follow: they differ where the launch is rounded up.
+/// The threads of a launch, and the values of the plan's symbols.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Size {
     pub threads: Vec<u32>,
-    pub extents: Vec<u32>,
+    pub values: Vec<u32>,
 }
 
-/// Which size a launch has.
+/// Which size a program has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
+    /// The least that there is: one thread, for most.
     One,
     /// A few, and no multiple of a block; small enough to write down.
     Few,
@@ -33,54 +40,91 @@ impl Scale {
 /// The threads of a block of a launch.
 pub const BLOCK_DIM: u32 = 256;
 
-/// The threads of a block in each dimension where launches are rounded up, by the launch's rank: 32 together.
-const BLOCK: [[u32; 3]; 3] = [[32, 0, 0], [4, 8, 0], [2, 4, 4]];
-
-/// The size of a launch of `program`.
-pub fn size(program: &Program, scale: Scale) -> Size {
-    let extents: Vec<u32> = match (scale, program.rank) {
-        (Scale::One, rank) => vec![1; rank],
-        (Scale::Few, 1) => vec![7],
-        (Scale::Few, 2) => vec![3, 5],
-        (Scale::Few, _) => vec![2, 3, 3],
-        (Scale::Many, 1) => vec![71],
-        (Scale::Many, 2) => vec![7, 11],
-        (Scale::Many, _) => vec![3, 5, 5],
-    };
-    let threads = match program.guarded {
-        true => {
-            let block = BLOCK[extents.len().clamp(1, 3) - 1];
-            extents.iter().zip(block).map(|(n, block)| n.div_ceil(block) * block).collect()
-        }
-        false => extents.clone(),
-    };
-    Size { threads, extents }
+/// The threads of a block in each dimension where launches of a rank are rounded up: 32 together.
+pub fn block(rank: usize) -> Vec<u32> {
+    [&[32][..], &[4, 8], &[2, 4, 4]][rank.clamp(1, 3) - 1].to_vec()
 }
 
-/// The launch of a program; its arrays hold numbers drawn from `seed`.
-pub fn launch(program: &Program, size: &Size, seed: u64, direction: Direction) -> Launch {
-    let args = program.params.iter().enumerate().map(|(n, param)| argument(param, size, seed, n as u64));
+/// The values of a plan's symbols.
+pub fn values(plan: &Plan, scale: Scale) -> Vec<u32> {
+    plan.symbols.iter().map(|symbol| symbol.values[scale as usize]).collect()
+}
+
+/// The size of a launch.
+pub fn size(plan: &Plan, step: &Step, scale: Scale) -> Size {
+    let values = values(plan, scale);
+    let dims = step.dims.iter().map(|dim| dim.of(&values));
+    let threads = match &step.block {
+        Some(block) => dims.zip(block).map(|(n, block)| n.div_ceil(*block) * block).collect(),
+        None => dims.collect(),
+    };
+    Size { threads, values }
+}
+
+/// What the arrays of a program hold, by their names: the scalars of all elements, in order.
+pub type Contents = BTreeMap<String, Vec<Number>>;
+
+/// What they hold before the first launch, drawn from `seed`.
+pub fn contents<'a>(steps: impl IntoIterator<Item = &'a Step>, values: &[u32], seed: u64) -> Contents {
+    let mut out = Contents::new();
+    for step in steps {
+        for Param { name, ty, given } in &step.params {
+            if let Given::Array { shape, content } = given {
+                let array = step.array_of(name);
+                if !out.contains_key(array) {
+                    let mut random = Random::new(seed, mix(array.bytes().map(u64::from)));
+                    let count: u64 = shape.iter().map(|extent| u64::from(extent.of(values))).product();
+                    out.insert(array.to_string(), fill(*content, count, ty, values, &mut random));
+                }
+            }
+        }
+    }
+    out
+}
+
+/// Notes what a launch left in its arrays. Structs are one list per field, one after the other.
+pub fn keep(contents: &mut Contents, step: &Step, after: &Arguments, structs: &StructTable) {
+    for array in &after.arrays {
+        let mut numbers = Vec::new();
+        for leaf in leaves(array.ty.element.into(), structs).unwrap_or_default() {
+            let size = leaf.scalar.size() as usize;
+            let bytes = after.gather(array, &leaf);
+            numbers.extend(bytes.chunks_exact(size).map(|chunk| {
+                let constant = literal::load(chunk, leaf.scalar);
+                match (constant.as_float(), constant.as_int()) {
+                    (Some(x), _) => Number::Float(x),
+                    (None, Some(n)) => Number::Int(n),
+                    (None, None) => Number::Bool(chunk.first().is_some_and(|&byte| byte != 0)),
+                }
+            }));
+        }
+        contents.insert(step.array_of(&array.key).to_string(), numbers);
+    }
+}
+
+/// The launch of a step.
+pub fn launch(step: &Step, size: &Size, contents: &Contents, direction: Direction) -> Launch {
     Launch {
-        id: program.kernel.name.clone(),
+        id: step.kernel.clone(),
         source: PathBuf::from("kernel.py"),
-        kernel: Some(program.kernel.name.clone()),
+        kernel: Some(step.kernel.clone()),
         direction,
         dim: size.threads.clone(),
         block_dim: BLOCK_DIM,
-        args: args.collect(),
+        args: step.params.iter().map(|param| argument(step, param, size, contents)).collect(),
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
     }
 }
 
-fn argument(param: &Param, size: &Size, seed: u64, number: u64) -> Argument {
+fn argument(step: &Step, param: &Param, size: &Size, contents: &Contents) -> Argument {
     let kind = match &param.given {
-        Given::Array { shape, content } => {
-            let shape: Vec<u32> = shape.iter().map(|extent| extent.of(&size.extents)).collect();
-            let count: u64 = shape.iter().map(|&n| u64::from(n)).product();
-            let components = components(&param.ty);
-            let mut random = Random::new(seed, number);
-            let fill = fill(*content, count * components, components, size, &mut random, param.ty.contains("int"));
+        Given::Array { shape, .. } => {
+            let shape: Vec<u32> = shape.iter().map(|extent| extent.of(&size.values)).collect();
+            let fill = match contents.get(step.array_of(&param.name)).filter(|numbers| !numbers.is_empty()) {
+                Some(numbers) => Fill::List(numbers.clone()),
+                None => Fill::Value(Literal::One(Number::Int(0))),
+            };
             let data = Some(Stored { key: param.name.clone(), source: Source::Fill(fill) });
             ArgumentKind::Array(ArrayArgument { shape: Some(shape), data, ..ArrayArgument::default() })
         }
@@ -100,7 +144,7 @@ fn value(given: &Given, size: &Size) -> ArgumentKind {
             }
         },
         Given::Int(n) => one(Number::Int((*n).into())),
-        Given::Count(extent) => one(Number::Int(extent.of(&size.extents).into())),
+        Given::Count(extent) => one(Number::Int(extent.of(&size.values).into())),
         Given::Struct(fields) => {
             let fields =
                 fields.iter().map(|(name, given)| Argument { name: name.clone(), kind: value(given, size) }).collect();
@@ -112,7 +156,7 @@ fn value(given: &Given, size: &Size) -> ArgumentKind {
 
 /// The scalars of an array's element, by its annotation; 1 for structs, whose fields are filled one by one.
 fn components(annotation: &str) -> u64 {
-    const SIZES: [(&str, u64); 9] = [
+    const SIZES: [(&str, u64); 10] = [
         ("vec2", 2),
         ("vec3", 3),
         ("vec4", 4),
@@ -122,58 +166,105 @@ fn components(annotation: &str) -> u64 {
         ("quat", 4),
         ("transform", 7),
         ("spatial_vector", 6),
+        ("spatial_matrix", 36),
     ];
     SIZES.iter().find(|(name, _)| annotation.contains(&format!("wp.{name}"))).map_or(1, |found| found.1)
 }
 
-fn fill(content: Content, count: u64, components: u64, size: &Size, random: &mut Random, ints: bool) -> Fill {
+/// The numbers of an array with `elements` elements.
+fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], random: &mut Random) -> Vec<Number> {
+    let components = components(annotation);
+    let count = elements * components;
+    let ints = annotation.contains("int");
+    let number = |x: f64| if ints { Number::Int(x as i128) } else { Number::Float(x) };
     // Multiples of 1/256: short to write down, and exact in every type.
     let grid = |x: f64| (x * 256.0).round() / 256.0;
-    let mut list: Vec<Number> = Vec::with_capacity(count as usize);
+    let draw = |random: &mut Random, count: u64, low: f64, high: f64| -> Vec<f64> {
+        (0..count).map(|_| grid(low + (high - low) * random.unit())).collect()
+    };
+    let unit = |list: &[f64]| -> Vec<Number> {
+        let length = list.iter().map(|x| x * x).sum::<f64>().sqrt().max(0.05);
+        list.iter().map(|x| Number::Float(f64::from((x / length) as f32))).collect()
+    };
     match content {
-        Content::Zero => return Fill::Value(Literal::One(if ints { Number::Int(0) } else { Number::Float(0.0) })),
+        Content::Zero => vec![number(0.0); count as usize],
+        Content::Full(x) => vec![number(x); count as usize],
+        Content::Between(low, high) if ints => {
+            let below = (high - low).max(1.0) as usize;
+            (0..count).map(|_| Number::Int(low as i128 + random.below(below) as i128)).collect()
+        }
         Content::Between(low, high) => {
             // Structs have more floats than elements: the list begins again.
             let count = if components == 1 { count + 7 } else { count };
-            list.extend((0..count).map(|_| Number::Float(grid(low + (high - low) * random.unit()))));
+            draw(random, count, low, high).into_iter().map(number).collect()
         }
-        Content::Normal => {
-            for _ in 0..count / components.max(1) {
-                let draw: Vec<f64> = (0..components).map(|_| 2.0 * random.unit() - 1.0).collect();
-                let length = draw.iter().map(|x| x * x).sum::<f64>().sqrt().max(0.05);
-                list.extend(draw.iter().map(|x| Number::Float(f64::from((x / length) as f32))));
-            }
+        Content::Sorted(low, high) => {
+            let mut list = draw(random, count, low, high);
+            list.sort_by(f64::total_cmp);
+            list.into_iter().map(number).collect()
         }
+        Content::Normal => draw(random, count, -1.0, 1.0).chunks(components as usize).flat_map(unit).collect(),
+        Content::Rotation => (0..elements)
+            .flat_map(|_| {
+                let rotation = draw(random, 4, -1.0, 1.0);
+                match components {
+                    7 => {
+                        [draw(random, 3, -1.0, 1.0).into_iter().map(Number::Float).collect(), unit(&rotation)].concat()
+                    }
+                    9 => matrix(&unit(&rotation)),
+                    _ => unit(&rotation),
+                }
+            })
+            .collect(),
         Content::Below(extent) => {
-            let below = extent.of(&size.extents).max(1) as usize;
-            list.extend((0..count).map(|_| Number::Int(random.below(below) as i128)));
+            let below = extent.of(values).max(1) as usize;
+            (0..count).map(|_| Number::Int(random.below(below) as i128)).collect()
         }
         Content::Offsets(extent) => {
             // Rows of 2 to 4 entries, where there are as many.
-            let last = i128::from(extent.of(&size.extents));
+            let last = i128::from(extent.of(values));
             let mut at = 0;
-            for _ in 0..count {
-                list.push(Number::Int(at));
+            let mut row = || {
+                let start = Number::Int(at);
                 at = (at + random.between(2, 4) as i128).min(last);
-            }
+                start
+            };
+            (0..count).map(|_| row()).collect()
+        }
+        Content::Rows(extent) => {
+            let (last, rows) = (u64::from(extent.of(values)), count.saturating_sub(1).max(1));
+            (0..count).map(|n| Number::Int((n * last / rows).into())).collect()
+        }
+        Content::Range => (0..count).map(|n| number(n as f64)).collect(),
+        Content::Permutation => {
+            let mut list: Vec<Number> = (0..count).map(|n| Number::Int(n.into())).collect();
+            (1..list.len()).rev().for_each(|n| list.swap(n, random.below(n + 1)));
+            list
+        }
+        Content::Ring(extent) => {
+            let turn = u64::from(extent.of(values)).max(1);
+            let of = |n: u64| (0..components).map(move |c| Number::Int(((n + c) % turn).into()));
+            (0..elements).flat_map(of).collect()
         }
     }
-    if list.is_empty() { Fill::Value(Literal::One(Number::Int(0))) } else { Fill::List(list) }
 }
 
-/// The shape of an argument in words of the launch: `[dim0 + 2, 4]`.
-pub fn shape_text(shape: &[Extent]) -> String {
-    format!("[{}]", shape.iter().map(extent_text).collect::<Vec<_>>().join(", "))
+/// The rotation matrix of a unit quaternion, row by row.
+fn matrix(rotation: &[Number]) -> Vec<Number> {
+    let part = |n: usize| match rotation.get(n) {
+        Some(Number::Float(x)) => *x,
+        _ => 0.0,
+    };
+    let (x, y, z, w) = (part(0), part(1), part(2), part(3));
+    let rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ];
+    rows.concat().into_iter().map(|x| Number::Float(f64::from(x as f32))).collect()
 }
 
-/// An extent or a count in the same words.
-pub fn extent_text(extent: &Extent) -> String {
-    match *extent {
-        Extent::Fixed(n) => n.to_string(),
-        Extent::Axis { axis, times, plus } => {
-            let name = format!("dim{axis}");
-            let scaled = if times == 1 { name } else { format!("{times} * {name}") };
-            if plus == 0 { scaled } else { format!("{scaled} + {plus}") }
-        }
-    }
+/// The shape of an argument in words: `[dim0 + 2, 4]`.
+pub fn shape_text(plan: &Plan, shape: &[Extent]) -> String {
+    format!("[{}]", shape.iter().map(|extent| extent.text(&plan.symbols)).collect::<Vec<_>>().join(", "))
 }

@@ -2,12 +2,15 @@
 //!
 //! | file | question it answers |
 //! |---|---|
-//! | [`sample`] | what programs are there? |
-//! | [`launch`] | how is a program launched? |
+//! | [`families`] | which programs do people write? |
+//! | [`sample`] | what else can be said in the language? |
+//! | [`plan`] | what is a program, for what comes after its making? |
+//! | [`launch`] | how is a step of a program launched? |
 //! | [`identity`] | when are two programs the same? |
 //! | [`near`] | are two nearly the same? |
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
+//! | [`reference`] | does it compute what it is for? |
 //! | [`standalone`] | how does its kernel run by itself? |
 //! | [`statics`] | what does one of its threads do? |
 //! | [`record`], [`entry`] | what does a row hold? |
@@ -17,6 +20,7 @@
 //! | [`produce`] | in what order are rows made, and which? |
 //! | [`store`] | how do rows lie on disk? |
 //! | [`diversity`] | how different are the programs of a set? |
+//! | [`natural`] | do they look like those of people? |
 //! | [`validate`] | is a set what it says? |
 //!
 //! Whether a candidate becomes a row depends on the options and its own number, and on candidates with smaller numbers
@@ -26,11 +30,15 @@ pub mod artefacts;
 pub mod columns;
 pub mod diversity;
 pub mod entry;
+pub mod families;
 pub mod identity;
 pub mod launch;
+pub mod natural;
 pub mod near;
+pub mod plan;
 pub mod produce;
 pub mod record;
+pub mod reference;
 pub mod repair;
 pub mod row;
 pub mod sample;
@@ -41,7 +49,8 @@ pub mod validate;
 pub mod verify;
 
 use crate::diag::{Code, Diagnostic};
-use sample::Category;
+use families::Family;
+use sample::{Category, Sample};
 
 /// Why a data set could not be made, read or trusted.
 pub type Fail = Box<Diagnostic>;
@@ -81,7 +90,13 @@ pub struct Options {
     pub rows: u64,
     pub shard_rows: u64,
     pub seed: u64,
-    /// Names of categories, all of [`Category::ALL`] by default.
+    /// Which programs are made: a name of [`Generator::NAMES`].
+    #[serde(default = "stress")]
+    pub config: String,
+    /// Of [`Generator::Programs`]: names of families, none for all.
+    #[serde(default)]
+    pub families: Vec<String>,
+    /// Of [`Generator::Stress`]: names of categories, none for all.
     pub categories: Vec<String>,
     pub emit: Emit,
     pub backward: bool,
@@ -95,6 +110,33 @@ pub struct Options {
     /// Of the columns and of how rows are chosen ([`record::SCHEMA`]).
     #[serde(default)]
     pub schema: u32,
+}
+
+/// What older sets were made of.
+fn stress() -> String {
+    Generator::NAMES[1].to_string()
+}
+
+/// Which programs a set is made of.
+#[derive(Clone, Debug)]
+pub enum Generator {
+    /// Algorithms as people write them.
+    Programs(Vec<&'static Family>),
+    /// Expressions of all that the language has, for tests of compilers.
+    Stress(Vec<Category>),
+}
+
+impl Generator {
+    /// As users write them; the first is what they get where they say nothing.
+    pub const NAMES: [&str; 2] = ["programs", "stress"];
+
+    /// Candidate number `number` of `seed`.
+    pub fn sample(&self, seed: u64, number: u64) -> Sample {
+        match self {
+            Generator::Programs(list) => families::sample(seed, number, list),
+            Generator::Stress(categories) => sample::sample(seed, number, categories),
+        }
+    }
 }
 
 /// A table of a set: people load one of them at a time.
@@ -153,17 +195,43 @@ impl Options {
         shard * self.shard_rows < diversity::MEASURED
     }
 
-    /// The categories; the error names one that does not exist.
-    pub fn parsed_categories(&self) -> Result<Vec<Category>> {
-        let parse = |name: &String| {
-            Category::from_name(name).ok_or_else(|| {
-                let known: Vec<&str> = Category::ALL.iter().map(|c| c.name()).collect();
-                let mut error = fail(Code::E1404, format!("there is no category `{name}`"));
-                error.help = Some(format!("the categories are {}", known.join(", ")));
-                error
-            })
+    /// What makes the programs; the error names what does not exist, and lists what does.
+    pub fn generator(&self) -> Result<Generator> {
+        let unknown = |what: &str, name: &str, plural: &str, known: Vec<&str>| {
+            let mut error = fail(Code::E1404, format!("there is no {what} `{name}`"));
+            error.help = Some(format!("the {plural} are {}", known.join(", ")));
+            error
         };
-        self.categories.iter().map(parse).collect()
+        let categories = || Category::ALL.iter().map(|category| category.name()).collect::<Vec<_>>();
+        let families = || families::families().iter().map(|family| family.name).collect::<Vec<_>>();
+        let other = |what: &str, config: &str| {
+            fail(Code::E1404, format!("the configuration `{}` has no {what}: say `--config {config}`", self.config))
+        };
+        match self.config.as_str() {
+            "programs" if self.categories.is_empty() => {
+                let find =
+                    |name: &String| families::find(name).ok_or_else(|| unknown("family", name, "families", families()));
+                match self.families.is_empty() {
+                    true => Ok(Generator::Programs(families::families().iter().collect())),
+                    false => Ok(Generator::Programs(self.families.iter().map(find).collect::<Result<_>>()?)),
+                }
+            }
+            "programs" => Err(match self.categories.iter().find(|name| Category::from_name(name).is_none()) {
+                Some(name) => unknown("category", name, "categories", categories()),
+                None => other("categories", "stress"),
+            }),
+            "stress" if self.families.is_empty() => {
+                let find = |name: &String| {
+                    Category::from_name(name).ok_or_else(|| unknown("category", name, "categories", categories()))
+                };
+                match self.categories.is_empty() {
+                    true => Ok(Generator::Stress(Category::ALL.to_vec())),
+                    false => Ok(Generator::Stress(self.categories.iter().map(find).collect::<Result<_>>()?)),
+                }
+            }
+            "stress" => Err(other("families", "programs")),
+            name => Err(unknown("configuration", name, "configurations", Generator::NAMES.to_vec())),
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! the programs alone, so machines that make different shards agree without talking, and an interrupted run goes on
 //! where it stopped.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -14,8 +14,9 @@ use super::artefacts::Rejection;
 use super::diversity::Kernel;
 use super::identity::{self, Identity};
 use super::row::Row;
-use super::sample::{self, Category, Sample};
-use super::{Config, Options, Result, fail, near, record, repair};
+use super::sample::Sample;
+
+use super::{Config, Generator, Options, Result, fail, near, record, repair};
 use crate::diag::{Code, Diagnostics};
 use crate::driver::{self, Compiler, Compilers, Timings};
 use crate::source::FileId;
@@ -61,6 +62,8 @@ pub enum Event<'a> {
 #[derive(Default)]
 pub struct Seen {
     shapes: HashSet<u64>,
+    /// How many programs begin with a kernel of this structure.
+    first: HashMap<u64, u64>,
     sketches: near::Index,
 }
 
@@ -75,8 +78,12 @@ enum Novelty {
 }
 
 impl Seen {
-    fn admit(&mut self, identity: &Identity) -> Novelty {
-        match self.shapes.insert(identity.shape) {
+    /// Programs of several kernels also begin with different ones, as far as there are enough: a kernel begins at most
+    /// `most` of them.
+    fn admit(&mut self, identity: &Identity, most: u64) -> Novelty {
+        let first = self.first.entry(identity.first).or_default();
+        *first += 1;
+        match *first <= most && self.shapes.insert(identity.shape) {
             false => Novelty::Same,
             true if self.sketches.add(&identity.sketch) => Novelty::New,
             true => Novelty::Near,
@@ -90,17 +97,24 @@ impl Seen {
     pub fn of_random(candidates: u64) -> Seen {
         let mut seen = Seen::default();
         for number in 0..candidates {
-            let mut random = sample::random::Random::new(1, number);
+            let mut random = super::sample::random::Random::new(1, number);
             let sketch = near::Sketch(std::array::from_fn(|_| random.word() as u32));
-            seen.admit(&Identity { shape: random.word(), sketch, ..Identity::default() });
+            let shape = random.word();
+            seen.admit(&Identity { shape, first: shape, sketch, ..Identity::default() }, 1);
         }
         seen
     }
 }
 
-/// The most candidates that a shard of so many rows tries.
+/// The most candidates that a shard of so many rows tries: some are rejected, and many programs of one family are nearly
+/// the same as one before.
 pub fn tries(rows: u64) -> u64 {
-    rows + rows / 4 + 64
+    4 * rows + 64
+}
+
+/// How many programs of a set may begin with the same kernel.
+fn beginnings(options: &Options) -> u64 {
+    1 + options.rows / 16_384
 }
 
 /// The number of candidate `at` of a shard, for its random choices.
@@ -116,37 +130,35 @@ fn shard_of(number: u64) -> u64 {
 struct Candidate {
     number: u64,
     sample: Sample,
-    text: String,
     /// The text as it was parsed; None: with findings.
     parsed: Option<Parsed>,
     identity: Identity,
 }
 
-fn candidate(options: &Options, categories: &[Category], number: u64) -> Option<Candidate> {
-    let sample = sample::sample(options.seed, number, categories);
-    let text = sample.program.python();
+fn candidate(options: &Options, generator: &Generator, number: u64) -> Option<Candidate> {
+    let sample = generator.sample(options.seed, number);
     let mut findings = Diagnostics::new();
-    let parsed = syntax::parse(FileId(0), &text, &mut findings);
+    let parsed = syntax::parse(FileId(0), &sample.plan.text, &mut findings);
     let identity = identity::of_parsed(&parsed)?;
-    Some(Candidate { number, sample, text, parsed: findings.is_empty().then_some(parsed), identity })
+    Some(Candidate { number, sample, parsed: findings.is_empty().then_some(parsed), identity })
 }
 
 /// Notes the structures of a shard that another run makes, or has made.
-pub fn skip(options: &Options, categories: &[Category], shard: u64, seen: &mut Seen) {
+pub fn skip(options: &Options, generator: &Generator, shard: u64, seen: &mut Seen) {
     let count = tries(options.rows_of(shard));
     let identities: Vec<Option<Identity>> = (0..count)
         .into_par_iter()
-        .map(|at| candidate(options, categories, number(shard, at)).map(|c| c.identity))
+        .map(|at| candidate(options, generator, number(shard, at)).map(|c| c.identity))
         .collect();
     for identity in identities.iter().flatten() {
-        seen.admit(identity);
+        seen.admit(identity, beginnings(options));
     }
 }
 
 /// Makes the rows of a shard and hands them to `sink`, in order. `report` is told what happens.
 pub fn shard(
     options: &Options,
-    categories: &[Category],
+    generator: &Generator,
     shard: u64,
     seen: &mut Seen,
     compilers: &Compilers,
@@ -170,7 +182,7 @@ pub fn shard(
             .with_max_len(GRAIN)
             .map(|at| {
                 let mut timings = Timings::default();
-                (timings.time("sample", || candidate(options, categories, number(shard, at as u64))), timings)
+                (timings.time("sample", || candidate(options, generator, number(shard, at as u64))), timings)
             })
             .collect();
         at = end;
@@ -179,7 +191,8 @@ pub fn shard(
             .into_iter()
             .map(|(candidate, spent)| {
                 timings.add(&spent);
-                let novelty = candidate.as_ref().map_or(Novelty::Same, |c| seen.admit(&c.identity));
+                let novelty =
+                    candidate.as_ref().map_or(Novelty::Same, |c| seen.admit(&c.identity, beginnings(options)));
                 (novelty, candidate.filter(|_| novelty == Novelty::New))
             })
             .collect();
@@ -265,16 +278,16 @@ fn attempt(
     compiler: &Compiler,
     timings: &mut Timings,
 ) -> std::result::Result<Made, Rejection> {
-    let Candidate { number, sample, text, parsed, identity } = candidate;
-    if identity::is_known(identity, &sample.program.kernel.name) {
+    let Candidate { number, sample, parsed, identity } = candidate;
+    if parsed.as_ref().is_some_and(identity::is_known_program) {
         return Err(Rejection::new("known collection", "a collection that models are measured with has it"));
     }
     let make = || {
-        let pair = record::make(sample, text, parsed.as_ref(), identity, *number, options, compiler, timings)?;
+        let pair = record::make(sample, parsed.as_ref(), identity, *number, options, compiler, timings)?;
         let repair =
-            options.repair.then(|| timings.time("repair", || repair::make(sample, text, *number, options, compiler)));
+            options.repair.then(|| timings.time("repair", || repair::make(sample, *number, options, compiler)));
         let measured = parsed.as_ref().filter(|_| options.is_measured(shard_of(*number)));
-        let kernel = measured.and_then(|parsed| Kernel::of_parsed(text, parsed, identity.clone()));
+        let kernel = measured.and_then(|parsed| Kernel::of_parsed(&sample.plan.text, parsed));
         Ok(Made { pair, repair: repair.flatten(), kernel: kernel.map(Arc::new) })
     };
     driver::catch(make)
@@ -286,11 +299,11 @@ fn attempt(
 pub fn again(
     config: Config,
     options: &Options,
-    categories: &[Category],
+    generator: &Generator,
     number: u64,
     compiler: &Compiler,
 ) -> std::result::Result<Row, Rejection> {
-    let Some(candidate) = candidate(options, categories, number) else {
+    let Some(candidate) = candidate(options, generator, number) else {
         return Err(Rejection::new("no kernel", "the program has no kernel"));
     };
     match config {
@@ -298,13 +311,13 @@ pub fn again(
             let options = Options { repair: false, ..options.clone() };
             attempt(&candidate, &options, compiler, &mut Timings::default()).map(|made| made.pair)
         }
-        Config::Repair => driver::catch(|| repair::make(&candidate.sample, &candidate.text, number, options, compiler))
+        Config::Repair => driver::catch(|| repair::make(&candidate.sample, number, options, compiler))
             .unwrap_or_default()
             .ok_or_else(|| Rejection::new("no fault", "no fault shows in its program")),
     }
 }
 
 /// The program of candidate number `number`.
-pub fn source(options: &Options, categories: &[Category], number: u64) -> String {
-    sample::sample(options.seed, number, categories).program.python()
+pub fn source(options: &Options, generator: &Generator, number: u64) -> String {
+    generator.sample(options.seed, number).plan.text
 }

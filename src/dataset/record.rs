@@ -5,17 +5,18 @@ use serde_json::json;
 use super::artefacts::{self, Compiled, Rejection, Texts};
 use super::columns::LIST;
 use super::identity::Identity;
+use super::plan::Plan;
 use super::row::{Cell, Row};
 use super::sample::{Sample, random::Random};
 use super::statics::Statics;
-use super::verify::{Example, Launched, Tensor, Verdict};
+use super::verify::{Example, Tensor, Verdict};
 use super::{Config, Options, entry, identity, standalone, verify};
 use crate::driver::{Compiler, Timings};
 use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued or joined.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
@@ -24,7 +25,6 @@ pub const LICENSE: &str = "CC0-1.0";
 /// when its place is known.
 pub fn make(
     sample: &Sample,
-    text: &str,
     parsed: Option<&Parsed>,
     identity: &Identity,
     candidate: u64,
@@ -32,32 +32,36 @@ pub fn make(
     compiler: &Compiler,
     timings: &mut Timings,
 ) -> Result<Row, Rejection> {
-    let program = &sample.program;
+    let plan = &sample.plan;
     let (backward, verify) = (options.backward, options.emit.verify);
-    let compiled = artefacts::compile(text, parsed, &program.kernel.name, backward, verify, compiler, timings)?;
+    let mut names: Vec<&str> = Vec::new();
+    for step in &plan.steps {
+        if !names.contains(&step.kernel.as_str()) {
+            names.push(&step.kernel);
+        }
+    }
+    let compiled = artefacts::compile(&plan.text, parsed, &names, backward, verify, compiler, timings)?;
     let seed = Random::new(options.seed, candidate).word();
     let checked = match options.emit.verify {
-        true => Some(verify::verify(program, text, parsed, &compiled, seed, timings)?),
+        true => Some(verify::verify(plan, parsed, &compiled, seed, timings)?),
         false => None,
     };
     let mut texts = artefacts::texts(&compiled, options.emit, timings)?;
     if let (true, Some(cuda), Some(checked)) = (options.emit.standalone, &texts.cuda_forward, &checked) {
-        let Launched { size, before, after } = &checked.few;
-        texts.standalone = timings.time("standalone", || standalone::source(&compiled, cuda, size, before, after));
+        texts.standalone = timings.time("standalone", || standalone::source(&compiled, cuda, plan, &checked.few));
     }
     let (verdict, example) = match checked {
         Some(checked) => {
-            let example = checked.example(&compiled);
+            let example = checked.example(plan, &compiled);
             (Some(checked.verdict), example)
         }
         None => (None, Example::default()),
     };
-    Ok(timings.time("row", || row(sample, text, identity, candidate, options, &compiled, verdict, &example, texts)))
+    Ok(timings.time("row", || row(sample, identity, candidate, options, &compiled, verdict, &example, texts)))
 }
 
 fn row(
     sample: &Sample,
-    text: &str,
     identity: &Identity,
     candidate: u64,
     options: &Options,
@@ -66,22 +70,34 @@ fn row(
     example: &Example,
     texts: Texts,
 ) -> Row {
-    let program = &sample.program;
-    let statics = Statics::of(&compiled.program.module, compiled.forward);
+    let plan = &sample.plan;
+    let text = plan.text.as_str();
+    let statics = compiled
+        .kernels
+        .iter()
+        .map(|kernel| Statics::of(&compiled.program.module, kernel.forward))
+        .fold(Statics::default(), |sum, one| sum + one);
     let instructions = counts(&compiled.program.module);
     let hex = |hash: u64| format!("{hash:016x}");
     let checked = verdict.is_some();
     let verdict = verdict.unwrap_or_default();
     // A gradient that was checked may still be zero somewhere: that is a warning, and no reason.
-    let skipped = verdict.grad_skipped.clone().or_else(|| compiled.no_backward.clone());
+    let skipped = verdict.grad_skipped.clone().or_else(|| compiled.first().no_backward.clone());
     let skipped = skipped.filter(|_| verdict.grad_ok.is_none());
     let has_code = texts.ptx.is_some() || texts.llvm_nvptx.is_some();
     let mut row = Row::new(Config::Pairs);
     row.set("split", split(identity.skeleton));
-    row.set("category", sample.category.name());
+    row.set("category", sample.category);
     row.set("subcategory", subcategory(identity));
-    row.set("domain", sample.domain.name());
-    row.set("tags", tags(identity, program.rank, statics.atomics > 0, compiled));
+    row.set("domain", sample.domain);
+    let meaning = sample.meaning.as_ref();
+    row.set("family", meaning.map(|meaning| meaning.family));
+    row.set("kinds", Cell::from_iter(meaning.into_iter().flat_map(|meaning| meaning.kinds.iter().copied())));
+    row.set("formula", meaning.map(|meaning| meaning.source));
+    for (n, name) in ["task.short", "task.medium", "task.long"].into_iter().enumerate() {
+        row.set(name, meaning.map(|meaning| meaning.tasks[n].as_str()));
+    }
+    row.set("tags", tags(identity, plan, statics.atomics > 0, compiled));
     let lengths = [("tokens", tokens as fn(&str) -> u64), ("chars", |text| text.len() as u64)].map(|(name, count)| {
         let of = |text: &Option<String>| text.as_deref().map_or(0, count);
         let counts = [
@@ -104,7 +120,7 @@ fn row(
     row.set("ptx", texts.ptx);
     row.set("ptx_arch", artefacts::arch().filter(|_| has_code).map(|arch| arch.name));
     row.set("ptx_version", version);
-    entry::fill(&mut row, program, identity, compiled);
+    entry::fill(&mut row, plan, identity, compiled);
     tensors(&mut row, "inputs", &example.inputs);
     tensors(&mut row, "outputs", &example.outputs);
     row.set("alpha_hash", hex(identity.alpha));
@@ -116,10 +132,10 @@ fn row(
     row.set("verify.shapes", Cell::from_iter(verdict.shapes));
     row.set("verify.max_abs", checked.then_some(verdict.max_abs));
     row.set("verify.max_ulp", checked.then_some(verdict.max_ulp));
-    row.set("verify.oob", checked.then_some(0u32));
-    row.set("verify.races", checked.then_some(0u32));
     row.set("verify.f64_ok", verdict.f64_ok);
     row.set("verify.f64_error", verdict.f64_ok.map(|_| verdict.f64_error));
+    row.set("verify.reference_ok", verdict.reference_error.map(|_| true));
+    row.set("verify.reference_error", verdict.reference_error);
     row.set("verify.order_free", checked.then_some(verdict.order_free));
     row.set("verify.grad_ok", verdict.grad_ok);
     row.set("verify.grad_rel_err", verdict.grad_ok.map(|_| verdict.grad_error));
@@ -154,7 +170,7 @@ fn row(
     }
     row.set("provenance.seed", options.seed.to_string());
     row.set("provenance.candidate", candidate.to_string());
-    row.set("provenance.mode", "grammar+template");
+    row.set("provenance.mode", if meaning.is_some() { "family" } else { "grammar+template" });
     row.set("generator_version", format!("kc {}", options.version));
     row.set("schema_version", SCHEMA);
     row.set("license", LICENSE);
@@ -191,8 +207,8 @@ fn ptx_version(ptx: &str) -> Option<&str> {
 /// The split of a structure: all rows of one skeleton are on one side.
 pub fn split(skeleton: u64) -> &'static str {
     match identity::hash64(&skeleton.to_le_bytes()) % 100 {
-        0 => "validation",
-        1 => "test",
+        0..5 => "validation",
+        5..10 => "test",
         _ => "train",
     }
 }
@@ -212,7 +228,8 @@ fn complexity_score(identity: &Identity, instructions: u32) -> f64 {
     (terms * 25.0).round() / 100.0
 }
 
-fn tags(identity: &Identity, rank: usize, atomics: bool, compiled: &Compiled) -> Cell {
+fn tags(identity: &Identity, plan: &Plan, atomics: bool, compiled: &Compiled) -> Cell {
+    let rank = plan.steps.iter().map(|step| step.dims.len()).max().unwrap_or(1);
     let mut tags = vec![format!("{rank}d")];
     let mut add = |name: &str, has: bool| {
         if has {
@@ -224,7 +241,9 @@ fn tags(identity: &Identity, rank: usize, atomics: bool, compiled: &Compiled) ->
     add("branch", identity.has_branch);
     add("function", identity.calls_functions);
     add("atomic", atomics);
-    add("gradient", compiled.backward.is_some());
+    add("gradient", compiled.has_backward());
+    add("struct", plan.text.contains("@wp.struct"));
+    add("kernels", compiled.kernels.len() > 1);
     add("random", identity.builtins.iter().any(|b| b == "rand_init"));
     Cell::from_iter(tags)
 }

@@ -6,7 +6,8 @@
 use std::fmt::Write;
 
 use super::artefacts::Compiled;
-use super::launch::Size;
+use super::plan::Plan;
+use super::verify::Launched;
 use crate::abi::{self, LaunchBounds};
 use crate::run::args::elements::{Leaf, leaves};
 use crate::run::args::{Arguments, BoundArray};
@@ -15,40 +16,71 @@ use crate::types::{Layout, Scalar, Type};
 /// Threads of a block of the launch.
 const BLOCK: u64 = 256;
 
-/// The file. `cuda` is the text of the forward kernel, `before` and `after` are the arguments of one launch. None: there is an argument
-/// that cannot be written as numbers (16-bit floats, arrays in structs, arrays without elements).
-pub fn source(compiled: &Compiled, cuda: &str, size: &Size, before: &Arguments, after: &Arguments) -> Option<String> {
+/// The file. `cuda` is the text of the forward kernels, `launched` holds the arguments of each launch before and after it.
+/// None: there is an argument that cannot be written as numbers (16-bit floats, arrays in structs, arrays without elements).
+pub fn source(compiled: &Compiled, cuda: &str, plan: &Plan, launched: &[Launched]) -> Option<String> {
     let module = &compiled.program.module;
-    let kernel = &module.functions[compiled.forward];
-    let entry = abi::device_entry(&kernel.source_name, kernel.phase);
-    let declared = parameters(cuda, &entry)?;
-    let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
-    let (offsets, _) = abi::argument_layout(&types, &module.structs);
-    let bounds = LaunchBounds::new(&size.threads)?;
-    let ((_, dim), declared) = declared.split_first()?;
-    if declared.len() != types.len() {
-        return None;
-    }
     let mut out = Parts::default();
-    let shape: Vec<String> = bounds.shape.iter().map(u32::to_string).collect();
-    let _ = writeln!(out.setup, "    launch_bounds {dim} = {{{{{}}}, {}}};", shape.join(", "), bounds.size);
-    let (mut befores, mut afters) = (before.arrays.iter(), after.arrays.iter());
-    for ((&ty, &offset), (declaration, name)) in types.iter().zip(&offsets).zip(declared) {
-        if let Type::Array(_) = ty {
-            out.array(declaration, name, (before, befores.next()?), (after, afters.next()?), compiled)?;
-        } else {
-            let bytes = before.bytes_at(offset, Layout::of(ty, &module.structs).size)?;
-            out.value(declaration, name, bytes, &leaves(ty, &module.structs)?)?;
+    let several = plan.steps.len() > 1;
+    // What the last launch of each array leaves is compared.
+    let mut arrays: Vec<(&str, usize, &BoundArray, (usize, &BoundArray))> = Vec::new();
+    for (n, (step, Launched { before, after, .. })) in plan.steps.iter().zip(launched).enumerate() {
+        for (array, changed) in before.arrays.iter().zip(&after.arrays) {
+            let name = step.array_of(&array.key);
+            match arrays.iter_mut().find(|(other, ..)| *other == name) {
+                Some(found) => found.3 = (n, changed),
+                None => arrays.push((name, n, array, (n, changed))),
+            }
         }
     }
-    let names: Vec<&str> = std::iter::once(*dim).chain(declared.iter().map(|p| p.1)).collect();
-    let grid = bounds.size.div_ceil(BLOCK).max(1);
+    let mut uploaded: Vec<&str> = Vec::new();
+    let mut launches = String::new();
+    for (n, (step, Launched { size, before, .. })) in plan.steps.iter().zip(launched).enumerate() {
+        let id = compiled.kernels.iter().find(|kernel| kernel.name == step.kernel)?.forward;
+        let kernel = &module.functions[id];
+        let entry = abi::device_entry(&kernel.source_name, kernel.phase);
+        let declared = parameters(cuda, &entry)?;
+        let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
+        let (offsets, _) = abi::argument_layout(&types, &module.structs);
+        let bounds = LaunchBounds::new(&size.threads)?;
+        let ((_, dim), declared) = declared.split_first()?;
+        if declared.len() != types.len() {
+            return None;
+        }
+        let local = |name: &str| if several { format!("{name}_{n}") } else { name.to_string() };
+        let shape: Vec<String> = bounds.shape.iter().map(u32::to_string).collect();
+        let dim = local(dim);
+        let _ = writeln!(out.setup, "    launch_bounds {dim} = {{{{{}}}, {}}};", shape.join(", "), bounds.size);
+        let mut names = vec![dim];
+        let mut own = before.arrays.iter();
+        for (((&ty, &offset), (declaration, name)), param) in types.iter().zip(&offsets).zip(declared).zip(&step.params)
+        {
+            let name = local(name);
+            if let Type::Array(_) = ty {
+                let array = own.next()?;
+                let shared = step.array_of(&param.name);
+                let (_, from, first, (to, last)) = *arrays.iter().find(|(other, ..)| *other == shared)?;
+                if !uploaded.contains(&shared) {
+                    uploaded.push(shared);
+                    let (first, last) = ((&launched[from].before, first), (&launched[to].after, last));
+                    out.upload(shared, first, last, compiled)?;
+                }
+                out.describe(declaration, &name, shared, array)?;
+            } else {
+                let bytes = before.bytes_at(offset, Layout::of(ty, &module.structs).size)?;
+                out.value(declaration, &name, bytes, &leaves(ty, &module.structs)?)?;
+            }
+            names.push(name);
+        }
+        let grid = bounds.size.div_ceil(BLOCK).max(1);
+        let _ = writeln!(launches, "    {entry}<<<{grid}, {BLOCK}>>>({});", names.join(", "));
+        launches.push_str("    host::check(cudaGetLastError());\n");
+    }
     let Parts { data, setup, checks } = out;
     Some(format!(
-        "{cuda}{HELPERS}{data}\n}}  // namespace host\n\nint main()\n{{\n{setup}    {entry}<<<{grid}, {BLOCK}>>>({});\n    \
-         host::check(cudaGetLastError());\n    host::check(cudaDeviceSynchronize());\n{checks}    \
+        "{cuda}{HELPERS}{data}\n}}  // namespace host\n\nint main()\n{{\n{setup}{launches}    \
+         host::check(cudaDeviceSynchronize());\n{checks}    \
          std::puts(host::good ? \"PASS\" : \"FAIL\");\n    return host::good ? 0 : 1;\n}}\n#endif\n",
-        names.join(", "),
     ))
 }
 
@@ -147,16 +179,15 @@ impl Parts {
         Some(())
     }
 
-    fn array(
+    /// The contents of an array, on the GPU as `NAME_data`, and how they are compared.
+    fn upload(
         &mut self,
-        declaration: &str,
         name: &str,
         (before, array): (&Arguments, &BoundArray),
         (after, changed): (&Arguments, &BoundArray),
         compiled: &Compiled,
     ) -> Option<()> {
         let structs = &compiled.program.module.structs;
-        let element = declaration.split_once('<')?.1.strip_suffix('>')?;
         let size = Layout::of_element(array.ty.element, structs).size;
         let count: u32 = array.shape.iter().product();
         if count == 0 {
@@ -176,16 +207,23 @@ impl Parts {
                 let _ = writeln!(self.data, "static const {ty} {label}_after[] = {{{last}}};");
                 let _ = writeln!(
                     self.checks,
-                    "    host::compare(\"{name}{suffix}\", {name}.data, {size}, {offset}, {width}, host::{label}_after);"
+                    "    host::compare(\"{name}{suffix}\", {name}_data, {size}, {offset}, {width}, host::{label}_after);"
                 );
             }
         }
+        let _ = writeln!(self.setup, "    void *{name}_data = host::upload({name}_bytes);");
+        Some(())
+    }
+
+    /// An argument for an array that is on the GPU.
+    fn describe(&mut self, declaration: &str, name: &str, shared: &str, array: &BoundArray) -> Option<()> {
+        let element = declaration.split_once('<')?.1.strip_suffix('>')?;
         let list = |numbers: Vec<String>| numbers.join(", ");
         let shape = list(array.shape.iter().map(u32::to_string).collect());
         let strides = list(array.strides.iter().map(i64::to_string).collect());
         let _ = writeln!(
             self.setup,
-            "    {declaration} {name} = {{({element} *)host::upload({name}_bytes), nullptr, {{{shape}}}, {{{strides}}}, {}, 0}};",
+            "    {declaration} {name} = {{({element} *){shared}_data, nullptr, {{{shape}}}, {{{strides}}}, {}, 0}};",
             array.shape.len()
         );
         Some(())

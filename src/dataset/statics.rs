@@ -276,9 +276,9 @@ mod tests {
         let head =
             "import warp as wp\n\n@wp.kernel\ndef k(a: wp.array(dtype=float), b: wp.array(dtype=float), n: int):\n";
         let text = format!("{head}    i = wp.tid()\n{body}");
-        let made = artefacts::compile(&text, None, "k", false, false, &Compiler::new(), &mut Timings::default());
+        let made = artefacts::compile(&text, None, &["k"], false, false, &Compiler::new(), &mut Timings::default());
         let compiled = made.unwrap_or_else(|rejection| panic!("{rejection:?}: {text}"));
-        Statics::of(&compiled.program.module, compiled.forward)
+        Statics::of(&compiled.program.module, compiled.first().forward)
     }
 
     #[test]

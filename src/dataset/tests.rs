@@ -11,7 +11,9 @@ fn options(rows: u64) -> Options {
         rows,
         shard_rows: 4096,
         seed: 7,
-        categories: Category::ALL.iter().map(|c| c.name().to_string()).collect(),
+        config: "stress".to_string(),
+        families: Vec::new(),
+        categories: Vec::new(),
         emit: Emit { ptx: false, llvm: false, host: false, ..Emit::ALL },
         backward: true,
         repair: false,
@@ -25,21 +27,21 @@ fn options(rows: u64) -> Options {
 #[test]
 fn a_sample_is_its_number_alone() {
     for index in 0..50 {
-        let text = |_| sample(3, index, Category::ALL).program.python();
+        let text = |_| sample(3, index, Category::ALL).plan.text;
         assert_eq!(text(0), text(1));
     }
-    let first = sample(3, 0, Category::ALL).program.python();
-    assert_ne!(first, sample(4, 0, Category::ALL).program.python());
+    let first = sample(3, 0, Category::ALL).plan.text;
+    assert_ne!(first, sample(4, 0, Category::ALL).plan.text);
 }
 
 #[test]
 fn programs_are_as_different_as_those_of_people() {
-    let kernel = |n| diversity::Kernel::of_text(&sample(0, n, Category::ALL).program.python());
+    let kernel = |n| diversity::Kernel::of_text(&sample(0, n, Category::ALL).plan.text);
     let kernels: Vec<Arc<diversity::Kernel>> = (0..1500).filter_map(kernel).map(Arc::new).collect();
     let mut grown = diversity::Kernels::default();
     kernels.iter().for_each(|kernel| grown.push(kernel.clone()));
-    let found = diversity::measure(diversity::Kernels::of(kernels));
-    assert_eq!(diversity::measure(grown), found, "as they come, and all together");
+    let found = diversity::measure(&diversity::Kernels::of(kernels));
+    assert_eq!(diversity::measure(&grown), found, "as they come, and all together");
     let number = |name: &str| found[name].as_f64().unwrap_or(f64::NAN);
     assert_eq!(number("alpha_unique"), 1.0, "{found:#}");
     assert!(number("shape_unique") >= 0.95, "{found:#}");
@@ -72,7 +74,7 @@ fn renamed_programs_are_the_same() {
 fn rows_are_made_again_and_damage_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { repair: true, ..options(6) };
-    let categories = options.parsed_categories().expect("categories");
+    let generator = options.generator().expect("a generator");
     let mut store = Store::create(folder.path(), &options, false).expect("an empty folder");
     let mut writer = Writer::new(&store, 0).expect("memory");
     let mut rows = Vec::new();
@@ -81,7 +83,7 @@ fn rows_are_made_again_and_damage_is_found() {
         writer.push(some)
     };
     let (seen, timings) = (&mut produce::Seen::default(), &mut Timings::default());
-    let tally = produce::shard(&options, &categories, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
+    let tally = produce::shard(&options, &generator, 0, seen, &Compilers::default(), timings, &mut |_| {}, &mut sink)
         .expect("rows");
     writer.finish(&mut store, tally.clone()).expect("written");
     store.finish(&serde_json::json!({})).expect("written");
@@ -93,7 +95,7 @@ fn rows_are_made_again_and_damage_is_found() {
     let kernels = store.kernels().expect("readable");
     let read = Store::open(folder.path()).and_then(|s| s.kernels()).expect("readable");
     assert_eq!(kernels.len(), 6);
-    assert_eq!(diversity::measure(kernels), diversity::measure(read));
+    assert_eq!(diversity::measure(&kernels), diversity::measure(&read));
 
     // Both formats hold the same.
     let of = |end: &str| -> Vec<serde_json::Value> {
@@ -101,7 +103,15 @@ fn rows_are_made_again_and_damage_is_found() {
         found.flat_map(|entry| store.rows(entry).expect("readable")).collect()
     };
     let (lines, table) = (of(".jsonl.zst"), of(".parquet"));
-    assert_eq!(lines, table);
+    assert_eq!(lines.len(), table.len());
+    for (line, row) in lines.iter().zip(&table) {
+        // Numbers may lose their last digit on the way through text: both go the same way.
+        let row: serde_json::Value = serde_json::from_str(&row.to_string()).expect("JSON");
+        assert_eq!(row.as_object().map(|row| row.len()), line.as_object().map(|line| line.len()));
+        for (name, value) in line.as_object().expect("a row") {
+            assert_eq!(*value, row[name], "{name}");
+        }
+    }
     let pair = &lines[0];
     assert!(pair["minhash"].as_array().is_some_and(|list| list.len() == 64), "{pair:#}");
     assert!(pair["entry"]["args"][0]["dtype"].is_string() && pair["perf_static"]["flops"].is_u64(), "{pair:#}");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::record::SCHEMA;
 use super::sample::random::Random;
 use super::store::Store;
-use super::{Config, Result, fail, identity, produce};
+use super::{Config, Generator, Result, fail, identity, produce};
 use crate::diag::Code;
 use crate::driver::{Compiler, Compilers};
 
@@ -33,7 +33,7 @@ pub struct Report {
 
 /// Checks a set. `share` of the rows are made again; with `leakage`, splits are compared.
 pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
-    let categories = store.options.parsed_categories()?;
+    let generator = store.options.generator()?;
     let compilers = Compilers::default();
     let (theirs, ours) = ((store.options.version.as_str(), store.options.schema), (env!("CARGO_PKG_VERSION"), SCHEMA));
     if theirs != ours && share > 0.0 {
@@ -86,7 +86,7 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         let faults: Vec<Option<Fault>> = chosen
             .par_iter()
             .map(|row| {
-                let fault = |compiler: &_| fault_of(store, entry.config(), &categories, row, compiler);
+                let fault = |compiler: &_| fault_of(store, entry.config(), &generator, row, compiler);
                 let reason = compilers.lend(fault)?;
                 Some(Fault { file: entry.path.clone(), row: text(row, "id"), reason })
             })
@@ -121,17 +121,11 @@ fn is_chosen(row: &Value, share: f64) -> bool {
 }
 
 /// What is wrong with a row; None: nothing.
-fn fault_of(
-    store: &Store,
-    config: Config,
-    categories: &[super::sample::Category],
-    row: &Value,
-    compiler: &Compiler,
-) -> Option<String> {
+fn fault_of(store: &Store, config: Config, generator: &Generator, row: &Value, compiler: &Compiler) -> Option<String> {
     let Some(number) = row["provenance"]["candidate"].as_str().and_then(|n| n.parse().ok()) else {
         return Some("`provenance.candidate` is no number".to_string());
     };
-    let mut again = match produce::again(config, &store.options, categories, number, compiler) {
+    let mut again = match produce::again(config, &store.options, generator, number, compiler) {
         Ok(again) => json!(again),
         Err(rejection) => {
             return Some(format!("it does not pass the checks: {}: {}", rejection.cause, rejection.detail));

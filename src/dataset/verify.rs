@@ -1,13 +1,15 @@
-//! Is a program right? It runs on the host and on the reference interpreter at several sizes, in another order of its
-//! threads, and its gradient is compared with forward mode.
+//! Is a program right? Its kernels run one after the other on the host and on the interpreter at several sizes, each of them
+//! also in another order of its threads, and its gradient is compared with forward mode; at the end the arrays are compared
+//! with what the program's own reference computes.
 
-use super::artefacts::{self, Compiled, Rejection};
-use super::launch::{self, Scale, Size};
-use super::sample::tree::Program;
+use super::artefacts::{Compiled, Kernel, Rejection};
+use super::launch::{self, Contents, Scale, Size};
+use super::plan::{Plan, Step};
+use super::reference;
 use crate::abi::LaunchBounds;
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::driver::Timings;
-use crate::ir::{Phase, interp};
+use crate::ir::{Module, Phase, interp};
 use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::devices::host::Compiled as HostKernel;
@@ -34,6 +36,9 @@ pub struct Verdict {
     pub f64_error: f64,
     /// The threads may run in any order, and no two store to one element.
     pub order_free: bool,
+    /// How far the arrays are at most from what the program's reference computes, relative to 1 plus the number; None: it
+    /// has none.
+    pub reference_error: Option<f64>,
     /// The gradient passed the dot-product test; None: there is none, see `grad_skipped`.
     pub grad_ok: Option<bool>,
     pub grad_error: f64,
@@ -50,15 +55,14 @@ pub struct Tensor {
     pub data: String,
 }
 
-/// The arrays of the small launch before and after it.
+/// The arrays of the program at [`Scale::Few`] before its first launch and after its last.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Example {
-    pub launch_dim: Vec<u32>,
     pub inputs: Vec<Tensor>,
     pub outputs: Vec<Tensor>,
 }
 
-/// The launch at [`Scale::Few`], as the interpreter did it.
+/// A launch at [`Scale::Few`], as the interpreter did it.
 pub struct Launched {
     pub size: Size,
     pub before: Arguments,
@@ -68,28 +72,46 @@ pub struct Launched {
 /// A program that passed.
 pub struct Checked {
     pub verdict: Verdict,
-    pub few: Launched,
+    /// One per step.
+    pub few: Vec<Launched>,
 }
 
 impl Checked {
-    /// The small launch as rows show it.
-    pub fn example(&self, compiled: &Compiled) -> Example {
-        let Launched { size, before, after } = &self.few;
-        let (inputs, outputs) = (tensors(before, compiled), tensors(after, compiled));
-        Example { launch_dim: size.threads.clone(), inputs, outputs }
+    /// The small launches as rows show them: each array as the first found it and as the last left it.
+    pub fn example(&self, plan: &Plan, compiled: &Compiled) -> Example {
+        let mut out = Example::default();
+        for (step, Launched { before, after, .. }) in plan.steps.iter().zip(&self.few) {
+            let renamed = |mut tensor: Tensor| {
+                let (name, rest) = tensor.name.split_once('.').map_or((tensor.name.as_str(), ""), |(a, b)| (a, b));
+                let dot = if rest.is_empty() { "" } else { "." };
+                tensor.name = format!("{}{dot}{rest}", step.array_of(name));
+                tensor
+            };
+            for tensor in tensors(before, compiled).into_iter().map(renamed) {
+                if !out.inputs.iter().any(|other| other.name == tensor.name) {
+                    out.inputs.push(tensor);
+                }
+            }
+            for tensor in tensors(after, compiled).into_iter().map(renamed) {
+                match out.outputs.iter_mut().find(|other| other.name == tensor.name) {
+                    Some(other) => *other = tensor,
+                    None => out.outputs.push(tensor),
+                }
+            }
+        }
+        out
     }
 }
 
 /// How far float32 may be from float64, relative to 1 plus the number: programs whose rounding errors grow further say little.
-const MAX_F64_ERROR: f64 = 1e-3;
+pub const MAX_F64_ERROR: f64 = 1e-3;
 
 /// Instructions that one launch of the interpreter may take: loops of generated programs are short.
-const STEPS: u64 = 20_000_000;
+pub const STEPS: u64 = 20_000_000;
 
 /// Runs all checks of a program, parsed if that gave no finding.
 pub fn verify(
-    program: &Program,
-    text: &str,
+    plan: &Plan,
     parsed: Option<&Parsed>,
     compiled: &Compiled,
     seed: u64,
@@ -97,60 +119,68 @@ pub fn verify(
 ) -> Result<Checked, Rejection> {
     let module = &compiled.program.module;
     let options = HostOptions { checked: true, opt: Opt::None, cpu: Cpu::Native, alone: true };
-    let code = timings
-        .time("host code", || HostModule::compile(module, &[compiled.forward], &options))
-        .map_err(|e| Rejection::new("back end host", e.message))?;
-    let Some(entry) = code.entry(compiled.forward) else {
-        return Err(Rejection::new("back end host", "the host code has no entry"));
+    let runner = |kernel: &Kernel| {
+        let code = HostModule::compile(module, &[kernel.forward], &options);
+        let code = code.map_err(|e| Rejection::new("back end host", e.message))?;
+        let missing = || Rejection::new("back end host", "the host code has no entry");
+        let entry = code.entry(kernel.forward).ok_or_else(missing)?;
+        let interpreter = interp::Program::new(module, kernel.forward);
+        Ok(Runner { host: HostKernel::alone(code, entry), interpreter })
     };
-    let host = HostKernel::alone(code, entry);
-    let interpreter = interp::Program::new(module, compiled.forward);
+    let runners = compiled.kernels.iter().map(|kernel| timings.time("host code", || runner(kernel)));
+    let runners = runners.collect::<Result<Vec<Runner>, Rejection>>()?;
+    let wide = timings.time("double", || reference::wide(plan, parsed, &compiled.compiler));
     let mut verdict = Verdict { host_ok: true, order_free: true, ..Verdict::default() };
-    let mut few = None;
+    let mut few = Vec::new();
     for scale in Scale::ALL {
-        let size = launch::size(program, scale);
-        let case = Case { program, compiled, size: &size, seed };
-        let expected = timings.time("interpret", || case.interpret(&interpreter, false))?;
-        let found = case.bind(Direction::Forward)?;
-        let bounds = case.bounds()?;
-        let (args, memory) = (found.block(), found.memory());
-        let job = Job { memory: &memory, ..Job::new(bounds, args, 1) };
-        // SAFETY: the arguments were bound for this kernel and live in `found`.
-        let report = unsafe { host.run(module, &job) }.map_err(|e| Rejection::new("host run", e.message.clone()))?;
-        if let Some(trap) = report.trap {
-            return Err(Rejection::new("out of bounds", format!("{:?}", trap.kind)));
-        }
-        let (absolute, ulp) = distance(&expected, &found, compiled)?;
-        verdict.max_abs = verdict.max_abs.max(absolute);
-        verdict.max_ulp = verdict.max_ulp.max(ulp);
-        if ulp > 4 {
-            return Err(Rejection::new("host differs", format!("{ulp} ulp at {:?}", size.threads)));
-        }
-        verdict.shapes.push(size.threads.iter().map(u32::to_string).collect::<Vec<_>>().join("x"));
-        if scale == Scale::Few {
-            let reversed = timings.time("interpret", || case.interpret(&interpreter, true))?;
-            if !same_in_any_order(&expected, &reversed, compiled) {
-                return Err(Rejection::new("race", "the result depends on the order of the threads"));
+        let mut contents = launch::contents(&plan.steps, &launch::values(plan, scale), seed);
+        let first = contents.clone();
+        let mut shapes = Vec::new();
+        for step in &plan.steps {
+            let size = launch::size(plan, step, scale);
+            let (kernel, runner) = compiled
+                .kernels
+                .iter()
+                .zip(&runners)
+                .find(|(kernel, _)| kernel.name == step.kernel)
+                .ok_or_else(|| Rejection::new("launch", format!("there is no kernel `{}`", step.kernel)))?;
+            let case = Case { plan, step, compiled, kernel, size: &size, contents: &contents };
+            shapes.push(size.threads.iter().map(u32::to_string).collect::<Vec<_>>().join("x"));
+            let after = case.run(runner, &mut verdict, timings)?;
+            if scale == Scale::Few {
+                case.examine(runner, &wide, &after, seed, &mut verdict, timings)?;
             }
-            (verdict.f64_ok, verdict.f64_error) = timings.time("double", || case.double(text, parsed, &expected))?;
-            few = Some(Launched { before: case.bind(Direction::Forward)?, after: expected, size });
+            let before = (scale == Scale::Few).then(|| case.bind(Direction::Forward)).transpose()?;
+            launch::keep(&mut contents, step, &after, &module.structs);
+            few.extend(before.map(|before| Launched { size, before, after }));
+        }
+        verdict.shapes.push(shapes.join(" "));
+        if !plan.references.is_empty() {
+            let error = timings.time("reference", || reference::check(plan, &wide, scale, first, &contents))?;
+            verdict.reference_error = Some(verdict.reference_error.unwrap_or(0.0).max(error));
         }
     }
-    match (&compiled.backward, &compiled.no_backward) {
-        (Some(_), _) => timings.time("gradient", || gradient(program, compiled, seed, &mut verdict))?,
-        (None, reason) => verdict.grad_skipped.clone_from(reason),
+    if verdict.grad_ok.is_none() {
+        verdict.grad_skipped = compiled.kernels.iter().find_map(|kernel| kernel.no_backward.clone());
     }
-    let few = few.ok_or_else(|| Rejection::new("launch", "there is no small launch"))?;
     Ok(Checked { verdict, few })
+}
+
+/// A kernel in both forms that are compared.
+struct Runner {
+    host: HostKernel,
+    interpreter: interp::Program,
 }
 
 /// One launch of a program.
 pub struct Case<'a> {
-    pub program: &'a Program,
+    pub plan: &'a Plan,
+    pub step: &'a Step,
     pub compiled: &'a Compiled,
+    pub kernel: &'a Kernel,
     pub size: &'a Size,
-    /// Of the numbers in its arrays.
-    pub seed: u64,
+    /// What its arrays hold.
+    pub contents: &'a Contents,
 }
 
 /// How a launch on the interpreter ended.
@@ -168,37 +198,94 @@ impl Case<'_> {
     }
 
     pub fn bind(&self, direction: Direction) -> Result<Arguments, Rejection> {
-        let launch = launch::launch(self.program, self.size, self.seed, direction);
+        let launch = launch::launch(self.step, self.size, self.contents, direction);
         let module = &self.compiled.program.module;
-        Arguments::bind(&launch, "launch", &module.functions[self.compiled.forward], &module.structs)
+        Arguments::bind(&launch, "launch", &module.functions[self.kernel.forward], &module.structs)
             .map_err(|e| Rejection::new("launch", e.message.clone()))
     }
 
-    /// Whether the launch gives the same numbers in double precision, and how far they are apart at most.
-    fn double(
-        &self,
-        text: &str,
-        parsed: Option<&Parsed>,
-        expected: &Arguments,
-    ) -> Result<(Option<bool>, f64), Rejection> {
-        let compiled = self.compiled;
-        let (module, name) = (&compiled.program.module, &self.program.kernel.name);
-        if double::rounds(module, compiled.forward) {
-            return Ok((None, 0.0));
+    /// Runs the launch on the interpreter and on the host, which must agree; gives what the interpreter left.
+    fn run(&self, runner: &Runner, verdict: &mut Verdict, timings: &mut Timings) -> Result<Arguments, Rejection> {
+        let expected = timings.time("interpret", || self.interpret(&runner.interpreter, false))?;
+        let found = self.bind(Direction::Forward)?;
+        let (args, memory) = (found.block(), found.memory());
+        let job = Job { memory: &memory, ..Job::new(self.bounds()?, args, 1) };
+        // SAFETY: the arguments were bound for this kernel and live in `found`.
+        let report = unsafe { runner.host.run(&self.compiled.program.module, &job) };
+        let report = report.map_err(|e| Rejection::new("host run", e.message.clone()))?;
+        if let Some(trap) = report.trap {
+            return Err(Rejection::new("out of bounds", format!("{:?}", trap.kind)));
         }
-        let wide = artefacts::double(text, parsed, &compiled.compiler);
-        let Some(kernel) = wide.entry(name, Phase::Forward) else { return Ok((None, 0.0)) };
-        let launch = launch::launch(self.program, self.size, self.seed, Direction::Forward);
+        // Arrays whose order is free are not compared element by element, but one worker goes in order.
+        let (absolute, ulp) = distance(&expected, &found, self.compiled)?;
+        verdict.max_abs = verdict.max_abs.max(absolute);
+        verdict.max_ulp = verdict.max_ulp.max(ulp);
+        match ulp > 4 {
+            true => Err(Rejection::new("host differs", format!("{ulp} ulp at {:?}", self.size.threads))),
+            false => Ok(expected),
+        }
+    }
+
+    /// Whether the launch gives the same in another order of its threads and in double precision, and has the right
+    /// gradient.
+    fn examine(
+        &self,
+        runner: &Runner,
+        wide: &Module,
+        expected: &Arguments,
+        seed: u64,
+        verdict: &mut Verdict,
+        timings: &mut Timings,
+    ) -> Result<(), Rejection> {
+        let reversed = timings.time("interpret", || self.interpret(&runner.interpreter, true))?;
+        let is_free = |name: &str| self.plan.unordered.iter().any(|free| free == self.step.array_of(name));
+        if !same_in_any_order(expected, &reversed, self.compiled, &is_free) {
+            let message = format!("the result of `{}` depends on the order of the threads", self.step.kernel);
+            return Err(Rejection::new("race", message));
+        }
+        if let Some(error) = timings.time("double", || self.double(wide, expected))? {
+            verdict.f64_ok = Some(true);
+            verdict.f64_error = verdict.f64_error.max(error);
+        }
+        match self.kernel.backward {
+            Some(_) => timings.time("gradient", || self.gradient(seed, verdict)),
+            None => Ok(()),
+        }
+    }
+
+    fn gradient(&self, seed: u64, verdict: &mut Verdict) -> Result<(), Rejection> {
+        let launch = launch::launch(self.step, self.size, self.contents, Direction::Gradient);
+        let kernels = Kernels { forward: self.kernel.forward, tangents: self.kernel.tangents };
+        let rows = gradcheck::check(&self.compiled.program, &kernels, &launch, "gradient", seed | 1)
+            .map_err(|e| Rejection::new("gradient run", e.message.clone()))?;
+        if let Some(wrong) = rows.iter().find(|row| !row.right) {
+            let error = wrong.dot_product.unwrap_or(wrong.difference);
+            return Err(Rejection::new("gradient", format!("`{}`: {error:e}", wrong.argument)));
+        }
+        verdict.grad_ok = Some(true);
+        let errors = rows.iter().map(|row| row.dot_product.unwrap_or(row.difference));
+        verdict.grad_error = errors.fold(verdict.grad_error, f64::max);
+        Ok(())
+    }
+
+    /// How far the launch is at most from the same in double precision; None: there is no such program.
+    fn double(&self, wide: &Module, expected: &Arguments) -> Result<Option<f64>, Rejection> {
+        let module = &self.compiled.program.module;
+        if double::rounds(module, self.kernel.forward) {
+            return Ok(None);
+        }
+        let Some(kernel) = wide.entry(&self.step.kernel, Phase::Forward) else { return Ok(None) };
+        let launch = launch::launch(self.step, self.size, self.contents, Direction::Forward);
         let given = self.bind(Direction::Forward)?;
         let bound =
             double::arguments(&launch, "launch", &given, &module.structs, &wide.functions[kernel], &wide.structs);
-        let Ok(arguments) = bound else { return Ok((None, 0.0)) };
+        let Ok(arguments) = bound else { return Ok(None) };
         let mut outcome = interp::Outcome::new(|_| {});
         outcome.steps = Some(STEPS);
         let bounds = self.bounds()?;
         // SAFETY: the arguments were bound for this kernel, and nobody else uses them.
         unsafe {
-            interp::Program::new(&wide, kernel).run(&bounds, arguments.block(), 0, bounds.size, &mut outcome);
+            interp::Program::new(wide, kernel).run(&bounds, arguments.block(), 0, bounds.size, &mut outcome);
         }
         if let Some(trap) = outcome.trap.take() {
             return Err(Rejection::new("double precision differs", trap.message));
@@ -213,7 +300,7 @@ impl Case<'_> {
             }
         }
         match worst <= MAX_F64_ERROR {
-            true => Ok((Some(true), worst)),
+            true => Ok(Some(worst)),
             false => Err(Rejection::new("double precision differs", format!("by {worst:e}"))),
         }
     }
@@ -311,11 +398,23 @@ fn distance(expected: &Arguments, found: &Arguments, compiled: &Compiled) -> Res
     Ok((absolute, most))
 }
 
-/// Floats may differ by the rounding of sums in another order.
-fn same_in_any_order(a: &Arguments, b: &Arguments, compiled: &Compiled) -> bool {
-    collect(a, compiled).into_iter().zip(collect(b, compiled)).all(|((_, scalar, a), (_, _, b))| match scalar {
-        Scalar::F32 => floats(&a).zip(floats(&b)).all(|(a, b)| (a - b).abs() <= 1e-4 * (1.0 + a.abs().max(b.abs()))),
-        _ => a == b,
+/// Floats may differ by the rounding of sums in another order; the elements of some arrays may come in another order.
+fn same_in_any_order(a: &Arguments, b: &Arguments, compiled: &Compiled, is_free: &dyn Fn(&str) -> bool) -> bool {
+    collect(a, compiled).into_iter().zip(collect(b, compiled)).all(|((name, scalar, mut a), (_, _, mut b))| {
+        if is_free(&name) {
+            let sort = |bytes: &[u8]| {
+                let mut words: Vec<&[u8]> = bytes.chunks(scalar.size() as usize).collect();
+                words.sort_unstable();
+                words.concat()
+            };
+            (a, b) = (sort(&a), sort(&b));
+        }
+        match scalar {
+            Scalar::F32 => {
+                floats(&a).zip(floats(&b)).all(|(a, b)| (a - b).abs() <= 1e-4 * (1.0 + a.abs().max(b.abs())))
+            }
+            _ => a == b,
+        }
     })
 }
 
@@ -330,22 +429,6 @@ fn ulps(a: f32, b: f32) -> u64 {
         if bits < 0 { i64::from(i32::MIN) - bits } else { bits }
     };
     if a == b { 0 } else { order(a).abs_diff(order(b)) }
-}
-
-fn gradient(program: &Program, compiled: &Compiled, seed: u64, verdict: &mut Verdict) -> Result<(), Rejection> {
-    let size = launch::size(program, Scale::Few);
-    let launch = launch::launch(program, &size, seed, Direction::Gradient);
-    let kernels = Kernels { forward: compiled.forward, tangents: compiled.tangents };
-    let rows = gradcheck::check(&compiled.program, &kernels, &launch, "gradient", seed | 1)
-        .map_err(|e| Rejection::new("gradient run", e.message.clone()))?;
-    if let Some(wrong) = rows.iter().find(|row| !row.right) {
-        let error = wrong.dot_product.unwrap_or(wrong.difference);
-        return Err(Rejection::new("gradient", format!("`{}`: {error:e}", wrong.argument)));
-    }
-    verdict.grad_ok = Some(true);
-    let errors = rows.iter().map(|row| row.dot_product.unwrap_or(row.difference));
-    verdict.grad_error = errors.fold(0.0, f64::max);
-    Ok(())
 }
 
 /// RFC 4648.

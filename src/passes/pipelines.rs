@@ -30,6 +30,9 @@ const MAX_CLEANING: usize = 6;
 /// A local array with more scalars than this stays in memory when its function is differentiated.
 pub const MAX_LOCAL_SCALARS: u64 = 256;
 
+/// The same where tiles are: larger ones stay in memory, as their shadows do.
+const MAX_TILE_SCALARS: u64 = 4;
+
 /// Hundreds of `elif`s, or of early returns, are as many blocks one in another. Passes that look at the whole inside of each take a time in
 /// the square of the depth, or worse: from here on those are left out that only make code better.
 const MAX_DEPTH: usize = 100;
@@ -82,7 +85,8 @@ pub fn reversible(function: &mut Function, structs: &StructTable, effects: &Effe
     single_exit::run(function);
     clean(function, structs, effects);
     if function.has(|inst| matches!(inst.op, Op::LocalArray)) {
-        local_arrays::run(function, structs, MAX_LOCAL_SCALARS);
+        let most = if function.by_block { MAX_TILE_SCALARS } else { MAX_LOCAL_SCALARS };
+        local_arrays::run(function, structs, most);
         clean(function, structs, effects);
     }
     let loads = function.has(|inst| matches!(inst.op, Op::Load(_)));

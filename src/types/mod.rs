@@ -322,6 +322,11 @@ impl Type {
         }
     }
 
+    /// A local array that belongs to a block of threads.
+    pub fn is_tile(self) -> bool {
+        matches!(self, Type::Local(LocalArrayType { block: true, .. }))
+    }
+
     /// Whether it is an array or a struct with arrays in it.
     pub fn bears_array(self, structs: &StructTable) -> bool {
         match self {

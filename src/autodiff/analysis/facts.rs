@@ -102,7 +102,9 @@ fn reversed(
         let works = match &inst.op {
             // What a store leaves in an array does not depend on what was there before, active or not.
             Op::Store { access: Access { array, .. }, value } => {
-                matches!(function.ty(*array), Type::Array(_)) && function.ty(*value).holds_floats(&world.module.structs)
+                let ty = function.ty(*array);
+                (matches!(ty, Type::Array(_)) || ty.is_tile())
+                    && function.ty(*value).holds_floats(&world.module.structs)
             }
             // So does one that may replace the content.
             Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. } => {

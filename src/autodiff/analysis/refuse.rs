@@ -68,10 +68,17 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
                     Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
                     _ => active_result,
                 };
-                if let (true, Root::Local(local)) = (floats, root(function, *array))
-                    && unknown.insert(local)
-                {
-                    found.push(limit(inst.span, local_array(function, local)));
+                match root(function, *array) {
+                    // A tile has a shadow, like an array of the caller's.
+                    Root::Local(_) if function.ty(*array).is_tile() => {}
+                    Root::Local(local) if floats && unknown.insert(local) => {
+                        found.push(limit(inst.span, local_array(function, local)));
+                    }
+                    Root::Local(_) => {}
+                    _ if floats && unknown.insert(*array) && function.ty(*array).is_tile() => {
+                        found.push(limit(inst.span, "a tile that a branch or loop chooses".to_string()));
+                    }
+                    _ => {}
                 }
             }
             Op::Load(Access { array, .. }) if active_result => {

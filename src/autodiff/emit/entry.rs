@@ -104,6 +104,9 @@ impl Reverse<'_> {
                 self.shadows.insert(Root::Param(n as u32, path), Shadow { array, set });
             }
         }
+        for block in old.blocks.ids() {
+            self.tile_shadows(block);
+        }
     }
 
     fn bind_parameters(&mut self) {

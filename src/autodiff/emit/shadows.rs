@@ -7,9 +7,11 @@ use super::reverse::Reverse;
 use super::rules::scalar_path;
 use super::state::Shadow;
 use crate::analysis::alias::{Root, root};
+use crate::autodiff::analysis::floats::has_tangent;
 use crate::autodiff::analysis::refuse::chosen_arrays;
 use crate::ir::{
-    Access, AtomicOp, BinaryOp, CompareOp, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values, ViewIndex,
+    Access, AtomicOp, BinaryOp, BlockId, CompareOp, Const, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values,
+    ViewIndex,
 };
 use crate::types::{BOOL, Type};
 
@@ -58,6 +60,22 @@ impl Reverse<'_> {
         };
         let set = self.b.one(Op::IsSet(shadow), BOOL);
         Some(Shadow { array: shadow, set })
+    }
+
+    /// Makes the shadows of the tiles that a block of the program makes, for the reverse of that block.
+    pub fn tile_shadows(&mut self, block: BlockId) {
+        let old = self.old;
+        for &id in &old.blocks[block].insts {
+            let inst = &old.insts[id];
+            let (Op::LocalArray, Some(&tile)) = (&inst.op, inst.results.first()) else { continue };
+            let ty = old.ty(tile);
+            if ty.is_tile() && has_tangent(ty, &self.world.module.structs) {
+                let array = self.b.one(Op::LocalArray, ty);
+                self.name_after(array, "adj_", tile);
+                let set = self.b.constant(Const::bool(true));
+                self.shadows.insert(Root::Local(tile), Shadow { array, set });
+            }
+        }
     }
 
     /// Where the adjoint of an element is.

@@ -11,6 +11,7 @@ impl Reverse<'_> {
     pub fn block(&mut self, block: BlockId, seed: impl FnOnce(&mut Self)) {
         let top = self.tape.as_ref().map(|tape| tape.top);
         self.replay(block, true);
+        self.tile_shadows(block);
         seed(self);
         let old = self.old;
         for &id in old.blocks[block].insts.iter().rev() {

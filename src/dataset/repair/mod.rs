@@ -89,13 +89,14 @@ const TRIES: usize = 5;
 const STREAM: u64 = 0x7265_7061_6972_2121;
 
 /// Makes the repair row of a verified program. None where no fault shows that was tried.
-pub fn make(sample: &Sample, text: &str, candidate: u64, options: &Options, compiler: &Compiler) -> Option<Row> {
+pub fn make(sample: &Sample, candidate: u64, options: &Options, compiler: &Compiler) -> Option<Row> {
+    let text = sample.plan.text.as_str();
     let mut random = Random::new(options.seed ^ STREAM, candidate);
     let parsed = sites::parse(text);
     let sites = Sites::new(text, &parsed);
     // The arrays hold what they hold in the checks of the program.
     let seed = Random::new(options.seed, candidate).word();
-    let trial = Trial { program: &sample.program, text, seed, compiler };
+    let trial = Trial { plan: &sample.plan, step: sample.plan.steps.first()?, seed, compiler };
     let mut classes = Class::ALL.to_vec();
     while !classes.is_empty() {
         let weights: Vec<u32> = classes.iter().map(|class| class.weight()).collect();
@@ -110,7 +111,7 @@ pub fn make(sample: &Sample, text: &str, candidate: u64, options: &Options, comp
             if let Some(mut shown) = trial.show(class, &faulty) {
                 // Remarks are for those who ask.
                 shown.diagnostics.retain(|d| d.level > Level::Note);
-                return Some(row(sample, text, &faulty, candidate, options, class, &fault, &shown));
+                return Some(row(sample, &faulty, candidate, options, class, &fault, &shown));
             }
         }
     }
@@ -147,7 +148,6 @@ fn take(faults: &mut Vec<Fault>, random: &mut Random) -> Option<Fault> {
 
 fn row(
     sample: &Sample,
-    text: &str,
     faulty: &str,
     candidate: u64,
     options: &Options,
@@ -155,6 +155,7 @@ fn row(
     fault: &Fault,
     shown: &Shown,
 ) -> Row {
+    let text = sample.plan.text.as_str();
     let identity = identity::of_text(text).unwrap_or_default();
     let findings: Vec<Value> = shown
         .diagnostics
@@ -170,8 +171,8 @@ fn row(
     row.set("bug_class", class.name());
     row.set("bug_kind", fault.kind);
     row.set("description", fault.note.as_str());
-    row.set("category", sample.category.name());
-    row.set("domain", sample.domain.name());
+    row.set("category", sample.category);
+    row.set("domain", sample.domain);
     row.set("buggy_source", faulty);
     row.set("fixed_source", text);
     row.set("unified_diff", diff);
@@ -181,7 +182,7 @@ fn row(
     row.set("diagnostics", Value::Array(findings).to_string());
     row.set("rendered_terminal", render_all(&shown.diagnostics, &shown.sources, Format::Full, Style::PLAIN, 0));
     row.set("witness_input", shown.witness.as_ref().map(Value::to_string));
-    row.set("kernel", sample.program.kernel.name.as_str());
+    row.set("kernel", sample.plan.steps.first().map_or("", |step| step.kernel.as_str()));
     row.set("ast_shape_hash", format!("{:016x}", identity.shape));
     row.set("skeleton_hash", format!("{:016x}", identity.skeleton));
     row.set("provenance.seed", options.seed.to_string());

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::dataset::identity;
 use crate::diag::Diagnostics;
 use crate::source::{FileId, Span};
 use crate::syntax::ast::{Arg, Expr, ExprKind, Function, Item, Parsed, Stmt};
@@ -63,7 +64,8 @@ impl<'a> Sites<'a> {
             .items
             .iter()
             .filter_map(|item| match item {
-                Item::Function(function) => Some(&**function),
+                // What has no decorator is Python's.
+                Item::Function(function) if !function.decorators.is_empty() => Some(&**function),
                 _ => None,
             })
             .collect();
@@ -91,9 +93,9 @@ impl<'a> Sites<'a> {
         Some(at..at + needle.len())
     }
 
-    /// The kernel: the last function of a generated program.
+    /// The first kernel: the one that is launched first.
     pub fn kernel(&self) -> Option<&'a Function> {
-        self.functions.last().copied()
+        self.functions.iter().copied().find(|function| identity::has_kernel_decorator(function))
     }
 
     pub fn is_in_kernel(&self, site: &Site) -> bool {

@@ -11,6 +11,8 @@ fn options() -> Options {
         rows: 1,
         shard_rows: 1,
         seed: 0,
+        config: "stress".to_string(),
+        families: Vec::new(),
         categories: Vec::new(),
         emit: Emit::ALL,
         backward: true,
@@ -25,7 +27,7 @@ fn options() -> Options {
 fn samples(count: u64) -> impl Iterator<Item = (u64, Sample, String)> {
     (0..count).map(|n| {
         let sample = sample(0, n, Category::ALL);
-        let text = sample.program.python();
+        let text = sample.plan.text.clone();
         (n, sample, text)
     })
 }
@@ -37,8 +39,8 @@ fn all_classes_are_made_and_show() {
     let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
     let mut made = 0;
     for (n, sample, text) in samples(49) {
-        let Some(row) = make(&sample, &text, n, &options(), &compiler) else { continue };
-        assert_eq!(Some(&row), make(&sample, &text, n, &options(), &compiler).as_ref(), "the same again");
+        let Some(row) = make(&sample, n, &options(), &compiler) else { continue };
+        assert_eq!(Some(&row), make(&sample, n, &options(), &compiler).as_ref(), "the same again");
         let row = serde_json::json!(row);
         made += 1;
         let of = |column: &str| row[column].as_str().unwrap_or_default();
@@ -70,7 +72,7 @@ fn all_classes_are_made_and_show() {
 #[test]
 fn a_right_program_shows_no_fault() {
     for (_, sample, text) in samples(8) {
-        let trial = Trial { program: &sample.program, text: &text, seed: 1, compiler: &Compiler::new() };
+        let trial = Trial { plan: &sample.plan, step: &sample.plan.steps[0], seed: 1, compiler: &Compiler::new() };
         for class in Class::ALL {
             assert!(trial.show(class, &text).is_none(), "{}: {text}", class.name());
         }
@@ -79,8 +81,10 @@ fn a_right_program_shows_no_fault() {
 
 #[test]
 fn a_fault_of_another_class_is_no_fault_of_this_one() {
-    let (_, sample, text) = samples(40).find(|(_, s, _)| s.program.rank == 1 && !s.program.guarded).expect("a program");
-    let trial = Trial { program: &sample.program, text: &text, seed: 1, compiler: &Compiler::new() };
+    let (_, sample, text) = samples(40)
+        .find(|(_, s, _)| s.plan.steps[0].dims.len() == 1 && s.plan.steps[0].block.is_none())
+        .expect("a program");
+    let trial = Trial { plan: &sample.plan, step: &sample.plan.steps[0], seed: 1, compiler: &Compiler::new() };
     let broken = text.replacen("wp.tid()", "wp.tid(", 1);
     assert!(trial.show(Class::Syntax, &broken).is_some());
     for class in [Class::Type, Class::Shape, Class::Semantic, Class::Race, Class::Bounds, Class::Gradient] {

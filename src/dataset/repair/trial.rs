@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::Class;
 use crate::dataset::artefacts::{self, Compiled};
-use crate::dataset::launch::{self, Scale};
-use crate::dataset::sample::tree::Program;
+use crate::dataset::launch::{self, Contents, Scale, Size};
+use crate::dataset::plan::{Plan, Step};
 use crate::dataset::verify::{self, Case, Ended};
 use crate::diag::{Diagnostic, Level};
 use crate::driver::{Compilation, Compiler, Gradients, Request};
@@ -22,8 +22,9 @@ use crate::types::Scalar;
 
 /// A right program and the numbers in its arrays.
 pub struct Trial<'a> {
-    pub program: &'a Program,
-    pub text: &'a str,
+    pub plan: &'a Plan,
+    /// The launch at which faults show: the first, whose arrays nobody has changed.
+    pub step: &'a Step,
     pub seed: u64,
     pub compiler: &'a Compiler,
 }
@@ -82,16 +83,17 @@ impl Trial<'_> {
         if compilation.diagnostics.iter().any(is_fault) {
             return None;
         }
-        artefacts::entries(compilation, &self.program.kernel.name)
+        artefacts::entries(compilation, &[&self.step.kernel])
     }
 
     fn run(&self, class: Class, faulty: &str) -> Option<Shown> {
-        let (right, wrong) = (self.entries(self.text, false)?, self.entries(faulty, class == Class::Race)?);
-        let of = |compiled: &Compiled| interp::Program::new(&compiled.program.module, compiled.forward);
+        let (right, wrong) = (self.entries(&self.plan.text, false)?, self.entries(faulty, class == Class::Race)?);
+        let of = |compiled: &Compiled| interp::Program::new(&compiled.program.module, compiled.first().forward);
         let (right_code, wrong_code) = (of(&right), of(&wrong));
         for scale in [Scale::Few, Scale::One, Scale::Many] {
-            let size = launch::size(self.program, scale);
-            let case = |compiled| Case { program: self.program, compiled, size: &size, seed: self.seed };
+            let size = launch::size(self.plan, self.step, scale);
+            let contents = launch::contents([self.step], &size.values, self.seed);
+            let case = |compiled| self.case(compiled, &size, &contents);
             let (right_case, wrong_case) = (case(&right), case(&wrong));
             let expected = right_case.launch(&right_code, false).ok()?.arguments;
             let Ended { arguments: found, trap, clash } = wrong_case.launch(&wrong_code, false).ok()?;
@@ -100,7 +102,7 @@ impl Trial<'_> {
                 (Class::Bounds, Some(trap), _) if trap.kind == interp::TrapKind::OutOfBounds => {
                     let bounds = wrong_case.bounds().ok()?;
                     let trap = devices::interp::from_interp(&wrong.program.module, trap);
-                    let rank = rank(&wrong.program.module.functions[wrong.forward]);
+                    let rank = rank(&wrong.program.module.functions[wrong.first().forward]);
                     let error = session::describe_trap(&trap, &bounds, size.threads.len().max(rank));
                     let failure = said(&error);
                     finding = Some(error);
@@ -145,23 +147,24 @@ impl Trial<'_> {
     }
 
     fn gradient(&self, faulty: &str) -> Option<Shown> {
-        let (right, wrong) = (self.entries(self.text, true)?, self.entries(faulty, true)?);
+        let (right, wrong) = (self.entries(&self.plan.text, true)?, self.entries(faulty, true)?);
         let of_gradients = |d: &&Diagnostic| matches!(&d.code.name()[..3], "E06" | "W06");
         let known = |d: &Diagnostic| {
             right.program.diagnostics.iter().any(|other| other.code == d.code && other.message == d.message)
         };
         let new = wrong.program.diagnostics.iter().filter(of_gradients).find(|d| !known(d))?;
-        right.backward?;
-        let size = launch::size(self.program, Scale::Few);
-        let case = Case { program: self.program, compiled: &right, size: &size, seed: self.seed };
-        let wanted = launch::launch(self.program, &size, self.seed, Direction::Gradient);
+        right.first().backward?;
+        let size = launch::size(self.plan, self.step, Scale::Few);
+        let contents = launch::contents([self.step], &size.values, self.seed);
+        let case = self.case(&right, &size, &contents);
+        let wanted = launch::launch(self.step, &size, &contents, Direction::Gradient);
         let sample = |compiled: &Compiled| {
-            gradcheck::sample(&compiled.program, compiled.forward, &wanted, "witness", self.seed | 1)
+            gradcheck::sample(&compiled.program, compiled.first().forward, &wanted, "witness", self.seed | 1)
         };
         let expected = sample(&right).ok()?;
         let mut failure = said(new);
         let mut arrays: Vec<Value> = Vec::new();
-        if wrong.backward.is_some() {
+        if wrong.first().backward.is_some() {
             let found = sample(&wrong).ok()?;
             let mut worst = None;
             for (right, wrong) in expected.iter().zip(&found) {
@@ -188,9 +191,13 @@ impl Trial<'_> {
         Some(Shown { found_by: "gradient", diagnostics, sources, failure, witness: Some(witness.into()) })
     }
 
+    fn case<'b>(&'b self, compiled: &'b Compiled, size: &'b Size, contents: &'b Contents) -> Case<'b> {
+        Case { plan: self.plan, step: self.step, compiled, kernel: compiled.first(), size, contents }
+    }
+
     /// The launch and what it is given.
     fn witness(&self, case: &Case, inputs: &Arguments) -> Map<String, Value> {
-        let launch = launch::launch(self.program, case.size, self.seed, Direction::Forward);
+        let launch = launch::launch(self.step, case.size, case.contents, Direction::Forward);
         let scalars: Map<String, Value> =
             launch.args.iter().filter_map(|arg| Some((arg.name.clone(), scalar(arg)?))).collect();
         let mut out = Map::new();

@@ -32,6 +32,7 @@ use std::collections::HashSet;
 pub use category::Category;
 pub use vocabulary::Domain;
 
+use super::plan::Plan;
 use inputs::{Access, Grid};
 use random::Random;
 use tree::{Extent, Given, Kind, Param, Program, Stmt};
@@ -41,9 +42,24 @@ use writer::Writer;
 /// One program and what it was meant to be.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    pub program: Program,
-    pub category: Category,
-    pub domain: Domain,
+    pub plan: Plan,
+    pub category: &'static str,
+    pub domain: &'static str,
+    /// Of a program that means something.
+    pub meaning: Option<Meaning>,
+}
+
+/// What a program is for.
+#[derive(Clone, Debug)]
+pub struct Meaning {
+    /// The algorithm ([`families`](super::families)).
+    pub family: &'static str,
+    /// Where its formula comes from.
+    pub source: &'static str,
+    /// The kinds of algorithm that its kernels belong to.
+    pub kinds: Vec<&'static str>,
+    /// What a person would ask for: in a sentence, in a few, and with all data.
+    pub tasks: [String; 3],
 }
 
 /// Names that programs never give.
@@ -70,7 +86,7 @@ pub fn sample(seed: u64, index: u64, categories: &[Category]) -> Sample {
         taken: RESERVED.iter().map(|name| name.to_string()).collect::<HashSet<String>>(),
     };
     let program = kernel(&mut writer, category);
-    Sample { program, category, domain }
+    Sample { plan: program.plan(), category: category.name(), domain: domain.name(), meaning: None }
 }
 
 /// The statements that a kernel is to have: about as people's kernels are distributed.

@@ -4,6 +4,10 @@
 
 use std::fmt::Write;
 
+use crate::dataset::launch::block;
+pub use crate::dataset::plan::{Content, Extent, Given, Param};
+use crate::dataset::plan::{Plan, Step, Symbol};
+
 /// The kinds of value that the generator tells apart. Floats carry the range that makes functions of them safe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -135,67 +139,6 @@ pub enum Stmt {
     Block(String, Vec<Stmt>),
 }
 
-/// An extent or a count, in terms of the launch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Extent {
-    Fixed(u32),
-    /// The extent of a launch dimension, times and plus something.
-    Axis {
-        axis: usize,
-        times: u32,
-        plus: u32,
-    },
-}
-
-impl Extent {
-    pub fn axis(axis: usize) -> Extent {
-        Extent::Axis { axis, times: 1, plus: 0 }
-    }
-
-    /// Its value in a launch of these dimensions.
-    pub fn of(self, dims: &[u32]) -> u32 {
-        match self {
-            Extent::Fixed(n) => n,
-            Extent::Axis { axis, times, plus } => dims.get(axis).copied().unwrap_or(1) * times + plus,
-        }
-    }
-}
-
-/// What a launch passes for a parameter.
-#[derive(Clone, Debug)]
-pub enum Given {
-    /// Uniform in `[low, high]`, component by component.
-    Array {
-        shape: Vec<Extent>,
-        content: Content,
-    },
-    Float(Vec<f64>),
-    Int(i64),
-    Count(Extent),
-    Struct(Vec<(String, Given)>),
-}
-
-/// The contents of an array before the launch.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Content {
-    Zero,
-    Between(f64, f64),
-    /// Random numbers, scaled to length 1.
-    Normal,
-    /// Integers from 0 up to below an extent.
-    Below(Extent),
-    /// 0, then non-decreasing up to the extent given.
-    Offsets(Extent),
-}
-
-#[derive(Clone, Debug)]
-pub struct Param {
-    pub name: String,
-    /// The annotation.
-    pub ty: String,
-    pub given: Given,
-}
-
 #[derive(Clone, Debug)]
 pub struct StructDef {
     pub name: String,
@@ -229,6 +172,29 @@ pub struct Program {
 }
 
 impl Program {
+    /// The text with its only launch.
+    pub fn plan(&self) -> Plan {
+        let sizes: [&[u32]; 3] = match self.rank {
+            1 => [&[1], &[7], &[71]],
+            2 => [&[1, 1], &[3, 5], &[7, 11]],
+            _ => [&[1, 1, 1], &[2, 3, 3], &[3, 5, 5]],
+        };
+        let symbol = |axis: usize| Symbol { name: format!("dim{axis}"), values: sizes.map(|list| list[axis]) };
+        let step = Step {
+            kernel: self.kernel.name.clone(),
+            dims: (0..self.rank).map(Extent::axis).collect(),
+            block: self.guarded.then(|| block(self.rank)),
+            params: self.params.clone(),
+            bound: Vec::new(),
+        };
+        Plan {
+            text: self.python(),
+            symbols: (0..self.rank.clamp(1, 3)).map(symbol).collect(),
+            steps: vec![step],
+            ..Plan::default()
+        }
+    }
+
     /// The program as a Python file.
     pub fn python(&self) -> String {
         let mut out = String::with_capacity(1024);

@@ -7,6 +7,9 @@ use crate::dataset::Config;
 use crate::dataset::columns::ColumnType;
 use crate::dataset::record::LICENSE;
 
+/// Programs that the card shows.
+const EXAMPLES: usize = 6;
+
 /// `README.md`, with the header that the `datasets` library reads.
 pub fn readme(store: &Store, stats: &Value) -> String {
     let options = &store.options;
@@ -30,9 +33,17 @@ pub fn readme(store: &Store, stats: &Value) -> String {
     }
     out += "---\n\n# Verified GPU kernels\n\n";
     out += &format!(
-        "{} kernels in the Python kernel language of NVIDIA Warp with what kc {} made of them. Every program was generated from (seed {}, number), and is here only if it passed the checks below.\n\n",
+        "{} programs in the Python kernel language of NVIDIA Warp with what kc {} made of them. Every program was generated from (seed {}, number), and is here only if it passed the checks below.\n\n",
         options.rows, options.version, options.seed
     );
+    out += match options.config.as_str() {
+        "stress" => {
+            "Configuration `stress`: kernels of random expressions, made to test compilers with. They mean nothing.\n\n"
+        }
+        _ => {
+            "Configuration `programs`: algorithms as people write them, each with the host program that launches and checks it. Pairs to train on: `task.*` and `python_source`, `python_source` and `cuda_forward`, `cuda_forward` and `cuda_backward`, `python_source` and `adjoint_source`, each in both directions.\n\n"
+        }
+    };
     for config in options.configs() {
         out += &match config {
             Config::Pairs => "## Columns\n\n".to_string(),
@@ -49,6 +60,9 @@ pub fn readme(store: &Store, stats: &Value) -> String {
     out += "\n## What is true of every row\n\n";
     out += "- It parses, types, and compiles without a warning.\n- No other row has the same structure (names and constants left out).\n- Rows of one skeleton of statements are in one split.\n";
     if options.emit.verify {
+        if options.config != "stress" {
+            out += "- Its arrays hold what the references in it compute: plain Python, run one element after the other in double precision (`verify.reference_error`).\n";
+        }
         out += "- Host code gives what the reference interpreter gives, at 1 thread, at a few, and at more than a block; no index is out of bounds, no two threads store to one element, and the order of the threads does not matter.\n- In double precision it gives the same floats within 1e-3 (`verify.f64_ok`; null: there is no such program).\n- Its gradient, if it has one, passed the dot-product test against forward mode (`verify.grad_ok`).\n";
     }
     if options.repair {
@@ -64,6 +78,11 @@ pub fn readme(store: &Store, stats: &Value) -> String {
         for (cause, count) in &tally.rejected {
             out += &format!("| {cause} | {count} |\n");
         }
+    }
+    let examples = store.shards.values().next().map(|shard| store.sources(shard, EXAMPLES));
+    out += "\n## Examples\n";
+    for (n, program) in examples.and_then(|programs| programs.ok()).unwrap_or_default().iter().enumerate() {
+        out += &format!("\n<details><summary>Program {}</summary>\n\n```python\n{program}```\n\n</details>\n", n + 1);
     }
     out += "\n## Measures\n\n```json\n";
     out += &format!(

@@ -18,7 +18,7 @@ use crate::diag::Code;
 const GROUP_ROWS: usize = 256;
 
 /// The columns whose values are counted.
-const COUNTED: [&str; 4] = ["category", "domain", "split", "difficulty"];
+const COUNTED: [&str; 5] = ["category", "family", "domain", "split", "difficulty"];
 
 /// The same of repair rows; the counts are kept as `repair.bug_class`.
 const COUNTED_OF_REPAIR: [&str; 3] = ["bug_class", "bug_kind", "found_by"];
@@ -71,6 +71,9 @@ impl Writer {
     pub fn push(&mut self, rows: Vec<Made>) -> Result<()> {
         for Made { pair, repair, kernel } in rows {
             let mut count = |column: &str, cell: &Cell| {
+                if *cell == Cell::Null {
+                    return;
+                }
                 let value = match cell {
                     Cell::Text(_) => cell.text().to_string(),
                     cell => json!(cell).to_string(),
@@ -80,6 +83,7 @@ impl Writer {
             for column in COUNTED {
                 count(column, pair.get(column));
             }
+            pair.get("kinds").list().iter().for_each(|kind| count("kinds", kind));
             count("gradient_checked", pair.get("verify.grad_ok"));
             for column in COUNTED_OF_REPAIR {
                 repair.iter().for_each(|row| count(&format!("repair.{column}"), row.get(column)));

@@ -210,7 +210,7 @@ fn programs_round_trip() {
     let paths = examples.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "py"));
     let mut programs: Vec<String> = paths.map(|path| std::fs::read_to_string(path).unwrap()).collect();
     programs.push(SCATTER.to_string());
-    programs.extend((0..100).map(|n| sample(3, n, Category::ALL).program.python()));
+    programs.extend((0..100).map(|n| sample(3, n, Category::ALL).plan.text));
     let (mut rules, mut tapes, mut assumed, mut notes) = (0, 0, 0, 0);
     for program in programs {
         let module = Compiler::new().load_text(Path::new("kernel.py"), program, &Request::default()).module;

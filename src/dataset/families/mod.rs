@@ -1,0 +1,29 @@
+//! Which programs do people write? A library of algorithms, and how one of them becomes a program: kernels that share
+//! arrays, a host program that launches and checks them, and the words for the task.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | [`library`] | which algorithms are there, and how is their text read? |
+//! | [`vary`] | how do two people write the same algorithm? |
+//! | [`words`] | what do people call things? |
+//! | [`code`] | how are lines of Python changed without changing what they mean? |
+//! | [`program`] | what becomes of an algorithm and what goes with it? |
+//! | [`print`] | how does a program look, with annotations, docstrings and comments? |
+//! | [`host`] | how is it launched and checked from Python? |
+//!
+//! The algorithms are the `.py` files in `families/` at the root of the project: Python with marks where people differ. Text
+//! and not Rust, because what a kernel of a row looks like is then what one reads there, and a new algorithm is one entry.
+
+mod code;
+mod host;
+pub mod library;
+mod print;
+mod program;
+mod vary;
+mod words;
+
+pub use library::{Family, families, find};
+pub use program::sample;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,324 @@
+//! How does a program look? Imports, constants, structs, functions and kernels with annotations, docstrings and comments,
+//! broken into lines as the usual formatters break them.
+
+use super::library::Kind;
+use super::program::{Built, Draft};
+use super::{code, host, words};
+
+/// Columns of a line.
+pub const WIDTH: usize = 100;
+
+/// The Python file.
+pub fn text(draft: &Draft) -> String {
+    let style = &draft.style;
+    let mut out: Vec<String> = Vec::new();
+    if style.module_doc {
+        out.extend(module_doc(draft));
+        out.push(String::new());
+    }
+    let host = host::program(draft);
+    if host.iter().any(|line| line.contains("math.")) {
+        out.extend(["import math", ""].map(str::to_string));
+    }
+    out.push("import numpy as np".to_string());
+    out.push("import warp as wp".to_string());
+    if !draft.constants.is_empty() {
+        out.push(String::new());
+    }
+    for name in &draft.constants {
+        if let Some(role) = draft.role(name) {
+            let about = if style.group_comments { String::new() } else { comment(&role.about) };
+            out.push(format!("{name} = wp.constant({}){about}", number(&role.ty, &role.content)));
+        }
+    }
+    if !draft.bundled.is_empty() {
+        out.extend(structure(draft));
+    }
+    for kind in [Kind::Helper, Kind::Kernel] {
+        for function in draft.functions.iter().filter(|function| function.kind == kind) {
+            out.extend(["", ""].map(str::to_string));
+            out.extend(print(draft, function));
+        }
+    }
+    out.extend(host);
+    out.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn comment(about: &str) -> String {
+    if about.is_empty() { String::new() } else { format!("  # {about}") }
+}
+
+fn module_doc(draft: &Draft) -> Vec<String> {
+    let title = words::sentence(&draft.title);
+    let about = words::wrap(&draft.about, 88);
+    if about.is_empty() || draft.style.host.is_multiple_of(3) {
+        return match title.len() <= WIDTH - 6 {
+            true => vec![format!("\"\"\"{title}\"\"\"")],
+            false => vec![format!("\"\"\"{}\n\"\"\"\n", words::wrap(&title, 88).join("\n"))],
+        };
+    }
+    let title = words::wrap(&title, 88).join("\n");
+    vec![format!("\"\"\"{title}\n\n{}\n\"\"\"\n", about.join("\n"))]
+}
+
+fn structure(draft: &Draft) -> Vec<String> {
+    let class = class(draft);
+    let mut out = vec![String::new(), String::new(), "@wp.struct".to_string(), format!("class {class}:")];
+    if draft.style.docs {
+        out.push(format!("    \"\"\"Parameters of the {}.\"\"\"", draft.name.replace('_', " ")));
+        out.push(String::new());
+    }
+    for name in &draft.bundled {
+        if let Some(role) = draft.role(name) {
+            let about = if draft.style.args { comment(&role.about) } else { String::new() };
+            out.push(format!("    {name}: {}{about}", element(draft, &role.ty)));
+        }
+    }
+    out
+}
+
+/// The struct of numbers that kernels get.
+pub fn class(draft: &Draft) -> String {
+    format!("{}Params", words::class(&draft.name))
+}
+
+/// A type as annotations have it.
+fn element(draft: &Draft, ty: &str) -> String {
+    match (ty, draft.style.sized) {
+        ("float", true) => "wp.float32".to_string(),
+        ("int", true) => "wp.int32".to_string(),
+        ("float" | "int", false) => ty.to_string(),
+        _ => format!("wp.{ty}"),
+    }
+}
+
+/// The annotation of a parameter.
+pub fn annotation(draft: &Draft, name: &str, plain: bool) -> String {
+    if name == "params" {
+        return class(draft);
+    }
+    let Some(role) = draft.role(name) else { return element(draft, "int") };
+    let ty = element(draft, &role.ty);
+    let Some(dims) = &role.dims else { return ty };
+    let class = if dims.len() == 1 { "array".to_string() } else { format!("array{}d", dims.len()) };
+    match (draft.style.brackets || plain, draft.style.host.is_multiple_of(2) || dims.len() == 1) {
+        (true, _) => format!("wp.{class}[{ty}]"),
+        (false, true) => format!("wp.{class}(dtype={ty})"),
+        (false, false) => format!("wp.array(dtype={ty}, ndim={})", dims.len()),
+    }
+}
+
+/// A number as Python has it.
+pub fn number(ty: &str, content: &str) -> String {
+    let list: Vec<&str> = content.split_whitespace().collect();
+    match (ty, list.as_slice()) {
+        ("float" | "int", [one]) => one.to_string(),
+        (_, list) => format!("wp.{ty}({})", list.join(", ")),
+    }
+}
+
+/// A kernel or a helper.
+fn print(draft: &Draft, function: &Built) -> Vec<String> {
+    let style = &draft.style;
+    let mut out = Vec::new();
+    if function.kind == Kind::Helper {
+        out.push("@wp.func".to_string());
+        out.push(format!("def {}({}", function.name, function.head));
+        if let Some(doc) = function.doc.as_ref().filter(|_| style.docs) {
+            out.push(format!("    \"\"\"{doc}\"\"\""));
+        }
+    } else {
+        let ints = function.written.iter().filter_map(|name| draft.role(name)).all(|role| role.ty == "int");
+        let decorator = if ints && style.no_backward { "@wp.kernel(enable_backward=False)" } else { "@wp.kernel" };
+        out.push(decorator.to_string());
+        out.extend(signature(draft, function));
+        if let Some(doc) = function.doc.as_ref().filter(|_| style.docs) {
+            out.extend(docstring(draft, function, doc));
+        }
+    }
+    for line in &function.body {
+        out.extend(broken(line));
+    }
+    out
+}
+
+fn signature(draft: &Draft, function: &Built) -> Vec<String> {
+    let style = &draft.style;
+    let params: Vec<String> =
+        function.params.iter().map(|name| format!("{name}: {}", annotation(draft, name, false))).collect();
+    let one = format!("def {}({}):", function.name, params.join(", "));
+    if one.len() <= if params.len() > 2 { 72 } else { WIDTH } {
+        return vec![one];
+    }
+    let mut out = vec![format!("def {}(", function.name)];
+    let groups = style.group_comments && style.order != 2 && params.len() > 2;
+    let mut last = None;
+    for (name, param) in function.params.iter().zip(&params) {
+        let group = match function.written.contains(name) {
+            true if function.body.iter().any(|line| reads(line, name)) => "    # in and out",
+            true => "    # outputs",
+            false => "    # inputs",
+        };
+        if groups && last.replace(group) != Some(group) {
+            out.push(group.to_string());
+        }
+        out.push(format!("    {param},"));
+    }
+    out.push("):".to_string());
+    out
+}
+
+/// Whether elements of an array are used in a line.
+fn reads(line: &str, array: &str) -> bool {
+    let stores = super::program::writes(line, array);
+    let updates = [" += ", " -= ", " *= "].iter().any(|op| line.contains(op));
+    let places = code::places(line, array);
+    if stores { places.len() > 1 || (updates && !line.contains("wp.atomic_")) } else { !places.is_empty() }
+}
+
+fn docstring(draft: &Draft, function: &Built, doc: &str) -> Vec<String> {
+    let described = |name: &String| -> Option<String> {
+        if name == "params" {
+            return Some("params: parameters of the model".to_string());
+        }
+        let Some(role) = draft.role(name) else {
+            return Some(format!("{name}: number of {}", counted(draft, name)));
+        };
+        let shape = role.dims.as_ref().filter(|_| draft.style.host % 2 == 1);
+        let shape = shape.map_or(String::new(), |dims| {
+            format!(", shape ({}{})", dims.join(", "), if dims.len() == 1 { "," } else { "" })
+        });
+        (!role.about.is_empty()).then(|| format!("{name}: {}{shape}", role.about))
+    };
+    if !draft.style.args {
+        return match doc.len() <= WIDTH - 10 {
+            true => vec![format!("    \"\"\"{doc}\"\"\"")],
+            false => {
+                let lines = words::wrap(doc, 88);
+                let rest = lines[1..].iter().map(|line| format!("    {line}"));
+                let first = [format!("    \"\"\"{}", lines[0])];
+                first.into_iter().chain(rest).chain(["    \"\"\"".to_string()]).collect()
+            }
+        };
+    }
+    let mut out = Vec::new();
+    let lines = words::wrap(doc, 88);
+    out.push(format!("    \"\"\"{}", lines[0]));
+    out.extend(lines[1..].iter().map(|line| format!("    {line}")));
+    out.push(String::new());
+    out.push("    Args:".to_string());
+    for line in function.params.iter().filter_map(described) {
+        let mut lines = words::wrap(&words::sentence_end(&line), 84).into_iter();
+        out.extend(lines.next().map(|line| format!("        {line}")));
+        out.extend(lines.map(|line| format!("            {line}")));
+    }
+    out.push("    \"\"\"".to_string());
+    out
+}
+
+/// What a size counts: of the arrays with this extent, in the words of the first.
+fn counted(draft: &Draft, size: &str) -> String {
+    let has = |role: &&super::library::Role| role.dims.as_ref().is_some_and(|dims| dims.iter().any(|dim| dim == size));
+    let two = draft.roles.iter().filter(has).any(|role| role.dims.as_ref().is_some_and(|dims| dims.len() > 1));
+    match size.strip_prefix("num_") {
+        Some(things) => things.replace('_', " "),
+        None if two || ["nx", "width", "cols", "res_x"].contains(&size) => {
+            "grid points or columns along this axis".to_string()
+        }
+        None => "elements".to_string(),
+    }
+}
+
+/// A statement in lines that are not too long.
+pub fn broken(line: &str) -> Vec<String> {
+    // A colon follows a header.
+    let width = if line.starts_with("def ") { WIDTH - 1 } else { WIDTH };
+    if line.len() <= width || line.trim_start().starts_with('#') {
+        return vec![line.to_string()];
+    }
+    let pad = " ".repeat(code::indent(line));
+    let text = line.trim_start();
+    // A call or a list, alone or as the value of a name.
+    if let Some(end) = text.chars().next_back().filter(|end| [')', ']'].contains(end)) {
+        let open = (0..text.len())
+            .find(|&at| matches!(text.as_bytes()[at], b'(' | b'[') && code::closing(text, at) == Some(text.len() - 1));
+        let head_is_plain = open.is_some_and(|open| {
+            let head = text[..open].split_once(" = ").map_or(&text[..open], |(_, value)| value);
+            let head = head.strip_prefix("def ").unwrap_or(head);
+            !code::is_compound(head)
+        });
+        if let (Some(open), true) = (open, head_is_plain) {
+            let inner = &text[open + 1..text.len() - 1];
+            let mut out = vec![format!("{pad}{}", &text[..=open])];
+            let one = format!("{pad}    {inner}");
+            if one.len() <= WIDTH {
+                out.push(one);
+            } else {
+                for argument in code::arguments(inner) {
+                    let mut lines = broken(&format!("{pad}    {argument}"));
+                    if let Some(last) = lines.last_mut() {
+                        last.push(',');
+                    }
+                    out.extend(lines);
+                }
+            }
+            out.push(format!("{pad}{end}"));
+            return out;
+        }
+    }
+    // A sum, in brackets.
+    let marks = [" += ", " -= ", " *= ", " = "];
+    let split =
+        marks.iter().find_map(|mark| text.split_once(mark).map(|(target, value)| (format!("{target}{mark}"), value)));
+    let split = split.or_else(|| text.strip_prefix("return ").map(|value| ("return ".to_string(), value)));
+    if let Some((head, value)) = split.or_else(|| text.strip_prefix("if ").map(|value| ("if ".to_string(), value))) {
+        let (value, end) = value.strip_suffix(':').map_or((value, ")"), |value| (value, "):"));
+        let mut out = vec![format!("{pad}{head}(")];
+        out.extend(terms(value).into_iter().map(|term| format!("{pad}    {term}")));
+        out.push(format!("{pad}{end}"));
+        return out;
+    }
+    vec![line.to_string()]
+}
+
+/// The parts of an expression that its loosest operators join, each with its operator in front.
+fn terms(text: &str) -> Vec<String> {
+    for operators in [&[" or "][..], &[" and "], &[" + ", " - "], &[" * ", " / "]] {
+        let (mut out, mut depth, mut from) = (Vec::new(), 0, 0);
+        for (at, byte) in text.bytes().enumerate() {
+            match byte {
+                b'(' | b'[' => depth += 1,
+                b')' | b']' => depth -= 1,
+                b' ' if depth == 0 && at > from && operators.iter().any(|op| text[at..].starts_with(op)) => {
+                    out.push(text[from..at].trim().to_string());
+                    from = at + 1;
+                }
+                _ => {}
+            }
+        }
+        if !out.is_empty() {
+            out.push(text[from..].trim().to_string());
+            return out;
+        }
+    }
+    vec![text.to_string()]
+}
+
+/// The task in a sentence, in a few, and with all that is given.
+pub fn tasks(draft: &Draft, meanings: &[&str]) -> [String; 3] {
+    let short = words::sentence(meanings[0]);
+    let kernels = draft.functions.iter().filter(|function| function.kind == Kind::Kernel).count();
+    let mut medium = short.clone();
+    for more in &meanings[1..] {
+        medium += &format!(" Then {}{}.", more[..1].to_lowercase(), &more[1..]);
+    }
+    let count = if kernels == 1 { "one Warp kernel".to_string() } else { format!("{kernels} Warp kernels") };
+    medium += &format!(" Use {count} and a host program that launches and checks.");
+    let mut long = format!("{medium} {}", words::sentence(&draft.about)).trim_end().to_string();
+    long += "\n\nData:\n";
+    for role in &draft.roles {
+        let shape = role.dims.as_ref().map_or(String::new(), |dims| format!("[{}]", dims.join(", ")));
+        long += &format!("- `{}`: {}{shape}, {}\n", role.name, role.ty, role.about);
+    }
+    [short, medium, long.trim_end().to_string()]
+}

@@ -1,0 +1,597 @@
+//! What becomes of an algorithm and what goes with it? A draft: the functions of the algorithm and of its companions after all
+//! choices, with the parameters that they turned out to have.
+
+use std::collections::{HashMap, HashSet};
+
+use super::library::{self, Family, Function, Kind, Role, Size, extent};
+use super::vary::Choices;
+use super::{code, host, print, words};
+use crate::dataset::plan::{Content, Given, Param, Plan, Step, Symbol};
+use crate::dataset::sample::random::Random;
+use crate::dataset::sample::{Meaning, Sample};
+
+/// A function after all choices.
+#[derive(Clone, Debug)]
+pub struct Built {
+    pub kind: Kind,
+    pub name: String,
+    /// What a helper declares.
+    pub head: String,
+    pub doc: Option<String>,
+    pub body: Vec<String>,
+    /// The names of roles and sizes that it has as parameters.
+    pub params: Vec<String>,
+    /// Those of them that it writes.
+    pub written: Vec<String>,
+    /// The extents of its launch.
+    pub dims: Vec<String>,
+    pub is_guarded: bool,
+    pub tags: Vec<&'static str>,
+}
+
+/// The launch of a kernel.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub kernel: String,
+    pub bound: Vec<(String, String)>,
+}
+
+/// How one person writes.
+#[derive(Clone, Debug)]
+pub struct Style {
+    /// `wp.array[float]` or `wp.array(dtype=float)`.
+    pub brackets: bool,
+    /// `wp.float32` for `float`.
+    pub sized: bool,
+    /// In which order parameters stand.
+    pub order: usize,
+    pub group_comments: bool,
+    pub underscore: bool,
+    pub suffix: bool,
+    pub docs: bool,
+    pub args: bool,
+    pub module_doc: bool,
+    pub no_backward: bool,
+    pub outputs: bool,
+    pub host: usize,
+}
+
+pub struct Draft {
+    pub name: String,
+    pub title: String,
+    pub about: String,
+    pub sizes: Vec<Size>,
+    pub roles: Vec<Role>,
+    pub functions: Vec<Built>,
+    pub runs: Vec<Run>,
+    /// Names of numbers that are constants of the module.
+    pub constants: Vec<String>,
+    /// Names of numbers that kernels get as one struct.
+    pub bundled: Vec<String>,
+    pub style: Style,
+    pub seed: usize,
+}
+
+/// Makes sample number `number` of `seed`, of one of the families (not none).
+pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
+    let mut random = Random::new(seed, number);
+    let weights: Vec<u32> = families.iter().map(|family| family.weight).collect();
+    let family = families[random.weighted(&weights)];
+    let mut parts = Parts::of(family);
+    // The kernels of a companion are short, and one more makes a program of most algorithms.
+    let wanted = random.weighted(if family.run.len() > 1 { &[34, 40, 20, 6] } else { &[16, 48, 28, 8] });
+    let mut meanings = vec![family.task];
+    for _ in 0..wanted {
+        let all = library::companions();
+        let weights: Vec<u32> = all.iter().map(|companion| companion.weight).collect();
+        for _ in 0..8 {
+            let companion = &all[random.weighted(&weights)];
+            if parts.attach(companion, &mut random) {
+                meanings.push(companion.task);
+                break;
+            }
+        }
+    }
+    parts.list_active(&mut random);
+    let draft = parts.draft(&mut random);
+    let text = print::text(&draft);
+    let mut tags: Vec<&'static str> = draft.functions.iter().flat_map(|function| function.tags.clone()).collect();
+    tags.sort_unstable();
+    tags.dedup();
+    Sample {
+        category: family.subject,
+        domain: family.domain,
+        meaning: Some(Meaning {
+            family: family.name,
+            source: family.source,
+            kinds: tags,
+            tasks: print::tasks(&draft, &meanings),
+        }),
+        plan: plan(&draft, text),
+    }
+}
+
+/// An algorithm and its companions, before any choice.
+struct Parts {
+    family: &'static Family,
+    sizes: Vec<Size>,
+    roles: Vec<Role>,
+    /// With their lines and extents: companions have those of the algorithm.
+    functions: Vec<(Function, Vec<String>, Vec<String>)>,
+    runs: Vec<Run>,
+}
+
+impl Parts {
+    fn of(family: &'static Family) -> Parts {
+        let owned = |list: &[&str]| list.iter().map(|line| line.to_string()).collect::<Vec<_>>();
+        let functions = family.functions.iter().map(|f| (owner(family, f), owned(&f.body), owned(&f.dims))).collect();
+        let run = |(kernel, bound): &(&str, Vec<(&str, &str)>)| Run {
+            kernel: kernel.to_string(),
+            bound: bound.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect(),
+        };
+        let (sizes, roles) = (family.sizes.clone(), family.roles.clone());
+        Parts { family, sizes, roles, functions, runs: family.run.iter().map(run).collect() }
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        self.roles.iter().any(|role| role.name == name)
+            || self.sizes.iter().any(|size| size.name == name)
+            || self.functions.iter().any(|(function, ..)| function.name == name)
+            || self.functions.iter().any(|(_, body, _)| body.iter().any(|line| code::mentions(line, name)))
+    }
+
+    /// Adds the kernels of a companion, on an array that fits. False: there is none, or names would meet.
+    fn attach(&mut self, companion: &'static Family, random: &mut Random) -> bool {
+        let Some(data) = companion.roles.iter().find(|role| role.content.starts_with("attach")) else { return false };
+        let first = data.content.ends_with("zeros");
+        let writes_in = |kind: Kind, role: &Role| {
+            let functions = self.functions.iter().filter(|(function, ..)| function.kind == kind);
+            functions.flat_map(|(_, body, _)| body).any(|line| writes(line, &role.name))
+        };
+        let written = |role: &Role| writes_in(Kind::Reference, role) && writes_in(Kind::Kernel, role);
+        // What a kernel leaves in an array is known if a reference says it.
+        let known = |role: &Role| writes_in(Kind::Reference, role) == writes_in(Kind::Kernel, role);
+        let fits = |role: &&Role| {
+            let is_line = role
+                .dims
+                .as_ref()
+                .is_some_and(|dims| dims.len() == 1 && self.sizes.iter().any(|size| size.name == dims[0]));
+            let state = if first { role.content == "zeros" && written(role) } else { !role.is_unordered() };
+            role.ty == data.ty && is_line && state && known(role) && self.runs.iter().all(|run| run.bound.is_empty())
+        };
+        let places: Vec<&Role> = self.roles.iter().filter(fits).collect();
+        if places.is_empty() {
+            return false;
+        }
+        // What was computed is more interesting than what was given.
+        let computed: Vec<&Role> = places.iter().copied().filter(|role| written(role)).collect();
+        let target = match computed.is_empty() || random.chance(25) {
+            true => (*random.pick(&places)).clone(),
+            false => (*random.pick(&computed)).clone(),
+        };
+        let extent = target.dims.clone().unwrap_or_default().remove(0);
+        let others = companion.roles.iter().filter(|role| role.name != "data").map(|role| role.name.as_str());
+        let sizes = companion.sizes.iter().map(|size| size.name.as_str()).filter(|name| *name != "n");
+        let names = companion.functions.iter().map(|function| function.name).filter(|name| *name != "reference");
+        if others.chain(sizes).chain(names).any(|name| self.is_taken(name)) || (first && target.name == "data") {
+            return false;
+        }
+        // Locals of a companion may not be names of the algorithm.
+        let clash = |line: &String| {
+            code::words(line).any(|word| {
+                word != "data"
+                    && word != "n"
+                    && (word == target.name || word == extent || self.roles.iter().any(|r| r.name == word))
+            })
+        };
+        let lines =
+            || companion.functions.iter().flat_map(|function| function.body.iter().map(|line| line.to_string()));
+        if lines().any(|line| clash(&line)) {
+            return false;
+        }
+        let bind = |text: &str| code::replace(&code::replace(text, "data", &target.name), "n", &extent);
+        let functions = companion.functions.iter().map(|function| {
+            let body = function.body.iter().map(|line| bind(line)).collect();
+            (owner(companion, function), body, function.dims.iter().map(|dim| bind(dim)).collect())
+        });
+        let functions: Vec<_> = functions.collect();
+        for role in companion.roles.iter().filter(|role| role.name != "data") {
+            let mut role = role.clone();
+            let dims = role.dims.take();
+            role.dims = dims.map(|dims| dims.iter().map(|dim| bind(dim)).collect());
+            role.content = bind(&role.content);
+            self.roles.push(role);
+        }
+        let sizes = companion.sizes.iter().filter(|size| size.name != "n");
+        self.sizes.extend(sizes.cloned());
+        let runs = companion.run.iter().map(|(kernel, _)| Run { kernel: kernel.to_string(), bound: Vec::new() });
+        match first {
+            true => {
+                self.runs.splice(0..0, runs);
+                // The algorithm comes first in the file, whatever is launched first.
+                let at = self.functions.iter().position(|(function, ..)| function.kind == Kind::Reference).unwrap_or(0);
+                self.functions.splice(at..at, functions);
+                let role = self.roles.iter_mut().find(|role| role.name == target.name);
+                role.into_iter().for_each(|role| role.content = "full(7.0)".to_string());
+            }
+            false => {
+                self.runs.extend(runs);
+                self.functions.extend(functions);
+            }
+        }
+        true
+    }
+
+    /// Threads may find their element in a list, in which each element stands once.
+    fn list_active(&mut self, random: &mut Random) {
+        const NAMES: [(&str, &str); 5] = [
+            ("active_ids", "elements to work on, each once"),
+            ("order", "order in which elements are visited"),
+            ("element_ids", "element of each thread"),
+            ("sorted_index", "elements, sorted for better locality"),
+            ("remap", "place of each element after reordering"),
+        ];
+        let (name, about) = *random.pick(&NAMES);
+        if !random.chance(62) || self.is_taken(name) || self.is_taken("thread") {
+            return;
+        }
+        let Some(extent) = self.sizes.first().map(|size| size.name.clone()) else { return };
+        let mut is_used = false;
+        for (function, lines, dims) in &mut self.functions {
+            let is_line = function.kind == Kind::Kernel && *dims == [extent.clone()];
+            let Some(at) = lines.iter().position(|line| line.trim_end().ends_with(" = wp.tid()")) else { continue };
+            // A neighbour of an element is found by its number: only what each thread does for itself may be reordered.
+            if !is_line || !random.chance(85) {
+                continue;
+            }
+            let index = lines[at].trim().trim_end_matches(" = wp.tid()").to_string();
+            let thread = if index == "tid" { "thread" } else { "tid" };
+            lines[at] = format!("    {thread} = wp.tid()");
+            let mut behind = at + 1;
+            if let Some(guard) = lines.get_mut(at + 1).filter(|line| line.trim_start().starts_with("guard ")) {
+                *guard = code::replace(guard, &index, thread);
+                behind += 1;
+            }
+            lines.insert(behind, format!("    {index} = {name}[{thread}]"));
+            is_used = true;
+        }
+        if is_used {
+            let (ty, about, content) = ("int".to_string(), about.to_string(), "permutation()".to_string());
+            let role = Role { name: name.to_string(), ty, dims: Some(vec![extent]), content, about };
+            self.roles.insert(0, role);
+        }
+    }
+
+    /// What becomes of them when all choices are made.
+    fn draft(self, random: &mut Random) -> Draft {
+        let Parts { family, sizes, roles, functions, runs } = self;
+        let style = Style {
+            brackets: random.chance(78),
+            sized: random.chance(20),
+            order: random.weighted(&[34, 16, 30, 20]),
+            group_comments: random.chance(30),
+            underscore: random.chance(30),
+            suffix: random.chance(35),
+            docs: random.chance(66),
+            args: random.chance(40),
+            module_doc: random.chance(68),
+            no_backward: random.chance(40),
+            outputs: random.chance(55),
+            host: random.below(8),
+        };
+        let mut choices = Choices::new(random);
+        let mut built: Vec<Built> = Vec::new();
+        let is_single = functions.iter().filter(|(f, ..)| f.kind == Kind::Reference).count() == 1;
+        for (function, lines, dims) in &functions {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let dims: Vec<&str> = dims.iter().map(String::as_str).collect();
+            let head = choices.words(function.head);
+            let mut body = choices.body(&lines, &dims);
+            let doc = take_doc(&mut body.lines);
+            let name = match (function.kind, is_single) {
+                (Kind::Reference, true) => "reference".to_string(),
+                (Kind::Reference, false) => format!("reference_{}", function.name),
+                _ => function.name.to_string(),
+            };
+            let dims = match body.is_flat {
+                true => vec![dims.join(" * ")],
+                false => dims.iter().map(|dim| dim.to_string()).collect(),
+            };
+            built.push(Built {
+                kind: function.kind,
+                name,
+                head,
+                doc,
+                body: body.lines,
+                params: Vec::new(),
+                written: Vec::new(),
+                dims,
+                is_guarded: body.is_guarded,
+                tags: function.tags.clone(),
+            });
+            if function.kind == Kind::Reference {
+                choices.forget();
+            }
+        }
+        let mut draft = Draft {
+            name: family.name.to_string(),
+            title: family.task.to_string(),
+            about: family.about.to_string(),
+            sizes,
+            roles,
+            functions: built,
+            runs,
+            constants: Vec::new(),
+            bundled: Vec::new(),
+            style,
+            seed: random.below(100),
+        };
+        draft.flatten(random);
+        draft.numbers(random);
+        draft.rename(random);
+        draft.parameters();
+        draft
+    }
+}
+
+/// The function; a reference with the name of the first kernel that it stands for.
+fn owner(family: &Family, function: &Function) -> Function {
+    let name = match function.kind {
+        Kind::Reference => family.run.first().map_or(function.name, |(kernel, _)| kernel),
+        _ => function.name,
+    };
+    Function { name, ..function.clone() }
+}
+
+/// The docstring at the top of a body.
+fn take_doc(lines: &mut Vec<String>) -> Option<String> {
+    let doc = lines.first()?.trim().strip_prefix("\"\"\"")?.strip_suffix("\"\"\"")?.to_string();
+    lines.remove(0);
+    while lines.first().is_some_and(String::is_empty) {
+        lines.remove(0);
+    }
+    Some(doc)
+}
+
+/// Whether a line changes elements of an array.
+pub fn writes(line: &str, array: &str) -> bool {
+    code::places(line, array).into_iter().any(|place| {
+        let before = &line[..place.start];
+        let atomic =
+            before.rfind("wp.atomic_").is_some_and(|at| before[at..].ends_with('(') && !before[at..].contains(','));
+        let mut end = place.end;
+        while line[end..].starts_with('[') {
+            end = code::closing(line, end).map_or(line.len(), |close| close + 1);
+        }
+        let rest = line[end..].trim_start();
+        let rest = rest.strip_prefix(['+', '-', '*', '/']).unwrap_or(rest);
+        // Also as an alternative that is not chosen yet.
+        let before = before.trim();
+        let begins = before.is_empty() || before.ends_with("{{") || before.ends_with("||");
+        let stored = begins && end > place.end && rest.starts_with('=') && !rest.starts_with("==");
+        atomic || stored
+    })
+}
+
+impl Draft {
+    pub fn role(&self, name: &str) -> Option<&Role> {
+        self.roles.iter().find(|role| role.name == name)
+    }
+
+    /// Arrays of two dimensions may lie as one.
+    fn flatten(&mut self, random: &mut Random) {
+        if !random.chance(42) {
+            return;
+        }
+        for role in &mut self.roles {
+            let Some(dims) = role.dims.clone().filter(|dims| dims.len() > 1) else { continue };
+            let is_bound = self.runs.iter().flat_map(|run| &run.bound).any(|(a, b)| *a == role.name || *b == role.name);
+            let is_factor = |dim: &String| !dim.contains(['+', '*', '-', ' ']);
+            if is_bound || !dims.iter().all(is_factor) || role.content.starts_with("ring") {
+                continue;
+            }
+            let flat = |function: &Built| -> Option<Vec<String>> {
+                function.body.iter().map(|line| code::flattened(line, &role.name, &dims)).collect()
+            };
+            let Some(bodies) = self.functions.iter().map(flat).collect::<Option<Vec<_>>>() else { continue };
+            for (function, body) in self.functions.iter_mut().zip(bodies) {
+                function.body = body;
+            }
+            role.dims = Some(vec![dims.join(" * ")]);
+        }
+    }
+
+    /// Numbers may be constants of the module, or a struct.
+    fn numbers(&mut self, random: &mut Random) {
+        let is_used = |name: &str, kind: Kind| {
+            let of_kind = |function: &&Built| function.kind == kind;
+            self.functions.iter().filter(of_kind).any(|f| f.body.iter().any(|line| code::mentions(line, name)))
+        };
+        let is_plain = |role: &&Role| {
+            !role.is_array() && role.name.starts_with(|c: char| c.is_lowercase()) && is_used(&role.name, Kind::Kernel)
+        };
+        let names: Vec<String> = self.roles.iter().filter(is_plain).map(|role| role.name.clone()).collect();
+        let bound: HashSet<&str> =
+            self.runs.iter().flat_map(|run| &run.bound).flat_map(|(a, b)| [a.as_str(), b.as_str()]).collect();
+        let names: Vec<String> = names.into_iter().filter(|name| !bound.contains(name.as_str())).collect();
+        if names.len() >= 3 && random.chance(22) {
+            self.bundled = names;
+        } else {
+            let is_scalar = |name: &&String| self.role(name).is_some_and(|role| role.ty == "float" || role.ty == "int");
+            let chosen: Vec<String> = names.iter().filter(is_scalar).filter(|_| random.chance(14)).cloned().collect();
+            for name in chosen {
+                let upper = name.to_uppercase();
+                self.replace(&name, &upper);
+            }
+        }
+        let constants = self.roles.iter().filter(|role| !role.is_array() && role.name == role.name.to_uppercase());
+        self.constants = constants.map(|role| role.name.clone()).collect();
+        for name in self.bundled.clone() {
+            let text = format!("params.{name}");
+            for function in self.functions.iter_mut().filter(|function| function.kind == Kind::Kernel) {
+                function.body.iter_mut().for_each(|line| *line = code::replace(line, &name, &text));
+            }
+        }
+    }
+
+    /// Another name for a thing.
+    fn replace(&mut self, from: &str, to: &str) {
+        let swap = |text: &mut String| *text = code::replace(text, from, to);
+        for function in &mut self.functions {
+            function.body.iter_mut().for_each(swap);
+            function.dims.iter_mut().for_each(swap);
+        }
+        for role in &mut self.roles {
+            swap(&mut role.name);
+            swap(&mut role.content);
+            role.dims.iter_mut().flatten().for_each(swap);
+        }
+        self.sizes.iter_mut().for_each(|size| swap(&mut size.name));
+        for (param, array) in self.runs.iter_mut().flat_map(|run| &mut run.bound) {
+            swap(param);
+            swap(array);
+        }
+        self.bundled.iter_mut().for_each(swap);
+    }
+
+    fn rename(&mut self, random: &mut Random) {
+        let mut used: HashSet<String> = HashSet::new();
+        for function in &self.functions {
+            used.extend(function.body.iter().flat_map(|line| code::words(line)).map(str::to_string));
+            used.extend(code::words(&function.head).map(str::to_string));
+            used.insert(function.name.clone());
+        }
+        used.extend(self.roles.iter().map(|role| role.name.clone()));
+        used.extend(self.sizes.iter().map(|size| size.name.clone()));
+        // What helpers declare keeps its name.
+        let helpers: HashSet<String> = self
+            .functions
+            .iter()
+            .filter(|function| function.kind == Kind::Helper)
+            .flat_map(|function| code::words(&function.head))
+            .map(str::to_string)
+            .collect();
+        let bundled: HashSet<String> = self.bundled.iter().cloned().collect();
+        let map: HashMap<String, String> = words::rename(random, &used);
+        let mut list: Vec<(String, String)> = map.into_iter().collect();
+        list.sort();
+        for (from, to) in list {
+            if !helpers.contains(&from) && !bundled.contains(&from) {
+                self.replace(&from, &to);
+            }
+        }
+        self.rename_locals(random);
+        let (prefix, suffix) = (self.style.underscore, self.style.suffix);
+        for n in 0..self.functions.len() {
+            let name = self.functions[n].name.clone();
+            if self.functions[n].kind != Kind::Kernel {
+                continue;
+            }
+            let end = if suffix && !name.ends_with("_kernel") { "_kernel" } else { "" };
+            let new = format!("{}{name}{end}", if prefix { "_" } else { "" });
+            for run in self.runs.iter_mut().filter(|run| run.kernel == name) {
+                run.kernel.clone_from(&new);
+            }
+            self.functions[n].name = new;
+        }
+    }
+
+    /// Threads and sums have the same name in all kernels of a program.
+    fn rename_locals(&mut self, random: &mut Random) {
+        for (from, line, names) in words::LOCALS {
+            let to = *random.pick(names);
+            for function in self.functions.iter_mut().filter(|function| function.kind == Kind::Kernel) {
+                let has = function.body.iter().any(|own| own.trim() == line);
+                let is_taken = function.body.iter().any(|own| code::mentions(own, to));
+                let is_role =
+                    self.roles.iter().any(|role| role.name == to) || self.sizes.iter().any(|size| size.name == to);
+                if has && !is_taken && !is_role {
+                    function.body.iter_mut().for_each(|own| *own = code::replace(own, from, to));
+                }
+            }
+        }
+    }
+
+    /// What each function has as parameters, in the order of the style.
+    fn parameters(&mut self) {
+        let order = self.style.order;
+        let Draft { functions, roles, sizes, constants, bundled, .. } = self;
+        for function in functions.iter_mut().filter(|function| function.kind != Kind::Helper) {
+            let has = |name: &str| function.body.iter().any(|line| code::mentions(line, name));
+            let is_written = |name: &str| function.body.iter().any(|line| writes(line, name));
+            let mut list: Vec<(usize, String)> = Vec::new();
+            for role in roles.iter().filter(|role| has(&role.name) && !constants.contains(&role.name)) {
+                let group = match (role.is_array(), is_written(&role.name)) {
+                    (true, true) => [3, 3, 0, 3],
+                    (true, false) => [0, 2, 0, 1],
+                    (false, _) => [1, 0, 0, 2],
+                };
+                list.push((group[order], role.name.clone()));
+            }
+            if !bundled.is_empty() && function.body.iter().any(|line| line.contains("params.")) {
+                list.push(([1, 0, 0, 2][order], "params".to_string()));
+            }
+            for size in sizes.iter().filter(|size| has(&size.name)) {
+                list.push(([2, 1, 0, 0][order], size.name.clone()));
+            }
+            list.sort_by_key(|(group, _)| *group);
+            function.params = list.into_iter().map(|(_, name)| name).collect();
+            let written = function.params.iter().filter(|name| is_written(name));
+            function.written = written.cloned().collect();
+        }
+    }
+}
+
+/// The launches of a draft.
+fn plan(draft: &Draft, text: String) -> Plan {
+    let mut symbols: Vec<Symbol> = Vec::new();
+    let step =
+        |function: &Built, kernel: String, dims: &[String], bound: &[(String, String)], symbols: &mut Vec<Symbol>| {
+            let param = |name: &String, symbols: &mut Vec<Symbol>| Param {
+                name: name.clone(),
+                ty: print::annotation(draft, name, function.kind == Kind::Reference),
+                given: given(draft, name, symbols),
+            };
+            let block = function.is_guarded.then(|| crate::dataset::launch::block(dims.len()));
+            Step {
+                kernel,
+                params: function.params.iter().map(|name| param(name, symbols)).collect(),
+                dims: dims.iter().map(|dim| extent(dim, symbols, &draft.sizes)).collect(),
+                block: block.filter(|_| !dims.is_empty()),
+                bound: bound.to_vec(),
+            }
+        };
+    let mut steps = Vec::new();
+    for run in &draft.runs {
+        if let Some(function) = draft.functions.iter().find(|function| function.name == run.kernel) {
+            steps.push(step(function, function.name.clone(), &function.dims, &run.bound, &mut symbols));
+        }
+    }
+    let of_kind = |function: &&Built| function.kind == Kind::Reference;
+    let one = ["1".to_string()];
+    let references = draft.functions.iter().filter(of_kind);
+    let references: Vec<Step> =
+        references.map(|f| step(f, format!("{}_as_kernel", f.name), &one, &[], &mut symbols)).collect();
+    let unordered = draft.roles.iter().filter(|role| role.is_unordered()).map(|role| role.name.clone()).collect();
+    let written = draft.functions.iter().filter(of_kind).flat_map(|function| function.written.iter().cloned());
+    let expected = written.collect();
+    Plan { text, symbols, steps, references, reference_text: host::as_kernels(draft), expected, unordered }
+}
+
+/// What a launch passes for a parameter.
+fn given(draft: &Draft, name: &str, symbols: &mut Vec<Symbol>) -> Given {
+    if name == "params" {
+        let field = |name: &String| (name.clone(), given(draft, name, &mut Vec::new()));
+        return Given::Struct(draft.bundled.iter().map(field).collect());
+    }
+    let Some(role) = draft.role(name) else { return Given::Count(extent(name, symbols, &draft.sizes)) };
+    match &role.dims {
+        Some(dims) => {
+            let shape = dims.iter().map(|dim| extent(dim, symbols, &draft.sizes)).collect();
+            let content: Content = role.filled(symbols, &draft.sizes);
+            Given::Array { shape, content }
+        }
+        None if role.ty == "int" => Given::Int(role.content.parse().unwrap_or(0)),
+        None => Given::Float(role.content.split_whitespace().filter_map(|number| number.parse().ok()).collect()),
+    }
+}

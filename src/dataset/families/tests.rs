@@ -1,0 +1,129 @@
+use std::collections::HashSet;
+
+use super::library::{Kind, companions};
+use super::{families, find, sample};
+use crate::dataset::artefacts;
+use crate::dataset::natural::{KINDS, Looks, table};
+use crate::dataset::{identity, verify};
+use crate::diag::Diagnostics;
+use crate::driver::{Compiler, Timings};
+use crate::source::FileId;
+use crate::syntax;
+
+#[test]
+fn entries_say_what_they_are() {
+    let mut names = HashSet::new();
+    for family in families().iter().chain(companions()) {
+        let name = family.name;
+        assert!(names.insert(name), "{name} is there twice");
+        assert!(!family.source.is_empty() && !family.task.is_empty(), "{name} has no source or no task");
+        assert!(family.functions.iter().any(|function| function.kind == Kind::Reference), "{name} has no reference");
+        for role in family.roles.iter().filter(|role| !role.content.starts_with("attach")) {
+            assert!(!role.about.is_empty(), "{name}: `{}` means nothing", role.name);
+        }
+        for function in family.functions.iter().filter(|function| function.kind == Kind::Kernel) {
+            assert!(!function.tags.is_empty(), "{name}: `{}` is of no kind", function.name);
+            for tag in &function.tags {
+                assert!(KINDS.iter().any(|(kind, _)| kind == tag), "{name}: there is no kind `{tag}`");
+            }
+        }
+        for (kernel, _) in &family.run {
+            assert!(family.functions.iter().any(|function| function.name == *kernel), "{name} runs `{kernel}`");
+        }
+    }
+    assert!(families().len() >= 80 && find("axpy").is_some() && find("axpi").is_none());
+}
+
+/// Every algorithm passes all checks: its kernels, its gradients where there are some, and its reference.
+#[test]
+fn every_family_computes_what_its_reference_does() {
+    let compiler = Compiler::new();
+    for family in families() {
+        let mut causes = Vec::new();
+        let passes = |number: &u64| {
+            let plan = sample(5, *number, &[family]).plan;
+            let mut names: Vec<&str> = plan.steps.iter().map(|step| step.kernel.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let timings = &mut Timings::default();
+            let made = artefacts::compile(&plan.text, None, &names, true, true, &compiler, timings)
+                .and_then(|compiled| verify::verify(&plan, None, &compiled, 1, timings));
+            match made {
+                Ok(checked) => checked.verdict.reference_error.is_some(),
+                Err(rejection) => {
+                    causes.push(rejection);
+                    false
+                }
+            }
+        };
+        assert!((0..4u64).filter(passes).count() >= 3, "{}: {causes:#?}", family.name);
+    }
+}
+
+/// A reference that computes something else is found out.
+#[test]
+fn a_wrong_reference_is_refused() {
+    let compiler = Compiler::new();
+    let family = find("axpy").expect("a family");
+    let mut plan = sample(5, 0, &[family]).plan;
+    assert!(plan.reference_text.contains(" + "), "{}", plan.reference_text);
+    plan.reference_text = plan.reference_text.replacen(" + ", " - ", 1);
+    let names: Vec<String> = plan.steps.iter().map(|step| step.kernel.clone()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let timings = &mut Timings::default();
+    let compiled = artefacts::compile(&plan.text, None, &names, false, true, &compiler, timings).expect("a program");
+    let refused = verify::verify(&plan, None, &compiled, 1, timings).err().expect("another result");
+    assert_eq!(refused.cause, "reference differs");
+}
+
+#[test]
+fn programs_read_as_if_people_had_written_them() {
+    let all: Vec<_> = families().iter().collect();
+    let mut long = 0;
+    let (mut looks, mut kinds) = (Vec::new(), std::collections::BTreeMap::new());
+    for number in 0..600 {
+        let made = sample(0, number, &all);
+        let text = &made.plan.text;
+        assert_eq!(*text, sample(0, number, &all).plan.text, "the same again");
+        for mark in ["{{", "}}", "#?", "#|", "#.", " let ", " guard ", " require ", "\t", " \n", "\n\n\n\n"] {
+            assert!(!text.contains(mark), "{mark:?} in\n{text}");
+        }
+        long += usize::from(text.lines().any(|line| line.len() > 100));
+        let meaning = made.meaning.expect("a meaning");
+        for task in &meaning.tasks {
+            assert!(task.starts_with(char::is_uppercase) && !task.contains("  ") && !task.contains(".."), "{task}");
+            let words: Vec<&str> = task.split_whitespace().collect();
+            assert!(words.windows(2).all(|two| two[0] != two[1] || two[0] == "-"), "{task}");
+        }
+        assert!(meaning.tasks[0].len() < meaning.tasks[1].len() && meaning.tasks[1].len() < meaning.tasks[2].len());
+        for kind in meaning.kinds {
+            *kinds.entry(kind.to_string()).or_default() += 1;
+        }
+        let mut findings = Diagnostics::new();
+        let parsed = syntax::parse(FileId(0), text, &mut findings);
+        assert!(findings.is_empty() && identity::of_parsed(&parsed).is_some(), "{text}");
+        looks.push(Looks::of(text, &parsed));
+    }
+    assert!(long <= 6, "{long} of 600 programs have a line of more than 100 columns");
+    let found = table(looks.iter(), &kinds, 600);
+    let share = |name: &str| found["percent"][name]["rows"].as_f64().unwrap_or(f64::NAN);
+    for (name, low, high) in [
+        ("operators as calls", 0.0, 2.0),
+        ("unused parameter", 0.0, 4.0),
+        ("line over 120 columns", 0.0, 2.0),
+        ("three-decimal constant", 0.0, 2.0),
+        ("transcendental inside transcendental", 0.0, 1.0),
+        ("two signs of meaninglessness", 0.0, 5.0),
+        ("any comment", 55.0, 80.0),
+        ("docstring", 55.0, 80.0),
+        ("in-place array", 14.0, 21.0),
+        ("index from memory or arithmetic", 70.0, 85.0),
+        ("loop bound from parameter or memory", 30.0, 45.0),
+        ("launch code", 75.0, 100.0),
+        ("several kernels", 65.0, 100.0),
+    ] {
+        assert!((low..=high).contains(&share(name)), "{name}: {found:#}");
+    }
+    assert!(found["kinds_of_80"].as_u64() >= Some(68), "{found:#}");
+    assert!(found["kinds_variation"].as_f64().is_some_and(|x| x <= 0.25), "{found:#}");
+}

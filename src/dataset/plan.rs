@@ -1,0 +1,140 @@
+//! What is a program, for everything that comes after its making? Its text, and how its kernels are launched one after the
+//! other, at any of three sizes.
+
+/// A program and the launches that make sense for it.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// The program as a Python file.
+    pub text: String,
+    /// What extents are told in.
+    pub symbols: Vec<Symbol>,
+    /// In the order of their launches.
+    pub steps: Vec<Step>,
+    /// Functions of plain Python that compute the same in another way, each by itself: kernels of one thread in
+    /// [`Plan::reference_text`], in their order.
+    pub references: Vec<Step>,
+    /// The text of the references as kernels, to be put behind `text`.
+    pub reference_text: String,
+    /// The arrays that the references write: what the kernels leave in them is compared.
+    pub expected: Vec<String>,
+    /// Arrays whose elements may come in any order.
+    pub unordered: Vec<String>,
+}
+
+/// A named number, and its value at each [`Scale`](super::launch::Scale).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Symbol {
+    pub name: String,
+    pub values: [u32; 3],
+}
+
+/// The launch of a kernel.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub kernel: String,
+    pub dims: Vec<Extent>,
+    /// The kernel lets threads above its extents return: the launch is rounded up to multiples of this.
+    pub block: Option<Vec<u32>>,
+    pub params: Vec<Param>,
+    /// Parameters that get an array of another name.
+    pub bound: Vec<(String, String)>,
+}
+
+impl Step {
+    /// The array that a parameter gets: launches share arrays of one name.
+    pub fn array_of<'a>(&'a self, param: &'a str) -> &'a str {
+        self.bound.iter().find(|(name, _)| name == param).map_or(param, |(_, array)| array)
+    }
+}
+
+/// An extent or a count, in terms of the plan's symbols.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    Fixed(u32),
+    /// The value of a symbol, times and plus something.
+    Axis {
+        axis: usize,
+        times: u32,
+        plus: u32,
+    },
+}
+
+impl Extent {
+    pub fn axis(axis: usize) -> Extent {
+        Extent::Axis { axis, times: 1, plus: 0 }
+    }
+
+    /// Its value where the symbols have these.
+    pub fn of(self, values: &[u32]) -> u32 {
+        match self {
+            Extent::Fixed(n) => n,
+            Extent::Axis { axis, times, plus } => values.get(axis).copied().unwrap_or(1) * times + plus,
+        }
+    }
+
+    /// The same in words: `2 * dim0 + 1`.
+    pub fn text(self, symbols: &[Symbol]) -> String {
+        match self {
+            Extent::Fixed(n) => n.to_string(),
+            Extent::Axis { axis, times, plus } => {
+                let name = symbols.get(axis).map_or("1", |symbol| symbol.name.as_str());
+                let scaled = match times {
+                    1 => name.to_string(),
+                    _ if name.contains(' ') => format!("{times} * ({name})"),
+                    _ => format!("{times} * {name}"),
+                };
+                if plus == 0 { scaled } else { format!("{scaled} + {plus}") }
+            }
+        }
+    }
+}
+
+/// What a launch passes for a parameter.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// Uniform in `[low, high]`, component by component.
+    Array {
+        shape: Vec<Extent>,
+        content: Content,
+    },
+    Float(Vec<f64>),
+    Int(i64),
+    Count(Extent),
+    Struct(Vec<(String, Given)>),
+}
+
+/// The contents of an array before the first launch.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Content {
+    Zero,
+    /// Everywhere this.
+    Full(f64),
+    /// Multiples of 1/256.
+    Between(f64, f64),
+    /// The same, in ascending order.
+    Sorted(f64, f64),
+    /// Random numbers, scaled to length 1.
+    Normal,
+    /// Rotations: rows of an orthogonal matrix, or a translation and a unit quaternion.
+    Rotation,
+    /// Integers from 0 up to below an extent.
+    Below(Extent),
+    /// 0, then non-decreasing up to the extent given.
+    Offsets(Extent),
+    /// 0, then in equal steps up to the extent given.
+    Rows(Extent),
+    /// Element n is n.
+    Range,
+    /// The same, shuffled.
+    Permutation,
+    /// Component c of element n is n + c, modulo the extent: neighbours in a ring, all different.
+    Ring(Extent),
+}
+
+#[derive(Clone, Debug)]
+pub struct Param {
+    pub name: String,
+    /// The annotation.
+    pub ty: String,
+    pub given: Given,
+}

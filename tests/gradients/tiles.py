@@ -1,0 +1,74 @@
+"""Gradients of tiles: what is overwritten, carried by loops, summed, repeated, and multiplied as matrices."""
+import warp as wp
+
+
+@wp.kernel
+def powers(x: wp.array(dtype=float), out: wp.array(dtype=float), n: int):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=3, offset=i * 3)
+    acc = wp.tile_ones(shape=3, dtype=float)
+    for k in range(n % 5):
+        acc = acc * t
+    wp.tile_store(out, acc, offset=i * 3)
+
+
+@wp.kernel
+def overwritten(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=5, offset=i * 5)
+    b = t * t
+    t[0] = 0.0
+    t[1:3] = wp.tile_ones(shape=2, dtype=float)
+    wp.tile_store(out, b * t, offset=i * 5)
+
+
+@wp.kernel
+def products(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), out: wp.array2d(dtype=float)):
+    i = wp.tid()
+    x = wp.tile_load(a, shape=(3, 3), offset=(i * 3, 0))
+    y = wp.tile_load(b, shape=(3, 3), offset=(i * 3, 0))
+    d = y * y
+    wp.tile_matmul(x, wp.tile_transpose(x), y, alpha=0.5, beta=2.0)
+    wp.tile_store(out, d + y, offset=(i * 3, 0))
+
+
+@wp.func
+def combined(x: float, y: float):
+    return x * y + wp.sin(x)
+
+
+@wp.kernel
+def reductions(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=6, offset=i * 6)
+    full = wp.tile_full(shape=6, value=t[1] * t[2])
+    low = wp.tile_min(t)
+    high = wp.tile_max(t * full)
+    folded = wp.tile_reduce(combined, t)
+    running = wp.tile_scan_inclusive(t * t) * wp.tile_scan_max_inclusive(t)
+    mix = running + wp.tile_scan_exclusive(full) * low[0] + wp.tile_map(combined, t, high[0] * folded[0])
+    half = mix[::2]
+    half += half
+    wp.tile_axpy(3.0, t, mix)
+    total = wp.tile_dot(mix, t)
+    if total[0] > 0.5:
+        late = mix * total[0]
+    else:
+        late = mix - t
+    wp.tile_atomic_add(out, late, offset=i * 6)
+
+
+@wp.kernel
+def attention(q: wp.array2d(dtype=float), k: wp.array2d(dtype=float), v: wp.array2d(dtype=float), out: wp.array2d(dtype=float)):
+    i = wp.tid()
+    queries = wp.tile_load(q, shape=(2, 4), offset=(i * 2, 0))
+    acc = wp.tile_zeros(shape=(2, 4), dtype=float)
+    total = wp.tile_zeros(shape=2, dtype=float)
+    for j in range(3):
+        keys = wp.tile_load(k, shape=(3, 4), offset=(j * 3, 0))
+        values = wp.tile_load(v, shape=(3, 4), offset=(j * 3, 0))
+        w = wp.tile_map(wp.exp, wp.tile_matmul(queries, wp.tile_transpose(keys)))
+        total += wp.tile_sum(w, axis=1)
+        wp.tile_matmul(w, values, acc)
+    acc = acc / wp.tile_broadcast(wp.tile_reshape(total, shape=(2, 1)), shape=(2, 4))
+    wp.tile_store(out, acc, offset=(i * 2, 0))
