@@ -136,6 +136,9 @@ class _Text:
 
     def function(self, f) -> str:
         if f.is_builtin():
+            # How a launch is cut into blocks is Warp's to say.
+            if f.key.startswith("tile"):
+                raise Refused(f"it uses tiles (`{f.key}`)")
             return f"wp.{f.key}"
         f = f.generic_parent or f
         if id(f.func) in self.names:
