@@ -118,6 +118,8 @@
 // | `passes` | how is IR simplified? |
 // | `autodiff` | what is the gradient of a kernel? |
 // | `codegen` | how does IR become PTX, CUDA text, host code, headers? |
+// | `ptx` | what does a PTX text say? |
+// | `sim` | what does a GPU do with it? |
 // | `run` | how is a kernel executed? |
 // | `process` | what does each process have one of? |
 // | `driver` | in what order do the stages run? |
@@ -171,7 +173,11 @@ mod memo;
 pub mod passes;
 mod process;
 #[doc(hidden)]
+pub mod ptx;
+#[doc(hidden)]
 pub mod run;
+#[doc(hidden)]
+pub mod sim;
 #[doc(hidden)]
 pub mod source;
 #[doc(hidden)]

@@ -36,8 +36,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("codegen", &["ids", "limits", "memo", "source", "diag", "types", "ir", "analysis", "abi", "passes"]),
     // Programs that kc is a part of may fork.
     ("process", &[]),
+    // PTX of anybody: nothing of how kc makes its own.
+    ("ptx", &[]),
+    // Prints are formatted as the interpreter does.
+    ("sim", &["ptx", "types", "ir"]),
     // What a launch takes for granted is proved, or looked at.
-    ("run", &["ids", "process", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi"]),
+    ("run", &["ids", "process", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi", "ptx", "sim"]),
     (
         "driver",
         &[

@@ -136,6 +136,38 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
         ),
         ("meet/inputs.npz", arrays),
     ]
+    .into_iter()
+    .chain(ptx())
+    .collect()
+}
+
+/// Launches of kernels that are PTX.
+fn ptx() -> impl Iterator<Item = (&'static str, Vec<u8>)> {
+    let texts: [(&str, &[u8]); 3] = [
+        ("faults.ptx", include_bytes!("sim/faults.ptx")),
+        ("unknown.ptx", include_bytes!("sim/unknown.ptx")),
+        ("malformed.ptx", include_bytes!("sim/malformed.ptx")),
+    ];
+    let launch = |source: &str, entry: &str| {
+        let int = json!({"class": "scalar", "scalar": "int32", "shape": []});
+        let out = json!({"name": "out", "kind": "pointer", "dtype": int, "shape": [64], "fill": 0});
+        json!({"format": 1, "source": source, "entry": entry, "grid": [1], "block": [64], "args": [out]})
+            .to_string()
+            .into_bytes()
+    };
+    let launches = [
+        ("misaligned.json", launch("faults.ptx", "misaligned")),
+        ("unset.json", launch("faults.ptx", "unset")),
+        ("race.json", launch("faults.ptx", "race")),
+        ("divergent.json", launch("faults.ptx", "divergent")),
+        ("alone.json", launch("faults.ptx", "alone")),
+        ("endless.json", launch("faults.ptx", "endless")),
+        ("stops.json", launch("faults.ptx", "stops")),
+        ("first.json", launch("faults.ptx", "first")),
+        ("unknown.json", launch("unknown.ptx", "k")),
+        ("malformed.json", launch("malformed.ptx", "k")),
+    ];
+    texts.into_iter().map(|(name, text)| (name, text.to_vec())).chain(launches)
 }
 
 /// The runs: what is asked of kc, and the code that it gives.
@@ -178,6 +210,16 @@ const RUNS: &[(Code, &[&str])] = &[
         Code::E1110,
         &["run", "k.py", "-k", "endless", "--dim", "1", "--arg", "x=ones:1", "--arg", "n=1", "--timeout", "0.001"],
     ),
+    (Code::E0830, &["run", "--device", "sim", "malformed.json"]),
+    (Code::E0831, &["run", "--device", "sim", "unknown.json"]),
+    (Code::E1111, &["run", "--device", "sim", "misaligned.json"]),
+    (Code::E1112, &["run", "--device", "sim", "unset.json"]),
+    (Code::E1113, &["run", "--device", "sim", "race.json"]),
+    (Code::E1114, &["run", "--device", "sim", "divergent.json"]),
+    (Code::E1115, &["run", "--device", "sim", "alone.json"]),
+    (Code::E1116, &["run", "--device", "sim", "--steps", "10000", "endless.json"]),
+    (Code::E1117, &["run", "--device", "sim", "stops.json"]),
+    (Code::W1119, &["run", "--device", "sim", "--schedules", "8", "first.json"]),
     (Code::E1401, &["dataset", "-n", "1", "-o", "taken"]),
     (Code::E1404, &["dataset", "-n", "0", "-o", "new"]),
     (Code::E1402, &["dataset", "-n", "1", "-o", "set", "--emit", "cuda", "--no-verify", "--seed", "1", "--resume"]),

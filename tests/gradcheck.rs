@@ -126,7 +126,12 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
         }
         let mut run = |entry: FuncId, args, _: &[(u64, u64)]| {
             let Some(host) = &host else {
-                let ready = devices::prepare(&Interp, module, entry, &How { checked: true, fmad: false, alone: true })?;
+                let ready = devices::prepare(
+                    &Interp,
+                    module,
+                    entry,
+                    &How { checked: true, fmad: false, alone: true, trial: kc::run::devices::Trial::PLAIN },
+                )?;
                 let job = Job::new(bounds, args, 1);
                 // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
                 return unsafe { ready.run(module, &job) };

@@ -1,10 +1,57 @@
-//! Does PTX compute what host code computes? It is run on a machine for PTX, in Python: `tests/ptx/machine.py` says how it
-//! stands in for a GPU.
+//! Does kc's PTX compute what its host code computes, however it is made? Launches are run on the simulator with PTX for covering
+//! grids and for any grid, optimised fully and lean, for strided and for contiguous arrays, and in several orders of the
+//! threads; all is compared with the host.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const KC: &str = env!("CARGO_BIN_EXE_kc");
+use kc::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions};
+use kc::driver::{Compiler, Gradients, Request};
+use kc::ir::{FuncId, Module};
+use kc::run::devices::sim::Kernel;
+use kc::run::devices::{self, Device, Executable, Found, How, Trial};
+use kc::run::session::{Finished, Options, Program, Session, Wanted};
+use kc::run::{launch, verify};
+
+/// The simulator with PTX that is made in one way.
+struct Variant {
+    name: &'static str,
+    grid: Grid,
+    layout: ArrayLayout,
+    opt: Opt,
+}
+
+static VARIANTS: [Variant; 3] = [
+    Variant { name: "any grid", grid: Grid::Any, layout: ArrayLayout::Strided, opt: Opt::Full },
+    Variant { name: "any grid, lean", grid: Grid::Any, layout: ArrayLayout::Strided, opt: Opt::Lean },
+    Variant { name: "contiguous", grid: Grid::Covering, layout: ArrayLayout::Contiguous, opt: Opt::Full },
+];
+
+impl Device for Variant {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn about(&self) -> &'static str {
+        "the simulator with PTX made in another way"
+    }
+
+    fn found(&self) -> kc::run::Result<Vec<Found>> {
+        Ok(Vec::new())
+    }
+
+    fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> kc::run::Result<Box<dyn Executable>> {
+        let Variant { grid, layout, opt, .. } = *self;
+        let options = PtxOptions { arch: Arch::DEFAULT, opt, fmad: false, layout, grid };
+        let kernel = Kernel::load(module, kernel, &options, how.trial)?;
+        // Strided arrays may lie at any multiple of their scalars.
+        Ok(Box::new(if layout == ArrayLayout::Strided { kernel.shifted(8) } else { kernel }))
+    }
+
+    fn keeps_order(&self) -> bool {
+        false
+    }
+}
 
 fn python(script: &str) -> Command {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
@@ -22,31 +69,78 @@ fn done(command: &mut Command) -> String {
     text
 }
 
-/// Emulates every `every`th case below a folder; gives the number of runs and of times that whole warps met.
-#[track_caller]
-fn emulate(cases: &Path, every: &str) -> (u32, u32) {
-    let text = done(python("tests/ptx/emulate.py").arg(KC).arg(cases).args(["--every", every]));
-    let number = |before: &str| {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let at = words.iter().position(|w| *w == before).expect("a summary");
-        words[at + 1].parse().expect("a number")
+/// Runs a launch on a device.
+fn run(path: &Path, device: &'static dyn Device, schedules: u32) -> Finished {
+    let mut compile = |wanted: &Wanted| {
+        let request = Request {
+            kernels: wanted.gradient_of.iter().cloned().collect(),
+            gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
+            same_arrays: wanted.same_arrays.clone(),
+            ..Request::default()
+        };
+        let compilation = Compiler::new().load(&wanted.source, &request);
+        let diagnostics = compilation.diagnostics.into_sorted();
+        Program { module: compilation.module, sources: compilation.sources, diagnostics }
     };
-    (number("cases,"), number("met"))
+    let trial = Trial { schedules, seed: 7, ..Trial::PLAIN };
+    let options = Options { threads: 1, trial, ..Options::of(device) };
+    Session::new(options, &mut compile).run(&launch::read(path).expect("a launch"), &path.display().to_string())
 }
 
+/// Runs every `every`th case below a folder in all ways; what is wrong, and how many runs were compared.
+fn compare(cases: &Path, every: usize) -> (Vec<String>, usize) {
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(cases).expect("cases").map(|entry| entry.expect("an entry").path()).collect();
+    folders.retain(|folder| folder.join("case.json").exists());
+    folders.sort();
+    assert!(!folders.is_empty());
+    let host = devices::named("host").expect("the host");
+    let sim = devices::named("sim").expect("the simulator");
+    let (mut wrong, mut runs) = (Vec::new(), 0);
+    for folder in folders.iter().step_by(every) {
+        let path = folder.join("case.json");
+        let text = std::fs::read_to_string(&path).expect("a case");
+        let dense = !text.contains("\"strides\"");
+        let expected = run(&path, host, 1);
+        if !expected.errors.is_empty() {
+            // A launch whose point is its error.
+            continue;
+        }
+        let (Some(a), Some(program)) = (&expected.arguments, &expected.program) else { continue };
+        let ways = VARIANTS.iter().map(|variant| (variant as &'static dyn Device, 1)).chain([(sim, 3)]);
+        for (device, schedules) in ways {
+            if device.name() == "contiguous" && !dense {
+                continue;
+            }
+            let found = run(&path, device, schedules);
+            let name = format!("{} ({})", folder.display(), device.name());
+            wrong.extend(found.errors.iter().map(|e| format!("{name}: {} {}", e.code.name(), e.message)));
+            let Some(b) = &found.arguments else { continue };
+            let rows = verify::compare(a, b, &program.module.structs);
+            let apart = rows.iter().filter(|row| row.wrong > 0);
+            wrong.extend(apart.map(|row| format!("{name}: {} differs in {} scalars", row.array, row.wrong)));
+            runs += 1;
+        }
+    }
+    (wrong, runs)
+}
+
+/// Whole warps add up floats, loops part, and accesses are wide.
 #[test]
 fn warps_loops_and_wide_accesses() {
     let folder = tempfile::tempdir().expect("a folder");
     done(python("tests/ptx/cases.py").arg(folder.path()));
-    let (runs, met) = emulate(folder.path(), "1");
-    // 48 launches, four ways each; whole warps add up floats in many of them.
-    assert!(runs >= 170 && met >= 100, "{runs} runs, met {met} times");
+    let (wrong, runs) = compare(folder.path(), 1);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    // 48 launches, four ways each.
+    assert!(runs >= 170, "{runs} runs");
 }
 
 #[test]
 fn launches_of_the_run_tests() {
     let folder = tempfile::tempdir().expect("a folder");
     done(python("tests/reference/launches.py").args(["prepare", "tests/run"]).arg(folder.path()));
-    let (runs, _) = emulate(folder.path(), "4");
-    assert!(runs >= 15, "{runs} runs");
+    let (wrong, runs) = compare(folder.path(), 4);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(runs >= 60, "{runs} runs");
 }

@@ -19,6 +19,7 @@ mod man;
 mod output;
 mod run;
 mod supervise;
+mod trial;
 mod verify;
 mod watch;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 
 use super::supervise::End;
+use super::trial::TrialArgs;
 use super::{Exit, StoreArg, output, supervise};
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, Diagnostic};
@@ -71,6 +72,8 @@ pub(super) struct Args {
     /// Give up a launch that takes longer than this, reading and compiling included, and go on with the next.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
+    #[command(flatten)]
+    trial: TrialArgs,
     /// Marks a worker process, which tells its supervisor what is done.
     #[arg(long, hide = true)]
     worker: bool,
@@ -132,6 +135,7 @@ fn attempt(args: &Args) -> Result<Exit> {
         fmad: matches!(args.fmad, Switch::On),
         threads: args.threads.into(),
         deterministic: args.deterministic,
+        trial: args.trial.trial(),
         out_dir: args.out_dir.clone(),
         npy: by_flags,
         gradient: args.gradient,
@@ -209,6 +213,7 @@ fn worker(args: &Args, files: &[PathBuf]) -> Command {
         command.arg("--store").arg(store.get_name());
     }
     command.args(args.unchecked.then_some("--unchecked")).args(args.deterministic.then_some("--deterministic"));
+    args.trial.pass_on(&mut command);
     if let Some(folder) = &args.out_dir {
         command.arg("--out-dir").arg(folder);
     }

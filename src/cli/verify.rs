@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::run::{compile, report};
+use super::trial::TrialArgs;
 use super::{Exit, output};
 use crate::run::Result;
 use crate::run::devices::Device;
@@ -24,6 +25,8 @@ pub(super) struct Args {
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
+    #[command(flatten)]
+    trial: TrialArgs,
 }
 
 pub(super) fn run(args: &Args) -> Exit {
@@ -43,7 +46,7 @@ fn one(args: &Args, path: &Path) -> Result<Exit> {
     let origin = path.display().to_string();
     let mut runs: Vec<(&dyn Device, Finished)> = Vec::new();
     for &device in &args.devices {
-        let options = Options { threads: args.threads.into(), ..Options::of(device) };
+        let options = Options { threads: args.threads.into(), trial: args.trial.trial(), ..Options::of(device) };
         let mut compile = |wanted: &Wanted| compile(wanted, None, false);
         runs.push((device, Session::new(options, &mut compile).run(&launch, &origin)));
     }

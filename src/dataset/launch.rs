@@ -114,6 +114,7 @@ pub fn launch(step: &Step, size: &Size, contents: &Contents, direction: Directio
         args: step.params.iter().map(|param| argument(step, param, size, contents)).collect(),
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
+        grid: None,
     }
 }
 

@@ -138,6 +138,8 @@ codes! {
     E0820 "no-cuda-text" "a construct without CUDA C++ form";
     E0821 "native-text" "a kernel that calls CUDA text, for another output";
     E0822 "tiles-on-gpu" "a kernel with tiles, for a GPU";
+    E0830 "ptx-malformed" "a text that is no PTX";
+    E0831 "ptx-unknown" "PTX that the simulator does not know";
 
     // 09 kc itself
     E0901 "unreadable-file" "a file that cannot be read";
@@ -178,6 +180,14 @@ codes! {
     E1108 "threads-meet" "two threads at one element, whose order shows in the result";
     E1109 "no-made-launch" "a kernel that does not run with made-up arguments";
     E1110 "launch-too-late" "a launch that took longer than `--timeout`";
+    E1111 "misaligned-access" "an address that is no multiple of what is read or written";
+    E1112 "uninitialised-read" "memory that is read and was never written";
+    E1113 "data-race" "two threads at one element, and nothing orders them";
+    E1114 "divergent-barrier" "a barrier that not all threads of a block reach";
+    E1115 "missing-lanes" "an exchange within a warp that lacks lanes it names";
+    E1116 "endless-launch" "a launch that runs on and on";
+    E1117 "kernel-stopped" "a kernel that stops itself";
+    W1119 "order-shows" "a result that depends on the order of the threads";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

@@ -11,7 +11,7 @@ use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
-use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report};
+use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
 use crate::run::session::{self, Program};
 use crate::run::{Fail, Result};
 use crate::types::StructTable;
@@ -45,7 +45,7 @@ struct Shared {
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
-pub(super) const HOW: How = How { checked: true, fmad: false, alone: false };
+pub(super) const HOW: How = How { checked: true, fmad: false, alone: false, trial: Trial::PLAIN };
 
 impl Kernel {
     pub(super) fn new(module: Module, name: &str) -> std::result::Result<Kernel, Error> {

@@ -12,7 +12,7 @@ use super::{Result, fail};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
-use crate::run::devices::{Device, Entry, How, Job, Report};
+use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::gradients::gradient;
 use crate::types::Type;
 
@@ -74,7 +74,7 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
         arguments.restore(&start);
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
             let memory = [&memory, more].concat();
-            let how = How { checked: options.checked, fmad: true, alone: false };
+            let how = How { checked: options.checked, fmad: true, alone: false, trial: Trial::PLAIN };
             let code =
                 ready.entry(entry).or_insert_with(|| Rc::new(Entry::new(module, entry, options.device, how))).clone();
             let executable = code.ready(module, &bounds, options.threads)?;

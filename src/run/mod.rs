@@ -6,6 +6,7 @@
 //! | [`args`] | what does the kernel receive? |
 //! | [`devices`] | on what does it run? |
 //! | [`gradients`] | in what order do the entries of a gradient run, and are the derivatives right? |
+//! | [`foreign`] | how is a kernel run that is PTX already? |
 //! | [`meeting`] | does the order of threads show in what a launch leaves? |
 //! | [`files`] | how are arrays and results read, written and shown? |
 //! | [`session`] | in what order does all this happen? |
@@ -20,6 +21,7 @@ pub mod args;
 pub mod bench;
 pub mod devices;
 pub mod files;
+pub mod foreign;
 pub mod gradients;
 pub mod launch;
 pub mod meeting;

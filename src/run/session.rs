@@ -11,14 +11,14 @@ use std::time::Instant;
 
 use super::args::Arguments;
 use super::launch::{self, AnyLaunch, Direction, Launch};
-use super::{Result, fail};
+use super::{Result, fail, foreign};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{self, order};
-use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind};
+use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
@@ -37,6 +37,7 @@ pub struct Options {
     pub threads: usize,
     /// Results are the same on any number of cores: where the order of atomic updates shows, one worker runs the launch.
     pub deterministic: bool,
+    pub trial: Trial,
     /// Where results go; None: nowhere.
     pub out_dir: Option<PathBuf>,
     /// Write each array as `NAME.npy` too.
@@ -56,6 +57,7 @@ impl Options {
             fmad: false,
             threads: 0,
             deterministic: false,
+            trial: Trial::PLAIN,
             out_dir: None,
             npy: false,
             gradient: false,
@@ -210,6 +212,9 @@ impl<'a> Session<'a> {
         if self.options.gradient {
             launch.to_mut().direction = Direction::Gradient;
         }
+        if let Some(grid) = &launch.grid {
+            return foreign::run(&self.options, &launch, grid, origin, finished);
+        }
         let Some((wanted, program, id)) = self.prepare(&launch, finished)? else { return Ok(()) };
         if self.options.gradient {
             let module = &program.module;
@@ -312,6 +317,7 @@ impl<'a> Session<'a> {
         };
         finished.seconds = seconds;
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
+        finished.take(report.findings);
         if let Some(trap) = report.trap {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
@@ -324,8 +330,8 @@ impl<'a> Session<'a> {
 
     /// An entry, which is compiled once for each form that a launch of it needs.
     fn entry(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Rc<Entry> {
-        let Options { device, checked, fmad, .. } = self.options;
-        let new = || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false }));
+        let Options { device, checked, fmad, trial, .. } = self.options;
+        let new = || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false, trial }));
         self.entries.entry((wanted.clone(), entry)).or_insert_with(new).clone()
     }
 
@@ -380,6 +386,13 @@ impl<'a> Session<'a> {
 }
 
 impl Finished {
+    /// Takes over what a device found.
+    pub fn take(&mut self, found: Vec<Diagnostic>) {
+        let (errors, findings): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| f.level == Level::Error);
+        self.errors.extend(errors);
+        self.findings.extend(findings);
+    }
+
     /// A launch that could not even be read.
     pub fn failed(id: String, error: Diagnostic) -> Finished {
         Finished { id, errors: vec![error], ..Finished::default() }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes launches of the kernels beside this file, for `emulate.py`.
+"""Makes launches of the kernels beside this file, for `tests/ptx.rs`.
 
     python3 tests/ptx/cases.py FOLDER
 """

@@ -211,6 +211,7 @@ impl Run {
             args: args.collect(),
             structs: Default::default(),
             inputs: PathBuf::new(),
+            grid: None,
         };
         let structs = module.structs.clone();
         let arguments = Arguments::bind(&launch, "random", function, &structs).map_err(|e| e.message.clone())?;
@@ -363,7 +364,7 @@ impl Code {
         match self {
             Code::Interp(prepared) => {
                 if let std::collections::hash_map::Entry::Vacant(slot) = prepared.entry(entry) {
-                    let how = How { checked: true, fmad: false, alone: true };
+                    let how = How { checked: true, fmad: false, alone: true, trial: kc::run::devices::Trial::PLAIN };
                     slot.insert(devices::prepare(&Interp, module, entry, &how)?);
                 }
                 let job = Job::new(*bounds, args, 1);

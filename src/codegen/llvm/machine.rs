@@ -113,6 +113,9 @@ impl Arch {
         Arch { name: "sm_121", number: 121, ptx: 88 },
     ];
 
+    /// What is compiled for where nothing else is asked for.
+    pub const DEFAULT: Arch = Arch::ALL[5];
+
     /// The architecture of this name, such as `sm_90`.
     pub fn from_name(name: &str) -> Option<Arch> {
         Arch::ALL.iter().copied().find(|arch| arch.name == name)

@@ -56,7 +56,7 @@ pub use host::emit_object;
 pub use jit::HostModule;
 pub use library::Parts;
 pub use machine::Arch;
-pub use nvptx::{emit_ptx, emit_ptx_marked};
+pub use nvptx::{emit_ptx, emit_ptx_located, emit_ptx_marked};
 pub use report::emit_plan;
 
 use std::collections::HashMap;

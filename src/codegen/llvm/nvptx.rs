@@ -47,7 +47,18 @@ pub fn emit_ptx(
     options: &PtxOptions,
     known: &Parts,
 ) -> Result<String, CodegenError> {
-    emit(module, kernels, options, known, None)
+    emit(module, kernels, options, known, Places::None)
+}
+
+/// The same with the directives that tell places (`.loc`): a line of theirs is an offset in bytes into the file `source`, and one.
+pub fn emit_ptx_located(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &PtxOptions,
+    known: &Parts,
+    source: FileId,
+) -> Result<String, CodegenError> {
+    emit(module, kernels, options, known, Places::Located(source))
 }
 
 /// The same, with a mark around each instruction that comes from the file `source` ([`crate::source::lined`]).
@@ -58,7 +69,26 @@ pub fn emit_ptx_marked(
     known: &Parts,
     source: FileId,
 ) -> Result<String, CodegenError> {
-    emit(module, kernels, options, known, Some(source))
+    emit(module, kernels, options, known, Places::Marked(source))
+}
+
+/// What PTX says of the file that it comes from.
+#[derive(Clone, Copy)]
+enum Places {
+    None,
+    /// Marks around instructions ([`crate::source::lined`]).
+    Marked(FileId),
+    /// LLVM's directives.
+    Located(FileId),
+}
+
+impl Places {
+    fn source(self) -> Option<FileId> {
+        match self {
+            Places::None => None,
+            Places::Marked(source) | Places::Located(source) => Some(source),
+        }
+    }
 }
 
 fn emit(
@@ -66,10 +96,10 @@ fn emit(
     kernels: &[FuncId],
     options: &PtxOptions,
     known: &Parts,
-    source: Option<FileId>,
+    places: Places,
 ) -> Result<String, CodegenError> {
     let ready = Ready::of(module, kernels, known)?;
-    let part = |kernels: &Vec<FuncId>| ready.compile(&Context::create(), kernels, options, false, source)?.ptx(source);
+    let part = |kernels: &Vec<FuncId>| ready.compile(&Context::create(), kernels, options, false, places)?.ptx(places);
     let parts = in_parts(module, kernels, kernels_in_module(options.opt));
     // Only on a pool that the caller is in: kernels nest deep, and it knows how large the stacks are.
     let texts: Vec<Result<String, CodegenError>> = match rayon::current_thread_index() {
@@ -101,7 +131,7 @@ pub(super) fn emit_ir(
     options: &PtxOptions,
     known: &Parts,
 ) -> Result<String, CodegenError> {
-    Ready::of(module, kernels, known)?.compile(&Context::create(), kernels, options, true, None)?.ir()
+    Ready::of(module, kernels, known)?.compile(&Context::create(), kernels, options, true, Places::None)?.ir()
 }
 
 /// The optimised LLVM IR of the kernels and its PTX, from one compilation.
@@ -113,9 +143,9 @@ pub(super) fn emit_both(
 ) -> Result<(String, String), CodegenError> {
     let ready = Ready::of(module, kernels, known)?;
     let context = Context::create();
-    let compiled = ready.compile(&context, kernels, options, true, None)?;
+    let compiled = ready.compile(&context, kernels, options, true, Places::None)?;
     // The back end works on the module: its text is taken first.
-    Ok((compiled.ir()?, compiled.ptx(None)?))
+    Ok((compiled.ir()?, compiled.ptx(Places::None)?))
 }
 
 /// A module whose kernels can be compiled.
@@ -142,12 +172,12 @@ impl Ready<'_> {
         kernels: &[FuncId],
         options: &PtxOptions,
         names: bool,
-        marks: Option<FileId>,
+        places: Places,
     ) -> Result<Compiled<'ctx>, CodegenError> {
         let mut machine = Machine::nvptx(options.arch, options.opt)?;
         let ll = empty_module(context, &machine, options, names);
         let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
-        state.locations = marks.map(|source| DebugLocations::new(&ll, source));
+        state.locations = places.source().map(|source| DebugLocations::new(&ll, source));
         state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad, Target::Nvptx));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
@@ -210,9 +240,11 @@ impl Compiled<'_> {
     }
 
     /// With marks, if they are asked for, around what comes from a file of the user's.
-    fn ptx(&self, marks: Option<FileId>) -> Result<String, CodegenError> {
-        let own = text(&self.ll, &self.machine)?;
-        let own = marks.map(|source| debug_locations::marked(&own, source)).unwrap_or(own);
+    fn ptx(&self, places: Places) -> Result<String, CodegenError> {
+        let mut own = text(&self.ll, &self.machine)?;
+        if let Places::Marked(source) = places {
+            own = debug_locations::marked(&own, source);
+        }
         // Functions stand before what calls them.
         let library = self.library.iter().map(|part| Cow::from(&part.ptx));
         Ok(join(library.chain([own.into()]).collect()))

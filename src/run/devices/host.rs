@@ -196,7 +196,7 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         }
     }
     let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
-    Report { printed, trap, seconds: None }
+    Report { printed, trap, ..Report::default() }
 }
 
 /// Takes a printed text; `user` is a [`Printed`].

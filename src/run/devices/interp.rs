@@ -39,7 +39,7 @@ impl Executable for interp::Program {
         unsafe { interp::Program::run(self, &job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
         let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
         drop(outcome);
-        Ok(Report { printed, trap, seconds: None })
+        Ok(Report { printed, trap, ..Report::default() })
     }
 }
 

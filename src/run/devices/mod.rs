@@ -5,11 +5,14 @@
 //! | [`host`] | how does compiled code run on the cores of this machine? |
 //! | [`interp`] | how does the reference interpreter run a kernel? |
 //! | [`cuda`] | how does an NVIDIA GPU run one? |
+//! | [`sim`] | how would one run it, and what does it do wrong? |
+//! | [`copies`] | how do arguments get to a device with memory of its own? |
 //! | [`entry`] | which code does a launch need? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
 //! | [`stop`] | may a launch go on? |
 //! | [`pieces`], [`pool`], `privatization` | how do the workers of the host share a launch? |
 
+pub mod copies;
 pub mod cuda;
 mod entry;
 pub mod host;
@@ -18,20 +21,22 @@ pub mod order;
 pub mod pieces;
 pub mod pool;
 mod privatization;
+pub mod sim;
 pub mod stop;
 
 use std::ffi::c_void;
 
 use crate::abi::LaunchBounds;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
-use crate::source::Span;
+use crate::source::{FileId, Span};
+use crate::types::Type;
 
 pub use entry::Entry;
 
 /// Every device, in the order in which they are told of. The first one is the default.
-pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda];
+pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda, &sim::Sim];
 
 /// Something that kernels run on.
 pub trait Device: Send + Sync {
@@ -46,6 +51,13 @@ pub trait Device: Send + Sync {
 
     /// Makes a kernel ready. Kernels that call CUDA text do not come here ([`prepare`]).
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>>;
+
+    /// Runs a kernel that is PTX.
+    fn run_ptx(&self, _: &Ptx) -> Result<Report> {
+        let mut error = fail(Code::E1104, format!("the device `{}` does not run a source that is PTX", self.name()));
+        error.help = Some("`--device sim` does".to_string());
+        Err(error)
+    }
 
     /// Can it run the threads of a launch one after the other?
     fn keeps_order(&self) -> bool {
@@ -102,6 +114,26 @@ pub struct How {
     pub fmad: bool,
     /// For launches that one worker runs: then host code needs no atomics.
     pub alone: bool,
+    pub trial: Trial,
+}
+
+/// What a device that looks for faults tries, as far as it has a choice.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trial {
+    /// How often a launch runs, each time in another order of its threads; 1: in their order.
+    pub schedules: u32,
+    /// Which orders these are.
+    pub seed: u64,
+    /// The instructions that a warp may run before it is taken for endless.
+    pub steps: u64,
+    pub races: bool,
+    pub uninitialised: bool,
+}
+
+impl Trial {
+    /// One run in order, with all checks.
+    pub const PLAIN: Trial =
+        Trial { schedules: 1, seed: 0, steps: crate::sim::How::LIMIT, races: true, uninitialised: true };
 }
 
 /// A kernel made ready for a device.
@@ -150,6 +182,23 @@ impl Job<'_> {
     }
 }
 
+/// A launch of a kernel that is PTX.
+pub struct Ptx<'a> {
+    pub text: &'a str,
+    pub file: FileId,
+    /// None: the only one.
+    pub entry: Option<&'a str>,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared_bytes: u32,
+    /// Names and types of its arguments; arrays are passed as addresses.
+    pub params: &'a [(String, Type)],
+    /// As those of [`Job`].
+    pub args: *const c_void,
+    pub memory: &'a [(u64, u64)],
+    pub trial: Trial,
+}
+
 /// What came of a launch, besides the contents of its arrays.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -157,6 +206,8 @@ pub struct Report {
     pub trap: Option<Trap>,
     /// Of the kernel alone, where the device tells.
     pub seconds: Option<f64>,
+    /// What a device found that looks for faults.
+    pub findings: Vec<Diagnostic>,
 }
 
 /// An error of a run; the first thread that met one tells.

@@ -19,7 +19,7 @@ use crate::ir::{Derivative, FuncId, Module, Phase, TapeRole};
 use crate::run::args::random::SplitMix;
 use crate::run::args::{Arguments, Snapshot, elements};
 use crate::run::devices::interp::Interp;
-use crate::run::devices::{self, Executable, How, Job, Report};
+use crate::run::devices::{self, Executable, How, Job, Report, Trial};
 use crate::run::launch::{Argument, ArgumentKind, Direction, Launch};
 use crate::run::session::Program;
 use crate::run::{Result, fail};
@@ -359,7 +359,7 @@ pub(in crate::run) struct Runner<'a> {
 impl Runner<'_> {
     pub fn run(&mut self, entry: FuncId, args: *const std::ffi::c_void) -> Result<Report> {
         if let Entry::Vacant(slot) = self.ready.entry(entry) {
-            let how = How { checked: true, fmad: false, alone: true };
+            let how = How { checked: true, fmad: false, alone: true, trial: Trial::PLAIN };
             slot.insert(devices::prepare(&Interp, self.module, entry, &how)?);
         }
         let job = Job::new(self.bounds, args, 1);

@@ -9,7 +9,7 @@ use super::tape::{Taped, bytes_per_slot, most_slots, too_large};
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{Access, Derivative, FuncId, Function, Module, Op, Phase, TapeBuffer, TapeRole};
 use crate::run::args::Arguments;
-use crate::run::devices::{Report, Trap};
+use crate::run::devices::Report;
 use crate::run::{Result, fail};
 use crate::types::Type;
 
@@ -146,9 +146,10 @@ pub fn gradient(
         }
     };
     match entries.backward {
-        Some(backward) if report.trap.is_none() => {
-            let trap: Option<Trap> = reverse(module, forward, backward, arguments, threads, logs, run)?.trap;
-            report.trap = trap;
+        Some(backward) if report.trap.is_none() && report.findings.iter().all(|f| f.level != Level::Error) => {
+            let reversed = reverse(module, forward, backward, arguments, threads, logs, run)?;
+            report.trap = reversed.trap;
+            report.findings.extend(reversed.findings);
         }
         Some(_) => {}
         None => arguments.clear_parameter_gradients(),

@@ -67,6 +67,7 @@ pub fn launch(
         args: arguments,
         structs: BTreeMap::new(),
         inputs: PathBuf::new(),
+        grid: None,
     })
 }
 

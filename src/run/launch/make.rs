@@ -62,6 +62,7 @@ pub fn launch(program: &Program, kernel: FuncId, source: &Path, seed: u64) -> Re
                 args: args.collect(),
                 structs: BTreeMap::new(),
                 inputs: PathBuf::new(),
+                grid: None,
             };
             let origin = format!("made-up launch of `{}`", function.source_name);
             let mut arguments = Arguments::bind(&launch, &origin, function, &module.structs)?;

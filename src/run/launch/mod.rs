@@ -4,6 +4,7 @@
 //! kernel yet; [`super::args`] does both.
 
 pub mod flags;
+mod grid;
 pub mod make;
 mod read;
 pub mod steps;
@@ -13,6 +14,7 @@ mod write;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub use grid::GridOfBlocks;
 pub use read::{AnyLaunch, FORMAT, parse, read, read_any};
 use serde::Deserialize;
 pub use write::to_json;
@@ -41,6 +43,8 @@ pub struct Launch {
     pub structs: BTreeMap<String, StructLayout>,
     /// The `.npz` that [`Source::Entry`] refers to.
     pub inputs: PathBuf,
+    /// For a source that is PTX: its grid. Then `kernel` is the entry, and the arrays are passed as plain addresses.
+    pub grid: Option<GridOfBlocks>,
 }
 
 impl Launch {

@@ -23,13 +23,17 @@ const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// The file as JSON. Members that only tests use (`outputs`, `tolerance`, ...) are not listed and so ignored.
 #[derive(Deserialize)]
-struct FileJson {
+pub(super) struct FileJson {
     id: Option<String>,
-    source: String,
-    kernel: Option<String>,
+    pub source: String,
+    pub kernel: Option<String>,
     direction: Option<String>,
-    dim: Vec<serde_json::Number>,
+    dim: Option<Vec<serde_json::Number>>,
     block_dim: Option<serde_json::Number>,
+    pub entry: Option<String>,
+    pub grid: Option<Vec<serde_json::Number>>,
+    pub block: Option<Vec<serde_json::Number>>,
+    pub shared_bytes: Option<serde_json::Number>,
     args: Vec<EntryJson>,
     #[serde(default)]
     structs: BTreeMap<String, StructLayout>,
@@ -187,7 +191,7 @@ impl Reader<'_> {
     }
 
     fn launch(&self, json: FileJson) -> Result<Launch> {
-        let id = self.id(json.id)?;
+        let id = self.id(json.id.clone())?;
         let direction = match json.direction.as_deref() {
             None | Some("forward") => Direction::Forward,
             Some("backward") => Direction::Backward,
@@ -197,28 +201,52 @@ impl Reader<'_> {
                 return Err(self.fail(Code::E1001, message));
             }
         };
-        let dim = self.extents("dim", &json.dim)?;
+        let grid = self.grid(&json, direction)?;
+        let dim = match (&json.dim, &grid) {
+            (Some(dim), None) => self.extents("dim", dim)?,
+            (None, Some(grid)) => {
+                vec![grid.grid.iter().zip(&grid.block).map(|(a, b)| a.saturating_mul(*b)).fold(1, u32::saturating_mul)]
+            }
+            (None, None) => return Err(self.fail(Code::E1001, "`dim` is missing")),
+            (Some(_), Some(_)) => {
+                return Err(self.fail(Code::E1001, "`dim` belongs to a kernel in Python; PTX has `grid` and `block`"));
+            }
+        };
         let block_dim = self.block_dim(json.block_dim.as_ref())?;
         let source = self.source(&json.source)?;
-        let args = self.entries("args", json.args)?;
+        let args = self.entries("args", json.args, grid.is_some())?;
         Ok(Launch {
             id,
             source,
-            kernel: json.kernel,
+            kernel: json.entry.or(json.kernel),
             direction,
             dim,
             block_dim,
             args,
             structs: json.structs,
             inputs: self.folder().join("inputs.npz"),
+            grid,
         })
     }
 
-    fn entries(&self, at: &str, list: Vec<EntryJson>) -> Result<Vec<Argument>> {
-        list.into_iter().enumerate().map(|(n, entry)| self.entry(&format!("{at}[{n}]"), entry)).collect()
+    fn entries(&self, at: &str, list: Vec<EntryJson>, of_ptx: bool) -> Result<Vec<Argument>> {
+        list.into_iter().enumerate().map(|(n, entry)| self.entry(&format!("{at}[{n}]"), entry, of_ptx)).collect()
     }
 
-    fn entry(&self, at: &str, e: EntryJson) -> Result<Argument> {
+    fn entry(&self, at: &str, mut e: EntryJson, of_ptx: bool) -> Result<Argument> {
+        // An array of which PTX is given the address alone.
+        match (e.kind.as_str(), of_ptx) {
+            ("pointer", true) => {
+                e.kind = "array".to_string();
+                e.ndim = e.ndim.or_else(|| e.shape.as_ref().map(|shape| shape.len().into()));
+            }
+            ("array" | "struct", true) => {
+                let message =
+                    format!("{at} ({}): kind is {:?}, and PTX takes \"value\" or \"pointer\"", e.name, e.kind);
+                return Err(self.fail(Code::E1001, message));
+            }
+            _ => {}
+        }
         // With the name, a message can be understood without counting entries.
         let at = format!("{at} ({})", e.name);
         let misplaced = |member: &str| {
@@ -260,7 +288,7 @@ impl Reader<'_> {
             },
             "struct" => ArgumentKind::Struct {
                 name: e.struct_name,
-                fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?)?,
+                fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?, of_ptx)?,
             },
             _ => {
                 let dtype = Some(self.dtype(&at, e.dtype.ok_or_else(|| missing("dtype"))?)?);

@@ -128,6 +128,7 @@ impl Session<'_> {
                         args,
                         structs: BTreeMap::new(),
                         inputs: program.inputs.clone(),
+                        grid: None,
                     };
                     let Resolver { arrays, values, .. } = made;
                     let written = written(&base.module, id);
@@ -180,6 +181,7 @@ impl Session<'_> {
             args: Vec::new(),
             structs: BTreeMap::new(),
             inputs: program.inputs.clone(),
+            grid: None,
         };
         Shared::new(&head, origin, &arrays, structs)
     }

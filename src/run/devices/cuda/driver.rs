@@ -8,13 +8,14 @@ use std::ptr::null_mut;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
-use crate::abi::{self, argument_layout, descriptor};
+use crate::abi::{self, argument_layout};
 use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
-use crate::run::devices::{Executable, Found, Job, Printed, Report};
+use crate::run::devices::copies::{self, within_rank};
+use crate::run::devices::{Executable, Found, Job, Report};
 use crate::run::{Fail, Result, fail};
-use crate::types::{Layout, StructTable, Type};
+use crate::types::{StructTable, Type};
 
 /// One GPU of this machine.
 #[derive(Clone, Debug)]
@@ -213,21 +214,15 @@ impl Kernel {
     /// As for [`Executable::run`].
     unsafe fn run_copied(&self, job: &Job) -> Result<Report> {
         self.context.enter()?;
-        let (offsets, layout) = argument_layout(&self.params, &self.structs);
-        // SAFETY: the caller vouches for the argument struct.
-        let source = unsafe { std::slice::from_raw_parts(job.args.cast::<u8>(), layout.size as usize) };
-        // Words keep the struct aligned.
-        let mut words = vec![0u64; source.len().div_ceil(8)];
-        let block: &mut [u8] = bytemuck_bytes(&mut words);
-        block[..source.len()].copy_from_slice(source);
-
+        let (offsets, _) = argument_layout(&self.params, &self.structs);
         let mut copies = Vec::new();
         for &(address, len) in job.memory.iter().chain(job.constant) {
             copies.push(Copy::upload(address, len)?);
         }
-        for (&ty, &offset) in self.params.iter().zip(&offsets) {
-            self.translate(ty, offset, block, &copies)?;
-        }
+        let pieces: Vec<_> = copies.iter().map(|copy| (copy.host, copy.len, copy.device)).collect();
+        // SAFETY: the caller vouches for the argument struct.
+        let mut words = unsafe { copies::arguments(job.args, &self.params, &self.structs, &pieces) }?;
+        let block = copies::bytes(&mut words);
         let (mut bounds, repeats) = within_rank(&job.bounds, self.rank);
         let mut args: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
         // A parameter without bytes (an empty struct) still has a place.
@@ -238,7 +233,7 @@ impl Kernel {
             // SAFETY: the caller gives the memory to this launch.
             unsafe { copy.download() }?;
         }
-        Ok(Report { printed: Printed::default(), trap: None, seconds: Some(seconds) })
+        Ok(Report { seconds: Some(seconds), ..Report::default() })
     }
 
     /// A launch done `repeats` times and waited for; its time on the device in seconds.
@@ -291,34 +286,6 @@ impl Kernel {
         }
         Box::new(fault)
     }
-
-    /// Makes the array descriptors in a parameter point to the device's copies.
-    fn translate(&self, ty: Type, offset: u32, block: &mut [u8], copies: &[Copy]) -> Result<()> {
-        match ty {
-            Type::Array(_) => {
-                for at in [offset + descriptor::DATA, offset + descriptor::GRAD] {
-                    let place = &mut block[at as usize..at as usize + 8];
-                    let mut bytes = [0; 8];
-                    bytes.copy_from_slice(place);
-                    let host = u64::from_ne_bytes(bytes);
-                    if host == 0 {
-                        continue;
-                    }
-                    let found = device_address(copies.iter().map(|copy| (copy.host, copy.len, copy.device)), host);
-                    let device = found.ok_or_else(|| fail(Code::E0999, "an array lies outside the launch's memory"))?;
-                    place.copy_from_slice(&device.to_ne_bytes());
-                }
-            }
-            Type::Struct(id) => {
-                for (n, field) in self.structs[id].fields.iter().enumerate() {
-                    let at = offset + Layout::step_offset(ty, n as u32, &self.structs);
-                    self.translate(field.ty, at, block, copies)?;
-                }
-            }
-            _ => {}
-        }
-        Ok(())
-    }
 }
 
 impl Executable for Kernel {
@@ -335,23 +302,6 @@ impl Drop for Kernel {
         // SAFETY: loaded in `load`, unloaded once. A failure (after a fault of the kernel) leaves nothing to do.
         let _ = unsafe { result::module::unload(self.module) };
     }
-}
-
-/// The launch without the dimensions that a thread has no coordinate for, and how often it is repeated in their place: device
-/// code knows its own dimensions only ([`abi::LaunchBounds`]).
-fn within_rank(bounds: &abi::LaunchBounds, rank: usize) -> (abi::LaunchBounds, u64) {
-    let mut own = *bounds;
-    let beyond = own.shape.iter_mut().skip(rank);
-    let repeats = beyond.map(|extent| u64::from(std::mem::replace(extent, 1))).product::<u64>();
-    // Without threads there is nothing to repeat.
-    own.size = bounds.size.checked_div(repeats).unwrap_or(0);
-    (own, repeats)
-}
-
-/// The bytes of words.
-fn bytemuck_bytes(words: &mut [u64]) -> &mut [u8] {
-    // SAFETY: every byte of an initialised word is initialised, and bytes need no alignment.
-    unsafe { std::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
 /// Gives PTX to the driver's compiler; its own words are part of the message when it refuses.
@@ -437,15 +387,6 @@ impl Copy {
     }
 }
 
-/// Where a place of the host's memory lies on the device, of pieces (address, length, address on the device).
-fn device_address(pieces: impl Iterator<Item = (u64, u64, u64)> + Clone, place: u64) -> Option<u64> {
-    let inside = |&(host, len, _): &(u64, u64, u64)| place.checked_sub(host).is_some_and(|at| at < len);
-    // The end of a piece counts, for an empty array may lie there; but if another one begins there, that has the place.
-    let ends = |&(host, len, _): &(u64, u64, u64)| place.checked_sub(host) == Some(len);
-    let found = pieces.clone().find(inside).or_else(|| pieces.clone().find(ends));
-    found.map(|(host, _, device)| device + (place - host))
-}
-
 impl Drop for Copy {
     fn drop(&mut self) {
         // SAFETY: allocated in `upload`, freed once.
@@ -460,26 +401,6 @@ fn out_of_memory(len: u64) -> Fail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::LaunchBounds;
-
-    #[test]
-    fn a_place_between_two_pieces_is_in_the_second() {
-        let pieces = [(1000, 64, 50_000), (1064, 32, 90_000), (2000, 0, 70_000)];
-        let at = |place| device_address(pieces.iter().copied(), place);
-        assert_eq!([at(1000), at(1063), at(1064), at(1095)], [50_000, 50_063, 90_000, 90_031].map(Some));
-        assert_eq!([at(1096), at(2000)], [90_032, 70_000].map(Some));
-        assert_eq!([at(999), at(1097), at(2001)], [None; 3]);
-    }
-
-    #[test]
-    fn dimensions_beyond_the_rank_repeat_the_launch() {
-        let (own, repeats) = within_rank(&LaunchBounds::new(&[3, 4, 5]).unwrap(), 1);
-        assert_eq!((own, repeats), (LaunchBounds::new(&[3]).unwrap(), 20));
-        let (own, repeats) = within_rank(&LaunchBounds::new(&[3, 0]).unwrap(), 1);
-        assert_eq!((own.size, repeats), (0, 0));
-        let whole = LaunchBounds::new(&[2, 3, 4, 5]).unwrap();
-        assert_eq!(within_rank(&whole, 4), (whole, 1));
-    }
 
     #[test]
     fn a_gpu_runs_the_newest_code_that_is_not_newer_than_itself() {

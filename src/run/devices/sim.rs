@@ -1,0 +1,256 @@
+//! How would a GPU run a kernel, and what does it do wrong? Its PTX is executed on this machine, warp by warp ([`crate::sim`]),
+//! on copies of the launch's memory.
+
+use std::ffi::c_void;
+
+use super::copies::{self, within_rank};
+use super::{Device, Executable, Found, How, Job, Ptx, Report, Trial, stop};
+use crate::abi::{self, LaunchBounds, argument_layout};
+use crate::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, Parts, PtxOptions, emit_ptx_located};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::{FuncId, FunctionKind, Module};
+use crate::run::{Fail, Result, fail};
+use crate::sim::{self, Checks, Form};
+use crate::types::{StructTable, Type};
+use crate::{ptx, sim::Memory};
+
+mod arrays;
+mod foreign;
+mod words;
+
+use arrays::Arrays;
+use words::{Shown, Source};
+
+/// PTX on this machine.
+pub struct Sim;
+
+impl Device for Sim {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn about(&self) -> &'static str {
+        "A GPU played on this machine: runs PTX, and looks for races, stray accesses and the like"
+    }
+
+    fn found(&self) -> Result<Vec<Found>> {
+        let about = format!("runs PTX for {} on this machine, without a GPU", ARCH.name);
+        let facts = [("arch", ARCH.name.into())].map(|(name, fact): (_, serde_json::Value)| (name.to_string(), fact));
+        Ok(vec![Found { name: self.name().to_string(), about, facts: facts.into_iter().collect() }])
+    }
+
+    fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
+        let (arch, layout) = (ARCH, ArrayLayout::Strided);
+        let options = PtxOptions { arch, opt: Opt::Full, fmad: how.fmad, layout, grid: Grid::Covering };
+        Ok(Box::new(Kernel::load(module, kernel, &options, how.trial)?))
+    }
+
+    fn run_ptx(&self, launch: &Ptx) -> Result<Report> {
+        foreign::run(launch)
+    }
+
+    fn keeps_order(&self) -> bool {
+        false
+    }
+}
+
+/// What PTX is made for.
+const ARCH: Arch = Arch::DEFAULT;
+
+/// A kernel as a GPU would have it.
+pub struct Kernel {
+    code: sim::Code,
+    id: FuncId,
+    params: Vec<Type>,
+    /// Of the parameters.
+    names: Vec<String>,
+    structs: StructTable,
+    rank: usize,
+    grid: Grid,
+    trial: Trial,
+    /// Bytes that arrays are moved by, for addresses that are no better aligned than they have to be.
+    shift: u64,
+}
+
+impl Kernel {
+    /// Compiles a kernel to PTX and decodes it.
+    pub fn load(module: &Module, kernel: FuncId, options: &PtxOptions, trial: Trial) -> Result<Kernel> {
+        let function = &module.functions[kernel];
+        let text = emit_ptx_located(module, &[kernel], options, &Parts::new(0), function.span.file)
+            .map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let entry = abi::device_entry(&function.source_name, function.phase);
+        let parsed = ptx::parse(&text).map_err(|error| own_text(&error, &text))?;
+        let code = sim::decode(&parsed, &entry).map_err(|error| own_text(&error, &text))?;
+        let params = function.params();
+        Ok(Kernel {
+            code,
+            id: kernel,
+            params: params.iter().map(|&p| function.ty(p)).collect(),
+            names: params.iter().map(|&p| function.values[p].name.clone().unwrap_or_default()).collect(),
+            structs: module.structs.clone(),
+            rank: match function.kind {
+                FunctionKind::Kernel { rank } => rank.into(),
+                FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
+            },
+            grid: options.grid,
+            trial,
+            shift: 0,
+        })
+    }
+
+    /// The same, with arrays at addresses that are multiples of `shift` only.
+    pub fn shifted(self, shift: u64) -> Kernel {
+        Kernel { shift, ..self }
+    }
+
+    /// # Safety
+    /// As for [`Executable::run`].
+    unsafe fn run_copied(&self, module: &Module, job: &Job) -> Result<Report> {
+        let (bounds, repeats) = within_rank(&job.bounds, self.rank);
+        if bounds.size == 0 {
+            return Ok(Report::default());
+        }
+        let mut memory = sim::memory(&self.code);
+        let mut pieces = Vec::new();
+        for &(address, len) in job.memory.iter().chain(job.constant) {
+            // SAFETY: the caller gives this memory to the launch.
+            let bytes = unsafe { host_bytes(address, len) };
+            pieces.push((address, len, memory.give(bytes, self.shift)));
+        }
+        // SAFETY: the same contract.
+        let mut words = unsafe { copies::arguments(job.args, &self.params, &self.structs, &pieces) }?;
+        let block = copies::bytes(&mut words);
+        let params = self.parameters(&bounds, block)?;
+        let arrays = Arrays::of(&self.params, &self.names, &self.structs, block);
+        let form = self.form(&bounds, job.block_dim)?;
+        let mut report = Report::default();
+        let source = Source::Kernel {
+            module,
+            kernel: self.id,
+            launch: bounds,
+            block_dim: (self.grid == Grid::Covering).then_some(job.block_dim),
+        };
+        let shown = Shown { code: &self.code, arrays: &arrays, source };
+        let Some(memory) = tried(&shown, &form, &params, memory, repeats, &self.trial, &mut report) else {
+            return Ok(report);
+        };
+        for &(address, len, device) in &pieces[..job.memory.len()] {
+            // SAFETY: the caller gives this memory to the launch.
+            unsafe { host_bytes_mut(address, len) }.copy_from_slice(memory.contents(device, len));
+        }
+        Ok(report)
+    }
+
+    /// The bytes of the entry's parameters: the launch, then each argument.
+    fn parameters(&self, bounds: &LaunchBounds, block: &[u8]) -> Result<Vec<u8>> {
+        let (offsets, _) = argument_layout(&self.params, &self.structs);
+        let mut bytes = vec![0; self.code.param_bytes as usize];
+        let unlike = || fail(Code::E0999, "the parameters of the PTX are not those of the kernel");
+        let mut given = self.code.params.iter();
+        let &(at, size) = given.next().ok_or_else(unlike)?;
+        let mut launch = Vec::with_capacity(size_of::<LaunchBounds>());
+        bounds.shape.iter().for_each(|extent| launch.extend_from_slice(&extent.to_le_bytes()));
+        launch.extend_from_slice(&bounds.size.to_le_bytes());
+        if launch.len() != size as usize || given.len() != offsets.len() {
+            return Err(unlike());
+        }
+        bytes[at as usize..at as usize + launch.len()].copy_from_slice(&launch);
+        for (&(at, size), &offset) in given.zip(&offsets) {
+            let (at, size, offset) = (at as usize, size as usize, offset as usize);
+            // A parameter without bytes (an empty struct) takes one.
+            let size = size.min(block.len() - offset.min(block.len()));
+            bytes[at..at + size].copy_from_slice(&block[offset..offset + size]);
+        }
+        Ok(bytes)
+    }
+
+    fn form(&self, bounds: &LaunchBounds, block_dim: u32) -> Result<Form> {
+        let blocks = bounds.size.div_ceil(block_dim.into());
+        if bounds.size > i32::MAX as u64 {
+            let (threads, most) = (bounds.size, i32::MAX);
+            return Err(fail(Code::E1107, format!("the launch has {threads} threads; one on a GPU can have {most}")));
+        }
+        // Code for any grid is run on half of one, so that threads do several tasks.
+        let blocks = if self.grid == Grid::Any { blocks.div_ceil(2) } else { blocks };
+        Ok(Form { grid: [blocks as u32, 1, 1], block: [block_dim, 1, 1], dynamic_shared: 0 })
+    }
+}
+
+/// Runs a launch as often as the trial asks for, and `repeats` times each; the memory that the first one left, if nothing stopped
+/// it.
+fn tried(
+    shown: &Shown,
+    form: &Form,
+    params: &[u8],
+    memory: Memory,
+    repeats: u64,
+    trial: &Trial,
+    report: &mut Report,
+) -> Option<Memory> {
+    let checks = Checks { races: trial.races, uninitialised: trial.uninitialised };
+    let mut first: Option<Memory> = None;
+    for schedule in 0..trial.schedules.max(1) {
+        // The first is the order of the threads.
+        let seed = (schedule > 0).then(|| trial.seed.wrapping_mul(1 << 20).wrapping_add(schedule.into()));
+        let how = sim::How { checks, seed, limit: trial.steps, counts: false };
+        let mut now = memory.clone();
+        for _ in 0..repeats {
+            let mut watch = stop::Watch::begin();
+            let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
+            let outcome = sim::run(shown.code, form, params.to_vec(), now, &how, &mut go_on);
+            outcome.findings.iter().for_each(|finding| words::note(report, shown.diagnostic(finding)));
+            if schedule == 0 {
+                report.printed.push(&outcome.printed);
+            }
+            if outcome.stopped {
+                return None;
+            }
+            now = outcome.memory;
+        }
+        match &first {
+            None => first = Some(now),
+            Some(first) => {
+                if let Some(differs) = shown.differs(first, &now) {
+                    words::note(report, differs);
+                }
+            }
+        }
+    }
+    first
+}
+
+impl Executable for Kernel {
+    unsafe fn run(&self, module: &Module, job: &Job) -> Result<Report> {
+        // SAFETY: the same contract.
+        unsafe { self.run_copied(module, job) }
+    }
+}
+
+/// kc does not understand its own PTX.
+fn own_text(error: &ptx::Error, text: &str) -> Fail {
+    let line = text.lines().nth(error.at.line.saturating_sub(1) as usize).unwrap_or_default();
+    let message = format!("the simulator does not take kc's own PTX: {} (line {})", error.message, error.at.line);
+    Box::new(Diagnostic::new(Code::E0999, message).note(line.trim().to_string()))
+}
+
+/// # Safety
+/// The memory is the launch's, and nobody writes to it meanwhile.
+unsafe fn host_bytes<'a>(address: u64, len: u64) -> &'a [u8] {
+    if len == 0 {
+        return &[];
+    }
+    let at: *const c_void = std::ptr::with_exposed_provenance(address as usize);
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(at.cast(), len as usize) }
+}
+
+/// # Safety
+/// The memory is the launch's, and nobody else uses it meanwhile.
+unsafe fn host_bytes_mut<'a>(address: u64, len: u64) -> &'a mut [u8] {
+    if len == 0 {
+        return &mut [];
+    }
+    let at: *mut c_void = std::ptr::with_exposed_provenance_mut(address as usize);
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts_mut(at.cast(), len as usize) }
+}

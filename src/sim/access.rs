@@ -1,0 +1,316 @@
+//! What do loads, stores and atomics do to memory? Every access is looked at before it is done: whether its place exists, is
+//! aligned, was ever written, and is used by no other thread at the same time.
+
+use std::rc::Rc;
+
+use super::code::{Access, Atomic, Order};
+use super::decode::added_flushed;
+use super::findings::{Other, Touched, What};
+use super::machine::{Machine, Shared, lanes};
+use super::memory::{read, write};
+use super::races::{Before, Clock, Who};
+use super::value::LANES;
+use super::warp::{Split, Warp};
+use super::windows::{self, GLOBAL};
+use crate::ptx::Space;
+
+/// A place in the memory that its space has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Global(usize),
+    Shared(usize),
+    Local(usize),
+    /// Of the kernel, of a call.
+    Param(usize),
+    Handed(usize),
+}
+
+impl Machine<'_> {
+    pub fn load(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        split: &mut Split,
+        access: &Access,
+        pc: u32,
+        active: u32,
+    ) {
+        let bytes = access.bytes * access.values.len() as u32;
+        let addresses = addresses(warp, access.base, access.offset);
+        self.count(pc, access.space, &addresses, active, bytes, false);
+        if access.order != Order::Weak {
+            split.polls += 1;
+        }
+        for lane in lanes(active) {
+            let touched = touched(access.space, addresses[lane], bytes, false);
+            let Some(place) = self.place(shared, warp, touched, lane, pc, access.swapped) else { continue };
+            let strong = access.order != Order::Weak || access.swapped;
+            self.look(shared, warp, place, touched, lane, pc, strong, false);
+            if access.order != Order::Weak {
+                self.acquire(shared.number, warp, touched);
+            }
+            for (n, reg) in access.values.iter().enumerate() {
+                let Some(reg) = reg else { continue };
+                let mut value = self.get(shared, warp, place, n as u32 * access.bytes, access.bytes);
+                if let Some(width) = access.sign {
+                    let shift = 64 - 8 * access.bytes;
+                    value = ((value << shift) as i64 >> shift) as u64 & (u64::MAX >> (64 - width));
+                }
+                warp.regs[*reg as usize][lane] = value;
+            }
+        }
+    }
+
+    pub fn store(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        split: &mut Split,
+        access: &Access,
+        pc: u32,
+        active: u32,
+    ) {
+        let bytes = access.bytes * access.values.len() as u32;
+        let addresses = addresses(warp, access.base, access.offset);
+        self.count(pc, access.space, &addresses, active, bytes, true);
+        split.polls = 0;
+        for lane in lanes(active) {
+            let touched = touched(access.space, addresses[lane], bytes, true);
+            let Some(place) = self.place(shared, warp, touched, lane, pc, false) else { continue };
+            let mut changes = false;
+            for (n, reg) in access.values.iter().enumerate() {
+                let Some(reg) = reg else { continue };
+                let value = warp.regs[*reg as usize][lane] & (u64::MAX >> (64 - 8 * access.bytes));
+                changes |= self.get(shared, warp, place, n as u32 * access.bytes, access.bytes) != value;
+            }
+            let strong = access.order != Order::Weak;
+            self.look(shared, warp, place, touched, lane, pc, strong, changes);
+            for (n, reg) in access.values.iter().enumerate() {
+                let Some(reg) = reg else { continue };
+                let value = warp.regs[*reg as usize][lane];
+                self.set(shared, warp, place, n as u32 * access.bytes, access.bytes, value);
+            }
+            if strong {
+                self.release(shared.number, warp, touched, access.order);
+            }
+        }
+    }
+
+    pub fn atomic(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        split: &mut Split,
+        atomic: &Atomic,
+        pc: u32,
+        active: u32,
+    ) {
+        let addresses = addresses(warp, atomic.base, atomic.offset);
+        if let Some(counters) = &mut self.counters {
+            counters.atomic(pc, &addresses, active, atomic.bytes);
+        }
+        let mut any = false;
+        for lane in lanes(active) {
+            let touched = touched(atomic.space, addresses[lane], atomic.bytes, true);
+            let Some(place) = self.place(shared, warp, touched, lane, pc, atomic.swaps) else { continue };
+            let old = self.get(shared, warp, place, 0, atomic.bytes);
+            let (a, b) = (warp.regs[atomic.a as usize][lane], warp.regs[atomic.b as usize][lane]);
+            let new = match atomic.flushes && matches!(place, Place::Global(_)) {
+                true => added_flushed(old, a),
+                false => (atomic.f)(old, a, b),
+            };
+            any |= new != old;
+            self.look(shared, warp, place, touched, lane, pc, true, new != old);
+            self.acquire(shared.number, warp, touched);
+            self.set(shared, warp, place, 0, atomic.bytes, new);
+            self.release(shared.number, warp, touched, atomic.order);
+            if let Some(d) = atomic.d {
+                warp.regs[d as usize][lane] = old;
+            }
+        }
+        split.polls = if any { 0 } else { split.polls + 1 };
+    }
+
+    fn count(&mut self, pc: u32, space: Space, addresses: &[u64; LANES], active: u32, bytes: u32, writes: bool) {
+        if let Some(counters) = &mut self.counters {
+            counters.accessed(pc, space, addresses, active, bytes, writes);
+        }
+    }
+
+    /// Where an access lies; None: it may not be, and has been reported. `words`: as of [`super::Memory::piece`].
+    #[inline]
+    fn place(&mut self, shared: &Shared, warp: &Warp, t: Touched, lane: usize, pc: u32, words: bool) -> Option<Place> {
+        if t.address & u64::from(t.bytes - 1) != 0 {
+            self.findings.add(What::Misaligned(t), pc, warp.thread(lane as u32));
+            return None;
+        }
+        let (bytes, size) = (t.bytes as usize, self.code.local_bytes as usize);
+        let inside = |limit: usize| {
+            usize::try_from(t.address).ok().filter(|at| at.checked_add(bytes).is_some_and(|end| end <= limit))
+        };
+        let found = match t.space {
+            Space::Shared => inside(shared.bytes.len()).map(Place::Shared),
+            Space::Local => inside(size).map(|at| Place::Local(lane * size + at)),
+            Space::Param => {
+                let at = t.address.wrapping_sub(windows::PARAM) as usize;
+                let (params, handed) = (self.params.len(), self.code.call_bytes as usize);
+                let start = self.code.param_bytes as usize;
+                match () {
+                    _ if at < start => (at + bytes <= params && !t.writes).then_some(Place::Param(at)),
+                    _ if at - start + bytes <= handed => Some(Place::Handed(lane * handed + at - start)),
+                    _ => None,
+                }
+            }
+            _ => match self.memory.piece(t.address, u64::from(t.bytes), words, &mut self.hint) {
+                Some(piece) if piece.read_only && t.writes => {
+                    self.findings.add(What::ReadOnly(t), pc, warp.thread(lane as u32));
+                    return None;
+                }
+                Some(_) => Some(Place::Global((t.address - GLOBAL) as usize)),
+                None => None,
+            },
+        };
+        if found.is_none() {
+            self.findings.add(What::Outside(t), pc, warp.thread(lane as u32));
+        }
+        found
+    }
+
+    /// Looks for what an access does wrong besides.
+    #[inline]
+    fn look(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        place: Place,
+        t: Touched,
+        lane: usize,
+        pc: u32,
+        strong: bool,
+        changes: bool,
+    ) {
+        let bytes = t.bytes as usize;
+        if self.checks.uninitialised {
+            let set = match place {
+                Place::Shared(at) => Some(&mut shared.set[at..at + bytes]),
+                Place::Local(at) => Some(&mut warp.local_set[at..at + bytes]),
+                _ => None,
+            };
+            match set {
+                Some(set) if t.writes => set.fill(1),
+                // Of structs with holes some bytes never are.
+                Some(set) if set.iter().all(|&byte| byte == 0) => {
+                    set.fill(1);
+                    self.findings.add(What::Uninitialised(t), pc, warp.thread(lane as u32));
+                }
+                _ => {}
+            }
+        }
+        let Some(intervals) = &mut self.intervals else { return };
+        let (history, at) = match place {
+            Place::Global(at) => (&mut self.history, at),
+            Place::Shared(at) => (&mut shared.history, at),
+            _ => return,
+        };
+        let interval = match warp.interval {
+            Some(interval) => interval,
+            None => {
+                let Some(next) = intervals.begin(shared.number, warp.id, shared.epoch, warp.epoch, warp.time) else {
+                    return;
+                };
+                warp.interval = Some(next);
+                next
+            }
+        };
+        let who = Who { interval, lane: lane as u32, pc, strong, known: &warp.known };
+        let race = match t.writes {
+            true => history.visit(at, t.bytes, |cell| intervals.write(cell, &who, changes)),
+            false => history.visit(at, t.bytes, |cell| intervals.read(cell, &who)),
+        };
+        if let Some(before) = race {
+            self.race(warp, t, lane, pc, before);
+        }
+    }
+
+    #[cold]
+    fn race(&mut self, warp: &Warp, t: Touched, lane: usize, pc: u32, before: Before) {
+        let thread = before.thread.map(|(block, id, lane)| self.thread_of(warp, block, id, lane));
+        let other = Other { pc: before.pc, writes: before.writes, thread };
+        self.findings.add(What::Race(t, other), pc, warp.thread(lane as u32));
+    }
+
+    /// What this access sees has been made known by others.
+    fn acquire(&mut self, block: u32, warp: &mut Warp, t: Touched) {
+        if self.released.is_empty() {
+            return;
+        }
+        if let Some(clock) = self.released.get(&key(block, t)) {
+            join(&mut warp.known, clock);
+        }
+    }
+
+    /// What this access writes makes known what came before the last fence.
+    fn release(&mut self, block: u32, warp: &mut Warp, t: Touched, order: Order) {
+        if self.intervals.is_none() {
+            return;
+        }
+        if matches!(order, Order::Release | Order::Both) {
+            warp.fenced();
+        }
+        if let Some(clock) = &warp.released {
+            join(self.released.entry(key(block, t)).or_default(), clock);
+        }
+    }
+
+    #[inline]
+    fn get(&self, shared: &Shared, warp: &Warp, place: Place, offset: u32, bytes: u32) -> u64 {
+        let offset = offset as usize;
+        match place {
+            Place::Global(at) => read(&self.memory.bytes, at + offset, bytes),
+            Place::Shared(at) => read(&shared.bytes, at + offset, bytes),
+            Place::Local(at) => read(&warp.local, at + offset, bytes),
+            Place::Param(at) => read(&self.params, at + offset, bytes),
+            Place::Handed(at) => read(&warp.handed, at + offset, bytes),
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, shared: &mut Shared, warp: &mut Warp, place: Place, offset: u32, bytes: u32, value: u64) {
+        let offset = offset as usize;
+        match place {
+            Place::Global(at) => write(&mut self.memory.bytes, at + offset, bytes, value),
+            Place::Shared(at) => write(&mut shared.bytes, at + offset, bytes, value),
+            Place::Local(at) => write(&mut warp.local, at + offset, bytes, value),
+            Place::Handed(at) => write(&mut warp.handed, at + offset, bytes, value),
+            Place::Param(_) => {}
+        }
+    }
+}
+
+/// Where others look for what is made known: shared memory is its block's.
+fn key(block: u32, t: Touched) -> (u32, u64) {
+    (if t.space == Space::Shared { block } else { u32::MAX }, t.address)
+}
+
+/// Adds what `news` knows.
+pub fn join(clock: &mut Clock, news: &Clock) {
+    if Rc::ptr_eq(clock, news) || news.iter().all(|(warp, time)| clock.get(warp).is_some_and(|known| known >= time)) {
+        return;
+    }
+    let clock = Rc::make_mut(clock);
+    for (&warp, &time) in news.iter() {
+        let known = clock.entry(warp).or_insert(0);
+        *known = (*known).max(time);
+    }
+}
+
+fn addresses(warp: &Warp, base: u32, offset: i64) -> [u64; LANES] {
+    let base = &warp.regs[base as usize];
+    std::array::from_fn(|l| base[l].wrapping_add(offset as u64))
+}
+
+#[inline]
+fn touched(space: Space, address: u64, bytes: u32, writes: bool) -> Touched {
+    let (space, address) = if space == Space::Generic { windows::resolve(address) } else { (space, address) };
+    Touched { space, address, bytes, writes }
+}

@@ -1,0 +1,378 @@
+//! What is executed? Decoded instructions: registers are numbered over all functions of a kernel, constants stand in registers
+//! too, and addresses are resolved.
+
+use super::value::{Alu, Lanes, Test};
+use crate::ptx::{Location, Place, Space};
+
+/// A register of 64 bits a lane, a predicate.
+pub type Reg = u32;
+pub type Pred = u32;
+
+/// A predicate as it is read: negated or not.
+#[derive(Clone, Copy, Debug)]
+pub struct PredIn {
+    pub pred: Pred,
+    pub negated: bool,
+}
+
+/// Addition and the like with the carry flag: result, carry out, of three registers and the carry in.
+pub type Carry = fn(u64, u64, u64, bool) -> (u64, bool);
+
+#[derive(Clone, Debug)]
+pub enum Op {
+    Alu {
+        f: Alu,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+        c: Reg,
+    },
+    Alu4 {
+        f: fn(u64, u64, u32, u32) -> u64,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+        c: Reg,
+        e: Reg,
+    },
+    Carry {
+        f: Carry,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+        c: Reg,
+        writes: bool,
+    },
+    /// `p = (a ? b) with r`, and `q` the opposite of the comparison.
+    Test {
+        f: Test,
+        a: Reg,
+        b: Reg,
+        p: Option<Pred>,
+        q: Option<Pred>,
+        with: Option<(Logic, PredIn)>,
+    },
+    /// As a number: `yes` or 0.
+    Set {
+        f: Test,
+        d: Reg,
+        a: Reg,
+        b: Reg,
+        yes: u64,
+        with: Option<(Logic, PredIn)>,
+    },
+    Select {
+        d: Reg,
+        a: Reg,
+        b: Reg,
+        p: PredIn,
+    },
+    Logic {
+        f: Logic,
+        d: Pred,
+        a: PredIn,
+        b: PredIn,
+    },
+    /// The parts of a register, lowest first, of so many bits each.
+    Pack {
+        d: Reg,
+        parts: Box<[Reg]>,
+        bits: u32,
+    },
+    Unpack {
+        a: Reg,
+        parts: Box<[Option<Reg>]>,
+        bits: u32,
+    },
+    Load(Box<Access>),
+    Store(Box<Access>),
+    Atomic(Box<Atomic>),
+    Branch {
+        target: u32,
+        uniform: bool,
+    },
+    Switch {
+        index: Reg,
+        targets: Box<[u32]>,
+    },
+    Call(Box<Call>),
+    Print(Box<Print>),
+    Assert(Box<[i64]>),
+    Return,
+    Exit,
+    Trap,
+    BlockBarrier(Box<Barrier>),
+    WarpBarrier {
+        members: Reg,
+    },
+    Shuffle(Box<Shuffle>),
+    Vote {
+        how: Vote,
+        d: Option<Reg>,
+        p: Option<Pred>,
+        of: PredIn,
+        members: Option<Reg>,
+    },
+    Match {
+        all: bool,
+        wide: bool,
+        d: Reg,
+        p: Option<Pred>,
+        a: Reg,
+        members: Reg,
+    },
+    Reduce {
+        f: Alu,
+        d: Reg,
+        a: Reg,
+        members: Reg,
+    },
+    ActiveMask {
+        d: Reg,
+    },
+    Clock {
+        d: Reg,
+    },
+    /// Orders memory; with false for the threads of the block only.
+    Fence {
+        device: bool,
+    },
+    Nothing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Logic {
+    First,
+    And,
+    Or,
+    Xor,
+}
+
+impl Logic {
+    pub fn of(self, a: u32, b: u32) -> u32 {
+        match self {
+            Logic::First => a,
+            Logic::And => a & b,
+            Logic::Or => a | b,
+            Logic::Xor => a ^ b,
+        }
+    }
+}
+
+/// How others may see an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Only after a barrier.
+    Weak,
+    /// At once: volatile, relaxed.
+    Strong,
+    /// Strong, and what it brings orders what follows; what came before it is ordered.
+    Acquire,
+    Release,
+    Both,
+}
+
+/// A load or a store.
+#[derive(Clone, Debug)]
+pub struct Access {
+    pub space: Space,
+    pub base: Reg,
+    pub offset: i64,
+    /// The registers, one for each element.
+    pub values: Box<[Option<Reg>]>,
+    /// Of an element.
+    pub bytes: u32,
+    /// Extends the sign to so many bits.
+    pub sign: Option<u32>,
+    pub order: Order,
+    /// A load through the read-only cache.
+    pub constant: bool,
+    /// A load of what a compare-and-swap at the same address looks at again: it may be of any age. Those of halves and bytes
+    /// take the whole word.
+    pub swapped: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Atomic {
+    pub space: Space,
+    pub base: Reg,
+    pub offset: i64,
+    pub bytes: u32,
+    pub d: Option<Reg>,
+    /// The new value of the old one and of the operands.
+    pub f: Update,
+    pub a: Reg,
+    pub b: Reg,
+    pub order: Order,
+    /// Only threads of the block see it as atomic.
+    pub of_block: bool,
+    /// Flushes subnormals, in global memory.
+    pub flushes: bool,
+    /// Compares first.
+    pub swaps: bool,
+}
+
+pub type Update = fn(old: u64, a: u64, b: u64) -> u64;
+
+/// Bytes from one offset of a lane's parameters to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Copied {
+    pub from: u32,
+    pub to: u32,
+    pub bytes: u32,
+}
+
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub target: u32,
+    /// The number of the function.
+    pub function: u32,
+    pub given: Box<[Copied]>,
+    pub returned: Box<[Copied]>,
+}
+
+/// A call of `vprintf`: where its parameters lie, and what it gives.
+#[derive(Clone, Debug)]
+pub struct Print {
+    pub format: u32,
+    pub values: u32,
+    pub result: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Barrier {
+    pub number: Reg,
+    /// The threads that it waits for; None: the block.
+    pub count: Option<Reg>,
+    /// All threads of a warp must come together.
+    pub aligned: bool,
+    /// Goes on at once.
+    pub arrives: bool,
+    pub vote: Option<(Vote, PredIn, Result)>,
+}
+
+/// Where a vote of the block goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Result {
+    Register(Reg),
+    Predicate(Pred),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vote {
+    All,
+    Any,
+    Uniform,
+    Ballot,
+    Count,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    Up,
+    Down,
+    Butterfly,
+    Index,
+}
+
+#[derive(Clone, Debug)]
+pub struct Shuffle {
+    pub way: Way,
+    pub d: Reg,
+    pub p: Option<Pred>,
+    pub a: Reg,
+    pub distance: Reg,
+    pub clamp: Reg,
+    pub members: Reg,
+}
+
+/// An instruction.
+#[derive(Clone, Debug)]
+pub struct Inst {
+    pub op: Op,
+    pub guard: Option<PredIn>,
+    /// Where the sides of a branch here meet again; [`NOWHERE`]: at no instruction.
+    pub meet: u32,
+    pub at: Place,
+    pub source: Option<Location>,
+    /// For counters and messages.
+    pub class: Class,
+}
+
+pub const NOWHERE: u32 = u32::MAX;
+
+/// The kinds of instructions that profilers tell apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
+    Float32,
+    Float64,
+    Float16,
+    Integer,
+    Conversion,
+    Control,
+    Memory,
+    Exchange,
+    Other,
+}
+
+/// A variable of a kernel with its place.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    pub name: String,
+    pub space: Space,
+    /// In its space.
+    pub address: u64,
+    pub bytes: u64,
+}
+
+/// A kernel, ready to run.
+#[derive(Debug)]
+pub struct Code {
+    pub entry: String,
+    pub insts: Vec<Inst>,
+    /// Registers, then constants, then special registers.
+    pub regs: u32,
+    pub preds: u32,
+    pub constants: Vec<(Reg, Lanes)>,
+    pub specials: Vec<(Reg, Special)>,
+    /// The parameters of the kernel: offset and bytes of each, and all bytes.
+    pub params: Vec<(u32, u32)>,
+    pub param_bytes: u32,
+    /// Bytes of a lane for parameters of calls, after those of the kernel.
+    pub call_bytes: u32,
+    pub local_bytes: u32,
+    /// Static bytes; what the launch adds begins there.
+    pub shared_bytes: u32,
+    pub uses_dynamic_shared: bool,
+    /// Global and constant variables with their first contents.
+    pub globals: Vec<(Placed, Vec<u8>)>,
+    /// Shared and local variables, for messages.
+    pub variables: Vec<Placed>,
+    pub files: Vec<(u32, String)>,
+    pub max_threads: Option<u64>,
+    pub required_threads: Option<u64>,
+    /// Whether memory can order threads of different blocks.
+    pub has_fences: bool,
+}
+
+/// A register that tells where the thread is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Special {
+    Tid(usize),
+    Ntid(usize),
+    Ctaid(usize),
+    Nctaid(usize),
+    Lane,
+    Warp,
+    Warps,
+    MaskEq,
+    MaskLe,
+    MaskLt,
+    MaskGe,
+    MaskGt,
+    DynamicShared,
+    TotalShared,
+    Zero,
+    /// 1
+    Ones,
+}

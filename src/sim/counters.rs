@@ -1,0 +1,175 @@
+//! What did a launch cost? For each instruction what a profiler counts on a GPU, of addresses and masks alone.
+
+use super::machine::lanes;
+use super::value::LANES;
+use super::windows;
+use crate::ptx::Space;
+
+/// The counts of one instruction, or of several.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Counts {
+    /// By warps; lanes that were on its side; lanes that it was not switched off for.
+    pub executed: u64,
+    pub threads: u64,
+    pub threads_on: u64,
+    /// Branches that parted lanes.
+    pub divergent: u64,
+    /// Accesses of global or local memory with a lane at least, their 32-byte sectors, and as few as there could be.
+    pub requests: u64,
+    pub sectors: u64,
+    pub ideal_sectors: u64,
+    /// Bytes that lanes asked for.
+    pub bytes: u64,
+    /// Accesses of shared memory, the passes that they took, and as few as there could be.
+    pub shared_requests: u64,
+    pub wavefronts: u64,
+    pub ideal_wavefronts: u64,
+    pub shared_bytes: u64,
+    /// Atomics on one address that wait for each other, beyond the first.
+    pub serialised: u64,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Counts) {
+        for (sum, more) in [
+            (&mut self.executed, other.executed),
+            (&mut self.threads, other.threads),
+            (&mut self.threads_on, other.threads_on),
+            (&mut self.divergent, other.divergent),
+            (&mut self.requests, other.requests),
+            (&mut self.sectors, other.sectors),
+            (&mut self.ideal_sectors, other.ideal_sectors),
+            (&mut self.bytes, other.bytes),
+            (&mut self.shared_requests, other.shared_requests),
+            (&mut self.wavefronts, other.wavefronts),
+            (&mut self.ideal_wavefronts, other.ideal_wavefronts),
+            (&mut self.shared_bytes, other.shared_bytes),
+            (&mut self.serialised, other.serialised),
+        ] {
+            *sum += more;
+        }
+    }
+}
+
+/// The counts of a launch.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    /// By instruction.
+    pub counts: Vec<Counts>,
+    /// The space that each access went to, where one did.
+    pub spaces: Vec<Option<Space>>,
+    /// The sectors of global memory that were touched at all: read, written.
+    pub touched: [std::collections::HashSet<u64>; 2],
+}
+
+const SECTOR: u64 = 32;
+
+impl Counters {
+    pub fn new(instructions: usize) -> Counters {
+        Counters {
+            counts: vec![Counts::default(); instructions],
+            spaces: vec![None; instructions],
+            touched: Default::default(),
+        }
+    }
+
+    #[inline]
+    pub fn executed(&mut self, pc: u32, mask: u32, active: u32) {
+        let counts = &mut self.counts[pc as usize];
+        counts.executed += 1;
+        counts.threads += u64::from(mask.count_ones());
+        counts.threads_on += u64::from(active.count_ones());
+    }
+
+    pub fn divergent(&mut self, pc: u32) {
+        self.counts[pc as usize].divergent += 1;
+    }
+
+    /// A load or a store of so many bytes a lane.
+    pub fn accessed(&mut self, pc: u32, space: Space, addresses: &[u64; LANES], mask: u32, bytes: u32, writes: bool) {
+        if mask == 0 {
+            return;
+        }
+        let first = addresses[mask.trailing_zeros() as usize];
+        let space = if space == Space::Generic { windows::resolve(first).0 } else { space };
+        self.spaces[pc as usize] = Some(space);
+        let total = u64::from(bytes) * u64::from(mask.count_ones());
+        match space {
+            Space::Global => {
+                let mut sectors = sectors(addresses, mask, bytes);
+                let counts = &mut self.counts[pc as usize];
+                counts.requests += 1;
+                counts.sectors += sectors.len() as u64;
+                counts.ideal_sectors += total.div_ceil(SECTOR);
+                counts.bytes += total;
+                self.touched[usize::from(writes)].extend(sectors.drain(..));
+            }
+            // Lanes keep words of local memory side by side.
+            Space::Local => {
+                let counts = &mut self.counts[pc as usize];
+                let words = u64::from(bytes.div_ceil(4));
+                counts.requests += 1;
+                counts.sectors += words * u64::from(mask.count_ones()).div_ceil(8);
+                counts.ideal_sectors += words * u64::from(mask.count_ones()).div_ceil(8);
+                counts.bytes += total;
+            }
+            Space::Shared => {
+                let (wavefronts, ideal) = wavefronts(addresses, mask, bytes);
+                let counts = &mut self.counts[pc as usize];
+                counts.shared_requests += 1;
+                counts.wavefronts += wavefronts;
+                counts.ideal_wavefronts += ideal;
+                counts.shared_bytes += total;
+            }
+            _ => {}
+        }
+    }
+
+    pub fn atomic(&mut self, pc: u32, addresses: &[u64; LANES], mask: u32, bytes: u32) {
+        let mut places: Vec<u64> = lanes(mask).map(|lane| addresses[lane]).collect();
+        places.sort_unstable();
+        places.dedup();
+        self.counts[pc as usize].serialised += u64::from(mask.count_ones()) - places.len() as u64;
+        self.accessed(pc, Space::Generic, addresses, mask, bytes, true);
+    }
+}
+
+/// The sectors that lanes touch.
+fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32) -> Vec<u64> {
+    let mut list = Vec::with_capacity(LANES);
+    for lane in lanes(mask) {
+        let (first, last) = (addresses[lane] / SECTOR, (addresses[lane] + u64::from(bytes) - 1) / SECTOR);
+        for sector in first..=last {
+            if list.last() != Some(&sector) {
+                list.push(sector);
+            }
+        }
+    }
+    list.sort_unstable();
+    list.dedup();
+    list
+}
+
+/// The passes that an access of shared memory takes, and those of one without conflicts: 32 banks give a word each, and
+/// accesses of 8 and 16 bytes go by half and quarter warps.
+fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> (u64, u64) {
+    let groups = bytes.div_ceil(4).max(1) as usize;
+    let each = LANES / groups.min(4);
+    let (mut passes, mut ideal) = (0, 0);
+    for group in 0..LANES / each {
+        let part = mask & ((u64::MAX >> (64 - each)) as u32) << (group * each);
+        let mut words: Vec<u64> = lanes(part)
+            .flat_map(|lane| {
+                let first = addresses[lane] / 4;
+                first..=(addresses[lane] + u64::from(bytes) - 1) / 4
+            })
+            .collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut banks = [0u64; 32];
+        words.iter().for_each(|word| banks[(word % 32) as usize] += 1);
+        passes += banks.iter().copied().max().unwrap_or(0);
+        ideal += (words.len() as u64).div_ceil(32);
+    }
+    (passes, ideal)
+}

@@ -1,0 +1,283 @@
+//! Where does control go, who waits for whom, and what do the lanes of a warp tell each other?
+
+use std::collections::HashMap;
+
+use super::modifiers::Modifiers;
+use super::{Decoder, U32, arithmetic, unknown};
+use crate::ptx::{Error, Instruction, Kind, Module, Operand, Result, Type};
+use crate::sim::code::{self, Barrier, Call, Copied, Op, Print, Reg, Shuffle, Vote, Way};
+use crate::sim::windows;
+
+/// The functions that a kernel calls, itself first.
+pub fn reached(module: &Module, entry: &str) -> Result<Vec<usize>> {
+    let at = |name: &str| module.functions.iter().position(|f| f.name == name && f.body.is_some());
+    let Some(kernel) = at(entry).filter(|&f| module.functions[f].is_entry) else {
+        let all: Vec<&str> = module.entries().map(|f| f.name).collect();
+        let known = if all.is_empty() { "it has none".to_string() } else { format!("it has {}", all.join(", ")) };
+        return Err(Error::malformed(Default::default(), format!("there is no kernel `{entry}`; {known}")));
+    };
+    let mut found = vec![kernel];
+    let mut done = 0;
+    let mut calls = Vec::new();
+    while let Some(&f) = found.get(done) {
+        done += 1;
+        for i in module.functions[f].body.iter().flat_map(|body| &body.instructions).filter(|i| i.opcode == "call") {
+            let Some(callee) = callee(i).and_then(at) else { continue };
+            calls.push((f, callee, i.at));
+            if !found.contains(&callee) {
+                found.push(callee);
+            }
+        }
+    }
+    // Functions whose callees are all known to end; what is left calls itself.
+    let mut ends: Vec<usize> = Vec::new();
+    loop {
+        let next = found.iter().copied().find(|f| {
+            !ends.contains(f) && calls.iter().filter(|(from, ..)| from == f).all(|(_, to, _)| ends.contains(to))
+        });
+        match next {
+            Some(f) => ends.push(f),
+            None => break,
+        }
+    }
+    match calls.iter().find(|(from, to, _)| !ends.contains(from) && !ends.contains(to)) {
+        Some(&(_, to, at)) => {
+            Err(Error::unknown(at, format!("`{}`: a function that calls itself", module.functions[to].name)))
+        }
+        None => Ok(found),
+    }
+}
+
+fn callee<'t>(i: &Instruction<'t>) -> Option<&'t str> {
+    i.operands.iter().find_map(|o| match o {
+        Operand::Function(name) => Some(*name),
+        _ => None,
+    })
+}
+
+impl<'t> Decoder<'_, 't> {
+    pub fn control(
+        &mut self,
+        i: &Instruction<'t>,
+        m: &mut Modifiers<'t>,
+        start: u32,
+        starts: &HashMap<usize, u32>,
+    ) -> Result<Op> {
+        let uniform = m.take("uni");
+        match i.opcode {
+            "bra" => match i.operands.as_slice() {
+                [Operand::Label(target)] => Ok(Op::Branch { target: start + *target as u32, uniform }),
+                _ => Err(Error::malformed(i.at, "`bra` takes a label")),
+            },
+            "brx" => {
+                m.take("idx");
+                match i.operands.as_slice() {
+                    [index, Operand::Targets(targets)] => {
+                        let targets = targets.iter().map(|&t| start + t as u32).collect();
+                        Ok(Op::Switch { index: self.read(i, index, U32)?, targets })
+                    }
+                    _ => Err(Error::malformed(i.at, "`brx.idx` takes an index and a list of labels")),
+                }
+            }
+            "ret" => Ok(Op::Return),
+            "exit" => Ok(Op::Exit),
+            "trap" | "brkpt" => Ok(Op::Trap),
+            _ => self.call(i, starts),
+        }
+    }
+
+    /// The parameter of a call that an operand names: offset and bytes.
+    fn handed(&self, i: &Instruction<'t>, operand: &Operand<'t>) -> Result<(u32, u32)> {
+        let Operand::Variable { variable, offset: 0 } = *operand else {
+            return Err(Error::unknown(i.at, "a parameter of a call that is no variable"));
+        };
+        self.parameter(i, variable)
+    }
+
+    fn parameter(&self, i: &Instruction<'t>, variable: usize) -> Result<(u32, u32)> {
+        let address = self.layout.addresses[variable].and_then(|a| a.checked_sub(windows::PARAM));
+        let address = address.ok_or_else(|| Error::malformed(i.at, "a parameter of a call that is no parameter"))?;
+        Ok((address as u32, self.module.variables[variable].bytes as u32))
+    }
+
+    fn call(&mut self, i: &Instruction<'t>, starts: &HashMap<usize, u32>) -> Result<Op> {
+        let Some(name) = callee(i) else {
+            return Err(Error::unknown(i.at, "a call through a pointer"));
+        };
+        let position = i.operands.iter().position(|o| matches!(o, Operand::Function(_))).unwrap_or(0);
+        let list = |o: Option<&Operand<'t>>| match o {
+            Some(Operand::List(list)) => list.clone(),
+            _ => Vec::new(),
+        };
+        let returned = list(i.operands[..position].first());
+        let given = list(i.operands.get(position + 1));
+        let given: Result<Vec<_>> = given.iter().map(|o| self.handed(i, o)).collect();
+        let returned: Result<Vec<_>> = returned.iter().map(|o| self.handed(i, o)).collect();
+        let (given, returned) = (given?, returned?);
+        match (name, given.as_slice()) {
+            ("vprintf", &[(format, 8), (values, 8)]) => {
+                return Ok(Op::Print(Box::new(Print { format, values, result: returned.first().map(|r| r.0) })));
+            }
+            ("__assertfail", &[(message, 8), ..]) => return Ok(Op::Assert(Box::new([message.into()]))),
+            _ => {}
+        }
+        let Some(function) = self.module.functions.iter().position(|f| f.name == name && f.body.is_some()) else {
+            return Err(Error::unknown(i.at, format!("`{name}`: a function of another module")));
+        };
+        let target = *starts.get(&function).ok_or_else(|| unknown(i))?;
+        let callee = &self.module.functions[function];
+        let pair = |handed: &[(u32, u32)], own: &[usize], back: bool| -> Result<Box<[Copied]>> {
+            if handed.len() != own.len() {
+                let message = format!("`{name}` has {} parameters, and this call {}", own.len(), handed.len());
+                return Err(Error::malformed(i.at, message));
+            }
+            let copied = handed.iter().zip(own).map(|(&(here, bytes), &variable)| {
+                let (there, expected) = self.parameter(i, variable)?;
+                if bytes != expected {
+                    let message = format!("a parameter of `{name}` has {expected} bytes, and {bytes} are given");
+                    return Err(Error::malformed(i.at, message));
+                }
+                let (from, to) = if back { (there, here) } else { (here, there) };
+                Ok(Copied { from, to, bytes })
+            });
+            copied.collect()
+        };
+        let given = pair(&given, &callee.params, false)?;
+        let returned = pair(&returned, &callee.returns, true)?;
+        Ok(Op::Call(Box::new(Call { target, function: function as u32, given, returned })))
+    }
+
+    pub fn synchronise(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
+        match i.opcode {
+            "nanosleep" => {
+                m.types();
+                return Ok(Op::Nothing);
+            }
+            "membar" | "fence" => {
+                let of_block = m.take("cta");
+                m.ignore(&["gl", "sys", "gpu", "cluster", "sc", "acq_rel"]);
+                return Ok(Op::Fence { device: !of_block });
+            }
+            _ => {}
+        }
+        if m.take("warp") {
+            if !m.take("sync") {
+                return Err(unknown(i));
+            }
+            let [members] = self.all(i)?;
+            return Ok(Op::WarpBarrier { members: self.read(i, members, U32)? });
+        }
+        let aligned = m.take("aligned") || i.opcode == "bar";
+        m.ignore(&["cta"]);
+        let how =
+            m.find(|m| matches!(m, "sync" | "arrive" | "red").then(|| m.to_string())).ok_or_else(|| unknown(i))?;
+        let (mut operands, mut vote) = (&i.operands[..], None);
+        if how == "red" {
+            let kind = m.find(|m| match m {
+                "popc" => Some(Vote::Count),
+                "and" => Some(Vote::All),
+                "or" => Some(Vote::Any),
+                _ => None,
+            });
+            let kind = kind.ok_or_else(|| unknown(i))?;
+            m.types();
+            let (Some(d), Some(p)) = (operands.first(), operands.last()) else { return Err(unknown(i)) };
+            let result = match kind {
+                Vote::Count => code::Result::Register(self.write(i, d, U32)?),
+                _ => code::Result::Predicate(self.write_predicate(i, d)?),
+            };
+            vote = Some((kind, self.predicate(i, p)?, result));
+            operands = operands.get(1..operands.len() - 1).unwrap_or_default();
+        }
+        let (number, count) = match operands {
+            [number] if how != "arrive" => (number, None),
+            [number, count] => (number, Some(self.read(i, count, U32)?)),
+            _ => return Err(Error::malformed(i.at, format!("`{i}` has another number of operands"))),
+        };
+        let number = self.read(i, number, U32)?;
+        Ok(Op::BlockBarrier(Box::new(Barrier { number, count, aligned, arrives: how == "arrive", vote })))
+    }
+
+    pub fn exchange(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
+        let synchronises = m.take("sync");
+        match i.opcode {
+            "activemask" => {
+                m.types();
+                let [d] = self.all(i)?;
+                Ok(Op::ActiveMask { d: self.write(i, d, U32)? })
+            }
+            "shfl" if synchronises => self.shuffle(i, m),
+            "vote" => self.vote(i, m, synchronises),
+            "match" if synchronises => {
+                let all = m.take("all");
+                if !all && !m.take("any") {
+                    return Err(unknown(i));
+                }
+                let types = m.types();
+                let &[ty] = types.as_slice() else { return Err(unknown(i)) };
+                let [d, a, members] = self.all(i)?;
+                let (d, p) = self.with_predicate(i, d)?;
+                let (a, members) = (self.read(i, a, ty)?, self.read(i, members, U32)?);
+                Ok(Op::Match { all, wide: ty.bits == 64, d, p, a, members })
+            }
+            "redux" if synchronises => {
+                let name = m.find(|m| matches!(m, "add" | "min" | "max" | "and" | "or" | "xor").then(|| m.to_string()));
+                let types = m.types();
+                let (Some(name), &[ty]) = (name, types.as_slice()) else { return Err(unknown(i)) };
+                let f = arithmetic::function(&name, &mut Modifiers::new(&[]), ty).ok_or_else(|| unknown(i))?;
+                let [d, a, members] = self.all(i)?;
+                let (a, members) = (self.read(i, a, ty)?, self.read(i, members, U32)?);
+                Ok(Op::Reduce { f, d: self.write(i, d, ty)?, a, members })
+            }
+            _ => Err(unknown(i)),
+        }
+    }
+
+    /// `%r1|%p1`, or `%r1`.
+    fn with_predicate(&mut self, i: &Instruction<'t>, d: &Operand<'t>) -> Result<(Reg, Option<u32>)> {
+        match *d {
+            Operand::Pair(d, p) => Ok((self.write(i, &Operand::Register(d), U32)?, Some(self.pred(i, p)?))),
+            ref d => Ok((self.write(i, d, U32)?, None)),
+        }
+    }
+
+    fn shuffle(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
+        let way = m.find(|m| match m {
+            "up" => Some(Way::Up),
+            "down" => Some(Way::Down),
+            "bfly" => Some(Way::Butterfly),
+            "idx" => Some(Way::Index),
+            _ => None,
+        });
+        let way = way.ok_or_else(|| unknown(i))?;
+        m.types();
+        let [d, a, distance, clamp, members] = self.all(i)?;
+        let (d, p) = self.with_predicate(i, d)?;
+        let (a, distance) = (self.read(i, a, U32)?, self.read(i, distance, U32)?);
+        let (clamp, members) = (self.read(i, clamp, U32)?, self.read(i, members, U32)?);
+        Ok(Op::Shuffle(Box::new(Shuffle { way, d, p, a, distance, clamp, members })))
+    }
+
+    fn vote(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>, synchronises: bool) -> Result<Op> {
+        let how = m.find(|m| match m {
+            "all" => Some(Vote::All),
+            "any" => Some(Vote::Any),
+            "uni" => Some(Vote::Uniform),
+            "ballot" => Some(Vote::Ballot),
+            _ => None,
+        });
+        let how = how.ok_or_else(|| unknown(i))?;
+        m.types();
+        let (d, of, members) = match (i.operands.as_slice(), synchronises) {
+            ([d, of, members], true) => (d, of, Some(self.read(i, members, U32)?)),
+            ([d, of], false) => (d, of, None),
+            _ => return Err(Error::malformed(i.at, format!("`{i}` has another number of operands"))),
+        };
+        let of = self.predicate(i, of)?;
+        let (d, p) = match how {
+            Vote::Ballot => (Some(self.write(i, d, Type { kind: Kind::Bits, bits: 32 })?), None),
+            _ => (None, Some(self.write_predicate(i, d)?)),
+        };
+        Ok(Op::Vote { how, d, p, of, members })
+    }
+}

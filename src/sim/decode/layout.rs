@@ -1,0 +1,127 @@
+//! Where do variables lie? Each has its address before anything runs: no function calls itself, so that the variables of all
+//! functions have places of their own.
+
+use crate::ptx::{Error, Init, Module, Result, Space};
+use crate::sim::code::Placed;
+use crate::sim::windows;
+
+/// A block's static shared memory, and a thread's local memory, can be no larger.
+const MOST_SHARED: u64 = 256 << 10;
+const MOST_LOCAL: u64 = 512 << 10;
+const MOST_GLOBAL: u64 = 1 << 32;
+
+#[derive(Default)]
+pub struct Layout {
+    /// For each variable of the module its address in its space; None: it belongs to a function that is not called.
+    pub addresses: Vec<Option<u64>>,
+    pub params: Vec<(u32, u32)>,
+    pub param_bytes: u32,
+    pub call_bytes: u32,
+    pub local_bytes: u32,
+    pub shared_bytes: u32,
+    pub dynamic_shared: bool,
+    pub globals: Vec<(Placed, Vec<u8>)>,
+    pub variables: Vec<Placed>,
+}
+
+fn place(end: &mut u64, align: u32, bytes: u64) -> u64 {
+    let start = end.next_multiple_of(u64::from(align.max(1)));
+    *end = start + bytes;
+    start
+}
+
+impl Layout {
+    /// The variables of the module and of `functions`, of which the first is the kernel.
+    pub fn of(module: &Module, functions: &[usize]) -> Result<Layout> {
+        let mut this = Layout { addresses: vec![None; module.variables.len()], ..Layout::default() };
+        let kernel = functions[0];
+        let (mut params, mut shared, mut local, mut global) = (0, 0, 0, u64::from(RED_ZONE));
+        for &param in &module.functions[kernel].params {
+            let variable = &module.variables[param];
+            let start = place(&mut params, variable.align, variable.bytes);
+            this.addresses[param] = Some(windows::PARAM + start);
+            this.params.push((start as u32, variable.bytes as u32));
+        }
+        let param_bytes = params.next_multiple_of(16);
+        let mut call = param_bytes;
+        for (n, variable) in module.variables.iter().enumerate() {
+            if this.addresses[n].is_some() || variable.owner.is_some_and(|f| !functions.contains(&f)) {
+                continue;
+            }
+            let address = match variable.space {
+                Space::Param => windows::PARAM + place(&mut call, variable.align.max(8), variable.bytes),
+                Space::Shared if variable.bytes > 0 => place(&mut shared, variable.align, variable.bytes),
+                Space::Shared => {
+                    this.dynamic_shared = true;
+                    continue;
+                }
+                Space::Local => place(&mut local, variable.align.max(8), variable.bytes),
+                Space::Global | Space::Const => {
+                    windows::GLOBAL + place(&mut global, variable.align.max(16), variable.bytes + u64::from(RED_ZONE))
+                }
+                Space::Generic => continue,
+            };
+            this.addresses[n] = Some(address);
+            if matches!(variable.space, Space::Shared | Space::Local) {
+                let placed =
+                    Placed { name: variable.name.to_string(), space: variable.space, address, bytes: variable.bytes };
+                this.variables.push(placed);
+            }
+        }
+        for (what, bytes, most) in
+            [("shared", shared, MOST_SHARED), ("local", local, MOST_LOCAL), ("global", global, MOST_GLOBAL)]
+        {
+            if bytes > most {
+                let message = format!("the kernel has {bytes} bytes of {what} variables; it can have {most}");
+                return Err(Error::malformed(module.functions[kernel].at, message));
+            }
+        }
+        // What the launch adds to shared memory begins after all that has a size.
+        let shared = shared.next_multiple_of(16);
+        for (n, variable) in module.variables.iter().enumerate() {
+            if variable.space == Space::Shared && variable.bytes == 0 {
+                this.addresses[n] = Some(shared);
+            }
+        }
+        this.param_bytes = param_bytes as u32;
+        this.call_bytes = (call - param_bytes).next_multiple_of(16) as u32;
+        this.local_bytes = local.next_multiple_of(16) as u32;
+        this.shared_bytes = shared as u32;
+        this.contents(module)?;
+        Ok(this)
+    }
+
+    /// The first contents of global and constant variables.
+    fn contents(&mut self, module: &Module) -> Result<()> {
+        for (n, variable) in module.variables.iter().enumerate() {
+            let Some(address) = self.addresses[n] else { continue };
+            if !matches!(variable.space, Space::Global | Space::Const) {
+                continue;
+            }
+            let mut bytes = vec![0; variable.bytes as usize];
+            for &(offset, ref init) in &variable.init {
+                let (value, size) = match *init {
+                    Init::Bits(bits, size) => (bits, size as usize),
+                    Init::Address { variable, offset, generic } => {
+                        let of = &module.variables[variable];
+                        let address = self.addresses[variable]
+                            .ok_or_else(|| Error::malformed(of.at, "the address of what has no place"))?;
+                        let window = if generic { windows::base(of.space) } else { 0 };
+                        (address.wrapping_add(window).wrapping_add(offset as u64), 8)
+                    }
+                };
+                let at = offset as usize;
+                if let Some(place) = bytes.get_mut(at..at + size) {
+                    place.copy_from_slice(&value.to_le_bytes()[..size]);
+                }
+            }
+            let placed =
+                Placed { name: variable.name.to_string(), space: variable.space, address, bytes: variable.bytes };
+            self.globals.push((placed, bytes));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes around every piece of memory that belong to nobody.
+pub const RED_ZONE: u32 = 256;

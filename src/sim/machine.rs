@@ -1,0 +1,443 @@
+//! What do the warps of a launch share, and what does a warp do until it has to wait? One instruction after the other for all
+//! lanes of a side.
+
+use std::collections::HashMap;
+
+use super::code::{Code, Inst, NOWHERE, Op, PredIn, Reg};
+use super::counters::Counters;
+use super::findings::{Findings, What};
+use super::graph::leaves;
+use super::memory::Memory;
+use super::print;
+use super::races::{Clock, History, Intervals};
+use super::schedule::Chance;
+use super::value::{LANES, Lanes};
+use super::warp::{Entry, KERNEL, Split, State, Warp};
+
+/// What is looked for besides what ends a launch in any case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Checks {
+    pub races: bool,
+    pub uninitialised: bool,
+}
+
+/// What the warps of a launch share.
+pub struct Machine<'c> {
+    pub code: &'c Code,
+    pub memory: Memory,
+    pub params: Vec<u8>,
+    pub checks: Checks,
+    pub history: History,
+    pub intervals: Option<Intervals>,
+    /// What fences let others know who look here.
+    pub released: HashMap<(u32, u64), Clock>,
+    pub findings: Findings,
+    /// The thread and what it printed.
+    pub printed: Vec<(u64, Vec<u8>)>,
+    pub printed_bytes: usize,
+    pub counters: Option<Counters>,
+    pub chance: Option<Chance>,
+    /// Instructions that a warp may run.
+    pub limit: u64,
+    /// Instructions so far: the clock.
+    pub steps: u64,
+    pub hint: usize,
+    pub grid: [u32; 3],
+    /// Of a block.
+    pub warps: u32,
+}
+
+/// What the warps of a block share.
+pub struct Shared {
+    pub number: u32,
+    pub bytes: Vec<u8>,
+    pub set: Vec<u8>,
+    pub history: History,
+    pub barriers: [Barrier; 16],
+    pub epoch: u32,
+    /// Threads that have not left.
+    pub live: u32,
+}
+
+/// A barrier of a block, and who is there.
+#[derive(Default, Debug)]
+pub struct Barrier {
+    pub arrived: Vec<Arrival>,
+    /// The threads that it waits for; None: all.
+    pub count: Option<u32>,
+    pub pc: u32,
+}
+
+#[derive(Debug)]
+pub struct Arrival {
+    pub warp: u32,
+    pub lanes: u32,
+    pub votes: u32,
+    pub result: Option<(super::code::Vote, super::code::Result)>,
+}
+
+/// Why a warp does not go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pause {
+    /// All lanes have left.
+    Done,
+    /// At a barrier, or where it needs others.
+    Waits,
+    /// It looks again and again for what others do.
+    Polls,
+    /// Its turn is over.
+    Slice,
+    /// Something ends the launch.
+    Stopped,
+}
+
+/// A lane that polls so often lets others go on.
+const MOST_POLLS: u32 = 64;
+
+impl Machine<'_> {
+    /// Runs a part of a warp for at most `slice` instructions.
+    pub fn run(&mut self, shared: &mut Shared, warp: &mut Warp, split: &mut Split, slice: u64) -> Pause {
+        let code = self.code;
+        let end = self.steps + slice;
+        loop {
+            let Some(&Entry { mask, pc, meet, .. }) = split.stack.last() else { return Pause::Done };
+            if pc == meet || mask == 0 {
+                split.stack.pop();
+                continue;
+            }
+            if self.steps >= end {
+                return Pause::Slice;
+            }
+            let inst = &code.insts[pc as usize];
+            let active = inst.guard.map_or(mask, |guard| mask & predicate(warp, guard));
+            self.steps += 1;
+            if let Some(counters) = &mut self.counters {
+                counters.executed(pc, mask, active);
+            }
+            if let Some(pause) = self.step(shared, warp, split, inst, pc, mask, active) {
+                return if self.findings.stopped { Pause::Stopped } else { pause };
+            }
+            if self.findings.stopped {
+                return Pause::Stopped;
+            }
+        }
+    }
+
+    /// One instruction at `pc` for the lanes `active` of those in `mask`; what to wait for.
+    fn step(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        split: &mut Split,
+        inst: &Inst,
+        pc: u32,
+        mask: u32,
+        active: u32,
+    ) -> Option<Pause> {
+        match &inst.op {
+            Op::Alu { f, d, a, b, c } => {
+                let mut out = [0; LANES];
+                let regs = &warp.regs;
+                f(&mut out, &regs[*a as usize], &regs[*b as usize], &regs[*c as usize]);
+                put(&mut warp.regs[*d as usize], &out, active);
+            }
+            Op::Alu4 { f, d, a, b, c, e } => {
+                let [a, b, c, e] = [a, b, c, e].map(|r| &warp.regs[*r as usize]);
+                let out = std::array::from_fn(|l| f(a[l], b[l], c[l] as u32, e[l] as u32));
+                put(&mut warp.regs[*d as usize], &out, active);
+            }
+            Op::Carry { f, d, a, b, c, writes } => {
+                for lane in lanes(active) {
+                    let [a, b, c] = [a, b, c].map(|r| warp.regs[*r as usize][lane]);
+                    let (value, carry) = f(a, b, c, warp.carry >> lane & 1 == 1);
+                    warp.regs[*d as usize][lane] = value;
+                    if *writes {
+                        warp.carry = warp.carry & !(1 << lane) | u32::from(carry) << lane;
+                    }
+                }
+            }
+            Op::Test { f, a, b, p, q, with } => {
+                let found = f(&warp.regs[*a as usize], &warp.regs[*b as usize]);
+                let (yes, no) = match with {
+                    Some((logic, other)) => {
+                        let other = predicate(warp, *other);
+                        (logic.of(found, other), logic.of(!found, other))
+                    }
+                    None => (found, !found),
+                };
+                for (p, value) in [(p, yes), (q, no)] {
+                    if let Some(p) = p {
+                        put_mask(&mut warp.preds[*p as usize], value, active);
+                    }
+                }
+            }
+            Op::Set { f, d, a, b, yes, with } => {
+                let mut found = f(&warp.regs[*a as usize], &warp.regs[*b as usize]);
+                if let Some((logic, other)) = with {
+                    found = logic.of(found, predicate(warp, *other));
+                }
+                let out = std::array::from_fn(|l| if found >> l & 1 == 1 { *yes } else { 0 });
+                put(&mut warp.regs[*d as usize], &out, active);
+            }
+            Op::Select { d, a, b, p } => {
+                let p = predicate(warp, *p);
+                let (a, b) = (&warp.regs[*a as usize], &warp.regs[*b as usize]);
+                let out = std::array::from_fn(|l| if p >> l & 1 == 1 { a[l] } else { b[l] });
+                put(&mut warp.regs[*d as usize], &out, active);
+            }
+            Op::Logic { f, d, a, b } => {
+                let value = f.of(predicate(warp, *a), predicate(warp, *b));
+                put_mask(&mut warp.preds[*d as usize], value, active);
+            }
+            Op::Pack { d, parts, bits } => {
+                let keep = u64::MAX >> (64 - bits);
+                let mut out = [0; LANES];
+                for (n, part) in parts.iter().enumerate() {
+                    let part = &warp.regs[*part as usize];
+                    for l in 0..LANES {
+                        out[l] |= (part[l] & keep) << (n as u32 * bits);
+                    }
+                }
+                put(&mut warp.regs[*d as usize], &out, active);
+            }
+            Op::Unpack { a, parts, bits } => {
+                let keep = u64::MAX >> (64 - bits);
+                let whole = warp.regs[*a as usize];
+                for (n, part) in parts.iter().enumerate() {
+                    let Some(part) = part else { continue };
+                    let out = std::array::from_fn(|l| whole[l] >> (n as u32 * bits) & keep);
+                    put(&mut warp.regs[*part as usize], &out, active);
+                }
+            }
+            Op::Clock { d } => {
+                let now = [self.steps; LANES];
+                put(&mut warp.regs[*d as usize], &now, active);
+            }
+            Op::ActiveMask { d } => {
+                let now = [u64::from(active); LANES];
+                put(&mut warp.regs[*d as usize], &now, active);
+            }
+            Op::Load(access) => {
+                self.load(shared, warp, split, access, pc, active);
+                return self.after_memory(warp, split, pc);
+            }
+            Op::Store(access) => {
+                self.store(shared, warp, split, access, pc, active);
+                return self.after_memory(warp, split, pc);
+            }
+            Op::Atomic(atomic) => {
+                self.atomic(shared, warp, split, atomic, pc, active);
+                return self.after_memory(warp, split, pc);
+            }
+            Op::Branch { target, .. } => {
+                self.branch(warp, split, inst, &[(active, *target), (mask & !active, pc + 1)]);
+                return None;
+            }
+            Op::Switch { index, targets } => {
+                self.switch(warp, split, inst, *index, targets, pc, (mask, active));
+                return None;
+            }
+            Op::Call(call) => {
+                for copied in &call.given {
+                    copy(warp, self.code, active, copied.from, copied.to, copied.bytes);
+                }
+                advance(split, pc);
+                if active != 0 {
+                    split.stack.push(Entry { mask: active, pc: call.target, meet: NOWHERE, call: pc });
+                }
+                return None;
+            }
+            Op::Return => {
+                advance(split, pc);
+                let call = split.remove(active, false);
+                if call == KERNEL {
+                    self.left(shared, warp, active);
+                } else if let Op::Call(call) = &self.code.insts[call as usize].op {
+                    for copied in &call.returned {
+                        copy(warp, self.code, active, copied.from, copied.to, copied.bytes);
+                    }
+                }
+                return None;
+            }
+            Op::Exit => {
+                advance(split, pc);
+                split.remove(active, true);
+                self.left(shared, warp, active);
+                return None;
+            }
+            Op::Trap => {
+                if active != 0 {
+                    self.findings.add(What::Trap, pc, warp.thread(active.trailing_zeros()));
+                }
+            }
+            Op::Assert(at) => {
+                if active != 0 {
+                    let message = print::text(self, warp, at[0] as u32, active.trailing_zeros() as usize);
+                    self.findings.add(What::Assert(message), pc, warp.thread(active.trailing_zeros()));
+                }
+            }
+            Op::Print(print) => print::print(self, warp, print, active),
+            Op::Fence { .. } => {
+                if active != 0 && self.intervals.is_some() {
+                    warp.fenced();
+                }
+            }
+            Op::Nothing => {}
+            Op::BlockBarrier(barrier) => return self.barrier(shared, warp, split, barrier, pc, active),
+            Op::WarpBarrier { .. } | Op::Shuffle(_) | Op::Vote { .. } | Op::Match { .. } | Op::Reduce { .. } => {
+                if active != 0 {
+                    match self.exchange(warp, split, &inst.op, pc, active) {
+                        None => {}
+                        Some(pause) => return Some(pause),
+                    }
+                }
+            }
+        }
+        advance(split, pc);
+        None
+    }
+
+    /// After an access: who polls in vain lets others go on.
+    fn after_memory(&mut self, warp: &mut Warp, split: &mut Split, pc: u32) -> Option<Pause> {
+        advance(split, pc);
+        if split.polls <= MOST_POLLS {
+            return None;
+        }
+        split.polls = 0;
+        self.part_top(warp, split);
+        Some(Pause::Polls)
+    }
+
+    /// The side that runs and those that wait for it go their own ways from now on.
+    pub fn part_top(&mut self, warp: &mut Warp, split: &mut Split) {
+        if let Some(top) = split.top()
+            && top.mask != split.mask
+        {
+            let mut others = split.clone();
+            *split = others.part(top.mask);
+            others.state = State::Ready;
+            warp.splits.push(others);
+        }
+    }
+
+    fn left(&mut self, shared: &mut Shared, warp: &mut Warp, lanes: u32) {
+        shared.live -= (warp.live & lanes).count_ones();
+        warp.live &= !lanes;
+    }
+
+    /// Goes on at the targets of a branch; a side with nobody on it is left out.
+    fn branch(&mut self, warp: &mut Warp, split: &mut Split, inst: &Inst, sides: &[(u32, u32)]) {
+        let Some(top) = split.stack.last_mut() else { return };
+        let mut ways: Vec<(u32, u32)> = Vec::new();
+        for &(lanes, target) in sides.iter().filter(|(lanes, _)| *lanes != 0) {
+            match ways.iter_mut().find(|(_, known)| *known == target) {
+                Some((all, _)) => *all |= lanes,
+                None => ways.push((lanes, target)),
+            }
+        }
+        if let [(_, target)] = ways.as_slice() {
+            top.pc = *target;
+            return;
+        }
+        if let Some(counters) = &mut self.counters {
+            counters.divergent(top.pc);
+        }
+        let meet = inst.meet;
+        let is_side = top.call == NOWHERE;
+        top.pc = meet;
+        // The entry below waits at the same place already; and whoever meets nowhere is not waited for.
+        if is_side && (meet == top.meet || meet == NOWHERE) {
+            split.stack.pop();
+        }
+        let chance = self.chance.as_mut();
+        let reversed = chance.is_some_and(|chance| chance.below(2) == 1);
+        if !reversed {
+            // The last one runs first: where code goes on, or leaves.
+            ways.sort_by_key(|(_, target)| leaves(&self.code.insts[*target as usize]));
+        }
+        for (lanes, target) in ways {
+            if target != meet {
+                split.stack.push(Entry { mask: lanes, pc: target, meet, call: NOWHERE });
+            }
+        }
+        if self.chance.as_mut().is_some_and(|chance| chance.below(8) == 0) {
+            self.part_top(warp, split);
+        }
+    }
+
+    fn switch(
+        &mut self,
+        warp: &mut Warp,
+        split: &mut Split,
+        inst: &Inst,
+        index: Reg,
+        targets: &[u32],
+        pc: u32,
+        (mask, active): (u32, u32),
+    ) {
+        let mut sides = vec![(mask & !active, pc + 1)];
+        for lane in lanes(active) {
+            let index = warp.regs[index as usize][lane] as u32 as usize;
+            match targets.get(index) {
+                Some(&target) => sides.push((1 << lane, target)),
+                // Beyond the list anything may happen.
+                None => {
+                    self.findings.add(What::Trap, pc, warp.thread(lane as u32));
+                    return;
+                }
+            }
+        }
+        self.branch(warp, split, inst, &sides);
+    }
+}
+
+/// The lanes of a mask.
+pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros() as usize;
+        left &= left.wrapping_sub(1);
+        (lane < LANES).then_some(lane)
+    })
+}
+
+#[inline]
+pub fn predicate(warp: &Warp, p: PredIn) -> u32 {
+    let value = warp.preds[p.pred as usize];
+    if p.negated { !value } else { value }
+}
+
+/// Replaces the values of some lanes.
+#[inline]
+pub fn put(to: &mut Lanes, from: &Lanes, mask: u32) {
+    if mask == u32::MAX {
+        *to = *from;
+        return;
+    }
+    for l in 0..LANES {
+        if mask >> l & 1 == 1 {
+            to[l] = from[l];
+        }
+    }
+}
+
+pub fn put_mask(to: &mut u32, from: u32, mask: u32) {
+    *to = *to & !mask | from & mask;
+}
+
+/// Goes on with the next instruction.
+pub fn advance(split: &mut Split, pc: u32) {
+    if let Some(top) = split.stack.last_mut() {
+        top.pc = pc + 1;
+    }
+}
+
+/// Copies what a call hands over, between places that count from the start of all parameters.
+fn copy(warp: &mut Warp, code: &Code, mask: u32, from: u32, to: u32, bytes: u32) {
+    let (start, size) = (code.param_bytes, code.call_bytes as usize);
+    for lane in lanes(mask) {
+        let at = |place: u32| lane * size + place.saturating_sub(start) as usize;
+        let (from, to) = (at(from), at(to));
+        warp.handed.copy_within(from..from + bytes as usize, to);
+    }
+}

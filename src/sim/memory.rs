@@ -1,0 +1,96 @@
+//! What lies in global memory? Pieces with space around them that belongs to nobody, so that an access beside one is noticed.
+
+use super::decode::RED_ZONE;
+use super::windows::GLOBAL;
+
+/// A piece of global memory.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    pub start: u64,
+    pub bytes: u64,
+    pub read_only: bool,
+}
+
+impl Piece {
+    pub fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    pub bytes: Vec<u8>,
+    /// By their addresses.
+    pub pieces: Vec<Piece>,
+}
+
+impl Memory {
+    /// A piece at an address beyond all others.
+    pub fn put(&mut self, start: u64, data: &[u8], read_only: bool) {
+        let offset = (start - GLOBAL) as usize;
+        self.bytes.resize(offset + data.len() + RED_ZONE as usize, 0);
+        self.bytes[offset..offset + data.len()].copy_from_slice(data);
+        self.pieces.push(Piece { start, bytes: data.len() as u64, read_only });
+    }
+
+    /// A piece for `data`, at a multiple of 256 bytes and `shift`; its address.
+    pub fn give(&mut self, data: &[u8], shift: u64) -> u64 {
+        let end = self.pieces.last().map_or(0, |piece| piece.end() - GLOBAL);
+        let start = GLOBAL + (end + u64::from(RED_ZONE)).next_multiple_of(256) + shift;
+        self.put(start, data, false);
+        start
+    }
+
+    /// The piece that holds all of `address..address + bytes`; `hint` is where to look first, and where it was found. `words`: of
+    /// the words at its ends parts suffice, as allocators give whole ones.
+    #[inline]
+    pub fn piece(&self, address: u64, bytes: u64, words: bool, hint: &mut usize) -> Option<&Piece> {
+        let slack = if words { 3 } else { 0 };
+        let holds =
+            |piece: &&Piece| address >= piece.start & !slack && address.saturating_add(bytes) <= piece.end() + slack;
+        if let Some(piece) = self.pieces.get(*hint).filter(holds) {
+            return Some(piece);
+        }
+        *hint = self.pieces.partition_point(|piece| piece.start <= address).checked_sub(1)?;
+        self.pieces.get(*hint).filter(holds)
+    }
+
+    /// The piece that an address lies in or next to.
+    pub fn nearest(&self, address: u64) -> Option<&Piece> {
+        let distance = |piece: &&Piece| match address {
+            a if a < piece.start => piece.start - a,
+            a => a.saturating_sub(piece.end().saturating_sub(1)),
+        };
+        self.pieces.iter().min_by_key(distance)
+    }
+
+    /// The contents of a piece.
+    pub fn contents(&self, start: u64, bytes: u64) -> &[u8] {
+        let offset = (start - GLOBAL) as usize;
+        &self.bytes[offset..offset + bytes as usize]
+    }
+}
+
+/// The number in some bytes, lowest first.
+#[inline(always)]
+pub fn read(bytes: &[u8], at: usize, size: u32) -> u64 {
+    match size {
+        1 => bytes[at].into(),
+        2 => u16::from_le_bytes([bytes[at], bytes[at + 1]]).into(),
+        4 => {
+            let mut four = [0; 4];
+            four.copy_from_slice(&bytes[at..at + 4]);
+            u32::from_le_bytes(four).into()
+        }
+        _ => {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(eight)
+        }
+    }
+}
+
+#[inline(always)]
+pub fn write(bytes: &mut [u8], at: usize, size: u32, value: u64) {
+    bytes[at..at + size as usize].copy_from_slice(&value.to_le_bytes()[..size as usize]);
+}

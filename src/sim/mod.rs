@@ -1,0 +1,137 @@
+//! What does a GPU do with a kernel? PTX is executed as the PTX ISA manual describes it, warp by warp, and looked at while it runs.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `decode` | what does each instruction mean? |
+//! | `code` | what is executed? |
+//! | `graph` | where do the sides of a branch meet again? |
+//! | `value` | what is in a register, and how are numbers rounded? |
+//! | `windows`, `memory` | which address belongs to which memory, and what lies there? |
+//! | `machine` | what does a warp do until it has to wait? |
+//! | `warp` | where are its lanes? |
+//! | `access` | what do loads, stores and atomics do? |
+//! | `exchange` | what do lanes tell each other, and warps at a barrier? |
+//! | `schedule` | in what order do blocks and warps run? |
+//! | `races` | which accesses are ordered by nothing? |
+//! | `print` | what does `vprintf` print? |
+//! | `counters` | what did it cost? |
+//! | `findings` | what is wrong? |
+
+mod access;
+pub mod code;
+pub mod counters;
+mod decode;
+mod exchange;
+pub mod findings;
+mod graph;
+mod machine;
+mod memory;
+mod print;
+mod races;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod value;
+mod warp;
+mod windows;
+
+use std::collections::HashMap;
+
+pub use code::Code;
+pub use counters::Counters;
+pub use decode::decode;
+pub use findings::{Finding, What};
+pub use machine::Checks;
+pub use memory::{Memory, read as word};
+pub use schedule::{Chance, Form};
+
+use machine::Machine;
+use races::{History, Intervals};
+
+/// How a launch is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct How {
+    pub checks: Checks,
+    /// The order of blocks and warps, and where lanes part; None: in order.
+    pub seed: Option<u64>,
+    /// The instructions that a warp may run.
+    pub limit: u64,
+    /// Count what a profiler counts.
+    pub counts: bool,
+}
+
+impl How {
+    /// More instructions of one warp are taken for an endless loop.
+    pub const LIMIT: u64 = 1 << 30;
+}
+
+impl Default for How {
+    fn default() -> How {
+        How { checks: Checks { races: true, uninitialised: true }, seed: None, limit: How::LIMIT, counts: false }
+    }
+}
+
+/// What a launch leaves.
+pub struct Outcome {
+    pub memory: Memory,
+    pub findings: Vec<Finding>,
+    /// Nothing is to be believed of its memory.
+    pub stopped: bool,
+    /// In the order of the threads.
+    pub printed: Vec<u8>,
+    pub counters: Option<Counters>,
+    /// Instructions of warps.
+    pub steps: u64,
+}
+
+/// The memory that a kernel's own variables lie in.
+pub fn memory(code: &Code) -> Memory {
+    let mut memory = Memory::default();
+    for (placed, bytes) in &code.globals {
+        memory.put(placed.address, bytes, placed.space == crate::ptx::Space::Const);
+    }
+    memory
+}
+
+/// Runs a launch; `params` are the bytes of its parameters. `go_on` is asked from time to time whether to.
+pub fn run(
+    code: &Code,
+    form: &Form,
+    params: Vec<u8>,
+    memory: Memory,
+    how: &How,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Outcome {
+    let history = if how.checks.races { History::new(memory.bytes.len()) } else { History::default() };
+    let mut machine = Machine {
+        code,
+        params,
+        checks: how.checks,
+        history,
+        intervals: how.checks.races.then(|| Intervals::new(code.has_fences)),
+        released: HashMap::new(),
+        findings: Default::default(),
+        printed: Vec::new(),
+        printed_bytes: 0,
+        counters: how.counts.then(|| Counters::new(code.insts.len())),
+        chance: how.seed.map(Chance::new),
+        limit: how.limit,
+        steps: 0,
+        hint: 0,
+        grid: form.grid,
+        warps: form.threads().div_ceil(value::LANES as u32),
+        memory,
+    };
+    machine.launch(form, go_on);
+    // Whoever prints first on a GPU, nobody knows: so it is the first thread.
+    machine.printed.sort_by_key(|(thread, _)| *thread);
+    let printed = machine.printed.into_iter().flat_map(|(_, text)| text).collect();
+    Outcome {
+        memory: machine.memory,
+        stopped: machine.findings.stopped,
+        findings: machine.findings.list,
+        printed,
+        counters: machine.counters,
+        steps: machine.steps,
+    }
+}

@@ -1,0 +1,228 @@
+//! Do instructions compute what the PTX ISA manual says? The numbers were worked out by hand.
+
+use super::*;
+use crate::ptx;
+
+/// The kernel `k` with a parameter `out`; its body may use `%r0` to `%r9`, `%rd0` to `%rd9`, `%f0`.., `%fd0`.., `%rs0`.., `%p0`..
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 7.8\n.target sm_90\n.address_size 64\n.global .align 8 .b8 text[8] = {{37, 100, 10}};\n\
+         .visible .entry k(.param .u64 out) {{\n.reg .pred %p<9>;\n.reg .b16 %rs<9>;\n.reg .b32 %r<9>;\n\
+         .reg .f32 %f<9>;\n.reg .b64 %rd<9>;\n.reg .f64 %fd<9>;\n.local .align 8 .b8 own[64];\n.shared .align 8 .b8 tile[64];\n\
+         {body}\nret;\n}}\n"
+    )
+}
+
+/// Runs a kernel on one block; the words that it leaves in `out`, and what it did wrong.
+fn run_on(text: &str, threads: u32, words: usize, how: &How) -> (Vec<u64>, Outcome) {
+    let parsed = ptx::parse(text).unwrap_or_else(|error| panic!("{}: {}", error.at, error.message));
+    let code = decode(&parsed, "k").unwrap_or_else(|error| panic!("{}: {}", error.at, error.message));
+    let mut memory = memory(&code);
+    let out = memory.give(&vec![0; 8 * words], 0);
+    let mut params = vec![0; code.param_bytes as usize];
+    params[..8].copy_from_slice(&out.to_le_bytes());
+    let form = Form { grid: [1, 1, 1], block: [threads, 1, 1], dynamic_shared: 0 };
+    let outcome = run(&code, &form, params, memory, how, &mut || true);
+    let bytes = outcome.memory.contents(out, 8 * words as u64);
+    let words = bytes.chunks_exact(8).map(|word| super::word(word, 0, 8)).collect();
+    (words, outcome)
+}
+
+/// What the body leaves in `%rd8`.
+fn value(body: &str) -> u64 {
+    let text = kernel(&format!("{body}\nld.param.u64 %rd0, [out];\nst.global.u64 [%rd0], %rd8;"));
+    let (words, outcome) = run_on(&text, 1, 1, &How::default());
+    assert!(outcome.findings.is_empty(), "{body}: {:?}", outcome.findings);
+    words[0]
+}
+
+/// What an instruction gives in `%r8`, a register of 32 bits.
+fn word32(body: &str) -> u32 {
+    value(&format!("{body}\ncvt.u64.u32 %rd8, %r8;")) as u32
+}
+
+fn float(body: &str) -> f32 {
+    f32::from_bits(word32(&format!("{body}\nmov.b32 %r8, %f8;")))
+}
+
+#[test]
+fn integers() {
+    for (body, expected) in [
+        ("add.s32 %r8, -1, 3;", 2),
+        ("add.sat.s32 %r8, 2147483647, 3;", 0x7fff_ffff),
+        ("sub.u32 %r8, 1, 3;", 0xffff_fffe),
+        ("mul.lo.s32 %r8, 65537, 65537;", 0x0002_0001),
+        ("mul.hi.s32 %r8, -2, 3;", 0xffff_ffff),
+        ("mul.hi.u32 %r8, -2, 3;", 2),
+        ("mad.lo.s32 %r8, 3, 5, -1;", 14),
+        ("div.s32 %r8, -7, 2;", -3i32 as u32),
+        ("div.u32 %r8, 7, 0;", u32::MAX),
+        ("rem.s32 %r8, -7, 2;", u32::MAX),
+        ("rem.u32 %r8, 7, 0;", 7),
+        ("abs.s32 %r8, -2147483648;", 0x8000_0000),
+        ("min.s32 %r8, -1, 1;", u32::MAX),
+        ("min.u32 %r8, -1, 1;", 1),
+        ("shl.b32 %r8, 1, 32;", 0),
+        ("shr.u32 %r8, -1, 40;", 0),
+        ("shr.s32 %r8, -2, 40;", u32::MAX),
+        ("not.b32 %r8, 5;", !5),
+        ("cnot.b32 %r8, 5;", 0),
+        ("popc.b32 %r8, 255;", 8),
+        ("clz.b32 %r8, 1;", 31),
+        ("clz.b64 %r8, 0;", 64),
+        ("brev.b32 %r8, 1;", 0x8000_0000),
+        ("bfind.u32 %r8, 0;", u32::MAX),
+        ("bfind.u32 %r8, 1024;", 10),
+        ("bfind.s32 %r8, -2;", 0),
+        ("bfind.shiftamt.u32 %r8, 1024;", 21),
+        ("bfe.u32 %r8, 0xabcd, 4, 8;", 0xbc),
+        ("bfe.s32 %r8, 0xabcd, 4, 8;", 0xffff_ffbc),
+        ("bfe.s32 %r8, 0x80000000, 31, 8;", u32::MAX),
+        ("bfe.u32 %r8, -1, 40, 8;", 0),
+        ("bfi.b32 %r8, 0xff, 0x12345678, 8, 4;", 0x1234_5f78),
+        ("bfi.b32 %r8, 0xff, 0x12345678, 40, 4;", 0x1234_5678),
+        ("prmt.b32 %r8, 0x33221100, 0x77665544, 0x7531;", 0x7755_3311),
+        ("prmt.b32 %r8, 0x80, 0, 0x0008;", 0x8080_80ff),
+        ("shf.l.wrap.b32 %r8, 0x80000000, 1, 33;", 3),
+        ("shf.l.clamp.b32 %r8, 7, 1, 33;", 7),
+        ("shf.r.wrap.b32 %r8, 0x10, 1, 4;", 0x1000_0001),
+        ("lop3.b32 %r8, 0xf0, 0xcc, 0xaa, 0x80;", 0x80),
+        ("lop3.b32 %r8, 0xf0, 0xcc, 0xaa, 0xfe;", 0xfe),
+        ("sad.s32 %r8, -3, 4, 10;", 17),
+        ("dp4a.s32.s32 %r8, 0x01ff0203, 0x02020202, 5;", 15),
+        ("dp4a.u32.u32 %r8, 0x000000ff, 0x00000002, 1;", 511),
+        ("add.cc.u32 %r1, -1, 1; addc.u32 %r8, 0, 0;", 1),
+        ("sub.cc.u32 %r1, 0, 1; subc.u32 %r8, 5, 0;", 4),
+        ("mad.lo.cc.u32 %r1, -1, -1, -1; madc.hi.u32 %r8, -1, -1, 0;", u32::MAX),
+        ("setp.lo.u32 %p0|%p1, 1, -1; selp.b32 %r8, 7, 9, %p1;", 9),
+        ("set.lt.u32.s32 %r8, -1, 1;", u32::MAX),
+        ("mov.b32 %r8, {%rs1, %rs2};", 0x5a5a_5a5a),
+    ] {
+        assert_eq!(word32(body), expected, "{body}");
+    }
+    assert_eq!(value("mul.wide.s32 %rd8, -2, 3;"), -6i64 as u64);
+    assert_eq!(value("mul.hi.u64 %rd8, -1, 2;"), 1);
+    assert_eq!(value("mad.wide.u32 %rd8, -1, 2, 5;"), 0x2_0000_0003);
+    assert_eq!(value("mov.b64 %rd8, {%r1, 3}; mov.b64 {%r1, _}, %rd8; mov.b64 %rd8, {7, %r1};"), 0x5a5a_5a5a_0000_0007);
+    assert_eq!(value("bfe.s64 %rd8, 0x80, 4, 4;"), -8i64 as u64);
+}
+
+#[test]
+fn floats_round_as_they_are_told() {
+    let third = 1f32 / 3.0;
+    for (body, expected) in [
+        ("add.f32 %f8, 0f3f800000, 0f40000000;", 3.0),
+        ("div.rn.f32 %f8, 0f3f800000, 0f40400000;", third),
+        ("div.rm.f32 %f8, 0f3f800000, 0f40400000;", third.next_down()),
+        ("div.rp.f32 %f8, 0f3f800000, 0f40400000;", third),
+        ("div.rz.f32 %f8, 0fbf800000, 0f40400000;", -third.next_down()),
+        ("rcp.rz.f32 %f8, 0f40400000;", third.next_down()),
+        ("fma.rn.f32 %f8, 0f3f800001, 0f3f800001, 0fbf800002;", 1.421_085_5e-14),
+        ("sqrt.rn.f32 %f8, 0f40000000;", std::f32::consts::SQRT_2),
+        ("add.sat.f32 %f8, 0f3f800000, 0f3f800000;", 1.0),
+        ("mul.ftz.f32 %f8, 0f00000001, 0f7f000000;", 0.0),
+        ("min.f32 %f8, 0f7fc00000, 0f3f800000;", 1.0),
+        ("neg.f32 %f8, 0f3f800000;", -1.0),
+        ("copysign.f32 %f8, 0fbf800000, 0f40400000;", -3.0),
+        ("ex2.approx.f32 %f8, 0f40400000;", 8.0),
+        ("rsqrt.approx.f32 %f8, 0f40800000;", 0.5),
+        ("cvt.rni.f32.f32 %f8, 0f40200000;", 2.0),
+        ("cvt.rn.f32.s32 %f8, -3;", -3.0),
+        ("cvt.rz.f32.u32 %f8, 0xffffffff;", 4_294_967_040.0),
+        ("cvt.rn.f32.f64 %f8, 0d3fd5555555555555;", third),
+        ("cvt.rp.f32.f64 %f8, 0d3fd5555555555555;", third),
+        ("cvt.rm.f32.f64 %f8, 0d3fd5555555555555;", third.next_down()),
+        ("cvt.sat.f32.f32 %f8, 0fc0000000;", 0.0),
+    ] {
+        assert_eq!(float(body).to_bits(), expected.to_bits(), "{body}: {}", float(body));
+    }
+    assert_eq!(float("sub.f32 %f8, 0f7f800000, 0f7f800000;").to_bits(), 0x7fff_ffff);
+    for (body, expected) in [
+        ("cvt.rzi.s32.f32 %r8, 0fc0600000;", -3i32 as u32),
+        ("cvt.rzi.s32.f32 %r8, 0f7fc00000;", 0),
+        ("cvt.rzi.u32.f32 %r8, 0fbf800000;", 0),
+        ("cvt.rzi.s32.f32 %r8, 0f7f800000;", i32::MAX as u32),
+        ("cvt.rpi.s32.f32 %r8, 0f3f000000;", 1),
+        ("cvt.s32.s8 %r8, %rs1;", 0x5a),
+        ("cvt.u32.u16 %r8, %rs1;", 0x5a5a),
+        ("cvt.sat.u8.s32 %r8, -5;", 0),
+        ("cvt.sat.s8.s32 %r8, 300;", 127),
+        ("cvt.rn.f16x2.f32 %r8, 0f3f800000, 0f40000000;", 0x3c00_4000),
+        ("mov.b32 %r1, 0x3c003c00; fma.rn.f16x2 %r8, %r1, %r1, %r1;", 0x4000_4000),
+    ] {
+        assert_eq!(word32(body), expected, "{body}");
+    }
+    assert_eq!(value("cvt.rzi.s64.f32 %rd8, 0f7fc00000;"), 1 << 63);
+    assert_eq!(
+        f64::from_bits(value(
+            "fma.rn.f64 %fd8, 0d4000000000000000, 0d4008000000000000, 0d3ff0000000000000; mov.b64 %rd8, %fd8;"
+        )),
+        7.0
+    );
+}
+
+#[test]
+fn memory_of_all_spaces() {
+    assert_eq!(
+        value("mov.u64 %rd1, own; cvta.local.u64 %rd2, %rd1; st.u64 [%rd2+8], 5; ld.local.u64 %rd8, [own+8];"),
+        5
+    );
+    assert_eq!(
+        value("mov.u64 %rd1, tile; cvta.shared.u64 %rd2, %rd1; st.shared.v2.u32 [tile], {3, 4}; ld.u64 %rd8, [%rd2];"),
+        4 << 32 | 3
+    );
+    assert_eq!(value("st.local.u8 [own], 0x80; ld.local.s8 %rd8, [own];"), (-128i64) as u64);
+    assert_eq!(value("ld.global.u64 %rd8, [text];"), 0x000a_6425);
+    assert_eq!(
+        value("mov.u64 %rd1, own; cvta.local.u64 %rd1, %rd1; isspacep.local %p0, %rd1; selp.u64 %rd8, 1, 0, %p0;"),
+        1
+    );
+}
+
+/// What each lane of a warp leaves.
+fn warp(body: &str) -> Vec<u64> {
+    let text = kernel(&format!(
+        "mov.u32 %r0, %laneid;\n{body}\nld.param.u64 %rd0, [out];\nmul.wide.u32 %rd1, %r0, 8;\nadd.s64 %rd0, %rd0, %rd1;\n\
+         cvt.u64.u32 %rd8, %r8;\nst.global.u64 [%rd0], %rd8;"
+    ));
+    let (words, outcome) = run_on(&text, 32, 32, &How::default());
+    assert!(outcome.findings.is_empty(), "{body}: {:?}", outcome.findings);
+    words
+}
+
+#[test]
+fn lanes_tell_each_other() {
+    let of = |f: fn(u64) -> u64| (0..32).map(f).collect::<Vec<u64>>();
+    assert_eq!(warp("shfl.sync.down.b32 %r8, %r0, 3, 31, -1;"), of(|l| if l + 3 < 32 { l + 3 } else { l }));
+    assert_eq!(warp("shfl.sync.up.b32 %r8, %r0, 3, 0, -1;"), of(|l| if l >= 3 { l - 3 } else { l }));
+    assert_eq!(warp("shfl.sync.bfly.b32 %r8, %r0, 5, 31, -1;"), of(|l| l ^ 5));
+    assert_eq!(warp("shfl.sync.idx.b32 %r8, %r0, 1, 0x181f, -1;"), of(|l| l / 8 * 8 + 1));
+    assert_eq!(
+        warp("and.b32 %r1, %r0, 1; setp.eq.u32 %p0, %r1, 1; vote.sync.ballot.b32 %r8, %p0, -1;"),
+        of(|_| 0xaaaa_aaaa)
+    );
+    assert_eq!(
+        warp("shr.u32 %r1, %r0, 4; match.any.sync.b32 %r8, %r1, -1;"),
+        of(|l| if l < 16 { 0xffff } else { 0xffff_0000 })
+    );
+    assert_eq!(warp("redux.sync.add.s32 %r8, %r0, -1;"), of(|_| 496));
+    // Lanes part, and meet again.
+    let parted = "setp.lt.u32 %p0, %r0, 5; @%p0 bra FEW; activemask.b32 %r8; bra MEET; FEW: activemask.b32 %r8; MEET: activemask.b32 %r1; and.b32 %r8, %r8, %r1;";
+    assert_eq!(warp(parted), of(|l| if l < 5 { 31 } else { 0xffff_ffe0 }));
+    let counted = "mov.u32 %r8, 0; AGAIN: add.s32 %r8, %r8, 1; setp.le.u32 %p0, %r8, %r0; @%p0 bra AGAIN; activemask.b32 %r1; setp.ne.u32 %p1, %r1, -1; @%p1 trap;";
+    assert_eq!(warp(counted), of(|l| l + 1));
+}
+
+#[test]
+fn seeds_decide_the_order_and_nothing_else() {
+    let text = kernel(
+        "ld.param.u64 %rd0, [out]; mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 3; setp.eq.u32 %p0, %r1, 2; @%p0 bra ODD;\n\
+         atom.global.add.u64 %rd1, [%rd0], 1; ODD: atom.global.add.u64 %rd1, [%rd0], 2; bar.sync 0;",
+    );
+    for seed in 0..20 {
+        let how = How { seed: Some(seed), ..How::default() };
+        let (words, outcome) = run_on(&text, 96, 1, &how);
+        assert_eq!((words[0], outcome.findings.len()), (72 + 192, 0), "seed {seed}");
+        assert_eq!(run_on(&text, 96, 1, &how).1.steps, outcome.steps);
+    }
+}

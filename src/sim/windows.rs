@@ -1,0 +1,30 @@
+//! Which addresses belong to which space? A generic address says its space by its window; global and constant memory are
+//! addressed by it, shared and local memory count from 0 in their own space, and parameters have one address for both.
+
+use crate::ptx::Space;
+
+pub const SHARED: u64 = 1 << 44;
+pub const LOCAL: u64 = 1 << 45;
+pub const PARAM: u64 = 1 << 46;
+pub const GLOBAL: u64 = 0x7f00_0000_0000;
+/// Of the windows besides the last.
+pub const SIZE: u64 = 1 << 44;
+
+/// What is added to an address of the space to make it generic.
+pub fn base(space: Space) -> u64 {
+    match space {
+        Space::Shared => SHARED,
+        Space::Local => LOCAL,
+        _ => 0,
+    }
+}
+
+/// The space of a generic address, and the address in it.
+pub fn resolve(address: u64) -> (Space, u64) {
+    match address {
+        SHARED..LOCAL => (Space::Shared, address - SHARED),
+        LOCAL..PARAM => (Space::Local, address - LOCAL),
+        _ if (PARAM..PARAM + SIZE).contains(&address) => (Space::Param, address),
+        _ => (Space::Global, address),
+    }
+}

@@ -1,0 +1,212 @@
+//! `--device sim`: does it run PTX as a GPU would, and find what is wrong with it?
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+const FAULTS: &str = include_str!("sim/faults.ptx");
+
+fn kc(folder: &Path, args: &[&str]) -> (String, Option<i32>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kc")).args(args).current_dir(folder).output().expect("kc runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (text, output.status.code())
+}
+
+fn pointer(name: &str, scalar: &str, shape: &[u32], fill: Value) -> Value {
+    let dtype = json!({"class": "scalar", "scalar": scalar, "shape": []});
+    json!({"name": name, "kind": "pointer", "dtype": dtype, "shape": shape, "fill": fill})
+}
+
+fn value(name: &str, scalar: &str, value: Value) -> Value {
+    let dtype = json!({"class": "scalar", "scalar": scalar, "shape": []});
+    json!({"name": name, "kind": "value", "dtype": dtype, "value": value})
+}
+
+/// A launch of a kernel in `k.ptx`.
+fn launch(entry: &str, grid: &[u32], block: &[u32], args: &[Value]) -> Value {
+    json!({"format": 1, "id": "case", "source": "k.ptx", "entry": entry, "grid": grid, "block": block, "args": args})
+}
+
+/// Runs one launch of a PTX text.
+fn run(text: &str, launch: &Value, flags: &[&str]) -> (String, Option<i32>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.ptx"), text).expect("a text");
+    std::fs::write(folder.path().join("case.json"), launch.to_string()).expect("a launch");
+    kc(folder.path(), &[&["run", "--device", "sim", "case.json"], flags].concat())
+}
+
+fn fault(entry: &str, block: u32, flags: &[&str]) -> String {
+    let (text, status) =
+        run(FAULTS, &launch(entry, &[1], &[block], &[pointer("out", "int32", &[64], json!(0))]), flags);
+    assert_eq!(status, Some(1), "{text}");
+    text
+}
+
+/// A head for texts that tests write.
+fn ptx(body: &str) -> String {
+    format!(".version 7.8\n.target sm_90\n.address_size 64\n{body}")
+}
+
+#[test]
+fn faults_are_named_with_line_thread_and_element() {
+    const STEPS: &[&str] = &["--steps", "10000"];
+    for (entry, block, flags, words) in [
+        ("outside", 64, &[][..], &["E1101", "thread 63 of block 0 writes 4 bytes", "right after the end of `out`"][..]),
+        ("misaligned", 64, &[], &["E1111", "reads 4 bytes"]),
+        ("unset", 64, &[], &["E1112", "byte 64 of `tile`"]),
+        ("race", 64, &[], &["E1113", "thread 1 of block 0", "thread 0 of block 0", "`out[0]`", "63 times"]),
+        ("no_barrier", 64, &[], &["E1113", "of `tile`", "st.shared", "ld.shared", "a barrier of the block"]),
+        ("divergent", 64, &[], &["E1114", "bar.sync 0"]),
+        ("alone", 32, &[], &["E1115", "lanes 20 to 31", "they have left"]),
+        ("endless", 64, STEPS, &["E1116"]),
+        ("stops", 64, &[], &["E1117"]),
+    ] {
+        let text = fault(entry, block, flags);
+        for word in words {
+            assert!(text.contains(word), "{entry}: no `{word}` in:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn what_is_right_is_left_alone() {
+    let args = [pointer("out", "int32", &[64], json!(0))];
+    for (schedules, seed) in [("1", "0"), ("20", "1"), ("20", "2")] {
+        let (text, status) =
+            run(FAULTS, &launch("with_barrier", &[1], &[64], &args), &["--schedules", schedules, "--seed", seed]);
+        assert_eq!(status, Some(0), "{text}");
+        assert!(text.starts_with("case: ok"), "{text}");
+    }
+    // Checks that are off find nothing.
+    let (text, status) = run(FAULTS, &launch("race", &[1], &[64], &args), &["--no-check", "races"]);
+    assert_eq!(status, Some(0), "{text}");
+    let (text, status) = run(FAULTS, &launch("unset", &[1], &[1], &args), &["--no-check", "uninitialised"]);
+    assert_eq!(status, Some(0), "{text}");
+}
+
+/// A lock that threads of a warp, and of several blocks, wait for; a barrier of the whole grid; and a last block that reads what
+/// all have written: fences order them, so that nothing races, and nobody waits for ever.
+#[test]
+fn threads_that_wait_for_each_other_come_to_an_end() {
+    let text = include_str!("sim/waiting.ptx");
+    let cells = |n: u32| pointer("cells", "int32", &[n], json!(0));
+    for (entry, grid, block, expected) in [
+        ("lock", 4, 64, "[0]           256"),
+        ("grid_barrier", 5, 96, "ok"),
+        ("last_block", 6, 64, "[0]           384"),
+    ] {
+        for flags in [&[][..], &["--schedules", "3", "--seed", "5"]] {
+            let flags = [&["--print", "cells"], flags].concat();
+            let (said, status) = run(text, &launch(entry, &[grid], &[block], &[cells(1024)]), &flags);
+            assert_eq!(status, Some(0), "{entry}: {said}");
+            assert!(said.contains(expected), "{entry}: {said}");
+        }
+    }
+    // Without the fence nothing orders them.
+    for (entry, grid, block) in [("lock", 4, 64), ("last_block", 6, 64)] {
+        let bare = text.replace("membar.gl;", "");
+        let (said, status) = run(&bare, &launch(entry, &[grid], &[block], &[cells(1024)]), &[]);
+        assert_eq!(status, Some(1), "{entry}: {said}");
+        assert!(said.contains("E1113"), "{entry}: {said}");
+    }
+}
+
+#[test]
+fn launches_have_to_fit() {
+    let args = [pointer("out", "int32", &[64], json!(0))];
+    let int = value("out", "int32", json!(3));
+    for (launch, code) in [
+        (launch("nobody", &[1], &[1], &args), "E0905"),
+        (launch("race", &[1], &[1], &[]), "E1004"),
+        (launch("race", &[1], &[1], std::slice::from_ref(&int)), "E1005"),
+        (launch("race", &[0], &[1], &args), "E1006"),
+        (launch("race", &[1], &[2048], &args), "E1006"),
+        (launch("race", &[1], &[32, 32, 2], &args), "E1006"),
+        (launch("race", &[1, 1, 1, 1], &[1], &args), "E1006"),
+        (json!({"format": 1, "source": "k.ptx", "entry": "race", "block": [1], "args": args}), "E1001"),
+        (
+            json!({"format": 1, "source": "k.ptx", "entry": "race", "dim": [1], "grid": [1], "block": [1], "args": args}),
+            "E1001",
+        ),
+        (json!({"format": 1, "source": "k.py", "kernel": "race", "dim": [1], "grid": [1], "args": []}), "E1001"),
+        (json!({"format": 1, "source": "absent.ptx", "grid": [1], "block": [1], "args": args}), "E0901"),
+        (json!({"format": 1, "source": "k.ptx", "grid": [1], "block": [1], "args": args}), "E1003"),
+        (
+            json!({"format": 1, "source": "k.ptx", "grid": [1], "block": [1], "direction": "gradient", "args": args}),
+            "E1103",
+        ),
+        (
+            json!({"format": 1, "source": "k.ptx", "entry": "race", "grid": [1], "block": [1], "shared_bytes": 999_999, "args": args}),
+            "E1006",
+        ),
+    ] {
+        let (text, status) = run(FAULTS, &launch, &[]);
+        assert!(text.contains(code), "{launch}: no {code} in:\n{text}");
+        assert_eq!(status, Some(1), "{text}");
+    }
+}
+
+/// Whatever a text is, the answer is an error with its line.
+#[test]
+fn texts_that_are_no_ptx() {
+    let kernel = |body: &str| ptx(&format!(".visible .entry k(.param .u64 out) {{\n{body}\n}}\n"));
+    for (text, code, line) in [
+        (String::new(), "E0830", 1),
+        ("\u{7f}ELF".to_string(), "E0830", 1),
+        ("import warp as wp\n".to_string(), "E0830", 1),
+        (".version 7.8\n.target gfx90a\n".to_string(), "E0831", 2),
+        (".version 12.0\n.target sm_90\n".to_string(), "E0831", 1),
+        (".version 7.8\n.target sm_90\n.address_size 32\n".to_string(), "E0831", 3),
+        (kernel("add.s32 %r1, 1, 2;"), "E0830", 5),
+        (kernel(".reg .b32 %r<2>;\nadd.s32 %r1, %r0;"), "E0830", 6),
+        (kernel(".reg .b64 %rd<2>;\nadd.s32 %rd1, %rd0, 1;"), "E0830", 6),
+        (kernel(".reg .b32 %r<2>;\nadd.rn.s32 %r1, %r0, 1;"), "E0831", 6),
+        (kernel("bra NOWHERE;"), "E0830", 5),
+        (kernel(".reg .b32 %r<999999999>;"), "E0830", 5),
+        (kernel(".local .b8 big[99999999];"), "E0830", 4),
+        (kernel("wgmma.fence.sync.aligned;"), "E0831", 5),
+        (kernel("call.uni nobody, ();"), "E0831", 5),
+        (kernel("ret"), "E0830", 6),
+        (kernel(&"{".repeat(100_000)), "E0830", 5),
+    ] {
+        let args = [pointer("out", "int32", &[4], json!(0))];
+        let (said, status) = run(&text, &launch("k", &[1], &[1], &args), &[]);
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains(code), "no {code} for {:.200}:\n{said}", text);
+        assert!(said.contains(&format!("k.ptx:{line}:")), "not at line {line}:\n{said}");
+    }
+    // A text that ends anywhere.
+    for end in (0..FAULTS.len()).step_by(37) {
+        let cut: String = FAULTS.chars().take(end).collect();
+        if let Err(error) = kc::ptx::parse(&cut) {
+            assert!(!error.message.is_empty());
+        }
+    }
+}
+
+/// A race in Python is told in Python.
+#[test]
+fn races_of_kernels_name_their_lines() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = "import warp as wp\n\n@wp.kernel\ndef smear(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i] = x[i] * 2.0\n    y[i] = x[(i + 1) % 100]\n";
+    std::fs::write(folder.path().join("k.py"), source).expect("a source");
+    let flags = [
+        "run",
+        "k.py",
+        "--device",
+        "sim",
+        "--unchecked",
+        "--dim",
+        "100",
+        "--arg",
+        "x=random:1:100",
+        "--arg",
+        "y=zeros:100",
+    ];
+    let (text, status) = kc(folder.path(), &flags);
+    assert_eq!(status, Some(1), "{text}");
+    for word in ["E1113", "`x[", "k.py:7", "x[i] = x[i] * 2.0", "thread (", "wp.atomic_add"] {
+        assert!(text.contains(word), "no `{word}` in:\n{text}");
+    }
+}
