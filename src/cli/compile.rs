@@ -48,6 +48,9 @@ pub(super) struct Args {
     /// With which grids PTX can be launched.
     #[arg(long, value_enum, default_value = "any")]
     grid: GridArg,
+    /// PTX names the source lines that its instructions come from (`.loc`), for profilers; the instructions stay the same.
+    #[arg(long)]
+    lineinfo: bool,
     /// Processor of object files: `native` (this machine's), a level such as `x86-64-v3`, or one such as `sapphirerapids` or `znver4`.
     #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
     cpu: Cpu,
@@ -351,6 +354,7 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
             GridArg::Any => Grid::Any,
             GridArg::Covering => Grid::Covering,
         },
+        lineinfo: args.lineinfo,
         cpu: args.cpu,
         checked: args.checked,
         ptx: kinds
