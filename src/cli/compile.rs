@@ -51,7 +51,7 @@ pub(super) struct Args {
     /// PTX names the source lines that its instructions come from (`.loc`), for profilers; the instructions stay the same.
     #[arg(long)]
     lineinfo: bool,
-    /// Processor of object files: `native` (this machine's), `x86-64`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`.
+    /// Processor of object files: `native` (this machine's), a level such as `x86-64-v3`, or one such as `sapphirerapids` or `znver4`.
     #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
     cpu: Cpu,
     /// Object files test every array index and report the first that is out of bounds.
@@ -308,7 +308,7 @@ fn arch(text: &str) -> Result<Arch, String> {
 }
 
 fn cpu(text: &str) -> Result<Cpu, String> {
-    Cpu::from_name(text).ok_or_else(|| "known processors: native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4".to_string())
+    Cpu::from_name(text).ok_or_else(|| format!("known processors: {}", Cpu::names().collect::<Vec<_>>().join(", ")))
 }
 
 /// What one file gives, each with the end of its name.
