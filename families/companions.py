@@ -186,7 +186,7 @@ def reference():
 # === window_mean
 # source: running mean of fixed width
 # task: average the results over windows of neighbours
-# weight: 28
+# weight: 18
 # sizes: n = 1 7 71 1024; half_width = 1 2 3 4
 # - data: float[n] attach
 # - averaged: float[n] zeros; mean over the window
@@ -215,7 +215,7 @@ def reference():
 # === strided_blocks
 # source: grid-stride loop with one partial result per thread
 # task: sum the results in strides and combine the partial sums
-# weight: 30
+# weight: 36
 # sizes: n = 1 7 71 1024; num_threads = 1 3 8 32
 # - data: float[n] attach
 # - partial_sums: float[num_threads] zeros; sum of every num_threads-th element
@@ -372,7 +372,7 @@ def reference():
 # === decay_listed
 # source: exponential decay of selected elements
 # task: damp the results of listed elements in place
-# weight: 22
+# weight: 25
 # sizes: n = 1 7 71 1024
 # - data: float[n] attach
 # - ids: int[n] permutation(); elements in the order of their activation
@@ -416,7 +416,7 @@ def reference():
 # === neighbor_average
 # source: averaging over neighbour lists
 # task: average the results over the neighbours of each element
-# weight: 60
+# weight: 48
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - data: float[n] attach
 # - link_offsets: int[n + 1] rows(num_links); first neighbour of each element
@@ -450,7 +450,7 @@ def reference():
 # === neighbor_vectors
 # source: averaging over neighbour lists
 # task: sum the differences to the neighbours of each vector
-# weight: 52
+# weight: 42
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - data: vec3[n] attach
 # - link_offsets: int[n + 1] rows(num_links); first neighbour of each element

@@ -2,7 +2,7 @@
 # source: forward Euler, five-point Laplacian (LeVeque 2007, ch. 9)
 # task: advance the heat equation on a plate by one explicit step
 # domain: physics
-# weight: 3
+# weight: 5
 # sizes: ny = 3 5 9 32; nx = 3 4 11 48
 # - u: float[ny, nx] uniform(0.0, 1.0); temperature [K]
 # - u_next: float[ny, nx] zeros; temperature after the step [K]
@@ -49,7 +49,7 @@ def reference():
 # source: leapfrog scheme for the wave equation (Strikwerda 2004, ch. 8), periodic
 # task: advance the two-dimensional wave equation with periodic borders
 # domain: physics
-# weight: 3
+# weight: 5
 # sizes: ny = 3 4 8 24; nx = 3 5 9 32
 # - u_prev: float[ny, nx] uniform(-1.0, 1.0); displacement one step ago, overwritten with the next one
 # - u: float[ny, nx] uniform(-1.0, 1.0); displacement now
@@ -247,7 +247,7 @@ def reference():
 # source: central differences on a regular volume
 # task: compute the gradient of a volume by central differences and the largest slope
 # domain: physics
-# weight: 5
+# weight: 9
 # sizes: nz = 3 4 5 12; ny = 3 4 6 12; nx = 3 5 7 16
 # - field: float[nz, ny, nx] uniform(-1.0, 1.0); scalar field
 # - grad: vec3[nz, ny, nx] zeros; gradient

@@ -185,7 +185,7 @@ def reference():
 # source: histogram equalisation (Gonzalez and Woods, sec. 3.3)
 # task: equalise the histogram of an image
 # domain: graphics
-# weight: 5
+# weight: 3
 # sizes: ny = 1 4 8 24; nx = 2 5 9 32; num_bins = 4 8 16 64
 # - image: float[ny, nx] uniform(0.0, 0.99); grey values in [0, 1)
 # - counts: int[num_bins] zeros; pixels of each grey level

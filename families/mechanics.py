@@ -194,7 +194,7 @@ def reference():
 # source: rigid body kinematics, x' = q x q* + p
 # task: transform points from body frames to the world frame
 # domain: physics
-# weight: 9
+# weight: 13
 # sizes: num_bodies = 1 3 11 32; num_points = 1 7 71 512
 # - body_q: transform[num_bodies] rotation(); body poses
 # - point_body: int[num_points] index(num_bodies); body that carries each point
@@ -241,7 +241,7 @@ def reference():
 # source: forward kinematics, X_world = X_parent X_joint (Featherstone 2008, ch. 4)
 # task: compute world poses of a tree of joints by walking to the root
 # domain: physics
-# weight: 5
+# weight: 8
 # sizes: num_joints = 1 6 70 64
 # - parents: int[num_joints] uniform(-1, 0); parent joint, -1 for the root
 # - links: int[num_joints] index(num_joints); candidate parents
@@ -290,7 +290,7 @@ def reference():
 # source: exponential-map-free quaternion update, q' = normalize(q + dt/2 (w, 0) q)
 # task: integrate the orientations of rigid bodies from their angular velocities
 # domain: physics
-# weight: 6
+# weight: 11
 # sizes: num_bodies = 1 7 71 256
 # - body_rot: quat[num_bodies] rotation(); orientations, updated in place
 # - omega: vec3[num_bodies] uniform(-2.0, 2.0); angular velocities in the world frame [rad/s]
@@ -340,7 +340,7 @@ def reference():
 # source: spatial momentum and kinetic energy of rigid bodies (Featherstone 2008, ch. 2)
 # task: compute spatial momenta and kinetic energies of rigid bodies
 # domain: physics
-# weight: 8
+# weight: 11
 # sizes: num_bodies = 1 7 71 256
 # - body_qd: spatial_vector[num_bodies] uniform(-1.0, 1.0); spatial velocities, angular part first
 # - masses: float[num_bodies] uniform(0.5, 2.0); masses [kg]
@@ -381,7 +381,7 @@ def reference():
 # source: wrench of contact forces about the centre of mass
 # task: accumulate contact forces as wrenches on rigid bodies
 # domain: physics
-# weight: 5
+# weight: 7
 # sizes: num_bodies = 1 4 13 64; num_contacts = 1 9 77 512
 # - contact_body: int[num_contacts] uniform(-1, 1); body of each contact, -1 for the ground
 # - contact_point: vec3[num_contacts] uniform(-1.0, 1.0); contact points in world axes [m]

@@ -415,7 +415,7 @@ def reference():
 # source: joint histogram of two variables
 # task: count pairs of values in a two-dimensional histogram and find the fullest bin
 # domain: signal
-# weight: 4
+# weight: 2
 # sizes: n = 1 9 75 600; bins_x = 2 4 5 16; bins_y = 2 3 6 12
 # - a: float[n] uniform(0.0, 0.99); first variable
 # - b: float[n] uniform(0.0, 0.99); second variable

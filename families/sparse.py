@@ -258,7 +258,7 @@ def reference():
 # source: pointer jumping towards representatives (Shiloach and Vishkin 1982)
 # task: find the representative of every node by following parent pointers
 # domain: generic
-# weight: 3
+# weight: 5
 # sizes: num_nodes = 1 9 73 400
 # - parents: int[num_nodes] range(); each node is its own parent at first
 # - links: int[num_nodes] index(num_nodes); node that each one would like to follow

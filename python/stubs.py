@@ -150,17 +150,14 @@ class _Composite(np.ndarray[Any, Any]):
 
 def text() -> str:
     sys.path.insert(0, str(pathlib.Path(__file__).parent))
-    import kc
-    from kc import _native, _types
+    from kc import _types
 
     lines = []
     for name, kind in sorted(_types.NAMED.items()):
         base = "_Scalar" if isinstance(kind, _types.Scalar) else "_Composite"
         lines.append(f"class {name}({base}): ...")
-    lines.append("")
-    known = {*_types.NAMED, *vars(kc)}
-    words = sorted(name for name in {*_native.builtins(), "tid", "static"} if name.isidentifier() and name not in known)
-    lines += [f"def {name}(*arguments: Any) -> Any: ..." for name in words if name not in ("array", "types")]
+    # The functions of kernels: kc itself tells of a wrong name, where it is used.
+    lines += ["", "def __getattr__(name: str) -> Any: ..."]
     return HEAD + "\n".join(lines) + "\n"
 
 

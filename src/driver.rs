@@ -7,6 +7,7 @@ mod emit;
 pub mod fix;
 mod guard;
 mod input;
+mod lineinfo;
 mod options;
 mod remarks;
 mod timings;

@@ -402,3 +402,199 @@ def tile_matmul(a: Any, b: Any, out: Any = 0, alpha: Any = 1.0, beta: Any = 1.0,
     wp.expect_eq(wp.tile_matmul(a, b)[1, 3], 6.0)
     ```
     """
+
+
+@intrinsic
+@compiler_grad("the values get it in their old order")
+def tile_sort(keys: Any, values: Any):
+    """Sorts the tile `keys` upward, and `values` with it; equal keys stay in order.
+
+    ```python
+    keys = wp.tile_arange(3, 0, -1, dtype=int)
+    values = wp.tile_arange(3, dtype=int)
+    wp.tile_sort(keys, values)
+    wp.expect_eq(values[0], 2)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of its steps, for the triangle that is read")
+def tile_cholesky(A: Any, fill_mode: Any = 0):
+    """The lower triangular factor of a symmetric positive definite matrix; with `fill_mode="upper"` the upper one. One triangle is read, the
+    other one of the result is zero.
+
+    ```python
+    L = wp.tile_cholesky(wp.tile_full(shape=(1, 1), value=9.0))
+    wp.expect_eq(L[0, 0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("as of `tile_cholesky`")
+def tile_cholesky_inplace(A: Any, fill_mode: Any = 0):
+    """Makes the tile `A` its factor.
+
+    ```python
+    a = wp.tile_full(shape=(1, 1), value=9.0)
+    wp.tile_cholesky_inplace(a)
+    wp.expect_eq(a[0, 0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of its steps")
+def tile_lower_solve(L: Any, y: Any):
+    """The solution of `L x = y` with a lower triangular matrix; `y` is a vector, or a matrix of several in its columns.
+
+    ```python
+    x = wp.tile_lower_solve(wp.tile_full(shape=(1, 1), value=2.0), wp.tile_full(shape=1, value=6.0))
+    wp.expect_eq(x[0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("as of `tile_lower_solve`")
+def tile_lower_solve_inplace(L: Any, y: Any):
+    """Makes the tile `y` the solution.
+
+    ```python
+    y = wp.tile_full(shape=1, value=6.0)
+    wp.tile_lower_solve_inplace(wp.tile_full(shape=(1, 1), value=2.0), y)
+    wp.expect_eq(y[0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of its steps")
+def tile_upper_solve(L: Any, y: Any):
+    """The solution of `U x = y` with an upper triangular matrix.
+
+    ```python
+    x = wp.tile_upper_solve(wp.tile_full(shape=(1, 1), value=2.0), wp.tile_full(shape=1, value=6.0))
+    wp.expect_eq(x[0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("as of `tile_upper_solve`")
+def tile_upper_solve_inplace(L: Any, y: Any):
+    """Makes the tile `y` the solution.
+
+    ```python
+    y = wp.tile_full(shape=1, value=6.0)
+    wp.tile_upper_solve_inplace(wp.tile_full(shape=(1, 1), value=2.0), y)
+    wp.expect_eq(y[0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of its steps")
+def tile_cholesky_solve(L: Any, y: Any, fill_mode: Any = 0):
+    """The solution of `A x = y`, where `L` is the factor of `A` from `tile_cholesky`.
+
+    ```python
+    x = wp.tile_cholesky_solve(wp.tile_full(shape=(1, 1), value=2.0), wp.tile_full(shape=1, value=12.0))
+    wp.expect_eq(x[0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("as of `tile_cholesky_solve`")
+def tile_cholesky_solve_inplace(L: Any, y: Any, fill_mode: Any = 0):
+    """Makes the tile `y` the solution.
+
+    ```python
+    y = wp.tile_full(shape=1, value=12.0)
+    wp.tile_cholesky_solve_inplace(wp.tile_full(shape=(1, 1), value=2.0), y)
+    wp.expect_eq(y[0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("that of the sum")
+def tile_diag_add(a: Any, d: Any):
+    """A square matrix with the vector `d` added to its diagonal.
+
+    ```python
+    t = wp.tile_diag_add(wp.tile_ones(shape=(2, 2), dtype=float), wp.tile_ones(shape=2, dtype=float))
+    wp.expect_eq(t[1, 1], 2.0)
+    ```
+    """
+
+
+@func
+def _tile_sort(keys: Array[Scalar, 1], values: Array[Any, 1], next_keys: Array[Scalar, 1], next_values: Array[Any, 1]):
+    """Merges sorted runs of 1, 2, 4, ... elements; of equal keys the left one comes first."""
+    n = keys.shape[0]
+    width = int(1)
+    while width < n:
+        start = int(0)
+        while start < n:
+            middle = min(start + width, n)
+            end = min(middle + width, n)
+            a = start
+            b = middle
+            for k in range(start, end):
+                left = a < middle
+                if left and b < end:
+                    left = not (keys[b] < keys[a])
+                if left:
+                    next_keys[k] = keys[a]
+                    next_values[k] = values[a]
+                    a += 1
+                else:
+                    next_keys[k] = keys[b]
+                    next_values[k] = values[b]
+                    b += 1
+            start = end
+        for k in range(n):
+            keys[k] = next_keys[k]
+            values[k] = next_values[k]
+        width *= 2
+
+
+@func
+def _tile_cholesky(a: Array[Float, 2], factor: Array[Float, 2]):
+    n = a.shape[0]
+    for j in range(n):
+        s = a[j, j]
+        for k in range(j):
+            s -= factor[j, k] * factor[j, k]
+        d = sqrt(s)
+        factor[j, j] = d
+        for i in range(j + 1, n):
+            t = a[i, j]
+            for k in range(j):
+                t -= factor[i, k] * factor[j, k]
+            factor[i, j] = t / d
+
+
+@func
+def _tile_lower_solve(matrix: Array[Float, 2], x: Array[Float, 2]):
+    for column in range(x.shape[1]):
+        for i in range(x.shape[0]):
+            s = x[i, column]
+            for k in range(i):
+                s -= matrix[i, k] * x[k, column]
+            x[i, column] = s / matrix[i, i]
+
+
+@func
+def _tile_upper_solve(matrix: Array[Float, 2], x: Array[Float, 2]):
+    n = x.shape[0]
+    for column in range(x.shape[1]):
+        for r in range(n):
+            i = n - 1 - r
+            s = x[i, column]
+            for k in range(i + 1, n):
+                s -= matrix[i, k] * x[k, column]
+            x[i, column] = s / matrix[i, i]

@@ -83,6 +83,7 @@ fn emit(compilation: &mut Compilation, artefact: Artefact) -> Result<String, Fai
         fmad: true,
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
+        lineinfo: false,
         cpu: Cpu::from_name("x86-64-v4").ok_or("there is no x86-64-v4")?,
         checked: true,
         ptx: Vec::new(),

@@ -155,7 +155,8 @@ fn large_files_end_soon() {
         ("minus", format!("{HEAD}{}", kernel(&format!("    x[i] = {}1.0", "-".repeat(1_000_000))))),
         ("one line", format!("{HEAD}A = {}\n", "1 + ".repeat(200_000))),
         ("letters", "é".repeat(500_000)),
-        ("comments", "# kc: allow W0701\n".repeat(10_000)),
+        ("comments", "# kc: allow W0701\n".repeat(58_000)),
+        ("allowed", "# kc: allow(W0701)\n".repeat(50_000)),
         ("unknown names", format!("{HEAD}{}", kernel(&lines(30_000, &|n| format!("    x[i] = y{n} + 1.0\n"))))),
         (
             "unknown built-ins",

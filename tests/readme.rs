@@ -63,6 +63,20 @@ fn the_commands_work() {
     }
 }
 
+/// The first screen says what kc is, and shows a result that it has.
+#[test]
+fn the_first_screen_ends_in_a_result() {
+    let text = readme();
+    let screen: Vec<&str> = text.lines().take(39).collect();
+    let at = screen.iter().position(|line| line.starts_with("$ kc ")).expect("a command");
+    let shown: Vec<&str> = screen[at + 1..].iter().copied().take_while(|line| *line != "```").collect();
+    assert!(shown.len() > 3 && at + shown.len() + 1 < screen.len(), "the result stands on the first screen");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+    let output = command.args(screen[at]["$ kc ".len()..].split(' ')).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let said = String::from_utf8(output.expect("kc starts").stdout).expect("UTF-8");
+    assert!(said.starts_with(&shown.join("\n")), "the README shows\n{}\nbut kc says\n{said}", shown.join("\n"));
+}
+
 /// What the README counts and lists is what there is.
 #[test]
 fn what_it_counts_is_so() {

@@ -42,6 +42,7 @@ fn outcome(compiler: &Compiler, program: &Program) -> Outcome {
         fmad: true,
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
+        lineinfo: false,
         cpu: Cpu::Native,
         checked: false,
         ptx: Vec::new(),

@@ -136,7 +136,7 @@ class _Text:
 
     def function(self, f) -> str:
         if f.is_builtin():
-            return f"wp.{f.key}"
+            return _of_warp(f.key)
         f = f.generic_parent or f
         if id(f.func) in self.names:
             return self.names[id(f.func)]
@@ -209,7 +209,7 @@ class _Names(ast.NodeTransformer):
             # Warp finds its own names without a prefix too.
             if not hasattr(wp, at.id):
                 raise Refused(f"the name `{at.id}`")
-            return _parsed(".".join(["wp", at.id, *path]))
+            return _parsed(_of_warp(at.id, *path))
         of_warp = isinstance(value, types.ModuleType) and value.__name__.split(".")[0] == "warp"
         taken = 0
         while taken < len(path) and _has_parts(value):
@@ -221,7 +221,7 @@ class _Names(ast.NodeTransformer):
         found = self.meaning(value)
         if found is None:
             if of_warp:
-                return _parsed(".".join(["wp", *path]))
+                return _parsed(_of_warp(*path))
             raise Refused(f"`{'.'.join([at.id, *path])}` is a {type(value).__name__}")
         for part in path[taken:]:
             found = ast.Attribute(found, part, ast.Load())
@@ -246,7 +246,7 @@ class _Names(ast.NodeTransformer):
                 return None
         if callable(value) and getattr(value, "__module__", "").split(".")[0] == "warp":
             # wp.static, wp.grad, and the like.
-            return _parsed(f"wp.{value.__name__}")
+            return _parsed(_of_warp(value.__name__))
         if callable(value) and getattr(builtins, getattr(value, "__name__", ""), None) is value:
             return ast.Name(value.__name__, ast.Load())
         return self.text.value(value)
@@ -257,6 +257,14 @@ def _has_parts(value) -> bool:
     if isinstance(value, context.Function) or hasattr(type(value), "_wp_scalar_type_"):
         return False
     return isinstance(value, enum.Enum) or not isinstance(value, (int, float))
+
+
+def _of_warp(*path):
+    """A name of Warp's own."""
+    # How a launch is cut into blocks is Warp's to say.
+    if path and path[0].startswith("tile"):
+        raise Refused(f"it uses tiles (`{path[0]}`)")
+    return ".".join(["wp", *path])
 
 
 def _parsed(text):

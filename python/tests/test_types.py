@@ -48,7 +48,7 @@ except kc.IndexError as error:
 scale.cuda()  # E: operator
 scale.jvp(3, x)  # E: call-arg
 kc.kernel(3)  # E: call-overload
-kc.nothing  # E: attr-defined
+tape.nothing()  # E: attr-defined
 wrong: int = scale.ir  # E: assignment
 """
 
@@ -72,7 +72,7 @@ def test_the_stub_is_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["sin", "vec3", "mat22d", "int64", "atomic_add", "zeros", "Tape", "array2d", "report"])
+@pytest.mark.parametrize("name", ["vec3", "mat22d", "int64", "zeros", "Tape", "array2d", "report"])
 def test_the_stub_names_what_there_is(name):
     import kc
 

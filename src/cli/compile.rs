@@ -48,7 +48,10 @@ pub(super) struct Args {
     /// With which grids PTX can be launched.
     #[arg(long, value_enum, default_value = "any")]
     grid: GridArg,
-    /// Processor of object files: `native` (this machine's), `x86-64`, `x86-64-v2`, `x86-64-v3`, `x86-64-v4`.
+    /// PTX names the source lines that its instructions come from (`.loc`), for profilers; the instructions stay the same.
+    #[arg(long)]
+    lineinfo: bool,
+    /// Processor of object files: `native` (this machine's), a level such as `x86-64-v3`, or one such as `sapphirerapids` or `znver4`.
     #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
     cpu: Cpu,
     /// Object files test every array index and report the first that is out of bounds.
@@ -305,7 +308,7 @@ fn arch(text: &str) -> Result<Arch, String> {
 }
 
 fn cpu(text: &str) -> Result<Cpu, String> {
-    Cpu::from_name(text).ok_or_else(|| "known processors: native, x86-64, x86-64-v2, x86-64-v3, x86-64-v4".to_string())
+    Cpu::from_name(text).ok_or_else(|| format!("known processors: {}", Cpu::names().collect::<Vec<_>>().join(", ")))
 }
 
 /// What one file gives, each with the end of its name.
@@ -351,6 +354,7 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
             GridArg::Any => Grid::Any,
             GridArg::Covering => Grid::Covering,
         },
+        lineinfo: args.lineinfo,
         cpu: args.cpu,
         checked: args.checked,
         ptx: kinds

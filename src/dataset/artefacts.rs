@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Emit;
 use crate::codegen::cuda::{self, CudaOptions};
-use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
+use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
 use crate::diag::Level;
 use crate::driver::{Compilation, Compiler, Gradients, Request, Timings};
 use crate::ir::{self, FuncId, Module, Phase};
@@ -226,7 +226,7 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
         }
     }
     if emit.host {
-        let options = HostOptions { checked: false, opt: Opt::Lean, cpu: Cpu::Baseline(CpuLevel::V3), alone: false };
+        let options = HostOptions { checked: false, opt: Opt::Lean, cpu: Cpu::V3, alone: false };
         let text = timings.time("host ir", || {
             llvm::emit_llvm_ir(module, &kernels, LlvmTarget::Host(options), compiler.device_parts())
         });

@@ -8,7 +8,7 @@ pub mod explain;
 pub mod policy;
 pub mod render;
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use crate::source::Span;
 pub use codes::Code;
@@ -108,8 +108,9 @@ impl Diagnostic {
 #[derive(Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
-    /// The codes and places of all of them, so that a new one is not compared with each.
-    places: HashSet<(Code, Option<Span>)>,
+    /// The codes and places of all of them, so that a new one is not compared with each. In order: what a compilation
+    /// says of itself is the same every time.
+    places: BTreeSet<(Code, Option<Span>)>,
 }
 
 impl Diagnostics {

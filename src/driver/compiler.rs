@@ -199,6 +199,7 @@ mod tests {
             fmad: true,
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
+            lineinfo: false,
             cpu: Cpu::Native,
             checked: false,
             ptx: Vec::new(),

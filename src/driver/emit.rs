@@ -2,6 +2,7 @@
 
 use super::compiler::LibraryCache;
 use super::guard::on_workers;
+use super::lineinfo::with_directives;
 use super::remarks::remarks;
 use super::{Artefact, Compilation, Options};
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
@@ -18,6 +19,12 @@ impl Compilation {
     /// One artefact of the good kernels. A kernel that the back end refuses is reported and left out; None when
     /// nothing is left.
     pub fn emit(&mut self, artefact: Artefact, options: &Options) -> Option<Vec<u8>> {
+        if options.lineinfo && matches!(artefact, Artefact::Ptx(_)) {
+            let ptx = self.emit_lined(artefact, options)?;
+            let (kernel, _) = self.module.kernels().next()?;
+            let path = self.sources.path(self.module.functions[kernel].span.file).display().to_string();
+            return Some(with_directives(&ptx, &path).into_bytes());
+        }
         let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
         let module = for_artefact(artefact, module, readable);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();

@@ -49,6 +49,8 @@ pub struct Options {
     pub layout: ArrayLayout,
     /// With which grids GPU code may be launched.
     pub grid: Grid,
+    /// PTX names the source lines that its instructions come from.
+    pub lineinfo: bool,
     /// The processor that objects are for.
     pub cpu: Cpu,
     /// Objects test every array index.
@@ -65,6 +67,7 @@ impl Default for Options {
             fmad: true,
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
+            lineinfo: false,
             cpu: Cpu::Native,
             checked: false,
             ptx: Vec::new(),

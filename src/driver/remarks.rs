@@ -27,38 +27,18 @@ pub fn remarks(file: FileId, source: &SourceFile) -> Remarks {
     Remarks { functions: parsed.functions().into_iter().map(|function| (function.span, of(function))).collect() }
 }
 
-/// The comments of a text in order, each with the code that it is about: that of its line, or of the next one that has some.
+/// The comments of a text that are for readers, in order, each with the code that it is about.
 fn comments(text: &str) -> Vec<Comment> {
     let starts: Vec<usize> = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-    let line_of = |at: usize| starts.partition_point(|&start| start <= at) - 1;
-    let line = |n: usize| text[starts[n]..].lines().next().unwrap_or_default();
-    let has_code = |n: usize| !line(n).trim_start().starts_with('#') && !line(n).trim().is_empty();
-    // By line: the first one from there on that has code.
-    let mut code: Vec<Option<usize>> = vec![None; starts.len() + 1];
-    for n in (0..starts.len()).rev() {
-        code[n] = if has_code(n) { Some(n) } else { code[n + 1] };
-    }
-    let mut found = Vec::new();
-    for range in syntax::comments(text) {
-        // Between two tokens may stand several.
-        for (at, _) in text[range.clone()].match_indices('#').filter(|&(at, _)| {
-            let before = &text[..range.start + at];
-            at == 0 || before.trim_end_matches([' ', '\t']).ends_with('\n')
-        }) {
-            let at = range.start + at;
-            let own = line_of(at);
-            let said = text[at..].lines().next().unwrap_or_default().trim_start_matches('#').trim();
-            let for_readers =
-                said.contains(char::is_alphanumeric) && !DIRECTIVES.iter().any(|word| said.starts_with(word));
-            let alone = text[starts[own]..at].trim().is_empty();
-            let about = if alone { code[own + 1] } else { Some(own) };
-            if let (true, Some(about)) = (for_readers, about) {
-                let end = starts.get(about + NEAR).copied().unwrap_or(text.len());
-                found.push(Comment { text: said.to_string(), near: starts[about] as u32..end as u32 });
-            }
-        }
-    }
-    found
+    let found = syntax::comments(text).into_iter().filter_map(|comment| {
+        let said = text[comment.range].trim_start_matches('#').trim();
+        let for_readers = said.contains(char::is_alphanumeric) && !DIRECTIVES.iter().any(|word| said.starts_with(word));
+        let about = comment.about.filter(|_| for_readers)?;
+        let line = starts.partition_point(|&start| start <= about.start) - 1;
+        let end = starts.get(line + NEAR).copied().unwrap_or(text.len());
+        Some(Comment { text: said.to_string(), near: about.start as u32..end as u32 })
+    });
+    found.collect()
 }
 
 #[cfg(test)]

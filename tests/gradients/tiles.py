@@ -72,3 +72,24 @@ def attention(q: wp.array2d(dtype=float), k: wp.array2d(dtype=float), v: wp.arra
         wp.tile_matmul(w, values, acc)
     acc = acc / wp.tile_broadcast(wp.tile_reshape(total, shape=(2, 1)), shape=(2, 4))
     wp.tile_store(out, acc, offset=(i * 2, 0))
+
+
+@wp.kernel
+def systems(a: wp.array2d(dtype=float), y: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    m = wp.tile_load(a, shape=(4, 4), offset=(i * 4, 0))
+    s = wp.tile_diag_add(wp.tile_matmul(m, wp.tile_transpose(m)), wp.tile_ones(shape=4, dtype=float))
+    factor = wp.tile_cholesky(s)
+    right = wp.tile_load(y, shape=4, offset=i * 4)
+    x = wp.tile_cholesky_solve(factor, right)
+    z = wp.tile_upper_solve(wp.tile_cholesky(s, fill_mode="upper"), right)
+    wp.tile_store(out, x * z, offset=i * 4)
+
+
+@wp.kernel
+def sorting(x: wp.array(dtype=float), y: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    keys = wp.tile_load(x, shape=7, offset=i * 7)
+    values = wp.tile_load(y, shape=7, offset=i * 7)
+    wp.tile_sort(keys, values)
+    wp.tile_store(out, keys * wp.tile_scan_inclusive(values), offset=i * 7)

@@ -188,6 +188,7 @@ fn cuda_text_of_all() -> Result<(), Failed> {
         fmad: true,
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
+        lineinfo: false,
         cpu: Cpu::Native,
         checked: false,
         ptx: Vec::new(),

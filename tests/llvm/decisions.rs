@@ -1,6 +1,6 @@
 //! Do the decisions that make code fast show in the code? What it computes is for the other tests, which would pass without them.
 
-use kc::codegen::llvm::Opt;
+use kc::codegen::llvm::{Cpu, HostOptions, Opt, emit_plan};
 
 use crate::harness::*;
 
@@ -19,6 +19,25 @@ fn kernel(body: &str) -> String {
             return
           }}"
     )
+}
+
+/// Lanes that read elements anywhere pay on one processor and not on another: `--cpu` changes the plan.
+#[test]
+fn plans_know_the_processor() {
+    let text = kernel(
+        "%v: float32 = load %x[%i, %j]
+            %p: int32 = cast %v
+            %r: float32 = load %x[%i, %p]",
+    );
+    let module = parse(&text);
+    let kernels = [module.find("k").expect("the kernel is called k")];
+    for (name, lanes) in
+        [("sapphirerapids", "lanes: 16"), ("skylake", "lanes: 8"), ("znver2", "lanes: none"), ("znver5", "lanes: none")]
+    {
+        let cpu = Cpu::from_name(name).expect("a processor of the table");
+        let plan = emit_plan(&module, &kernels, &HostOptions { checked: false, opt: Opt::Full, cpu, alone: true });
+        assert!(plan.contains(lanes), "{name}\n{plan}");
+    }
 }
 
 /// Indices that are sums of the coordinates and of what a row does not change are checked before the row: the loop over its

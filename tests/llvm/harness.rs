@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use kc::abi;
 use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
 use kc::codegen::llvm::{
-    Arch, ArrayLayout, Cpu, CpuLevel, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, emit_llvm_ir,
-    emit_plan, emit_ptx,
+    Arch, ArrayLayout, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, emit_llvm_ir, emit_plan,
+    emit_ptx,
 };
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
 use kc::ir::{FuncId, Module};
@@ -248,7 +248,7 @@ pub const HOST_OPTIONS: [HostOptions; 6] = [
     HostOptions { checked: true, opt: Opt::Lean, cpu: Cpu::Native, alone: false },
     HostOptions { checked: true, opt: Opt::None, cpu: Cpu::Native, alone: false },
     // Without FMA and half conversions.
-    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V1), alone: false },
+    HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::V1, alone: false },
     HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: true },
 ];
 
@@ -309,7 +309,7 @@ pub fn compare(text: &str, dims: &[u32], args: &[Arg]) -> Run {
 pub fn host_code(text: &str, checked: bool, alone: bool) -> (String, String) {
     let module = parse(text);
     let kernel = module.find("k").expect("the kernel is called k");
-    let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::Baseline(CpuLevel::V4), alone };
+    let options = HostOptions { checked, opt: Opt::Full, cpu: Cpu::V4, alone };
     let ir =
         emit_llvm_ir(&module, &[kernel], LlvmTarget::Host(options), &Parts::new(0)).unwrap_or_else(|e| panic!("{e}"));
     (emit_plan(&module, &[kernel], &options), ir)

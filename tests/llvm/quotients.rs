@@ -4,7 +4,7 @@
 //! `c / 2b` units in the last place from the middle for integers `x` and `b` of 24 bits and an integer `c`, and the way is
 //! exact to 2^-22 units, so that only `|c| <= 8` counts. For each `b` and `c` these `x` solve `x * 2^k = c mod b`.
 
-use kc::codegen::llvm::{Cpu, CpuLevel, HostModule, HostOptions, LlvmTarget, Parts, emit_llvm_ir};
+use kc::codegen::llvm::{Cpu, HostModule, HostOptions, LlvmTarget, Parts, emit_llvm_ir};
 use kc::ir::{FuncId, Module};
 use kc::types::Scalar;
 
@@ -71,7 +71,7 @@ fn quotients_next_to_a_middle() {
         assert!(entry.matches("@llvm.fma.v16f32(").count() >= 2 * 2 * 6, "{entry}");
         // Fewer lanes divide.
         let module = parse(text);
-        let options = HostOptions { cpu: Cpu::Baseline(CpuLevel::V3), ..CHECKED };
+        let options = HostOptions { cpu: Cpu::V3, ..CHECKED };
         let ir =
             emit_llvm_ir(&module, &[module.find("k").unwrap()], LlvmTarget::Host(options), &Parts::new(0)).unwrap();
         assert!(!ir.contains("@llvm.fma"), "{ir}");

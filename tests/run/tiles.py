@@ -104,6 +104,37 @@ def functions(x: wp.array(dtype=float), out: wp.array(dtype=float), counts: wp.a
     wp.tile_atomic_add_indexed(counts, places, wp.tile_ones(shape=8, dtype=float))
 
 
+@wp.kernel
+def systems(a: wp.array2d(dtype=float), y: wp.array(dtype=float), many: wp.array2d(dtype=float), factor: wp.array2d(dtype=float), out: wp.array2d(dtype=float)):
+    m = wp.tile_load(a, shape=(5, 5))
+    m = wp.tile_diag_add(m, wp.tile_full(shape=5, value=5.0))
+    lower = wp.tile_cholesky(m)
+    upper = wp.tile_cholesky(m, fill_mode="upper")
+    wp.tile_store(factor, lower)
+    wp.tile_store(factor, upper, offset=(0, 5))
+    right = wp.tile_load(y, shape=5)
+    columns = wp.tile_load(many, shape=(5, 3))
+    wp.tile_store(out[0], wp.tile_cholesky_solve(lower, right))
+    wp.tile_store(out[1], wp.tile_lower_solve(lower, right))
+    wp.tile_store(out[2], wp.tile_upper_solve(upper, right))
+    wp.tile_cholesky_solve_inplace(upper, right, fill_mode="upper")
+    wp.tile_store(out[3], right)
+    wp.tile_lower_solve_inplace(lower, columns)
+    for k in range(3):
+        wp.tile_store(out[4 + k], wp.tile_transpose(columns)[k])
+
+
+@wp.kernel
+def sorting(x: wp.array(dtype=int), keys: wp.array(dtype=int), places: wp.array(dtype=int)):
+    i = wp.tid()
+    k = wp.tile_load(x, shape=13, offset=i * 13)
+    at = wp.tile_arange(13, dtype=int)
+    order = at * 1
+    wp.tile_sort(k, order)
+    wp.tile_store(keys, k, offset=i * 13)
+    wp.tile_store(places, order, offset=i * 13)
+
+
 def tiled(kernel, dim, args, expect, **more):
     """One launch as wp.launch does it with blocks of one thread; `gemm` as wp.launch_tiled, with blocks of 32."""
     block_dim = more.pop("block_dim", 1)
@@ -174,4 +205,29 @@ def cases():
         3,
         dict(x=x, out=np.zeros(24), counts=np.zeros(5), where=where),
         dict(out=rows.reshape(-1), counts=[3, 6, 0, 9, 0]),
+    )
+
+    a = rng.normal(size=(5, 5)).astype(np.float32)
+    a = (a @ a.T).astype(np.float32)
+    y, many = rng.normal(size=5).astype(np.float32), rng.normal(size=(5, 3)).astype(np.float32)
+    m = a.astype(np.float64) + 5.0 * np.eye(5)
+    lower = np.linalg.cholesky(m)
+    solved, forward = np.linalg.solve(m, y), np.linalg.solve(lower, y)
+    backward, columns = np.linalg.solve(lower.T, y), np.linalg.solve(lower, many)
+    yield tiled(
+        "systems",
+        1,
+        dict(a=a, y=y, many=many, factor=np.zeros((5, 10)), out=np.zeros((7, 5))),
+        dict(factor=np.hstack([lower, lower.T]), out=np.vstack([solved, forward, backward, solved, columns.T])),
+        rtol=1e-5,
+    )
+
+    x = rng.integers(-4, 5, size=39).astype(np.int32)
+    order = np.argsort(x.reshape(3, 13), axis=1, kind="stable")
+    keys = np.take_along_axis(x.reshape(3, 13), order, axis=1)
+    yield tiled(
+        "sorting",
+        3,
+        dict(x=x, keys=np.zeros(39), places=np.zeros(39)),
+        dict(keys=keys.reshape(-1), places=order.reshape(-1)),
     )

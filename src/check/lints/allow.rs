@@ -40,18 +40,20 @@ impl Allows {
         if !text.contains("kc: allow") && !text.contains("kc:allow") {
             return this;
         }
+        let headers = headers(parsed, text);
         for comment in syntax::comments(text) {
-            this.comment(parsed, text, comment);
+            this.comment(parsed.file, text, &comment, &headers);
         }
         this
     }
 
-    fn comment(&mut self, parsed: &ast::Parsed, text: &str, comment: Range<usize>) {
+    fn comment(&mut self, file: FileId, text: &str, found: &syntax::Comment, headers: &[Header]) {
+        let comment = found.range.clone();
         let body = text.get(comment.clone()).unwrap_or_default();
         let words = body.trim_start_matches('#').trim_start();
         let Some(rest) = words.strip_prefix("kc:").map(str::trim_start) else { return };
         let Some(rest) = rest.strip_prefix("allow") else { return };
-        let span = Span::new(parsed.file, comment.start as u32, comment.end as u32);
+        let span = Span::new(file, comment.start as u32, comment.end as u32);
         let list = rest.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(list, _)| list);
         let Some(list) = list else {
             let message = "this comment allows nothing: its form is `# kc: allow(CODE) reason`";
@@ -59,11 +61,10 @@ impl Allows {
             return;
         };
         let before = text[..comment.start].trim_end_matches([' ', '\t']);
-        let own_line = before.is_empty() || before.ends_with('\n');
         let line_end = text[comment.end..].find('\n').map_or(text.len(), |at| comment.end + at + 1);
-        let end = if own_line { line_end } else { comment.end };
-        let whole = Span::new(parsed.file, before.len() as u32, end as u32);
-        let covers = covered(parsed, text, &comment);
+        let end = if found.alone { line_end } else { comment.end };
+        let whole = Span::new(file, before.len() as u32, end as u32);
+        let covers = covered(text, found, headers);
         let offset = list.as_ptr() as usize - text.as_ptr() as usize;
         let alone = !list.contains(',');
         let mut at = offset;
@@ -71,7 +72,7 @@ impl Allows {
             let start = at + word.len() - word.trim_start().len();
             at += word.len() + 1;
             let name = word.trim();
-            let word = Span::new(parsed.file, start as u32, (start + name.len()) as u32);
+            let word = Span::new(file, start as u32, (start + name.len()) as u32);
             match Code::ALL.iter().copied().find(|c| c.name().eq_ignore_ascii_case(name) || c.slug() == name) {
                 Some(code) if code.level() != Level::Error => {
                     let covers = covers.clone();
@@ -123,33 +124,34 @@ impl Allows {
     }
 }
 
-/// What a comment speaks of.
-fn covered(parsed: &ast::Parsed, text: &str, comment: &Range<usize>) -> Range<u32> {
-    let line_start = text[..comment.start].rfind('\n').map_or(0, |at| at + 1);
+/// The header of a function, from the first decorator to the end of its line, and the whole function.
+struct Header {
+    lines: Range<u32>,
+    function: Range<u32>,
+}
+
+/// The headers of a file, in order.
+fn headers(parsed: &ast::Parsed, text: &str) -> Vec<Header> {
     let line_end = |from: usize| text[from..].find('\n').map_or(text.len(), |at| from + at);
-    let mut start = line_start;
-    if text[line_start..comment.start].trim().is_empty() {
-        // Alone: the next line with code.
-        let mut at = line_end(comment.end);
-        while let Some(line) = text.get(at + 1..).map(|rest| rest.split('\n').next().unwrap_or_default()) {
-            start = at + 1;
-            if !line.trim().is_empty() && !line.trim_start().starts_with('#') {
-                break;
-            }
-            at = start + line.len();
-            if at >= text.len() {
-                break;
-            }
-        }
+    let header = |function: &ast::Function| Header {
+        lines: function.span.start..line_end(function.name.span.end as usize) as u32 + 1,
+        function: function.span.start..function.span.end,
+    };
+    let mut list: Vec<Header> = parsed.functions().into_iter().map(header).collect();
+    list.sort_by_key(|header| header.lines.start);
+    list
+}
+
+/// What a comment speaks of.
+fn covered(text: &str, comment: &syntax::Comment, headers: &[Header]) -> Range<u32> {
+    // Where no code follows, there is nothing to find.
+    let Some(about) = comment.about.clone() else { return 0..0 };
+    let end = text[about.start..].find('\n').map_or(text.len(), |at| about.start + at);
+    let line = about.start as u32..end as u32 + 1;
+    // Headers stand one after the other.
+    let next = headers.partition_point(|header| header.lines.end <= line.start);
+    match headers.get(next).filter(|header| header.lines.start < line.end) {
+        Some(header) => header.function.clone(),
+        None => line,
     }
-    let end = line_end(start);
-    let line = start as u32..end as u32 + 1;
-    for function in parsed.functions() {
-        // From the first decorator to the end of the header's line.
-        let header = function.span.start..line_end(function.name.span.end as usize) as u32 + 1;
-        if header.start < line.end && line.start < header.end {
-            return function.span.start..function.span.end;
-        }
-    }
-    line
 }

@@ -115,7 +115,7 @@ impl Body<'_, '_> {
         Ok(true)
     }
 
-    fn assign_place(&mut self, place: Operand, value: Operand, span: Span) -> Res<()> {
+    pub(super) fn assign_place(&mut self, place: Operand, value: Operand, span: Span) -> Res<()> {
         match place {
             Operand::Value(place) => self.assign_part(place, value, span),
             place => match (self.tile_elements(&place), self.tile_elements(&value)) {

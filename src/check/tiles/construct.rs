@@ -147,7 +147,7 @@ impl Body<'_, '_> {
             [Some(from), Some(to), Some(by)] => {
                 // As the elements have these numbers.
                 let single = |x: f64| if scalar == Scalar::F64 { x } else { f64::from(x as f32) };
-                let count = single(single(to - from) / by).ceil();
+                let count = single((to - from) / by).ceil();
                 if count.is_finite() { count as i128 } else { 0 }
             }
             _ => {

@@ -24,6 +24,7 @@
 //! | `shape` | views: the same elements under other indices; parts |
 //! | `reduce` | sums, extrema, scans |
 //! | `matmul` | products of matrices |
+//! | `solve` | sorting, factors, systems of equations |
 //! | `assign` | variables of tiles |
 //! | `homes` | where the arrays of variables stand |
 
@@ -37,6 +38,7 @@ mod matmul;
 mod memory;
 mod reduce;
 mod shape;
+mod solve;
 
 use super::calls::call::Given;
 use crate::check::body::Body;
@@ -47,6 +49,7 @@ pub use elements::Elements;
 pub(crate) use homes::place;
 use map::Scalars;
 use reduce::{Extremum, Scan};
+use solve::{System, Triangle};
 
 impl Body<'_, '_> {
     /// A call of a built-in on tiles; None for every other name.
@@ -84,6 +87,16 @@ impl Body<'_, '_> {
             "tile_scan_min_inclusive" => self.tile_scan(name, Scan::Extremum(Extremum::Min), given, span),
             "tile_scan_max_inclusive" => self.tile_scan(name, Scan::Extremum(Extremum::Max), given, span),
             "tile_matmul" => self.tile_matmul(given, span),
+            "tile_sort" => self.tile_sort(given, span),
+            "tile_cholesky" => self.tile_cholesky(false, given, span),
+            "tile_cholesky_inplace" => self.tile_cholesky(true, given, span),
+            "tile_lower_solve" => self.tile_solve(System::Triangle(Triangle::Lower), false, given, span),
+            "tile_lower_solve_inplace" => self.tile_solve(System::Triangle(Triangle::Lower), true, given, span),
+            "tile_upper_solve" => self.tile_solve(System::Triangle(Triangle::Upper), false, given, span),
+            "tile_upper_solve_inplace" => self.tile_solve(System::Triangle(Triangle::Upper), true, given, span),
+            "tile_cholesky_solve" => self.tile_solve(System::Cholesky, false, given, span),
+            "tile_cholesky_solve_inplace" => self.tile_solve(System::Cholesky, true, given, span),
+            "tile_diag_add" => self.tile_diag_add(given, span),
             // Outside tiles these are functions and operators of their own.
             "neg" | "add" | "sub" | "mul" | "div" | "where" if given.iter().any(|g| self.is_tile(&g.operand)) => {
                 self.tile_function(Scalars::of(name), given, span)

@@ -6,7 +6,7 @@ use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::remarks::Pending;
 use super::tree::{self, Expr, Infix, Stmt, Var};
-use super::types::write_type;
+use super::types::{identifier, write_type};
 use super::vars::Variables;
 use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
@@ -191,12 +191,12 @@ impl<'a> Translator<'a> {
             let is_param = function.params().iter().any(|&p| self.variables.of(p) == var);
             if !shared && !is_param {
                 if let Some(name) = &result.name {
-                    self.vars[var.0 as usize].hint = name.clone();
+                    self.vars[var.0 as usize].hint = identifier(name);
                 }
                 return var;
             }
         }
-        let hint = result.name.clone().unwrap_or_else(|| self.out_hint(n));
+        let hint = result.name.as_deref().map_or_else(|| self.out_hint(n), identifier);
         self.new_variable(result.ty, &hint)
     }
 
@@ -210,7 +210,7 @@ impl<'a> Translator<'a> {
                 name = self.function.values[value].name.clone();
             }
         });
-        name.map_or_else(|| format!("result_{n}"), |name| format!("{name}_out"))
+        name.map_or_else(|| format!("result_{n}"), |name| identifier(&format!("{name}_out")))
     }
 
     fn block(&mut self, block: BlockId) -> Result<Vec<Stmt>, Fault> {

@@ -1,5 +1,7 @@
 //! Names of types in CUDA text, and which identifiers the text may use.
 
+use std::fmt::Write as _;
+
 use std::collections::HashSet;
 use std::hash::BuildHasherDefault;
 use std::sync::LazyLock;
@@ -94,12 +96,41 @@ pub fn has_named_components(ty: Type) -> bool {
     matches!(ty, Type::Vec(1..=4, _) | Type::Quat(_))
 }
 
+/// Appends a letter of a Python identifier in letters of ASCII: what people read aloud (`alpha`, `e` for `é`), or else its number.
+/// Two names may become one: what they are given to keeps them apart.
+fn letter(text: &mut String, c: char) {
+    const GREEK: [&str; 25] = [
+        "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu",
+        "xi", "omicron", "pi", "rho", "sigma", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+    ];
+    const LATIN: &str = "AAAAAAACEEEEIIIIDNOOOOO.OUUUUYTsaaaaaaaceeeeiiiidnooooo.ouuuuyty";
+    let number = u32::from(c);
+    match c {
+        _ if c.is_ascii_alphanumeric() => text.push(c),
+        _ if c.is_ascii() => text.push('_'),
+        'ß' => text.push_str("ss"),
+        '\u{3b1}'..='\u{3c9}' => text.push_str(GREEK[number as usize - 0x3b1]),
+        '\u{391}'..='\u{3a9}' if number != 0x3a2 => {
+            let name = GREEK[number as usize - 0x391];
+            text.push_str(&name[..1].to_ascii_uppercase());
+            text.push_str(&name[1..]);
+        }
+        '\u{c0}'..='\u{ff}' if number & 0x1f != 0x17 => text.push_str(&LATIN[number as usize - 0xc0..][..1]),
+        _ => {
+            let _ = write!(text, "u{number:04x}");
+        }
+    }
+}
+
 /// A Python identifier as a C++ one that is no keyword and no name of the language's or CUDA's own.
 pub fn identifier(name: &str) -> String {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let mut text = match plain {
         true => name.to_string(),
-        false => name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect(),
+        false => name.chars().fold(String::new(), |mut text, c| {
+            letter(&mut text, c);
+            text
+        }),
     };
     // Names that start with two underscores belong to the compiler.
     if text.starts_with("__") {
@@ -176,7 +207,18 @@ mod tests {
     #[test]
     fn every_identifier_is_free_to_use() {
         let table =
-            [("x", "x"), ("class", "class_"), ("__tid_0", "tid_0"), ("__", "_"), ("3d", "_3d"), ("é", "_"), ("", "_")];
+            [("x", "x"), ("class", "class_"), ("__tid_0", "tid_0"), ("__", "_"), ("3d", "_3d"), ("é", "e"), ("", "_")];
+        let table = table.into_iter().chain([
+            ("α", "alpha"),
+            ("Δt", "Deltat"),
+            ("ω_0", "omega_0"),
+            ("ς", "sigma"),
+            ("Größe", "Grosse"),
+            ("λ", "lambda"),
+            ("θ̈", "thetau0308"),
+            ("变量", "u53d8u91cf"),
+            ("À÷ÿ", "Au00f7y"),
+        ]);
         for (name, expected) in table {
             assert_eq!(identifier(name), expected);
             assert!(!is_reserved(&identifier(name)));

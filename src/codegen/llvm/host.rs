@@ -86,7 +86,7 @@ pub(super) fn compile<'ctx>(
     let mut bodies = Vec::new();
     for &kernel in kernels {
         let prepared = match options.opt {
-            Opt::Full => lanes::prepare(&module, kernel, Machine::host_vector_bits(options.cpu)).ok(),
+            Opt::Full => lanes::prepare(&module, kernel, options.cpu).ok(),
             Opt::Lean | Opt::None => None,
         };
         bodies.push(prepared.map(|(mut function, plan, count)| {

@@ -11,6 +11,7 @@ use inkwell::targets::{
 };
 
 use super::builder::Llvm;
+use super::processor::{self, Costs};
 use super::{CodegenError, Cpu, Opt};
 use crate::memo::lock;
 
@@ -157,7 +158,7 @@ impl Machine {
         let native = Native::of();
         match cpu {
             Cpu::Native => Machine::of(&native.triple, &native.cpu, &native.features, level),
-            Cpu::Baseline(name) => Machine::of(&native.triple, name.name(), "", level),
+            Cpu::Named(processor) => Machine::of(&native.triple, processor.name, "", level),
         }
     }
 
@@ -172,7 +173,7 @@ impl Machine {
                     _ => 128,
                 }
             }
-            Cpu::Baseline(level) => level.vector_bits(),
+            Cpu::Named(processor) => processor.vector_bits,
         }
     }
 
@@ -180,7 +181,15 @@ impl Machine {
     pub fn host_has_half(cpu: Cpu) -> bool {
         match cpu {
             Cpu::Native => Native::of().has("+f16c"),
-            Cpu::Baseline(level) => level.has_half(),
+            Cpu::Named(processor) => processor.has_half,
+        }
+    }
+
+    /// What memory costs the lanes of the host.
+    pub fn host_costs(cpu: Cpu) -> Costs {
+        match cpu {
+            Cpu::Native => processor::costs(&Native::of().cpu),
+            Cpu::Named(processor) => processor.costs,
         }
     }
 

@@ -18,6 +18,7 @@
 //! | `join`, `join_ir` | how do the PTX texts, or the LLVM IR, of several modules become one? |
 //! | `report` | how will the host run a kernel, and why so? |
 //! | `jit` | how is host code run in this process? |
+//! | `processor` | which processors are there, and what do accesses cost them? |
 //! | `debug_locations` | which place of the source does a line of PTX come from? |
 //! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
 
@@ -46,6 +47,7 @@ mod memory;
 mod nvptx;
 mod ops;
 mod print_format;
+mod processor;
 mod report;
 mod results;
 mod vector;
@@ -57,6 +59,7 @@ pub use jit::HostModule;
 pub use library::Parts;
 pub use machine::Arch;
 pub use nvptx::{emit_ptx, emit_ptx_located, emit_ptx_marked};
+pub use processor::Processor;
 pub use report::emit_plan;
 
 use std::collections::HashMap;
@@ -110,57 +113,34 @@ pub struct PtxOptions {
     pub grid: Grid,
 }
 
-/// Levels of the x86-64 instruction set (x86-64 psABI, "Micro-architecture levels").
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CpuLevel {
-    V1,
-    V2,
-    V3,
-    V4,
-}
-
-impl CpuLevel {
-    pub const ALL: [CpuLevel; 4] = [CpuLevel::V1, CpuLevel::V2, CpuLevel::V3, CpuLevel::V4];
-
-    /// The name that compilers use: `x86-64-v3`.
-    pub fn name(self) -> &'static str {
-        match self {
-            CpuLevel::V1 => "x86-64",
-            CpuLevel::V2 => "x86-64-v2",
-            CpuLevel::V3 => "x86-64-v3",
-            CpuLevel::V4 => "x86-64-v4",
-        }
-    }
-
-    fn vector_bits(self) -> u32 {
-        match self {
-            CpuLevel::V1 | CpuLevel::V2 => 128,
-            CpuLevel::V3 => 256,
-            CpuLevel::V4 => 512,
-        }
-    }
-
-    fn has_half(self) -> bool {
-        matches!(self, CpuLevel::V3 | CpuLevel::V4)
-    }
-}
-
 /// What host code is compiled for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Cpu {
     /// The processor that kc runs on.
     Native,
-    /// Any processor of a level.
-    Baseline(CpuLevel),
+    /// Another one, or any processor of a level.
+    Named(&'static Processor),
 }
 
 impl Cpu {
-    /// `native`, or the name of a level.
+    /// `x86-64`
+    pub const V1: Cpu = Cpu::Named(&processor::ALL[0]);
+    /// `x86-64-v3`
+    pub const V3: Cpu = Cpu::Named(&processor::ALL[2]);
+    /// `x86-64-v4`
+    pub const V4: Cpu = Cpu::Named(&processor::ALL[3]);
+
+    /// `native`, or the name of a processor or a level.
     pub fn from_name(name: &str) -> Option<Cpu> {
         match name {
             "native" => Some(Cpu::Native),
-            _ => CpuLevel::ALL.into_iter().find(|level| level.name() == name).map(Cpu::Baseline),
+            _ => Processor::from_name(name).map(Cpu::Named),
         }
+    }
+
+    /// The names that [`Cpu::from_name`] knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        std::iter::once("native").chain(processor::ALL.iter().map(|processor| processor.name))
     }
 }
 

@@ -28,7 +28,7 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions) -> 
     for &kernel in kernels {
         let entry = &module.functions[kernel];
         let _ = writeln!(text, "kernel {} {}", entry.source_name, entry.phase.name());
-        match lanes::prepare(&extracted, kernel, bits) {
+        match lanes::prepare(&extracted, kernel, options.cpu) {
             _ if options.opt != Opt::Full => text.push_str("  lanes: none, because little time is spent on the code\n"),
             Ok((function, plan, count)) => {
                 let _ = writeln!(text, "  lanes: {count}, in vectors of {bits} bits; a gain of {:.1}", plan.gain);

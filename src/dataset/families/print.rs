@@ -216,16 +216,18 @@ fn docstring(draft: &Draft, function: &Built, doc: &str) -> Vec<String> {
     out
 }
 
-/// What a size counts: of the arrays with this extent, in the words of the first.
+/// What a size counts.
 fn counted(draft: &Draft, size: &str) -> String {
-    let has = |role: &&super::library::Role| role.dims.as_ref().is_some_and(|dims| dims.iter().any(|dim| dim == size));
-    let two = draft.roles.iter().filter(has).any(|role| role.dims.as_ref().is_some_and(|dims| dims.len() > 1));
+    let is = |names: [&str; 4]| names.contains(&size);
     match size.strip_prefix("num_") {
+        _ if is(["ny", "height", "rows", "res_y"]) => "rows".to_string(),
+        _ if is(["nx", "width", "cols", "res_x"]) => "columns".to_string(),
+        _ if is(["nz", "depth", "layers", "res_z"]) => "layers".to_string(),
         Some(things) => things.replace('_', " "),
-        None if two || ["nx", "width", "cols", "res_x"].contains(&size) => {
-            "grid points or columns along this axis".to_string()
-        }
-        None => "elements".to_string(),
+        None => match draft.roles.iter().find(|role| role.dims.as_ref().is_some_and(|dims| *dims == [size])) {
+            Some(role) => format!("elements of `{}`", role.name),
+            None => "elements along this axis".to_string(),
+        },
     }
 }
 
@@ -305,8 +307,8 @@ fn terms(text: &str) -> Vec<String> {
 }
 
 /// The task in a sentence, in a few, and with all that is given.
-pub fn tasks(draft: &Draft, meanings: &[&str]) -> [String; 3] {
-    let short = words::sentence(meanings[0]);
+pub fn tasks(draft: &Draft, meanings: &[String]) -> [String; 3] {
+    let short = words::sentence(&meanings[0]);
     let kernels = draft.functions.iter().filter(|function| function.kind == Kind::Kernel).count();
     let mut medium = short.clone();
     for more in &meanings[1..] {

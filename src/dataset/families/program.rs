@@ -80,14 +80,14 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
     let mut parts = Parts::of(family);
     // The kernels of a companion are short, and one more makes a program of most algorithms.
     let wanted = random.weighted(if family.run.len() > 1 { &[34, 40, 20, 6] } else { &[16, 48, 28, 8] });
-    let mut meanings = vec![family.task];
+    let mut meanings = vec![family.task.to_string()];
     for _ in 0..wanted {
         let all = library::companions();
         let weights: Vec<u32> = all.iter().map(|companion| companion.weight).collect();
         for _ in 0..8 {
             let companion = &all[random.weighted(&weights)];
-            if parts.attach(companion, &mut random) {
-                meanings.push(companion.task);
+            if let Some(about) = parts.attach(companion, &mut random) {
+                meanings.push(words::about(companion.task, &about));
                 break;
             }
         }
@@ -140,9 +140,10 @@ impl Parts {
             || self.functions.iter().any(|(_, body, _)| body.iter().any(|line| code::mentions(line, name)))
     }
 
-    /// Adds the kernels of a companion, on an array that fits. False: there is none, or names would meet.
-    fn attach(&mut self, companion: &'static Family, random: &mut Random) -> bool {
-        let Some(data) = companion.roles.iter().find(|role| role.content.starts_with("attach")) else { return false };
+    /// Adds the kernels of a companion, on an array that fits. Gives what the array is; None: there is
+    /// none, or names would meet.
+    fn attach(&mut self, companion: &'static Family, random: &mut Random) -> Option<String> {
+        let data = companion.roles.iter().find(|role| role.content.starts_with("attach"))?;
         let first = data.content.ends_with("zeros");
         let writes_in = |kind: Kind, role: &Role| {
             let functions = self.functions.iter().filter(|(function, ..)| function.kind == kind);
@@ -161,11 +162,14 @@ impl Parts {
         };
         let places: Vec<&Role> = self.roles.iter().filter(fits).collect();
         if places.is_empty() {
-            return false;
+            return None;
         }
         // What was computed is more interesting than what was given.
         let computed: Vec<&Role> = places.iter().copied().filter(|role| written(role)).collect();
-        let target = match computed.is_empty() || random.chance(25) {
+        // What is given must not be changed: masses are no results.
+        let changes = companion.functions.iter().flat_map(|function| &function.body).any(|line| writes(line, "data"));
+        let target = match computed.is_empty() || random.chance(8) {
+            true if changes => return None,
             true => (*random.pick(&places)).clone(),
             false => (*random.pick(&computed)).clone(),
         };
@@ -174,7 +178,7 @@ impl Parts {
         let sizes = companion.sizes.iter().map(|size| size.name.as_str()).filter(|name| *name != "n");
         let names = companion.functions.iter().map(|function| function.name).filter(|name| *name != "reference");
         if others.chain(sizes).chain(names).any(|name| self.is_taken(name)) || (first && target.name == "data") {
-            return false;
+            return None;
         }
         // Locals of a companion may not be names of the algorithm.
         let clash = |line: &String| {
@@ -187,7 +191,7 @@ impl Parts {
         let lines =
             || companion.functions.iter().flat_map(|function| function.body.iter().map(|line| line.to_string()));
         if lines().any(|line| clash(&line)) {
-            return false;
+            return None;
         }
         let bind = |text: &str| code::replace(&code::replace(text, "data", &target.name), "n", &extent);
         let functions = companion.functions.iter().map(|function| {
@@ -219,7 +223,7 @@ impl Parts {
                 self.functions.extend(functions);
             }
         }
-        true
+        Some(target.about)
     }
 
     /// Threads may find their element in a list, in which each element stands once.

@@ -272,6 +272,8 @@ fn threads(dims: &[&str]) -> Vec<String> {
             Some(things) => things.strip_suffix("ies").map(|stem| format!("{stem}y")).unwrap_or_else(|| match things {
                 "vertices" => "vertex".to_string(),
                 "boxes" => "box".to_string(),
+                "cols" => "column".to_string(),
+                "listed" | "selected" => format!("{things} element"),
                 "bodies" => "body".to_string(),
                 things => things.strip_suffix('s').unwrap_or(things).to_string(),
             }),

@@ -51,9 +51,6 @@ const NAMES: &[&[&str]] = &[
     &["end", "end", "stop", "hi"],
     &["value", "value", "val", "v0"],
     &["weight", "weight", "w", "wt"],
-    &["left", "left", "west", "u_left"],
-    &["right", "right", "east", "u_right"],
-    &["center", "center", "c", "mid"],
     &["slot", "slot", "write_index", "dest_index"],
     &["best", "best", "best_value", "current"],
 ];
@@ -158,4 +155,17 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
 /// The text with a full stop.
 pub fn sentence_end(text: &str) -> String {
     if text.ends_with(['.', '!', '?']) { text.to_string() } else { format!("{text}.") }
+}
+
+/// The task of a companion, with what its array is in the place of `the results`: `the filter coefficients`.
+pub fn about(task: &str, array: &str) -> String {
+    let plain = array.split(['[', ',', ';']).next().unwrap_or_default().trim();
+    let plain = plain.strip_prefix("the ").unwrap_or(plain);
+    let is_noun = plain.starts_with(|c: char| c.is_ascii_lowercase()) && !plain.starts_with("what ");
+    let known =
+        ["the results", "the vectors", "the integers", "the values"].iter().find(|words| task.contains(**words));
+    match (known, is_noun) {
+        (Some(words), true) => task.replacen(words, &format!("the {plain}"), 1),
+        _ => task.to_string(),
+    }
 }

@@ -5,6 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::super::Cpu;
+use super::super::machine::Machine;
+use super::super::processor::Costs;
 use super::is_in;
 use super::refused::Refused;
 use crate::analysis::alias::{Root, accessed, root};
@@ -83,8 +86,9 @@ impl Plan {
     }
 }
 
-/// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes for vectors of `bits`.
-pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, Plan, u32), Refused> {
+/// The kernel with its calls inlined and with one exit per region, its plan, and the number of lanes on the processor.
+pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, Plan, u32), Refused> {
+    let bits = Machine::host_vector_bits(cpu);
     if module.functions[kernel].by_block {
         return Err(Refused::Tiles);
     }
@@ -106,6 +110,7 @@ pub fn prepare(module: &Module, kernel: FuncId, bits: u32) -> Result<(Function, 
         function: &function,
         private: &private,
         structs: &module.structs,
+        costs: Machine::host_costs(cpu),
         differences: &differences,
         used: vec![false; function.values.len()],
         obstacle: None,
@@ -135,6 +140,7 @@ struct Survey<'a> {
     function: &'a Function,
     private: &'a PrivateArrays,
     structs: &'a StructTable,
+    costs: Costs,
     differences: &'a Differences,
     used: Vec<bool>,
     /// Why there can be no lanes.
@@ -274,8 +280,9 @@ impl Survey<'_> {
             Reach::Same => (count, scalar),
             Reach::Neighbours => (if components == 1.0 { count } else { 3.0 * components }, scalar),
             Reach::Apart => {
-                const LANE: f64 = 2.0;
-                (LANE * count * lanes, scalar)
+                let side_by_side = self.differences.is_side_by_side(self.function, access);
+                let lane = if side_by_side { self.costs.wide } else { self.costs.scattered };
+                (lane * count * lanes, scalar)
             }
         }
     }
@@ -306,13 +313,19 @@ impl Differences {
         self.uniformity.elements(local).coordinates.contains(self.last)
     }
 
-    fn reach(&self, function: &Function, access: &Access) -> Reach {
-        let Some((&last, outer)) = access.indices.split_last() else { return Reach::Same };
-        let outer_varies = outer.iter().any(|v| self.varies(*v));
+    /// The elements of neighbouring lanes are neighbours.
+    fn is_side_by_side(&self, function: &Function, access: &Access) -> bool {
+        let Some((&last, outer)) = access.indices.split_last() else { return false };
         let unit = self.strides.of(last) == Some(1) && function.ty(last).as_scalar().is_some_and(|s| s.size() == 4);
-        if !outer_varies && !self.varies(last) {
+        unit && !outer.iter().any(|v| self.varies(*v))
+    }
+
+    fn reach(&self, function: &Function, access: &Access) -> Reach {
+        if !access.indices.iter().any(|v| self.varies(*v)) {
             Reach::Same
-        } else if !outer_varies && unit && components(function, access.array) <= super::access::MAX_INTERLEAVED as f64 {
+        } else if self.is_side_by_side(function, access)
+            && components(function, access.array) <= super::access::MAX_INTERLEAVED as f64
+        {
             Reach::Neighbours
         } else {
             Reach::Apart
