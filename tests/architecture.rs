@@ -78,7 +78,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
 ];
 
 const MAX_LINES: &[(&str, usize)] =
-    &[("src/main.rs", 60), ("grammar/", 600), ("src/", 800), ("tests/", 800), ("stdlib/", 800), ("families/", 800)];
+    &[("src/main.rs", 60), ("grammar/", 600), ("src/", 800), ("tests/", 800), ("stdlib/", 800)];
 
 struct File {
     /// Relative to the repository, with `/`.
@@ -374,7 +374,11 @@ fn nothing_is_left_to_chance() {
 fn files_are_short_and_say_what_they_are() {
     let mut faults = Vec::new();
     let code = files("src", "rs").into_iter().chain(files("tests", "rs"));
-    for file in code.chain(files("grammar", "lalrpop")).chain(files("stdlib", "py")).chain(files("families", "py")) {
+    for file in code
+        .chain(files("grammar", "lalrpop"))
+        .chain(files("stdlib", "py"))
+        .chain(files("src/dataset/families/algorithms", "py"))
+    {
         let lines = file.text.lines().count();
         let limit = MAX_LINES.iter().find(|(prefix, _)| file.path.starts_with(prefix)).map_or(800, |(_, limit)| *limit);
         if lines > limit {

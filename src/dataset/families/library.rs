@@ -1,4 +1,4 @@
-//! Which algorithms are there? The entries of the files in `families/`, as they are written there:
+//! Which algorithms are there? The entries of the files in `algorithms/`, as they are written there:
 //!
 //! ```text
 //! # === heat_explicit            begins an entry: the name of the family

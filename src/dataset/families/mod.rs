@@ -11,7 +11,7 @@
 //! | [`print`] | how does a program look, with annotations, docstrings and comments? |
 //! | [`host`] | how is it launched and checked from Python? |
 //!
-//! The algorithms are the `.py` files in `families/` at the root of the project: Python with marks where people differ. Text
+//! The algorithms are the `.py` files in `algorithms/`: Python with marks where people differ. Text
 //! and not Rust, because what a kernel of a row looks like is then what one reads there, and a new algorithm is one entry.
 
 mod code;
