@@ -120,6 +120,7 @@
 // | `codegen` | how does IR become PTX, CUDA text, host code, headers? |
 // | `ptx` | what does a PTX text say? |
 // | `sim` | what does a GPU do with it? |
+// | `profile` | what would it cost there, and why? |
 // | `run` | how is a kernel executed? |
 // | `process` | what does each process have one of? |
 // | `driver` | in what order do the stages run? |
@@ -172,6 +173,9 @@ mod memo;
 #[doc(hidden)]
 pub mod passes;
 mod process;
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+mod profile;
 #[doc(hidden)]
 pub mod ptx;
 #[doc(hidden)]

@@ -40,6 +40,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ptx", &[]),
     // Prints are formatted as the interpreter does.
     ("sim", &["ptx", "types", "ir"]),
+    ("profile", &["ptx", "sim"]),
     // What a launch takes for granted is proved, or looked at.
     ("run", &["ids", "process", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi", "ptx", "sim"]),
     (
@@ -59,7 +60,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("ide", &["ids", "source", "diag", "types", "syntax", "library", "check", "driver"]),
     ("lsp", &["ids", "source", "diag", "library", "driver", "ide"]),
-    ("cli", &["ids", "source", "diag", "types", "ir", "codegen", "abi", "run", "driver", "library", "lsp", "dataset"]),
+    (
+        "cli",
+        &[
+            "ids", "source", "diag", "types", "ir", "codegen", "abi", "run", "driver", "library", "lsp", "dataset",
+            "profile",
+        ],
+    ),
     // The two roots.
     ("lib", &["driver", "embed"]),
     ("main", &["cli"]),

@@ -17,6 +17,7 @@ mod launch;
 mod lsp;
 mod man;
 mod output;
+mod profile;
 mod run;
 mod supervise;
 mod trial;
@@ -61,6 +62,7 @@ enum Verb {
     Lsp(lsp::Args),
     Bench(bench::Args),
     Verify(verify::Args),
+    Profile(profile::Args),
     Launch(launch::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -130,6 +132,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Verb::Lsp(args) => lsp::run(&args),
         Verb::Bench(args) => bench::run(&args),
         Verb::Verify(args) => verify::run(&args),
+        Verb::Profile(args) => profile::run(&args),
         Verb::Launch(args) => launch::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),

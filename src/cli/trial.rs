@@ -37,12 +37,13 @@ impl TrialArgs {
             steps: self.steps,
             races: !self.no_check.contains(&Check::Races),
             uninitialised: !self.no_check.contains(&Check::Uninitialised),
+            counts: false,
         }
     }
 
     /// The same options for another process.
     pub fn pass_on(&self, command: &mut Command) {
-        let Trial { schedules, seed, steps, races, uninitialised } = self.trial();
+        let Trial { schedules, seed, steps, races, uninitialised, counts: _ } = self.trial();
         command.arg("--schedules").arg(schedules.to_string());
         command.arg("--seed").arg(seed.to_string());
         command.arg("--steps").arg(steps.to_string());

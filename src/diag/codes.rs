@@ -187,6 +187,7 @@ codes! {
     E1115 "missing-lanes" "an exchange within a warp that lacks lanes it names";
     E1116 "endless-launch" "a launch that runs on and on";
     E1117 "kernel-stopped" "a kernel that stops itself";
+    E1118 "profile-gate" "a launch for which `--fail-if` holds";
     W1119 "order-shows" "a result that depends on the order of the threads";
 
     // 12 numbers

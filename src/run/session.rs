@@ -23,6 +23,7 @@ use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
 use crate::run::meeting::{Looked, Threads};
+use crate::sim::Measured;
 use crate::source::{SourceMap, Span};
 
 /// How launches are run.
@@ -110,6 +111,8 @@ pub struct Finished {
     pub printed: String,
     /// The arrays whose sum the gradient is of, where the launch does not state it.
     pub gradient_of: Vec<String>,
+    /// What each entry that ran cost, if it was counted, in their order.
+    pub counted: Vec<Measured>,
     /// Of the launch alone.
     pub seconds: f64,
     /// For messages and for the types of the arrays; None if the launch did not get so far.
@@ -284,7 +287,7 @@ impl<'a> Session<'a> {
         }
         let options = self.options.clone();
         let memory = arguments.memory();
-        let mut seconds = 0.0;
+        let (mut seconds, mut counted) = (0.0, Vec::new());
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| {
             let in_order = options.deterministic && order::order_shows(module, entry);
             if in_order && !options.device.keeps_order() {
@@ -303,11 +306,12 @@ impl<'a> Session<'a> {
             let memory = [&memory, more].concat();
             let start = Instant::now();
             // SAFETY: `args` was made for this entry; its arrays live in `arguments`, which outlives the run.
-            let report = unsafe {
+            let mut report = unsafe {
                 let job = Job { block_dim: launch.block_dim, memory: &memory, ..Job::new(bounds, args, threads) };
                 executable.run(module, &job)
             }?;
             seconds += report.seconds.unwrap_or_else(|| start.elapsed().as_secs_f64());
+            counted.append(&mut report.counted);
             Ok(report)
         };
         let report = match launch.direction {
@@ -315,7 +319,7 @@ impl<'a> Session<'a> {
             Direction::Backward => gradient::backward(&program, id, arguments, bounds.size, &mut run)?,
             Direction::Gradient => gradient::gradient(&program, id, arguments, bounds.size, &mut run)?,
         };
-        finished.seconds = seconds;
+        (finished.seconds, finished.counted) = (seconds, counted);
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         finished.take(report.findings);
         if let Some(trap) = report.trap {

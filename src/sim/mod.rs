@@ -14,7 +14,7 @@
 //! | `schedule` | in what order do blocks and warps run? |
 //! | `races` | which accesses are ordered by nothing? |
 //! | `print` | what does `vprintf` print? |
-//! | `counters` | what did it cost? |
+//! | `counters`, `measured` | what did it cost, by instruction? |
 //! | `findings` | what is wrong? |
 
 mod access;
@@ -25,6 +25,7 @@ mod exchange;
 pub mod findings;
 mod graph;
 mod machine;
+mod measured;
 mod memory;
 mod print;
 mod races;
@@ -38,10 +39,11 @@ mod windows;
 use std::collections::HashMap;
 
 pub use code::Code;
-pub use counters::Counters;
+pub use counters::{Counters, Counts};
 pub use decode::decode;
 pub use findings::{Finding, What};
 pub use machine::Checks;
+pub use measured::{Access, AccessKind, Instruction, Measured};
 pub use memory::{Memory, read as word};
 pub use schedule::{Chance, Form};
 
@@ -79,7 +81,8 @@ pub struct Outcome {
     pub stopped: bool,
     /// In the order of the threads.
     pub printed: Vec<u8>,
-    pub counters: Option<Counters>,
+    /// Of all instructions, if they were counted.
+    pub measured: Option<Measured>,
     /// Instructions of warps.
     pub steps: u64,
 }
@@ -131,7 +134,7 @@ pub fn run(
         stopped: machine.findings.stopped,
         findings: machine.findings.list,
         printed,
-        counters: machine.counters,
+        measured: machine.counters.map(|counters| Measured::of(code, form, &counters)),
         steps: machine.steps,
     }
 }

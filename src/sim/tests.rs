@@ -237,7 +237,7 @@ fn cost(access: &str, start: u32, stride: u32) -> counters::Counts {
     let (_, outcome) = run_on(&text, 32, 1024, &How { checks, counts: true, ..How::default() });
     assert!(outcome.findings.is_empty(), "{access}: {:?}", outcome.findings);
     let mut sum = counters::Counts::default();
-    outcome.counters.expect("counts").counts.iter().for_each(|counts| sum.add(counts));
+    outcome.measured.expect("counts").instructions.iter().for_each(|inst| sum.add(&inst.counts));
     sum
 }
 

@@ -30,6 +30,7 @@ use crate::abi::LaunchBounds;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
+use crate::sim::Measured;
 use crate::source::{FileId, Span};
 use crate::types::Type;
 
@@ -128,12 +129,14 @@ pub struct Trial {
     pub steps: u64,
     pub races: bool,
     pub uninitialised: bool,
+    /// Count what a profiler counts.
+    pub counts: bool,
 }
 
 impl Trial {
     /// One run in order, with all checks.
     pub const PLAIN: Trial =
-        Trial { schedules: 1, seed: 0, steps: crate::sim::How::LIMIT, races: true, uninitialised: true };
+        Trial { schedules: 1, seed: 0, steps: crate::sim::How::LIMIT, races: true, uninitialised: true, counts: false };
 }
 
 /// A kernel made ready for a device.
@@ -208,6 +211,8 @@ pub struct Report {
     pub seconds: Option<f64>,
     /// What a device found that looks for faults.
     pub findings: Vec<Diagnostic>,
+    /// What the entry cost, if it was counted.
+    pub counted: Vec<Measured>,
 }
 
 /// An error of a run; the first thread that met one tells.

@@ -192,13 +192,14 @@ fn tried(
     for schedule in 0..trial.schedules.max(1) {
         // The first is the order of the threads.
         let seed = (schedule > 0).then(|| trial.seed.wrapping_mul(1 << 20).wrapping_add(schedule.into()));
-        let how = sim::How { checks, seed, limit: trial.steps, counts: false };
+        let how = sim::How { checks, seed, limit: trial.steps, counts: trial.counts && schedule == 0 };
         let mut now = memory.clone();
         for _ in 0..repeats {
             let mut watch = stop::Watch::begin();
             let mut go_on = || !watch.as_mut().is_some_and(stop::Watch::says_stop);
             let outcome = sim::run(shown.code, form, params.to_vec(), now, &how, &mut go_on);
             outcome.findings.iter().for_each(|finding| words::note(report, shown.diagnostic(finding)));
+            report.counted.extend(outcome.measured);
             if schedule == 0 {
                 report.printed.push(&outcome.printed);
             }

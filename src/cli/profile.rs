@@ -1,0 +1,227 @@
+//! `kc profile`: what would launches cost a GPU, and why?
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::run::{compile, report};
+use super::trial::TrialArgs;
+use super::{Exit, output};
+use crate::profile::{Gate, Kind, Limits, Metric, Occupancy, Profile, Verdict, find, known_architectures};
+use crate::run::devices::sim::Sim;
+use crate::run::launch;
+use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
+use crate::run::{Result, fail};
+use crate::source::{SourceFile, SourceMap};
+
+/// Runs launches on the simulator and counts what a profiler counts on a GPU: sectors, requests, bank conflicts, active lanes, the mix of
+/// instructions, per line of the source, under the names of Nsight Compute. Each figure is exact, a bound, or an estimate; no time is
+/// invented. Then the occupancy, and advice, what costs most first.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Launch files.
+    #[arg(required = true, value_name = "LAUNCH")]
+    files: Vec<PathBuf>,
+    /// The architecture whose multiprocessors the occupancy is of.
+    #[arg(long, default_value = "sm_90", value_name = "ARCH", value_parser = limits)]
+    arch: &'static Limits,
+    /// Registers of a thread, as ptxas tells them (`ptxas -v`); without, they limit nothing, and the most that would not are told.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
+    registers: Option<u32>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// All metrics, not the usual ones.
+    #[arg(long)]
+    all: bool,
+    /// Ends with exit code 1 if this holds for a launch, such as `derived__memory_l2_theoretical_sectors_global_excessive > 0`.
+    #[arg(long, value_name = "METRIC OP NUMBER", value_parser = Gate::parse)]
+    fail_if: Vec<Gate>,
+    #[command(flatten)]
+    trial: TrialArgs,
+}
+
+fn limits(text: &str) -> std::result::Result<&'static Limits, String> {
+    Limits::of(text).ok_or_else(|| format!("known architectures: {}", known_architectures().join(", ")))
+}
+
+pub(super) fn run(args: &Args) -> Exit {
+    let mut exit = Exit::Ok;
+    let mut kernels = Vec::new();
+    // Of each gate: whether a launch had its metric.
+    let mut known = vec![false; args.fail_if.len()];
+    for path in &args.files {
+        let end = one(args, path, &mut kernels, &mut known).unwrap_or_else(|error| {
+            report(&error, &SourceMap::default());
+            Exit::after([&*error])
+        });
+        exit = exit.max(end);
+    }
+    if args.json
+        && let Err(error) = output::out(format!("{:#}\n", json!({ "kernels": kernels })).as_bytes())
+    {
+        report(&error, &SourceMap::default());
+        exit = exit.max(Exit::Errors);
+    }
+    if exit == Exit::Ok || !kernels.is_empty() {
+        for (gate, _) in args.fail_if.iter().zip(known).filter(|(_, known)| !known) {
+            let error = fail(
+                crate::diag::Code::E1118,
+                format!("no launch has a metric `{}`; `--all` shows those that there are", gate.metric()),
+            );
+            report(&error, &SourceMap::default());
+            exit = exit.max(Exit::Errors);
+        }
+    }
+    exit
+}
+
+fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, known: &mut [bool]) -> Result<Exit> {
+    let launch = launch::read(path)?;
+    let origin = path.display().to_string();
+    let trial = crate::run::devices::Trial { counts: true, ..args.trial.trial() };
+    let mut compile = |wanted: &Wanted| compile(wanted, None, false);
+    let finished = Session::new(Options { trial, ..Options::of(&Sim) }, &mut compile).run(&launch, &origin);
+    let mut exit = told(&finished);
+    let source = launch.source.display().to_string();
+    let Some(file) = finished.program.as_ref().and_then(|program| file(program, &launch)) else { return Ok(exit) };
+    for mut measured in finished.counted {
+        for instruction in &mut measured.instructions {
+            instruction.line = match launch.grid {
+                // The lines of PTX are there; what it was made of is not.
+                Some(_) => Some(instruction.ptx_line),
+                None => instruction.line.map(|offset| file.line_column(offset - 1).line),
+            };
+        }
+        let profile = Profile::of(measured, args.arch, args.registers);
+        for (gate, known) in args.fail_if.iter().zip(known.iter_mut()) {
+            let verdict = gate.check(&profile.metrics);
+            *known |= verdict != Verdict::Unknown;
+            if let Verdict::Fails(value) = verdict {
+                let error = fail(
+                    crate::diag::Code::E1118,
+                    format!("{}: `{}`: {} is {value}", launch.id, gate.text, gate.metric()),
+                );
+                report(&error, &SourceMap::default());
+                exit = exit.max(Exit::Errors);
+            }
+        }
+        if args.json {
+            kernels.push(profile.json(&source, args.arch.arch));
+        } else {
+            output::out(text(&profile, &launch.id, file, args).as_bytes()).map_err(Box::new)?;
+        }
+    }
+    Ok(exit)
+}
+
+/// The file that the kernel of a launch stands in.
+fn file<'a>(program: &'a Program, launch: &launch::Launch) -> Option<&'a SourceFile> {
+    let named = kernel(program, &launch.source, launch.kernel.as_deref()).ok();
+    let id = named.or_else(|| program.module.kernels().next().map(|(id, _)| id))?;
+    Some(program.sources.file(program.module.functions[id].span.file))
+}
+
+/// Says what went wrong in the run.
+fn told(finished: &Finished) -> Exit {
+    let sources = finished.program.as_ref().map(|program| &program.sources);
+    let nothing = SourceMap::default();
+    for finding in finished.findings.iter().chain(&finished.errors) {
+        report(finding, sources.unwrap_or(&nothing));
+    }
+    Exit::after(&finished.errors)
+}
+
+/// The metrics that are shown without `--all`.
+const USUAL: [&str; 12] = [
+    "smsp__inst_executed.sum",
+    "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "smsp__sass_average_branch_targets_threads_uniform.pct",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
+    "memory_l2_theoretical_sectors_global",
+    "derived__memory_l2_theoretical_sectors_global_excessive",
+    "derived__memory_l1_wavefronts_shared_excessive",
+    "dram__bytes_read.sum",
+    "dram__bytes_write.sum",
+];
+
+/// The lines that are shown: those with the most sectors, then instructions.
+const LINES: usize = 12;
+
+fn text(profile: &Profile, id: &str, file: &SourceFile, args: &Args) -> String {
+    let source = file.path.display();
+    let measured = &profile.measured;
+    let form = measured.form;
+    let mut text = format!("{id}: {}\n", measured.entry);
+    let dims = |d: [u32; 3]| d.map(|n| n.to_string()).join(" x ");
+    let _ = writeln!(text, "  grid {}, block {}", dims(form.grid), dims(form.block));
+    for metric in profile.metrics.iter().filter(|metric| args.all || USUAL.contains(&metric.name)) {
+        let _ = writeln!(text, "  {:<72} {:>14}  {}", metric.name, shown(metric), metric.kind.name());
+    }
+    let _ = writeln!(text, "  {}", occupancy(&profile.occupancy, args));
+    let value = |metrics: &[Metric], name| find(metrics, name).map_or(0.0, |metric| metric.value);
+    let sectors = |metrics: &[Metric]| value(metrics, "memory_l2_theoretical_sectors_global");
+    let executed = |metrics: &[Metric]| value(metrics, "smsp__inst_executed.sum");
+    let mut lines: Vec<_> = profile.lines.iter().collect();
+    lines.sort_by(|a, b| {
+        let key = |metrics: &[Metric]| (sectors(metrics), executed(metrics));
+        key(&b.metrics).partial_cmp(&key(&a.metrics)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    if !lines.is_empty() {
+        let _ = writeln!(
+            text,
+            "  {:>6} {:>8} {:>12} {:>12}  lanes  {source}",
+            "line", "sectors", "excessive", "warp insts"
+        );
+    }
+    let all = sectors(&profile.metrics).max(1.0);
+    for line in lines.iter().take(if args.all { lines.len() } else { LINES }) {
+        let _ = writeln!(
+            text,
+            "  {:>6} {:>7.1}% {:>12} {:>12}  {:>5.1}  {}",
+            line.line,
+            100.0 * sectors(&line.metrics) / all,
+            value(&line.metrics, "derived__memory_l2_theoretical_sectors_global_excessive"),
+            executed(&line.metrics),
+            value(&line.metrics, "smsp__thread_inst_executed_per_inst_executed.ratio"),
+            file.line_text(line.line).trim(),
+        );
+    }
+    for advice in &profile.advice {
+        let _ = writeln!(
+            text,
+            "  {source}:{}: {} ({:.0} % of its kind)",
+            advice.line,
+            advice.message,
+            100.0 * advice.share
+        );
+    }
+    text
+}
+
+fn shown(metric: &Metric) -> String {
+    match metric.value.fract() == 0.0 {
+        true => format!("{}", metric.value),
+        false if metric.kind == Kind::Exact => format!("{:.3}", metric.value),
+        false => format!("{:.1}", metric.value),
+    }
+}
+
+fn occupancy(found: &Occupancy, args: &Args) -> String {
+    let Occupancy { blocks_per_sm, warps_per_sm, most_warps, limiter, free_registers } = found;
+    let arch = args.arch.arch;
+    if *blocks_per_sm == 0 {
+        return format!("occupancy on {arch}: not one block fits a multiprocessor");
+    }
+    let registers = match args.registers {
+        Some(_) => String::new(),
+        None => format!(", if a thread has at most {free_registers} registers"),
+    };
+    format!(
+        "occupancy on {arch}: {warps_per_sm} of {most_warps} warps ({blocks_per_sm} blocks), limited by {limiter}{registers}"
+    )
+}

@@ -1,0 +1,108 @@
+//! What would a launch cost a GPU, and why? Counts of the simulator under the names of Nsight Compute, and what follows from them.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | `metrics` | what are the counts called, and how exact are they? |
+//! | `occupancy` | how many blocks are resident on a multiprocessor, and what limits them? |
+//! | `advice` | what is slow, in words, and at which line? |
+//! | `gate` | does a launch hold a bound? |
+//!
+//! No time is given: addresses and masks say what is asked of a GPU, not how long it takes.
+
+mod advice;
+mod gate;
+mod metrics;
+mod occupancy;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+pub use advice::Advice;
+pub use gate::{Gate, Verdict};
+pub use metrics::{Kind, Metric, find};
+pub use occupancy::{Limits, Occupancy};
+
+use crate::sim::Measured;
+
+/// The architectures whose multiprocessors are known.
+pub fn known_architectures() -> Vec<&'static str> {
+    occupancy::ALL.iter().map(|limits| limits.arch).collect()
+}
+
+/// What is known of one launch of an entry.
+pub struct Profile {
+    pub measured: Measured,
+    pub metrics: Vec<Metric>,
+    /// The lines of the source, in order.
+    pub lines: Vec<Line>,
+    pub occupancy: Occupancy,
+    /// What costs most first.
+    pub advice: Vec<Advice>,
+}
+
+/// What a line of the source costs.
+pub struct Line {
+    pub line: u32,
+    pub metrics: Vec<Metric>,
+}
+
+impl Profile {
+    /// `registers`: of a thread, where they are known (ptxas tells).
+    pub fn of(measured: Measured, limits: &'static Limits, registers: Option<u32>) -> Profile {
+        let all = metrics::of(&measured.instructions);
+        let mut by_line: BTreeMap<u32, Vec<_>> = BTreeMap::new();
+        for instruction in &measured.instructions {
+            if let Some(line) = instruction.line {
+                by_line.entry(line).or_default().push(*instruction);
+            }
+        }
+        let lines = by_line.iter().map(|(&line, list)| Line { line, metrics: metrics::of(list) }).collect();
+        let mut metrics = all;
+        metrics.extend(metrics::of_memory(&measured));
+        let shared = measured.shared_bytes + measured.form.dynamic_shared;
+        Profile {
+            occupancy: limits.occupancy(measured.form.threads(), registers, shared),
+            advice: advice::of(&measured),
+            metrics,
+            lines,
+            measured,
+        }
+    }
+
+    /// For programs; `file` is the source.
+    pub fn json(&self, file: &str, arch: &str) -> Value {
+        let metrics = |list: &[Metric]| {
+            let one = |m: &Metric| (m.name.to_string(), json!({ "value": m.number(), "kind": m.kind.name() }));
+            Value::Object(list.iter().map(one).collect::<Map<_, _>>())
+        };
+        let lines: Vec<Value> = self
+            .lines
+            .iter()
+            .map(|line| json!({ "file": file, "line": line.line, "metrics": metrics(&line.metrics) }))
+            .collect();
+        let advice: Vec<Value> = self
+            .advice
+            .iter()
+            .map(|advice| json!({ "line": advice.line, "message": advice.message, "metric": advice.metric }))
+            .collect();
+        let Occupancy { blocks_per_sm, warps_per_sm, limiter, free_registers, .. } = self.occupancy;
+        json!({
+            "entry": self.measured.entry,
+            "grid": self.measured.form.grid,
+            "block": self.measured.form.block,
+            "arch": arch,
+            "metrics": metrics(&self.metrics),
+            "lines": lines,
+            "occupancy": {
+                "blocks_per_sm": blocks_per_sm,
+                "warps_per_sm": warps_per_sm,
+                "limiter": limiter,
+                "registers_up_to": free_registers,
+            },
+            "advice": advice,
+        })
+    }
+}

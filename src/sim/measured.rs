@@ -1,0 +1,81 @@
+//! What did a launch cost, instruction by instruction? The counters beside what their instructions are.
+
+use super::code::{Class, Code, Op};
+use super::counters::{Counters, Counts};
+use super::schedule::Form;
+use crate::ptx::Space;
+
+/// One launch of a kernel as it was counted.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    pub entry: String,
+    pub form: Form,
+    /// Of a block, without what the launch adds.
+    pub shared_bytes: u32,
+    /// Those that ran, in the order of the text.
+    pub instructions: Vec<Instruction>,
+    /// The different 32-byte sectors of global memory that were read, and written.
+    pub sectors_read: u64,
+    pub sectors_written: u64,
+}
+
+/// An instruction that ran.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction {
+    /// Its line in the PTX, from 1.
+    pub ptx_line: u32,
+    /// The line of the source that it comes from.
+    pub line: Option<u32>,
+    pub class: Class,
+    pub branches: bool,
+    pub access: Option<Access>,
+    pub counts: Counts,
+}
+
+/// What an instruction does to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Access {
+    pub space: Space,
+    pub kind: AccessKind,
+    /// Of a lane.
+    pub bytes: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessKind {
+    Load,
+    Store,
+    Atomic,
+}
+
+impl Measured {
+    pub(super) fn of(code: &Code, form: &Form, counters: &Counters) -> Measured {
+        let instruction = |(at, counts): (usize, &Counts)| {
+            let inst = &code.insts[at];
+            let (kind, space, bytes) = match &inst.op {
+                Op::Load(access) => (AccessKind::Load, access.space, access.bytes * access.values.len() as u32),
+                Op::Store(access) => (AccessKind::Store, access.space, access.bytes * access.values.len() as u32),
+                Op::Atomic(atomic) => (AccessKind::Atomic, atomic.space, atomic.bytes),
+                _ => (AccessKind::Load, Space::Generic, 0),
+            };
+            Instruction {
+                ptx_line: inst.at.line,
+                line: inst.source.map(|source| source.line).filter(|line| *line > 0),
+                class: inst.class,
+                branches: matches!(inst.op, Op::Branch { .. } | Op::Switch { .. }),
+                access: (bytes > 0).then(|| Access { space: counters.spaces[at].unwrap_or(space), kind, bytes }),
+                counts: *counts,
+            }
+        };
+        let ran = counters.counts.iter().enumerate().filter(|(_, counts)| counts.executed > 0);
+        let [read, written] = &counters.touched;
+        Measured {
+            entry: code.entry.clone(),
+            form: *form,
+            shared_bytes: code.shared_bytes,
+            instructions: ran.map(instruction).collect(),
+            sectors_read: read.len() as u64,
+            sectors_written: written.len() as u64,
+        }
+    }
+}

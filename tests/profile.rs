@@ -1,0 +1,146 @@
+//! `kc profile`: are its figures those of the addresses, at the lines of the source?
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// Each thread of a 64 x 64 launch moves one element; the last coordinate is the lane.
+const SOURCE: &str = "import warp as wp\n
+@wp.kernel
+def rows(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    y[i, j] = 2.0 * x[i, j]
+
+@wp.kernel
+def columns(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    value = x[i, j]
+    y[j, i] = value
+
+@wp.kernel
+def total(x: wp.array2d(dtype=float), y: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    if j % 4 == 0:
+        s = x[i, j]
+        for k in range(200):
+            s = s * 0.5 + 1.0
+        y[i, j] = s
+";
+
+const SECTORS: &str = "memory_l2_theoretical_sectors_global";
+const PER_STORE: &str = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio";
+
+fn array(name: &str) -> Value {
+    let dtype = json!({"class": "scalar", "scalar": "float32", "shape": []});
+    json!({"name": name, "kind": "array", "dtype": dtype, "ndim": 2, "shape": [64, 64], "fill": "random:1"})
+}
+
+fn kc(folder: &Path, args: &[&str]) -> (String, Option<i32>) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kc")).args(args).current_dir(folder).output().expect("kc runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    (text, output.status.code())
+}
+
+/// Profiles a kernel of the source.
+fn profile(kernel: &str, flags: &[&str]) -> (String, Option<i32>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.py"), SOURCE).expect("a source");
+    let launch = json!({"format": 1, "id": kernel, "source": "k.py", "kernel": kernel, "dim": [64, 64], "block_dim": 128,
+                        "args": [array("x"), array("y")]});
+    std::fs::write(folder.path().join("case.json"), launch.to_string()).expect("a launch");
+    kc(folder.path(), &[&["profile", "case.json"], flags].concat())
+}
+
+/// The only kernel of a profile in JSON.
+fn measured(kernel: &str, flags: &[&str]) -> Value {
+    let (text, status) = profile(kernel, &[&["--json"], flags].concat());
+    assert_eq!(status, Some(0), "{text}");
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let kernels = all["kernels"].as_array().expect("kernels");
+    assert_eq!(kernels.len(), 1);
+    kernels[0].clone()
+}
+
+#[test]
+fn neighbours_take_what_they_need_and_columns_eight_times_it() {
+    // 128 warps load and store 32 floats each: 4 sectors, where lanes are neighbours, and 32 where they are rows apart.
+    let rows = measured("rows", &[]);
+    assert_eq!(rows["metrics"][SECTORS], json!({"value": 128 * 8, "kind": "exact"}));
+    assert_eq!(rows["metrics"][PER_STORE]["value"], 4);
+    assert_eq!(rows["advice"], json!([]));
+    assert_eq!((&rows["grid"], &rows["block"]), (&json!([32, 1, 1]), &json!([128, 1, 1])));
+    assert_eq!(rows["occupancy"]["warps_per_sm"], 64);
+    let columns = measured("columns", &[]);
+    assert_eq!(columns["metrics"][SECTORS]["value"], 128 * (4 + 32));
+    assert_eq!(columns["metrics"][PER_STORE]["value"], 32);
+    assert_eq!(columns["metrics"]["dram__bytes_write.sum"], json!({"value": 64 * 64 * 4, "kind": "bound"}));
+    // The load stands in line 11, the store in line 12.
+    let line = |number: u32| {
+        let lines = columns["lines"].as_array().expect("lines");
+        lines.iter().find(|line| line["line"] == number).expect("the line ran")["metrics"][SECTORS]["value"].clone()
+    };
+    assert_eq!((line(11), line(12)), (json!(128 * 4), json!(128 * 32)));
+    let advice = columns["advice"].as_array().expect("advice");
+    assert_eq!(advice.len(), 1, "{advice:?}");
+    assert_eq!((&advice[0]["line"], &advice[0]["metric"]), (&json!(12), &json!(PER_STORE)));
+    assert!(advice[0]["message"].as_str().expect("words").contains("32.0 sectors per request, ideal 4.0"));
+}
+
+#[test]
+fn lanes_that_wait_are_told_of() {
+    let (text, status) = profile("total", &[]);
+    assert_eq!(status, Some(0), "{text}");
+    assert!(text.contains("8.0 of 32 lanes are active"), "{text}");
+    assert!(text.contains("s = s * 0.5 + 1.0"), "{text}");
+}
+
+#[test]
+fn registers_limit_occupancy() {
+    let found = measured("rows", &["--arch", "sm_89", "--registers", "128"]);
+    let expected = json!({"blocks_per_sm": 4, "warps_per_sm": 16, "limiter": "registers", "registers_up_to": 128});
+    assert_eq!((&found["arch"], &found["occupancy"]), (&json!("sm_89"), &expected));
+}
+
+#[test]
+fn gates_end_with_a_code() {
+    let gate = format!("{PER_STORE} > 8");
+    assert_eq!(profile("rows", &["--fail-if", &gate]).1, Some(0));
+    let (text, status) = profile("columns", &["--fail-if", &gate]);
+    assert_eq!(status, Some(1), "{text}");
+    assert!(text.contains("error[E1118]") && text.contains("is 32"), "{text}");
+    let (text, status) = profile("rows", &["--fail-if", "no_such_metric > 8"]);
+    assert!(status == Some(1) && text.contains("error[E1118]"), "{text}");
+    assert_eq!(profile("rows", &["--fail-if", "8 < sectors >"]).1, Some(2));
+    assert_eq!(profile("rows", &["--arch", "sm_1"]).1, Some(2));
+}
+
+#[test]
+fn gradients_are_two_entries_and_errors_are_errors() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.py"), SOURCE).expect("a source");
+    let with_gradient = |name: &str| {
+        let mut array = array(name);
+        array["grad_fill"] = json!("random:2");
+        array
+    };
+    let launch = |source: &str| {
+        json!({"format": 1, "id": "g", "source": source, "kernel": "rows", "direction": "gradient", "dim": [64, 64],
+               "args": [with_gradient("x"), with_gradient("y")]})
+    };
+    std::fs::write(folder.path().join("case.json"), launch("k.py").to_string()).expect("a launch");
+    let (text, status) = kc(folder.path(), &["profile", "case.json", "--json"]);
+    assert_eq!(status, Some(0), "{text}");
+    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let entries: Vec<&str> = all["kernels"]
+        .as_array()
+        .expect("kernels")
+        .iter()
+        .map(|kernel| kernel["entry"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(entries, ["rows_cuda_kernel_forward", "rows_cuda_kernel_backward"]);
+    std::fs::write(folder.path().join("case.json"), launch("absent.py").to_string()).expect("a launch");
+    let (text, status) = kc(folder.path(), &["profile", "case.json"]);
+    assert!(status == Some(1) && text.contains("error[E0901]"), "{text}");
+    assert_eq!(kc(folder.path(), &["profile", "absent.json"]).1, Some(1));
+}
