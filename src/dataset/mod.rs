@@ -10,7 +10,7 @@
 //! | [`near`] | are two nearly the same? |
 //! | [`artefacts`] | what is made of a program? |
 //! | [`verify`] | is it right? |
-//! | [`reference`] | does it compute what it is for? |
+//! | [`mod@reference`] | does it compute what it is for? |
 //! | [`standalone`] | how does its kernel run by itself? |
 //! | [`statics`] | what does one of its threads do? |
 //! | [`record`], [`entry`] | what does a row hold? |

@@ -204,7 +204,11 @@ fn what_does_not_fit_is_an_error_that_names_it() {
         (copy.launch(1 << 31, &mut [Arg::read(&x), Arg::write(&mut y)]).unwrap_err(), "E1006", "a launch has 1 to 4"),
         (copy.launch([0; 0], &mut [Arg::read(&x), Arg::write(&mut y)]).unwrap_err(), "E1006", "a launch has 1 to 4"),
         (copy.launch([1; 5], &mut [Arg::read(&x), Arg::write(&mut y)]).unwrap_err(), "E1006", "a launch has 1 to 4"),
-        (copy.on("abacus").unwrap_err(), "E1104", "there is no device `abacus`; kc knows `host`, `interp` and `cuda`"),
+        (
+            copy.on("abacus").unwrap_err(),
+            "E1104",
+            "there is no device `abacus`; kc knows `host`, `interp`, `cuda` and `sim`",
+        ),
         (kernel_error("nothing"), "E0905", "has no kernel `nothing`"),
         (copy.launch(5, &mut [Arg::read(&x), Arg::write(&mut y)]).unwrap_err(), "E1101", "index 4 is out of bounds"),
         (copy.launch(1, &mut [Arg::null(), Arg::write(&mut y)]).unwrap_err(), "E1101", "which has extent 0"),

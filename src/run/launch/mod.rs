@@ -1,4 +1,4 @@
-//! What does a launch ask for? The model of a launch; files ([`read`]) and flags ([`flags`]) build it.
+//! What does a launch ask for? The model of a launch; files ([`read()`]) and flags ([`flags`]) build it.
 //!
 //! A [`Launch`] is plain data: no file but the launch file itself has been opened, and nothing is compared with the
 //! kernel yet; [`super::args`] does both.
