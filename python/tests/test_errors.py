@@ -103,6 +103,9 @@ def test_codes_lead_to_classes():
 INTERRUPTED = """
 import kc, numpy as np, os, signal, sys, threading, time
 
+# What runs in the background of a shell is started with the signal ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 @kc.kernel
 def slow(x: kc.array(dtype=float)):
     i = kc.tid()
