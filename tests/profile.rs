@@ -88,6 +88,21 @@ fn neighbours_take_what_they_need_and_columns_eight_times_it() {
 }
 
 #[test]
+fn a_report_is_one_file_with_the_source() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let page = folder.path().join("report.html");
+    let (text, status) = profile("columns", &["--html", page.to_str().expect("UTF-8")]);
+    assert_eq!(status, Some(0), "{text}");
+    let page = std::fs::read_to_string(page).expect("the report");
+    // The advice leads to its line, which stands there with its sectors.
+    assert!(page.contains("<a href=\"#e0l12\">line 12</a>"), "{page}");
+    assert!(page.contains("<tr id=\"e0l12\"") && page.contains("<td>4096</td>") && page.contains("y[j, i] = value"));
+    assert!(!page.contains("src=") && !page.contains("http"), "nothing is loaded");
+    let (text, status) = profile("rows", &["--html", "/dev/null/report.html"]);
+    assert!(status == Some(1) && text.contains("error[E09"), "{text}");
+}
+
+#[test]
 fn lanes_that_wait_are_told_of() {
     let (text, status) = profile("total", &[]);
     assert_eq!(status, Some(0), "{text}");

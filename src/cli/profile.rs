@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::run::{compile, report};
 use super::trial::TrialArgs;
 use super::{Exit, output};
-use crate::profile::{Gate, Kind, Limits, Metric, Occupancy, Profile, Verdict, find, known_architectures};
+use crate::profile::{Gate, Kind, Limits, Metric, Occupancy, Page, Profile, Verdict, find, known_architectures};
 use crate::run::devices::sim::Sim;
 use crate::run::launch;
 use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
@@ -35,6 +35,9 @@ pub(super) struct Args {
     /// All metrics, not the usual ones.
     #[arg(long)]
     all: bool,
+    /// Write a report too: one HTML file with the source, the heat of its lines, the figures and the advice.
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Ends with exit code 1 if this holds for a launch, such as `derived__memory_l2_theoretical_sectors_global_excessive > 0`.
     #[arg(long, value_name = "METRIC OP NUMBER", value_parser = Gate::parse)]
     fail_if: Vec<Gate>,
@@ -49,10 +52,11 @@ fn limits(text: &str) -> std::result::Result<&'static Limits, String> {
 pub(super) fn run(args: &Args) -> Exit {
     let mut exit = Exit::Ok;
     let mut kernels = Vec::new();
+    let mut shown = Vec::new();
     // Of each gate: whether a launch had its metric.
     let mut known = vec![false; args.fail_if.len()];
     for path in &args.files {
-        let end = one(args, path, &mut kernels, &mut known).unwrap_or_else(|error| {
+        let end = one(args, path, &mut kernels, &mut shown, &mut known).unwrap_or_else(|error| {
             report(&error, &SourceMap::default());
             Exit::after([&*error])
         });
@@ -64,7 +68,19 @@ pub(super) fn run(args: &Args) -> Exit {
         report(&error, &SourceMap::default());
         exit = exit.max(Exit::Errors);
     }
-    if exit == Exit::Ok || !kernels.is_empty() {
+    if let Some(path) = &args.html
+        && !shown.is_empty()
+    {
+        let pages: Vec<Page> = shown.iter().map(|shown| shown.page(args)).collect();
+        match output::write_file(path, crate::profile::report(&pages).as_bytes()) {
+            Ok(()) => output::note(&format!("wrote {}\n", path.display())),
+            Err(error) => {
+                report(&error, &SourceMap::default());
+                exit = exit.max(Exit::Errors);
+            }
+        }
+    }
+    if exit == Exit::Ok || !shown.is_empty() {
         for (gate, _) in args.fail_if.iter().zip(known).filter(|(_, known)| !known) {
             let error = fail(
                 crate::diag::Code::E1118,
@@ -77,7 +93,22 @@ pub(super) fn run(args: &Args) -> Exit {
     exit
 }
 
-fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, known: &mut [bool]) -> Result<Exit> {
+/// A profile for the report.
+struct Shown {
+    profile: Profile,
+    id: String,
+    path: String,
+    source: String,
+}
+
+impl Shown {
+    fn page(&self, args: &Args) -> Page<'_> {
+        let Shown { profile, id, path, source } = self;
+        Page { profile, id, path: path.clone(), source, arch: args.arch.arch }
+    }
+}
+
+fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, shown: &mut Vec<Shown>, known: &mut [bool]) -> Result<Exit> {
     let launch = launch::read(path)?;
     let origin = path.display().to_string();
     let trial = crate::run::devices::Trial { counts: true, ..args.trial.trial() };
@@ -112,6 +143,8 @@ fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, known: &mut [bool]) -
         } else {
             output::out(text(&profile, &launch.id, file, args).as_bytes()).map_err(Box::new)?;
         }
+        let (id, path) = (launch.id.clone(), file.path.display().to_string());
+        shown.push(Shown { profile, id, path, source: file.text.clone() });
     }
     Ok(exit)
 }

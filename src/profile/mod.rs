@@ -5,12 +5,14 @@
 //! | `metrics` | what are the counts called, and how exact are they? |
 //! | `occupancy` | how many blocks are resident on a multiprocessor, and what limits them? |
 //! | `advice` | what is slow, in words, and at which line? |
+//! | `html` | how does a person look at it? |
 //! | `gate` | does a launch hold a bound? |
 //!
 //! No time is given: addresses and masks say what is asked of a GPU, not how long it takes.
 
 mod advice;
 mod gate;
+mod html;
 mod metrics;
 mod occupancy;
 #[cfg(test)]
@@ -22,6 +24,7 @@ use serde_json::{Map, Value, json};
 
 pub use advice::Advice;
 pub use gate::{Gate, Verdict};
+pub use html::{Page, report};
 pub use metrics::{Kind, Metric, find};
 pub use occupancy::{Limits, Occupancy};
 

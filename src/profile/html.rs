@@ -1,0 +1,141 @@
+//! A report in one HTML file that loads nothing: the source with the heat of its lines, the figures, the occupancy as a picture, the advice.
+
+use std::fmt::Write as _;
+
+use super::{Line, Profile, find};
+
+/// One launch of an entry beside the text that it was made of.
+pub struct Page<'a> {
+    pub profile: &'a Profile,
+    /// The launch.
+    pub id: &'a str,
+    pub path: String,
+    pub source: &'a str,
+    pub arch: &'a str,
+}
+
+const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1b1f24;background:#fff}\
+h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}table{border-collapse:collapse}td,th{padding:.1em .7em;text-align:right}\
+th{font-weight:600;border-bottom:1px solid #ccc}.left{text-align:left}.kind{color:#777}\
+.source td{font:12.5px/1.5 ui-monospace,monospace;white-space:pre}.source .number{color:#999}\
+.advice li{margin:.4em 0}a{color:#0a58ca}:target{outline:2px solid #0a58ca}svg{display:block;margin:.6em 0}\
+@media(prefers-color-scheme:dark){body{background:#14171a;color:#e6e6e6}.kind,.source .number{color:#999}a{color:#7db3ff}th{border-color:#444}}";
+
+/// What lines are coloured by.
+const SECTORS: &str = "memory_l2_theoretical_sectors_global";
+const EXCESS: &str = "derived__memory_l2_theoretical_sectors_global_excessive";
+const EXECUTED: &str = "smsp__inst_executed.sum";
+const LANES: &str = "smsp__thread_inst_executed_per_inst_executed.ratio";
+
+/// The report of some launches.
+pub fn report(pages: &[Page]) -> String {
+    let mut text = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
+         <title>kc profile</title><style>{STYLE}</style></head><body>\n"
+    );
+    for (n, page) in pages.iter().enumerate() {
+        entry(n, page, &mut text);
+    }
+    text + "</body></html>\n"
+}
+
+fn entry(n: usize, page: &Page, text: &mut String) {
+    let profile = page.profile;
+    let form = profile.measured.form;
+    let dims = |d: [u32; 3]| d.map(|extent| extent.to_string()).join(" × ");
+    let _ = writeln!(
+        text,
+        "<section><h1>{}: {}</h1><p>grid {}, block {}</p>",
+        escape(page.id),
+        escape(&profile.measured.entry),
+        dims(form.grid),
+        dims(form.block)
+    );
+    occupancy(page, text);
+    if !profile.advice.is_empty() {
+        text.push_str("<h2>Advice</h2><ol class=\"advice\">\n");
+        for advice in &profile.advice {
+            let (line, message) = (advice.line, escape(&advice.message));
+            let _ = writeln!(
+                text,
+                "<li><a href=\"#e{n}l{line}\">line {line}</a>: {message} ({:.0} %)</li>",
+                100.0 * advice.share
+            );
+        }
+        text.push_str("</ol>\n");
+    }
+    let _ = writeln!(
+        text,
+        "<h2>{}</h2><table class=\"source\"><tr><th>line</th><th>sectors</th><th>excessive</th><th>warp instructions</th><th>lanes</th><th></th></tr>",
+        escape(&page.path)
+    );
+    let value = |line: &Line, name| find(&line.metrics, name).map_or(0.0, |metric| metric.value);
+    let most = |name| profile.lines.iter().map(|line| value(line, name)).fold(1.0, f64::max);
+    let (most_sectors, most_executed) = (most(SECTORS), most(EXECUTED));
+    // The part of the source that ran, and a little around it.
+    let (first, last) = match (profile.lines.first(), profile.lines.last()) {
+        (Some(first), Some(last)) => (first.line.saturating_sub(3).max(1), last.line + 3),
+        _ => (1, 0),
+    };
+    for (at, words) in (1..).zip(page.source.lines()).filter(|(at, _)| (first..=last).contains(at)) {
+        let Some(line) = profile.lines.iter().find(|line| line.line == at) else {
+            let _ = writeln!(
+                text,
+                "<tr><td class=\"number\">{at}</td><td></td><td></td><td></td><td></td><td class=\"left\">{}</td></tr>",
+                escape(words)
+            );
+            continue;
+        };
+        let heat = (value(line, SECTORS) / most_sectors).max(0.3 * value(line, EXECUTED) / most_executed);
+        let _ = writeln!(
+            text,
+            "<tr id=\"e{n}l{at}\" style=\"background:rgba(255,112,32,{:.2})\"><td class=\"number\">{at}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td class=\"left\">{}</td></tr>",
+            0.6 * heat,
+            value(line, SECTORS),
+            value(line, EXCESS),
+            value(line, EXECUTED),
+            value(line, LANES),
+            escape(words)
+        );
+    }
+    text.push_str("</table>\n<h2>Metrics</h2><table><tr><th class=\"left\">name</th><th>value</th><th class=\"left\">trust</th></tr>\n");
+    for metric in &profile.metrics {
+        let _ = writeln!(
+            text,
+            "<tr><td class=\"left\">{}</td><td>{}</td><td class=\"left kind\">{}</td></tr>",
+            escape(metric.name),
+            (metric.value * 1000.0).round() / 1000.0,
+            metric.kind.name()
+        );
+    }
+    text.push_str("</table></section>\n");
+}
+
+/// A row of warps, those that are resident filled.
+fn occupancy(page: &Page, text: &mut String) {
+    let found = &page.profile.occupancy;
+    let _ = writeln!(
+        text,
+        "<h2>Occupancy on {}</h2><p>{} of {} warps, {} blocks a multiprocessor, limited by {}; at most {} registers a thread keep it so</p>",
+        escape(page.arch),
+        found.warps_per_sm,
+        found.most_warps,
+        found.blocks_per_sm,
+        found.limiter,
+        found.free_registers
+    );
+    let _ = write!(
+        text,
+        "<svg width=\"{}\" height=\"14\" role=\"img\" aria-label=\"resident warps\">",
+        10 * found.most_warps
+    );
+    for warp in 0..found.most_warps {
+        let fill = if warp < found.warps_per_sm { "#2da44e" } else { "#8884" };
+        let _ = write!(text, "<rect x=\"{}\" y=\"1\" width=\"8\" height=\"12\" fill=\"{fill}\"/>", 10 * warp);
+    }
+    text.push_str("</svg>\n");
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
