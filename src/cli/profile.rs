@@ -9,7 +9,7 @@ use super::run::{compile, report};
 use super::trial::TrialArgs;
 use super::{Exit, output};
 use crate::profile::{Gate, Kind, Limits, Metric, Occupancy, Page, Profile, Verdict, find, known_architectures};
-use crate::run::devices::sim::Sim;
+use crate::run::devices;
 use crate::run::launch;
 use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
 use crate::run::{Result, fail};
@@ -111,9 +111,10 @@ impl Shown {
 fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, shown: &mut Vec<Shown>, known: &mut [bool]) -> Result<Exit> {
     let launch = launch::read(path)?;
     let origin = path.display().to_string();
-    let trial = crate::run::devices::Trial { counts: true, ..args.trial.trial() };
+    let trial = devices::Trial { counts: true, ..args.trial.trial() };
     let mut compile = |wanted: &Wanted| compile(wanted, None, false);
-    let finished = Session::new(Options { trial, ..Options::of(&Sim) }, &mut compile).run(&launch, &origin);
+    let finished =
+        Session::new(Options { trial, ..Options::of(devices::counting()?) }, &mut compile).run(&launch, &origin);
     let mut exit = told(&finished);
     let source = launch.source.display().to_string();
     let Some(file) = finished.program.as_ref().and_then(|program| file(program, &launch)) else { return Ok(exit) };

@@ -70,6 +70,11 @@ pub trait Device: Send + Sync {
         true
     }
 
+    /// Does it count what a launch costs, if it is asked to ([`Trial::counts`])?
+    fn counts(&self) -> bool {
+        false
+    }
+
     /// Is it right by definition, so that others are compared with it?
     fn is_reference(&self) -> bool {
         false
@@ -85,6 +90,12 @@ impl std::fmt::Debug for dyn Device {
 /// The device that kernels run on where none is named.
 pub fn default() -> &'static dyn Device {
     ALL[0]
+}
+
+/// The device that counts what launches cost.
+pub fn counting() -> Result<&'static dyn Device> {
+    let device = ALL.iter().copied().find(|device| device.counts());
+    device.ok_or_else(|| fail(Code::E1104, "no device counts what a launch costs"))
 }
 
 /// The device of this name.

@@ -52,6 +52,10 @@ impl Device for Sim {
     fn keeps_order(&self) -> bool {
         false
     }
+
+    fn counts(&self) -> bool {
+        true
+    }
 }
 
 /// What PTX is made for.
