@@ -1,6 +1,7 @@
 //! What is left when `kc run` is stopped? No process, no temporary file; and what is left of a launch that takes too long?
 #![cfg(target_os = "linux")]
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -37,6 +38,16 @@ fn kc(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
     command.arg("run").args(args).current_dir(folder).env("TMPDIR", folder.join("tmp"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // What runs in the background of a shell inherits signals that are ignored.
+    // SAFETY: `signal` may be called between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
     command
 }
 
