@@ -73,8 +73,8 @@ fn runs(process: u32) -> bool {
     stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
-/// A second on a machine that has nothing else to do; tests run beside each other.
-const SOON: Duration = Duration::from_secs(5);
+/// What is promised: kc and its worker are gone by then.
+const SOON: Duration = Duration::from_secs(1);
 
 fn wait_for(what: &str, limit: Duration, mut test: impl FnMut() -> bool) {
     let start = Instant::now();

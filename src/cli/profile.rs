@@ -145,7 +145,8 @@ fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, shown: &mut Vec<Shown
             output::out(text(&profile, &launch.id, file, args).as_bytes()).map_err(Box::new)?;
         }
         let (id, path) = (launch.id.clone(), file.path.display().to_string());
-        shown.push(Shown { profile, id, path, source: file.text.clone() });
+        let source = args.html.as_ref().map_or_else(String::new, |_| file.text.clone());
+        shown.push(Shown { profile, id, path, source });
     }
     Ok(exit)
 }
