@@ -173,6 +173,20 @@ fn backward_alone_is_refused_where_it_needs_a_log() {
     assert!(text(&output).contains("E1105"), "{}", text(&output));
 }
 
+/// Backward entries make tiles anew. A log is for what loops carry and for what is overwritten in place.
+#[test]
+fn tiles_take_no_log() {
+    let text = include_str!("gradients/tiles.py").to_string();
+    let compilation = kc::driver::Compiler::new().load_text("tiles.py".as_ref(), text, &Default::default());
+    for (kernel, logs) in
+        [("attention", false), ("systems", false), ("sorting", false), ("reductions", false), ("powers", true)]
+    {
+        let has = |phase| compilation.module.entry(kernel, phase).is_some();
+        assert!(has(kc::ir::Phase::Backward), "{kernel}");
+        assert_eq!(has(kc::ir::Phase::Augmented), logs, "{kernel}");
+    }
+}
+
 #[test]
 fn gradcheck_tells_right_from_wrong() {
     let arrays: [(&str, &[f32], Option<&[f32]>); 2] = [("x", &X, None), ("y", &[7.0; 3], None)];

@@ -402,7 +402,12 @@ fn argument(name: &str, ty: Type) -> Argument {
             let contents = if name == "count" { zero.clone() } else { Fill::Random(7) };
             ArgumentKind::Array(ArrayArgument {
                 ndim: Some(array.ndim.into()),
-                shape: Some(if array.ndim == 2 { vec![THREADS, 3] } else { vec![SHARED] }),
+                shape: Some(match (name.starts_with("tile"), array.ndim) {
+                    (true, 2) => vec![4 * THREADS, 4],
+                    (true, _) => vec![4 * THREADS],
+                    (false, 2) => vec![THREADS, 3],
+                    (false, _) => vec![SHARED],
+                }),
                 data: stored(name.to_string(), contents),
                 grad: stored(format!("{name}.grad"), zero),
                 ..ArrayArgument::default()

@@ -124,7 +124,7 @@ pub fn kernel(seed: u64) -> Kernel {
 }
 
 /// The text with its literals in double precision: `0.5` is a float32.
-fn in_double(text: &str) -> String {
+pub fn in_double(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
@@ -604,7 +604,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub fn below(&mut self, n: u64) -> u64 {
         (self.next() >> 11) % n
     }
 

@@ -1,20 +1,24 @@
 //! Gradients of random programs: kernels with loops, branches, overwrites, structs, matrices, local arrays, calls and
-//! atomics, from Python text to numbers. Each gradient is right or refused, whatever the program.
+//! atomics, and kernels of tiles, from Python text to numbers. Each gradient is right or refused, whatever the program.
 //!
 //! `KC_RANDOM_SEED=N` checks the kernels from seed N on, `KC_RANDOM_COUNT=N` so many of them, `KC_RANDOM_SHOW=1` prints the
-//! first one. `KC_RANDOM_HOST=N` compiles every Nth for the host too, which takes longest. [`generate`] makes them; [`check`] says what is compared.
+//! first one. `KC_RANDOM_HOST=N` compiles every Nth for the host too, which takes longest. [`generate`] and [`tiles`] make them; [`check`] says what is compared.
 
 mod check;
 mod generate;
+mod tiles;
 
 use std::collections::BTreeMap;
 
 use check::{Extent, Outcome, check};
-use generate::kernel;
+use generate::Kernel;
 use rayon::prelude::*;
 
 /// Kernels of one run.
 const COUNT: u64 = 500;
+
+/// The same of tiles.
+const TILES: u64 = 200;
 
 /// Host code is compared for one kernel in so many.
 const HOST: u64 = 5;
@@ -28,9 +32,18 @@ fn variable(name: &str) -> Option<u64> {
 
 #[test]
 fn gradients_are_right_or_refused() {
+    right_or_refused(&generate::kernel, COUNT);
+}
+
+#[test]
+fn gradients_of_tiles_are_right_or_refused() {
+    right_or_refused(&tiles::kernel, TILES);
+}
+
+fn right_or_refused(kernel: &(dyn Fn(u64) -> Kernel + Sync), count: u64) {
     let clock = || std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
     let first = variable("KC_RANDOM_SEED").unwrap_or_else(|| clock() * 1_000_003 % 1_000_000_000);
-    let count = variable("KC_RANDOM_COUNT").unwrap_or(COUNT);
+    let count = variable("KC_RANDOM_COUNT").unwrap_or(count);
     let each = variable("KC_RANDOM_HOST").unwrap_or(HOST).max(1);
     println!("seed {first}, {count} kernels");
     if variable("KC_RANDOM_SHOW").is_some() {

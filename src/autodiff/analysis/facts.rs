@@ -2,6 +2,7 @@
 
 use super::accumulate::Accumulations;
 use super::activity::{Activity, writing_calls};
+use super::fills::Fills;
 use super::finite::Finite;
 use super::needed::holders;
 use super::world::World;
@@ -26,6 +27,7 @@ pub struct ForwardFacts {
     pub finite: Finite,
     pub accumulations: Accumulations,
     pub holders: Vec<Option<InstId>>,
+    pub fills: Fills,
     /// Bounds of the integers, and what is equal.
     pub known: IndexFacts,
     /// The function is reverse code itself: `x != 0 ? ... : 0` guards factors without bounds and is no branch of the user's.
@@ -43,16 +45,19 @@ impl ForwardFacts {
         let activity = Activity::of(world.module, &writing, function, parameters);
         let written = Written::of(&world.module.structs, world.effects, function);
         let known = IndexFacts::of(function);
+        let holders = holders(function);
+        let fills = Fills::of(world.module, world.effects, function, &holders);
         let (reversed, storing) = reversed(world, function, &activity, &writing);
         ForwardFacts {
             reversed,
             storing,
-            stale: stale(world.module, function, &written),
+            stale: stale(world.module, function, &written, &fills),
             written,
             private: private_arrays_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
             finite: Finite::of(world.module, function, &mut world.sizes.borrow_mut()),
             accumulations: Accumulations::of(function),
-            holders: holders(function),
+            holders,
+            fills,
             known,
             guards,
             activity,

@@ -3,6 +3,7 @@
 pub mod accumulate;
 pub mod activity;
 pub mod facts;
+pub mod fills;
 pub mod finite;
 pub mod floats;
 pub mod lossy;

@@ -2,6 +2,7 @@
 //! it takes to compute those again.
 
 use super::activity::yields;
+use super::fills::Fills;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 
@@ -17,10 +18,11 @@ pub fn holders(function: &Function) -> Vec<Option<InstId>> {
 }
 
 /// All values that computing `roots` takes, themselves included, on the way not looking behind those that are `given`. The results
-/// of `leaves` are not computed again: they take only the value given there, if any.
+/// of `leaves` are not computed again: they take only the value given there, if any. A tile takes all that fills it.
 pub fn closure(
     function: &Function,
     holders: &[Option<InstId>],
+    fills: &Fills,
     roots: impl IntoIterator<Item = ValueId>,
     given: &dyn Fn(ValueId) -> bool,
     leaves: &IdMap<InstId, Option<ValueId>>,
@@ -39,6 +41,11 @@ pub fn closure(
                     work.extend([then, otherwise].iter().filter_map(|&&b| yields(function, b).get(n as usize)));
                 }
                 Op::For { .. } | Op::While { .. } => slot(function, inst, n as usize, &mut work),
+                Op::LocalArray => {
+                    for &writer in fills.fills(value) {
+                        control(function, writer, &mut work);
+                    }
+                }
                 op => op.for_each_operand(|v| work.push(v)),
             },
             ValueDef::Param(block, n) => {
@@ -61,6 +68,15 @@ fn slot(function: &Function, inst: InstId, n: usize, work: &mut Vec<ValueId>) {
     if let Op::For { init, body, .. } | Op::While { init, body, .. } = &function.insts[inst].op {
         work.extend(init.get(n));
         work.extend(yields(function, *body).get(n));
+    }
+}
+
+/// What doing an instruction again for its effects takes besides those of the instructions in it.
+fn control(function: &Function, inst: InstId, work: &mut Vec<ValueId>) {
+    match &function.insts[inst].op {
+        Op::If { condition, .. } => work.push(*condition),
+        Op::For { .. } | Op::While { .. } => bounds(function, inst, work),
+        op => op.for_each_operand(|v| work.push(v)),
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::fills::Fills;
 use crate::analysis::alias::{Root, accessed, root};
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
@@ -33,7 +34,6 @@ impl Written {
 
     /// Whether a load from this array may give another value after the launch than in it.
     pub fn overwrites(&self, function: &Function, array: ValueId) -> bool {
-        // A local array too: what fills it is not computed again.
         match root(function, array) {
             local @ Root::Local(_) => self.0.contains(&local),
             Root::Unknown => !self.0.is_empty(),
@@ -53,8 +53,8 @@ impl Written {
     }
 }
 
-/// Whether an instruction's result can't be computed again after the launch.
-pub fn is_stale(module: &Module, function: &Function, written: &Written, inst: &Inst) -> bool {
+/// Whether an instruction's result can't be computed again after the launch, wherever reverse code tries.
+pub fn is_stale(module: &Module, function: &Function, written: &Written, fills: &Fills, inst: &Inst) -> bool {
     match &inst.op {
         Op::Call(callee, args) => {
             let reads =
@@ -63,17 +63,18 @@ pub fn is_stale(module: &Module, function: &Function, written: &Written, inst: &
             !matches!(module.functions[*callee].derivative, Derivative::Rule { replay: Some(_), .. })
                 && args.iter().any(reads)
         }
-        Op::Load(Access { array, .. }) => written.overwrites(function, *array),
+        // A local array too, unless what fills it is done again.
+        Op::Load(Access { array, .. }) => !fills.refills(function, *array) && written.overwrites(function, *array),
         // The content of memory, which is another one by then.
         op => op.properties().reads,
     }
 }
 
 /// The stale instructions of a function.
-pub fn stale(module: &Module, function: &Function, written: &Written) -> IdSet<InstId> {
+pub fn stale(module: &Module, function: &Function, written: &Written, fills: &Fills) -> IdSet<InstId> {
     let mut found = IdSet::default();
     function.walk(function.entry, &mut |id, inst| {
-        if is_stale(module, function, written, inst) {
+        if is_stale(module, function, written, fills, inst) {
             found.insert(id);
         }
     });

@@ -34,7 +34,7 @@ impl Reverse<'_> {
         // A checkpointed loop keeps nothing on the way; it starts again from snapshots.
         let keeps = plan.as_ref().is_some_and(|plan| plan.keeps() && plan.store != Store::Checkpoint);
         let counts = keep && first == 0;
-        let wanted = inst.results.iter().any(|r| self.scope.contains(r));
+        let wanted = self.fills(id) || inst.results.iter().any(|r| self.scope.contains(r));
         if !(wanted || keeps || counts) {
             self.sweeps.insert(id, Sweep::default());
             return;

@@ -1,5 +1,6 @@
-//! Computes parts of the forward program again inside reverse code: copies of its instructions, without effects, and
-//! only those that [`crate::autodiff::storage::Strategy`] found to be needed.
+//! Computes parts of the forward program again inside reverse code: copies of its instructions, and
+//! only those that [`crate::autodiff::storage::Strategy`] found to be needed. Of their effects there is only that tiles made
+//! there are filled.
 
 use super::reverse::Reverse;
 use crate::autodiff::analysis::activity::yields;
@@ -9,6 +10,13 @@ use crate::ir::{BlockId, Derivative, Inst, InstId, Op, ValueId};
 use crate::types::Type;
 
 impl Reverse<'_> {
+    /// Copies a block that is not part of one which is being replayed: tiles made outside of it are there and stay as they are.
+    pub fn replay_alone(&mut self, block: BlockId, keep: bool) {
+        let outer = std::mem::take(&mut self.filling);
+        self.replay(block, keep);
+        self.filling = outer;
+    }
+
     /// Copies a block without its terminator. `keep`: the loops of this very block save their state for the reverse sweep
     /// that follows.
     pub fn replay(&mut self, block: BlockId, keep: bool) {
@@ -22,7 +30,7 @@ impl Reverse<'_> {
         let old = self.old;
         let inst = &old.insts[id];
         let span = std::mem::replace(&mut self.b.span, inst.span);
-        let needed = inst.results.iter().any(|r| self.scope.contains(r));
+        let needed = self.fills(id) || inst.results.iter().any(|r| self.scope.contains(r));
         match &inst.op {
             Op::For { .. } | Op::While { .. } => {
                 let keep = keep && self.strategy.plans.contains_key(&id);
@@ -37,12 +45,17 @@ impl Reverse<'_> {
         self.b.span = span;
     }
 
-    /// One instruction without blocks whose result is needed; what has only effects is not done again.
+    /// Whether an instruction, or what it holds, writes a tile that is being made.
+    pub fn fills(&self, id: InstId) -> bool {
+        self.facts.fills.written_by(id).iter().any(|tile| self.filling.contains(tile))
+    }
+
+    /// One instruction without blocks that is needed.
     fn copy(&mut self, id: InstId, inst: &Inst, op: &Op) {
         if let Some(logged) = self.strategy.log.at.get(&id) {
             return self.read_log(inst, logged);
         }
-        if is_stale(self.world.module, self.old, &self.facts.written, inst) {
+        if is_stale(self.world.module, self.old, &self.facts.written, &self.facts.fills, inst) {
             self.faults.push(format!("a value that the launch overwrites is read again in @{}", self.old.name));
             return;
         }
@@ -57,6 +70,9 @@ impl Reverse<'_> {
         let results = self.b.push(op, &types);
         for (&old, new) in inst.results.iter().zip(results) {
             self.bind(old, new);
+            if let Op::LocalArray = inst.op {
+                self.filling.insert(old);
+            }
         }
     }
 

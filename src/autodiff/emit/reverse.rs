@@ -34,6 +34,8 @@ pub struct Reverse<'a> {
     pub shadows: BTreeMap<Root, Shadow>,
     /// The old values that code at the cursor computes again: those needed in the innermost loop that is being reversed.
     pub scope: Rc<IdSet<ValueId>>,
+    /// The tiles whose blocks are being replayed at the cursor: what writes them is done again.
+    pub filling: IdSet<ValueId>,
     /// What the forward sweeps of the loops of the blocks around the cursor have kept.
     pub sweeps: IdMap<InstId, Sweep>,
     /// What the forward entry logged.
@@ -65,6 +67,7 @@ impl<'a> Reverse<'a> {
             parts: BTreeMap::new(),
             shadows: BTreeMap::new(),
             scope: strategy.needed.clone(),
+            filling: IdSet::default(),
             sweeps: IdMap::default(),
             log: None,
             tape: None,

@@ -252,7 +252,7 @@ impl Reverse<'_> {
                 self.bind_slot(inst, n, slot, params[first + n], iteration);
             }
         }
-        self.replay(body, false);
+        self.replay_alone(body, false);
         let next: Vec<ValueId> = snapshots.slots.iter().map(|&(n, _)| self.primal(yields(old, body)[n])).collect();
         self.b.yield_(&next);
         self.b.switch_to(outside);

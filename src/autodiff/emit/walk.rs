@@ -10,7 +10,7 @@ impl Reverse<'_> {
     /// Computes a block again and then reverses it. `seed` gives the adjoints of what the block yields.
     pub fn block(&mut self, block: BlockId, seed: impl FnOnce(&mut Self)) {
         let top = self.tape.as_ref().map(|tape| tape.top);
-        self.replay(block, true);
+        self.replay_alone(block, true);
         self.tile_shadows(block);
         seed(self);
         let old = self.old;

@@ -12,10 +12,10 @@ use self::log::Log;
 use self::plan::{Plan, plan};
 use super::Options;
 use super::analysis::facts::ForwardFacts;
-use super::analysis::needed::closure;
+use super::analysis::needed::{closure, defined_in};
 use super::analysis::world::World;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{Function, InstId, Op, ValueDef, ValueId};
+use crate::ir::{BlockId, Function, InstId, Op, ValueDef, ValueId};
 use crate::types::StructTable;
 
 /// How the reverse of one function comes by the values of the forward program.
@@ -44,17 +44,77 @@ impl Strategy {
         log: Log,
     ) -> Strategy {
         // What was logged need not be computed again, be it possible or not.
-        let leaves: IdMap<InstId, Option<ValueId>> =
+        let mut leaves: IdMap<InstId, Option<ValueId>> =
             facts.stale.iter().chain(log.at.keys()).map(|&id| (id, log.at.get(&id).and_then(|at| at.base))).collect();
+        let mut outdated = facts.fills.outdated(function, &facts.holders);
+        loop {
+            let strategy = Strategy::with(world, function, facts, reads, options, &leaves);
+            outdated.retain(|(id, _)| !leaves.contains_key(id));
+            let lost = strategy.misread(function, facts, reads, &outdated);
+            if lost.is_empty() {
+                return Strategy { log, ..strategy };
+            }
+            leaves.extend(lost.into_iter().map(|id| (id, None)));
+        }
+    }
+
+    /// The same, if only the results of `leaves` can't be computed again.
+    fn with(
+        world: &World<'_>,
+        function: &Function,
+        facts: &ForwardFacts,
+        reads: &IdMap<InstId, Vec<ValueId>>,
+        options: &Options,
+        leaves: &IdMap<InstId, Option<ValueId>>,
+    ) -> Strategy {
         let roots: Vec<ValueId> = reads.values().flatten().copied().collect();
-        let needed = closure(function, &facts.holders, roots.iter().copied(), &|_| false, &leaves);
+        let needed = closure(function, &facts.holders, &facts.fills, roots.iter().copied(), &|_| false, leaves);
         let mut plans = IdMap::default();
         function.walk(function.entry, &mut |id, inst| {
             if facts.reversed.contains(&id) && matches!(inst.op, Op::For { .. } | Op::While { .. }) {
-                plans.insert(id, plan(world, function, facts, reads, &leaves, inst, options));
+                plans.insert(id, plan(world, function, facts, reads, leaves, inst, options));
             }
         });
-        Strategy { needed: Rc::new(needed), roots, plans, log, leaves }
+        Strategy { needed: Rc::new(needed), roots, plans, log: Log::default(), leaves: leaves.clone() }
+    }
+
+    /// Of the reads of tiles that are right only while the tile is made anew, those that the reverse of a block inside the tile's
+    /// home does again: by then the tile holds something else.
+    fn misread(
+        &self,
+        function: &Function,
+        facts: &ForwardFacts,
+        reads: &IdMap<InstId, Vec<ValueId>>,
+        outdated: &[(InstId, BlockId)],
+    ) -> IdSet<InstId> {
+        let mut found = IdSet::default();
+        if outdated.is_empty() {
+            return found;
+        }
+        function.walk(function.entry, &mut |id, inst| {
+            if !facts.reversed.contains(&id) {
+                return;
+            }
+            for block in inst.op.blocks() {
+                let inside = defined_in(function, block);
+                let again = match self.plans.get(&id) {
+                    Some(plan) => plan.needs.union(&plan.steps).copied().collect(),
+                    None => {
+                        let mut roots = Vec::new();
+                        function.walk(block, &mut |id, _| roots.extend(reads.get(&id).into_iter().flatten()));
+                        let there = |value: ValueId| !inside.contains(&value);
+                        closure(function, &facts.holders, &facts.fills, roots, &there, &self.leaves)
+                    }
+                };
+                for &(load, home) in outdated {
+                    let read = &function.insts[load].results;
+                    if read.iter().any(|r| inside.contains(r) && again.contains(r)) && !holds(function, block, home) {
+                        found.insert(load);
+                    }
+                }
+            }
+        });
+        found
     }
 
     /// The instructions whose results are needed, can't be computed again and are not logged.
@@ -89,7 +149,7 @@ impl Strategy {
                 continue;
             }
             let roots = self.roots.iter().copied();
-            let needed = closure(function, &facts.holders, roots, &|_| false, &leaves);
+            let needed = closure(function, &facts.holders, &facts.fills, roots, &|_| false, &leaves);
             let is_lost = |id: &InstId| function.insts[*id].results.iter().any(|r| needed.contains(r));
             let left: Vec<InstId> = best.iter().copied().filter(is_lost).collect();
             if size(&left) + size(&[test]) < size(&best) {
@@ -102,4 +162,11 @@ impl Strategy {
         best.extend(conditions);
         best
     }
+}
+
+/// Whether a block is another one, or nested in it.
+fn holds(function: &Function, outer: BlockId, block: BlockId) -> bool {
+    let mut found = outer == block;
+    function.walk(outer, &mut |_, inst| found |= inst.op.blocks().contains(&block));
+    found
 }

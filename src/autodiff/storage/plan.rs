@@ -109,7 +109,7 @@ pub fn plan(
     // At the start of an iteration its parameters are there, and all that stands outside the loop. (Looking behind what an
     // outer loop carries would lead back into this one.)
     let there = |value: ValueId| !inside.contains(&value);
-    let needs = closure(function, &facts.holders, roots, &there, leaves);
+    let needs = closure(function, &facts.holders, &facts.fills, roots, &there, leaves);
     let next = yields(function, body);
     let slots: Vec<Slot> = params
         .iter()
@@ -126,7 +126,7 @@ pub fn plan(
     // Going on from a snapshot computes the next kept values, which takes others again.
     let mut snapshot: BTreeSet<usize> = (0..slots.len()).filter(|&n| slots[n] == Slot::Kept).collect();
     let steps = loop {
-        let steps = closure(function, &facts.holders, snapshot.iter().map(|&n| next[n]), &there, leaves);
+        let steps = closure(function, &facts.holders, &facts.fills, snapshot.iter().map(|&n| next[n]), &there, leaves);
         let before = snapshot.len();
         snapshot.extend((0..slots.len()).filter(|&n| {
             steps.contains(&params[n]) && linear(function, params[n], next[n], &inside, &given).is_none()
