@@ -531,6 +531,119 @@ def tile_diag_add(a: Any, d: Any):
     """
 
 
+@intrinsic
+@compiler_grad("that of the transform, transformed back")
+def tile_fft(inout: Any):
+    """Makes each line along the last dimension of a tile of `vec2f` or `vec2d`, real and imaginary parts, its Fourier transform.
+    The sum has no factor.
+
+    ```python
+    t = wp.tile_full(shape=(1, 4), value=wp.vec2(1.0, 0.0))
+    wp.tile_fft(t)
+    wp.expect_near(t[0, 0][0], 4.0, 1.0e-6)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("as of `tile_fft`")
+def tile_ifft(inout: Any):
+    """The inverse of `tile_fft`, but for the factor 1 / n.
+
+    ```python
+    t = wp.tile_full(shape=(1, 4), value=wp.vec2(0.0, 1.0))
+    wp.tile_ifft(t)
+    wp.expect_near(t[0, 0][1], 4.0, 1.0e-6)
+    ```
+    """
+
+
+@intrinsic
+@no_grad("integers")
+def tile_randi(shape: Any, rng: uint32, min: int32 = 0, max: int32 = 0, storage: Any = 0):
+    """A tile of random integers, from `min` to before `max` if these are given, drawn in row-major order. `rng` stays as it is.
+
+    ```python
+    t = wp.tile_randi(shape=4, rng=wp.rand_init(7), min=3, max=4)
+    wp.expect_eq(t[2], 3)
+    ```
+    """
+
+
+@intrinsic
+@no_grad("the generator is an integer")
+def tile_randf(shape: Any, rng: uint32, min: float32 = 0.0, max: float32 = 1.0, storage: Any = 0):
+    """A tile of random numbers from 0 to 1, or from `min` to `max`, drawn in row-major order. `rng` stays as it is.
+
+    ```python
+    t = wp.tile_randf(shape=4, rng=wp.rand_init(7), min=2.0, max=3.0)
+    wp.expect_near(t[1], 2.5, 0.5)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("each thread's value gets that of its elements")
+def tile(x: Any, preserve_type: bool = False):
+    """The values that the threads of a block have for `x`, along the last dimension; components of vectors and matrices along those
+    before it, unless `preserve_type`. Blocks have one thread.
+
+    ```python
+    t = wp.tile(wp.vec3(1.0, 2.0, 3.0))
+    wp.expect_eq(t[2, 0], 3.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("each element gets that of its thread")
+def untile(a: Any):
+    """What `tile(x)` was made of, for each thread: the last dimension is that of the threads.
+
+    ```python
+    wp.expect_eq(wp.untile(wp.tile(5.0)), 5.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the value of that thread gets the sum")
+def tile_from_thread(shape: Any, value: Any, thread_idx: int, storage: Any = 0):
+    """A tile in which each element is the `value` of one thread of the block.
+
+    ```python
+    t = wp.tile_from_thread(shape=4, value=2.0, thread_idx=0)
+    wp.expect_eq(t[3], 2.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the value gets that of the element")
+def tile_scatter_add(a: Any, i: int, value: Any, has_value: bool, atomic: bool = True):
+    """Each thread with a value adds it to the element at its index: `tile_scatter_add(t, i, j, value, True)`. Blocks have one thread.
+
+    ```python
+    t = wp.tile_ones(shape=4, dtype=float)
+    wp.tile_scatter_add(t, 2, 3.0, True)
+    wp.expect_eq(t[2], 4.0)
+    ```
+    """
+
+
+@intrinsic
+@compiler_grad("the value gets that of the element, the old one none")
+def tile_scatter_masked(a: Any, i: int, value: Any, has_value: bool):
+    """Each thread with a value sets the element at its index.
+
+    ```python
+    t = wp.tile_zeros(shape=4, dtype=float)
+    wp.tile_scatter_masked(t, 1, 3.0, True)
+    wp.expect_eq(t[1], 3.0)
+    ```
+    """
+
+
 @func
 def _tile_sort(keys: Array[Scalar, 1], values: Array[Any, 1], next_keys: Array[Scalar, 1], next_values: Array[Any, 1]):
     """Merges sorted runs of 1, 2, 4, ... elements; of equal keys the left one comes first."""
@@ -598,3 +711,90 @@ def _tile_upper_solve(matrix: Array[Float, 2], x: Array[Float, 2]):
             for k in range(i + 1, n):
                 s -= matrix[i, k] * x[k, column]
             x[i, column] = s / matrix[i, i]
+
+
+@func
+def _tile_fft(re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2]):
+    _fourier(re, im, next_re, next_im, Float(-1.0))
+
+
+@func
+def _tile_ifft(re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2]):
+    _fourier(re, im, next_re, next_im, Float(1.0))
+
+
+@func
+def _fourier(re: Array[Float, 2], im: Array[Float, 2], next_re: Array[Float, 2], next_im: Array[Float, 2], sign: Float):
+    """Each row becomes its transform: in log2(n) stages that leave it in order (Stockham), or by the sum itself where n is no power of 2."""
+    n = re.shape[1]
+    turn = sign * Float(6.283185307179586)
+    stages = int(0)
+    while (1 << stages) < n:
+        stages += 1
+    if (1 << stages) == n:
+        for stage in range(stages):
+            stride = 1 << stage
+            half = n >> (stage + 1)
+            for row in range(re.shape[0]):
+                for p in range(half):
+                    angle = turn * Float(p) / Float(2 * half)
+                    c = cos(angle)
+                    s = sin(angle)
+                    for q in range(stride):
+                        a = q + stride * p
+                        b = a + stride * half
+                        to = q + stride * 2 * p
+                        x = re[row, a] - re[row, b]
+                        y = im[row, a] - im[row, b]
+                        next_re[row, to] = re[row, a] + re[row, b]
+                        next_im[row, to] = im[row, a] + im[row, b]
+                        next_re[row, to + stride] = c * x - s * y
+                        next_im[row, to + stride] = c * y + s * x
+            for row in range(re.shape[0]):
+                for k in range(n):
+                    re[row, k] = next_re[row, k]
+                    im[row, k] = next_im[row, k]
+    else:
+        for row in range(re.shape[0]):
+            for k in range(n):
+                x = Float(0.0)
+                y = Float(0.0)
+                for j in range(n):
+                    angle = turn * Float(k * j % n) / Float(n)
+                    c = cos(angle)
+                    s = sin(angle)
+                    x += c * re[row, j] - s * im[row, j]
+                    y += c * im[row, j] + s * re[row, j]
+                next_re[row, k] = x
+                next_im[row, k] = y
+            for k in range(n):
+                re[row, k] = next_re[row, k]
+                im[row, k] = next_im[row, k]
+
+
+@func
+def _tile_randi(t: Array[int32, 1], rng: uint32):
+    state = _pcg(rng)
+    for k in range(t.shape[0]):
+        t[k] = randi(state)
+
+
+@func
+def _tile_randi(t: Array[int32, 1], rng: uint32, low: int32, high: int32):
+    state = _pcg(rng)
+    for k in range(t.shape[0]):
+        t[k] = randi(state, low, high)
+
+
+@func
+def _tile_randf(t: Array[float32, 1], rng: uint32):
+    state = _pcg(rng)
+    for k in range(t.shape[0]):
+        t[k] = randf(state)
+
+
+@func
+def _tile_randf(t: Array[float32, 1], rng: uint32, low: float32, high: float32):
+    state = _pcg(rng)
+    for k in range(t.shape[0]):
+        t[k] = randf(state, low, high)

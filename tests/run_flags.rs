@@ -348,3 +348,21 @@ fn new_launch_files_run() {
     folder.fails("launch new k.py -k scale -o k.py/x.json", 1, &["E0904"]);
     assert!(!Path::new(&folder.path("x.json")).exists());
 }
+
+/// What threads of a block have each for themselves runs in blocks of one thread.
+#[test]
+fn kernels_of_lanes_run_in_blocks_of_one_thread() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("k.py");
+    let text = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float)):\n    i = wp.tid()\n    \
+                x[i] = wp.untile(wp.tile(x[i]) + wp.tile(1.0))\n";
+    std::fs::write(&file, text).expect("written");
+    let run = |block: &str| {
+        let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+        kc.arg("run").arg(&file).args(["--dim", "8x4", "--block-dim", block, "--arg", "x=zeros:8", "--print", "x"]);
+        let output = kc.output().expect("kc runs");
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (code, text) = run("4");
+    assert!(code == Some(1) && text.contains("E1006") && text.contains("block_dim"), "{text}");
+}

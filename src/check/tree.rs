@@ -58,6 +58,8 @@ pub struct Function {
     pub library: bool,
     /// It works on tiles, or calls what does.
     pub by_block: bool,
+    /// It uses what differs between the threads of a block, or calls what does.
+    pub by_lane: bool,
     /// The CUDA function that computes the same, such as `sinf`.
     pub cuda_name: Option<String>,
     /// The body as CUDA C++ text; `body` is empty.

@@ -91,6 +91,7 @@ pub(super) fn own(function: &Function) -> Option<Own> {
         native,
         library,
         by_block,
+        by_lane,
         phase,
         derivative: _,
         tape,
@@ -107,7 +108,7 @@ pub(super) fn own(function: &Function) -> Option<Own> {
         return None;
     }
     let (mut out, mut callees) = (Parts::default(), Vec::new());
-    (source_name, kind, results, cuda_name, native, library, by_block, phase).hash(&mut out);
+    (source_name, kind, results, cuda_name, native, library, by_block, by_lane, phase).hash(&mut out);
     (tape, assumed_disjoint, kept, notes, entry, span).hash(&mut out);
     (values.len(), insts.len(), blocks.len()).hash(&mut out);
     for Value { ty, def, name, span } in values.values() {

@@ -143,6 +143,8 @@ pub struct Function {
     pub library: bool,
     /// It works on tiles, or calls what does: it computes once for each block of threads.
     pub by_block: bool,
+    /// It uses what differs between the threads of a block, so blocks of its launches have one thread.
+    pub by_lane: bool,
     /// Which of a kernel's entries this is; `Forward` for device functions.
     pub phase: Phase,
     /// How it is differentiated.

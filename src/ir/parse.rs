@@ -60,6 +60,7 @@ fn empty_function() -> Function {
         native: None,
         library: false,
         by_block: false,
+        by_lane: false,
         phase: Phase::Forward,
         derivative: Derivative::Body,
         tape: Vec::new(),
@@ -325,6 +326,7 @@ impl<'t> Parser<'t> {
         self.function.name = name;
         self.function.library = self.eat_word("library");
         self.function.by_block = self.eat_word("by_block");
+        self.function.by_lane = self.eat_word("by_lane");
         if self.eat_word("cuda") {
             self.function.cuda_name = Some(self.text()?);
         }

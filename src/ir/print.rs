@@ -257,6 +257,9 @@ impl<'a> Printer<'a> {
         if function.by_block {
             self.put(" by_block");
         }
+        if function.by_lane {
+            self.put(" by_lane");
+        }
         if let Some(name) = &function.cuda_name {
             self.write(format_args!(" cuda {}", quote(name)));
         }

@@ -85,6 +85,7 @@ impl<'a> Lowering<'a> {
         b.function.native = function.native.clone();
         b.function.library = function.library;
         b.function.by_block = function.by_block;
+        b.function.by_lane = function.by_lane;
         b.function.results = result_infos(function);
         b.function.derivative = derivative(&head.derivative);
         let mut env = vec![None; function.locals.len()];

@@ -93,3 +93,28 @@ def sorting(x: wp.array(dtype=float), y: wp.array(dtype=float), out: wp.array(dt
     values = wp.tile_load(y, shape=7, offset=i * 7)
     wp.tile_sort(keys, values)
     wp.tile_store(out, keys * wp.tile_scan_inclusive(values), offset=i * 7)
+
+
+@wp.kernel
+def spectrum(x: wp.array2d(dtype=wp.vec2), out: wp.array2d(dtype=wp.vec2)):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=(1, 4), offset=(i, 0))
+    wp.tile_fft(t)
+    t = t * 0.5
+    wp.tile_ifft(t)
+    u = wp.tile_load(x, shape=(1, 3), offset=(i, 1))
+    wp.tile_fft(u)
+    t[:, 1:] = u
+    wp.tile_store(out, wp.tile_map(wp.cw_mul, t, t), offset=(i, 0))
+
+
+@wp.kernel
+def lanes(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), out: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    t = wp.tile(x[i])
+    whole = wp.tile(x[i], preserve_type=True)
+    spread = wp.tile_from_thread(shape=3, value=y[i], thread_idx=0)
+    wp.tile_scatter_add(spread, i % 3, y[i] * y[i], y[i] > 0.0)
+    wp.tile_scatter_masked(spread, 1, 2.0 * y[i], y[i] > 0.5)
+    t = wp.tile_map(wp.sin, t) + wp.tile_reshape(spread, shape=(3, 1))
+    out[i] = wp.untile(t) * wp.length(wp.untile(whole))

@@ -91,6 +91,8 @@ pub(crate) struct Body<'c, 'a> {
     pub named: HashMap<Span, ConstantId>,
     /// It works on tiles, or calls what does.
     pub by_block: bool,
+    /// It uses what differs between the threads of a block.
+    pub by_lane: bool,
     /// What the parts of the current statement ask for before it.
     pub pending: Vec<Stmt>,
     /// The tiles of which a loop, by its counter, or a call sets all elements.
@@ -122,6 +124,7 @@ impl<'c, 'a> Body<'c, 'a> {
             rule: None,
             named: HashMap::new(),
             by_block: false,
+            by_lane: false,
             pending: Vec::new(),
             filled: HashMap::new(),
             dropped: None,
@@ -228,7 +231,8 @@ impl<'c, 'a> Body<'c, 'a> {
             return Err(Reported);
         }
         let results = body.results.map(|(types, _)| types).unwrap_or_default();
-        let (locals, by_ref, rank, named, by_block) = (body.locals, body.by_ref, body.rank, body.named, body.by_block);
+        let (by_block, by_lane) = (body.by_block, body.by_lane);
+        let (locals, by_ref, rank, named) = (body.locals, body.by_ref, body.rank, body.named);
         let returned = if out.is_none() { body.returned } else { None };
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
@@ -246,6 +250,7 @@ impl<'c, 'a> Body<'c, 'a> {
             kernel_rank: definition.kernel.then_some(rank),
             library: definition.library(),
             by_block,
+            by_lane,
             cuda_name,
             native: None,
             locals,

@@ -289,6 +289,7 @@ impl Body<'_, '_> {
         }
         let function = &self.c.functions[callee];
         self.by_block |= function.by_block;
+        self.by_lane |= function.by_lane;
         let (results, out) = (function.results.clone(), function.out.map(|id| function.locals[id].ty));
         let call = Call { callee, args: values, by_ref, span };
         if let Some(array @ Type::Local(LocalArrayType { block: true, .. })) = out {

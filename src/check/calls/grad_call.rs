@@ -161,6 +161,7 @@ impl Checker<'_> {
             kernel_rank: None,
             library,
             by_block: false,
+            by_lane: false,
             cuda_name: None,
             native: None,
             locals: locals.into_iter().collect(),

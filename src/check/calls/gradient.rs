@@ -444,6 +444,7 @@ impl<'a> Body<'_, 'a> {
             kernel_rank: None,
             library: rule.library(),
             by_block: false,
+            by_lane: false,
             cuda_name: None,
             native: None,
             locals,

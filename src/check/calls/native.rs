@@ -108,6 +108,7 @@ impl Checker<'_> {
             kernel_rank: None,
             library: false,
             by_block: false,
+            by_lane: false,
             cuda_name: None,
             native: Some(text),
             locals,

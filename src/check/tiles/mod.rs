@@ -25,6 +25,9 @@
 //! | `reduce` | sums, extrema, scans |
 //! | `matmul` | products of matrices |
 //! | `solve` | sorting, factors, systems of equations |
+//! | `fourier` | Fourier transforms |
+//! | `random` | random numbers |
+//! | `lanes` | what threads of a block have each for themselves |
 //! | `assign` | variables of tiles |
 //! | `homes` | where the arrays of variables stand |
 
@@ -32,10 +35,13 @@ mod arguments;
 mod assign;
 mod construct;
 mod elements;
+mod fourier;
 mod homes;
+mod lanes;
 mod map;
 mod matmul;
 mod memory;
+mod random;
 mod reduce;
 mod shape;
 mod solve;
@@ -46,6 +52,7 @@ use crate::check::types::value::{Operand, Res};
 use crate::source::Span;
 
 pub use elements::Elements;
+pub(crate) use elements::tile_type;
 pub(crate) use homes::place;
 use map::Scalars;
 use reduce::{Extremum, Scan};
@@ -96,6 +103,15 @@ impl Body<'_, '_> {
             "tile_upper_solve_inplace" => self.tile_solve(System::Triangle(Triangle::Upper), true, given, span),
             "tile_cholesky_solve" => self.tile_solve(System::Cholesky, false, given, span),
             "tile_cholesky_solve_inplace" => self.tile_solve(System::Cholesky, true, given, span),
+            "tile_fft" => self.tile_fft(false, given, span),
+            "tile_ifft" => self.tile_fft(true, given, span),
+            "tile_randi" => self.tile_random(false, given, span),
+            "tile_randf" => self.tile_random(true, given, span),
+            "tile" => self.tile_of_lanes(given, span),
+            "untile" => self.untile(given, span),
+            "tile_from_thread" => self.tile_from_thread(given, span),
+            "tile_scatter_add" => self.tile_scatter(true, given, span),
+            "tile_scatter_masked" => self.tile_scatter(false, given, span),
             "tile_diag_add" => self.tile_diag_add(given, span),
             // Outside tiles these are functions and operators of their own.
             "neg" | "add" | "sub" | "mul" | "div" | "where" if given.iter().any(|g| self.is_tile(&g.operand)) => {

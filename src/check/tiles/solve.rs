@@ -41,13 +41,13 @@ impl System {
 }
 
 impl Body<'_, '_> {
-    /// Calls a function of the library that works on the arrays of tiles.
-    fn work(&mut self, function: &str, tiles: &[LocalId], span: Span) -> Res<()> {
+    /// Calls a function of the library that works on the arrays of tiles and on values.
+    pub(super) fn work(&mut self, function: &str, tiles: &[LocalId], more: &[Given], span: Span) -> Res<()> {
         let given = |&id: &LocalId| {
             let tile = Expr::new(ExprKind::Local(id), self.locals[id].ty, span);
             Given { name: None, operand: Operand::Value(tile), span }
         };
-        let given = tiles.iter().map(given).collect();
+        let given = tiles.iter().map(given).chain(more.iter().cloned()).collect();
         match self.call_function(&FunctionName::Builtin(function.to_string()), given, span)? {
             Operand::Results(call, _) => self.pending.push(Stmt { kind: StmtKind::Call(call), span }),
             _ => return self.error(Code::E0999, span, format!("the library's `{function}` gives a value"), "here"),
@@ -56,12 +56,12 @@ impl Body<'_, '_> {
     }
 
     /// A copy of the elements, to work on.
-    fn copied(&mut self, tile: &Elements, span: Span) -> Res<LocalId> {
+    pub(super) fn copied(&mut self, tile: &Elements, span: Span) -> Res<LocalId> {
         self.kept(tile.clone(), span)?.result.ok_or(Reported)
     }
 
     /// A place that an argument names, to be changed.
-    fn changed(&mut self, args: &Arguments, param: &str, tile: &Elements) -> Res<Operand> {
+    pub(super) fn changed(&mut self, args: &Arguments, param: &str, tile: &Elements) -> Res<Operand> {
         match args.get(param).map(|given| &given.operand) {
             Some(Operand::Tile(view)) if view.is_view => Ok(Operand::Tile(view.clone())),
             _ if tile.is_view => Ok(Operand::Tile(tile.clone())),
@@ -89,7 +89,7 @@ impl Body<'_, '_> {
             self.filled.insert(id, id);
             tiles.push(id);
         }
-        self.work("_tile_sort", &tiles, span)?;
+        self.work("_tile_sort", &tiles, &[], span)?;
         for (place, &sorted) in [to_keys, to_values].into_iter().zip(&tiles) {
             let sorted = self.result(sorted, span)?;
             self.assign_place(place, Operand::Tile(sorted), span)?;
@@ -142,7 +142,7 @@ impl Body<'_, '_> {
         let a = self.copied(&a, span)?;
         let (factor, _) = self.scratch(element, &[n, n], span);
         self.filled.insert(factor, factor);
-        self.work("_tile_cholesky", &[a, factor], span)?;
+        self.work("_tile_cholesky", &[a, factor], &[], span)?;
         let mut result = self.result(factor, span)?;
         if triangle == Triangle::Upper {
             let turned = self.transposed(result, span);
@@ -188,15 +188,15 @@ impl Body<'_, '_> {
             System::Triangle(triangle) => {
                 let matrix = self.copied(&matrix, span)?;
                 let function = if triangle == Triangle::Lower { "_tile_lower_solve" } else { "_tile_upper_solve" };
-                self.work(function, &[matrix, x], span)?;
+                self.work(function, &[matrix, x], &[], span)?;
             }
             System::Cholesky => {
                 let triangle = self.triangle_argument(args.get("fill_mode"))?;
                 let (here, there) = (matrix.clone(), self.transposed(matrix, span));
                 let (lower, upper) = if triangle == Triangle::Lower { (here, there) } else { (there, here) };
                 let (lower, upper) = (self.copied(&lower, span)?, self.copied(&upper, span)?);
-                self.work("_tile_lower_solve", &[lower, x], span)?;
-                self.work("_tile_upper_solve", &[upper, x], span)?;
+                self.work("_tile_lower_solve", &[lower, x], &[], span)?;
+                self.work("_tile_upper_solve", &[upper, x], &[], span)?;
             }
         }
         let mut result = self.result(x, span)?;

@@ -4,8 +4,9 @@ use super::pattern::{Length, Part, Pattern};
 use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::Checker;
 use crate::check::names::scope::Global;
+use crate::check::tiles::tile_type;
 use crate::diag::{Code, Diagnostic};
-use crate::limits::{MAX_LENGTH, MAX_PARTS};
+use crate::limits::{MAX_LENGTH, MAX_LOCAL_ELEMENTS, MAX_PARTS};
 use crate::source::Span;
 use crate::syntax::ast::{Arg, Expr, ExprKind};
 use crate::types::{ArrayType, MAX_DIMS, Type};
@@ -124,6 +125,12 @@ impl Checker<'_> {
                 _ => {}
             }
         }
+        if self.is_tile_word(base) {
+            let Some((element, extents)) = indices.split_first() else {
+                return self.not_a_type(span, "no element type");
+            };
+            return self.tile_pattern(element, extents, span);
+        }
         match (self.type_word(base, library)?, indices) {
             (TypeWord::Array(n), [element]) => {
                 let element = self.annotation(element, library)?;
@@ -152,7 +159,8 @@ impl Checker<'_> {
     }
 
     fn called(&mut self, callee: &Expr, args: &[Arg], span: Span, library: bool) -> Res<Pattern> {
-        let word = self.type_word(callee, library)?;
+        let is_tile = self.is_tile_word(callee);
+        let word = if is_tile { TypeWord::Any } else { self.type_word(callee, library)? };
         let find = |name: &str, position: usize| {
             args.iter()
                 .find(|arg| arg.name.as_ref().is_some_and(|n| n.text == name))
@@ -160,6 +168,11 @@ impl Checker<'_> {
                 .map(|arg| &arg.value)
         };
         match word {
+            _ if is_tile => match (find("dtype", 0), find("shape", 1).map(|shape| (&shape.kind, shape))) {
+                (Some(element), Some((ExprKind::Tuple(extents), _))) => self.tile_pattern(element, extents, span),
+                (Some(element), Some((_, one))) => self.tile_pattern(element, std::slice::from_ref(one), span),
+                _ => self.not_a_type(span, "its `dtype` or `shape` is missing"),
+            },
             TypeWord::Array(n) | TypeWord::IndexedArray(n) => {
                 let ndim = match find("ndim", 1) {
                     Some(expr) => self.rank(expr)?,
@@ -202,6 +215,38 @@ impl Checker<'_> {
             }
             _ => self.not_a_type(span, "this call is not a type"),
         }
+    }
+
+    /// `wp.tile` is a function where it is called in a kernel, and names the tiles where types stand.
+    fn is_tile_word(&self, expr: &Expr) -> bool {
+        matches!(&expr.kind, ExprKind::Attribute { name, .. } if name.text == "tile")
+    }
+
+    /// `wp.tile[float, 4, 8]`
+    fn tile_pattern(&mut self, element: &Expr, extents: &[Expr], span: Span) -> Res<Pattern> {
+        let element = match self.annotation(element, false)? {
+            Pattern::Exact(ty) => ty.element(),
+            // The shape alone is not asked for.
+            _ => return Ok(Pattern::Any),
+        };
+        let Some(element) = element else { return self.not_a_type(span, "a tile holds numbers, vectors or structs") };
+        let mut shape = Vec::new();
+        for extent in extents {
+            let known = match self.constant(extent, false)? {
+                Operand::Const(c) => c.as_int().and_then(|n| u32::try_from(n).ok()).filter(|&n| n > 0),
+                Operand::Type(TypeWord::Any) => return Ok(Pattern::Any),
+                _ => None,
+            };
+            match known {
+                Some(n) => shape.push(n),
+                None => return self.not_a_type(extent.span, "a dimension of a tile is a constant"),
+            }
+        }
+        let total = shape.iter().fold(1u64, |all, &n| all.saturating_mul(n.into()));
+        if shape.is_empty() || shape.len() > MAX_DIMS || total > u64::from(MAX_LOCAL_ELEMENTS) {
+            return self.not_a_type(span, "a tile has 1 to 4 dimensions, and not too many elements");
+        }
+        Ok(Pattern::Exact(Type::Local(tile_type(element, &shape))))
     }
 
     /// A composite whose parts are all known is one type.

@@ -83,6 +83,11 @@ impl Launch {
                 .label(function.span, "it works on tiles, which belong to a block of threads");
             Err(Box::new(error.help(help)))
         };
+        if function.by_lane {
+            let message =
+                format!("kernel `{name}` uses what the threads of a block of {block} have each for themselves");
+            return refuse(message, "here it runs with a `block_dim` of 1");
+        }
         if dim.len() <= usize::from(rank) {
             let message = format!(
                 "the threads of a block of {block} differ in the coordinates of kernel `{name}`, which has tiles"
