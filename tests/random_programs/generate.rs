@@ -254,7 +254,8 @@ impl Generator {
             self.arrays.iter().filter(|a| a.element == element && a.usage == usage).cloned().collect();
         let declared = self.arrays.iter().filter(|a| a.usage != Use::Local).count();
         let may_add = self.in_kernel && declared < MAX_ARRAYS && usage != Use::Local;
-        if !known.is_empty() && !(may_add && self.random.one_in(4)) {
+        let adds = may_add && (known.is_empty() || self.random.one_in(4));
+        if !adds && !known.is_empty() {
             return Some(known[self.random.below(known.len())].clone());
         }
         if !may_add {
