@@ -77,8 +77,8 @@ impl Measured {
             form: *form,
             shared_bytes: code.shared_bytes,
             instructions: ran.map(instruction).collect(),
-            sectors_read: read.len() as u64,
-            sectors_written: written.len() as u64,
+            sectors_read: read.count(),
+            sectors_written: written.count(),
         }
     }
 }
