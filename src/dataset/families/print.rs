@@ -87,7 +87,7 @@ fn element(draft: &Draft, ty: &str) -> String {
     match (ty, draft.style.sized) {
         ("float", true) => "wp.float32".to_string(),
         ("int", true) => "wp.int32".to_string(),
-        ("float" | "int", false) => ty.to_string(),
+        ("float" | "int", false) | ("bool", _) => ty.to_string(),
         _ => format!("wp.{ty}"),
     }
 }
@@ -112,7 +112,7 @@ pub fn annotation(draft: &Draft, name: &str, plain: bool) -> String {
 pub fn number(ty: &str, content: &str) -> String {
     let list: Vec<&str> = content.split_whitespace().collect();
     match (ty, list.as_slice()) {
-        ("float" | "int", [one]) => one.to_string(),
+        ("float" | "int" | "bool", [one]) => one.to_string(),
         (_, list) => format!("wp.{ty}({})", list.join(", ")),
     }
 }
