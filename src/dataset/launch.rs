@@ -178,7 +178,15 @@ fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], rando
     let count = elements * components;
     let ints = ["int", "vec2i", "vec3i"].iter().any(|ty| annotation.contains(ty));
     let bools = annotation.contains("bool");
-    let number = |x: f64| if bools { Number::Bool(x != 0.0) } else if ints { Number::Int(x as i128) } else { Number::Float(x) };
+    let number = |x: f64| {
+        if bools {
+            Number::Bool(x != 0.0)
+        } else if ints {
+            Number::Int(x as i128)
+        } else {
+            Number::Float(x)
+        }
+    };
     // Multiples of 1/256: short to write down, and exact in every type.
     let grid = |x: f64| (x * 256.0).round() / 256.0;
     let draw = |random: &mut Random, count: u64, low: f64, high: f64| -> Vec<f64> {

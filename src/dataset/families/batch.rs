@@ -47,7 +47,8 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
         .filter(|role| is_written(role) || (is_state(role) && random.chance(if role.ty == "int" { 30 } else { 70 })))
         .cloned()
         .collect();
-    let is_whole = |role: &Role| draft.runs.iter().flat_map(|run| &run.bound).any(|(a, b)| *a == role.name || *b == role.name);
+    let is_whole =
+        |role: &Role| draft.runs.iter().flat_map(|run| &run.bound).any(|(a, b)| *a == role.name || *b == role.name);
     if lifted.iter().any(|role| is_whole(role) || !is_state(role)) {
         return;
     }
@@ -85,7 +86,9 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
         dims.insert(0, count.to_string());
     }
     draft.sizes.push(Size { name: count.to_string(), values: [1, 2, 3], host: 4 });
-    draft.about = format!("{} The {things} are independent and share what has no index of theirs.", draft.about).trim().to_string();
+    draft.about = format!("{} The {things} are independent and share what has no index of theirs.", draft.about)
+        .trim()
+        .to_string();
 }
 
 /// The line with one more index in front of those of an array; in the place of the 0 where the array had one element. None: the
@@ -95,7 +98,8 @@ fn indexed(line: &str, array: &str, index: &str, is_single: bool) -> Option<Stri
     for place in code::places(line, array).into_iter().rev() {
         let rest = &out[place.end..];
         let before = &out[..place.start];
-        let is_atomic = before.ends_with('(') && before.rsplit(' ').next().is_some_and(|word| word.starts_with("wp.atomic_"));
+        let is_atomic =
+            before.ends_with('(') && before.rsplit(' ').next().is_some_and(|word| word.starts_with("wp.atomic_"));
         let from = match rest.as_bytes() {
             [b'[', ..] => place.end + 1,
             [b',', b' ', ..] if is_atomic => place.end + 2,

@@ -140,8 +140,11 @@ impl Main<'_> {
             self.draft.roles.iter().filter(|role| role.is_array() && self.is_passed(&role.name)).collect();
         for role in roles {
             let name = &role.name;
-            let ty =
-                if ["float", "int", "bool"].contains(&role.ty.as_str()) { role.ty.clone() } else { format!("wp.{}", role.ty) };
+            let ty = if ["float", "int", "bool"].contains(&role.ty.as_str()) {
+                role.ty.clone()
+            } else {
+                format!("wp.{}", role.ty)
+            };
             let dims = role.dims.clone().unwrap_or_default();
             match role.content().0 {
                 "zeros" => self.line(format!("{name} = wp.zeros({}, dtype={ty})", tuple(&dims, false))),
@@ -206,7 +209,9 @@ impl Main<'_> {
                 false => (format!("{name}.numpy()"), expected),
             };
             match role.ty.as_str() {
-                "int" | "bool" | "vec2i" | "vec3i" => self.line(format!("np.testing.assert_array_equal({found}, {expected})")),
+                "int" | "bool" | "vec2i" | "vec3i" => {
+                    self.line(format!("np.testing.assert_array_equal({found}, {expected})"))
+                }
                 _ => self.line(format!("np.testing.assert_allclose({found}, {expected}, rtol=1e-3, atol=1e-3)")),
             }
         }

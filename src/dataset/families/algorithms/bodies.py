@@ -36,7 +36,7 @@ def integrate_spin(q: wp.quat, w: wp.vec3, torque: wp.vec3, inertia: wp.mat33, i
     gyro = wp.cross(w_body, inertia * w_body)
     return wp.quat_rotate(q, w_body + inv_inertia * (t_body - gyro) * h)
 
-@kernel[num_bodies] rigid transform, quaternion kinematics, spatial algebra, mask or active filter
+@kernel[num_bodies] rigid transform, quaternion kinematics, spatial algebra, elementwise map
 def integrate_bodies():
     """Semi-implicit step: velocities first, then poses with the new velocities."""
     tid = wp.tid()
@@ -158,7 +158,7 @@ def limit_effort(q: float, qd: float, lower: float, upper: float, ke: float, kd:
         effort = wp.min(ke * (upper - q) - kd * qd, 0.0)
     return effort
 
-@kernel[num_worlds, num_dofs] mask or active filter, select threshold
+@kernel[num_worlds, num_dofs] elementwise map, index unflatten
 def eval_joint_forces():
     """Sum of drive, limit and friction of one degree of freedom."""
     grid worldid, dof
@@ -377,7 +377,7 @@ def init_subtree():
     subtree_com[worldid, bodyid] = xipos[worldid, bodyid]
     crb[worldid, bodyid] = body_inertia[bodyid]
 
-@kernel[num_worlds] pointer chase or walk, outer or skew assembly, loop reduction
+@kernel[num_worlds] pointer chase or walk, outer or skew assembly
 def accumulate_subtree():
     """Add each body to its parent, from the last to the first."""
     worldid = wp.tid()
@@ -535,7 +535,8 @@ def reference():
                 point = np.array([body_q[b][0], body_q[b][1], body_q[b][2]]) + a
                 point = point + 2.0 * s * np.cross(u, a) + 2.0 * np.cross(u, np.cross(u, a))
                 x = x + sign * point
-                v = v + sign * (np.array([body_qd[b][0], body_qd[b][1], body_qd[b][2]]) + np.cross(spin, r))
+                speed = np.array([body_qd[b][0], body_qd[b][1], body_qd[b][2]])
+                v = v + sign * (speed + np.cross(spin, r))
                 w = w + sign * spin
                 qu = s * lu + ls * u + np.cross(u, lu)
                 qs = s * ls - np.dot(u, lu)

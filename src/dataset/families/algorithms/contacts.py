@@ -27,7 +27,7 @@ def plane_sphere(n: wp.vec3, p: wp.vec3, c: wp.vec3, r: float) -> float:
     """Distance of a sphere to a plane."""
     return wp.dot(c - p, n) - r
 
-@kernel[num_pairs] contact or penetration, distance threshold, atomic counter, gather, closest point
+@kernel[num_pairs] contact or penetration, atomic counter, gather
 def narrow_phase():
     """One contact for each pair, written if the gap is smaller than the margins."""
     tid = wp.tid()
@@ -132,7 +132,7 @@ def reference():
                 if far >= 1.0e-6:
                     n = (xb - xa) / far
                     gap = far - shape_radius[a] - shape_radius[b]
-                mid = 0.5 * (xa + shape_radius[a] * n + xb - shape_radius[b] * n)
+                mid = 0.5 * (xa + xb) + 0.5 * (shape_radius[a] - shape_radius[b]) * n
             if gap < shape_margin[a] + shape_margin[b]:
                 contact_dist[k] = gap
                 contact_normal[k] = n
@@ -165,7 +165,7 @@ def boxes_overlap(lower_a: wp.vec3, upper_a: wp.vec3, lower_b: wp.vec3, upper_b:
         return False
     return True
 
-@kernel[num_geoms] aabb arith, bounding box reduce
+@kernel[num_geoms] aabb arith, elementwise map
 def compute_bounds():
     """Boxes around spheres, grown by their margins."""
     tid = wp.tid()
@@ -178,7 +178,7 @@ def compute_bounds():
     lower[tid] = center - reach
     upper[tid] = center + reach
 
-@kernel[num_geoms] aabb arith, sort or swap, atomic min max, mask or active filter
+@kernel[num_geoms] aabb arith, atomic min max, mask or active filter
 def sweep_boxes():
     """Compare each box with those that follow it."""
     tid = wp.tid()
@@ -266,7 +266,7 @@ def clamp_impulse(value: float, limit: float) -> float:
         return -limit
     return value
 
-@kernel[num_worlds] contact or penetration, in place update, pointer chase or walk
+@kernel[num_worlds] contact or penetration, in place update, gather
 def solve_contacts():
     """Sweep over the contacts of one world, one after the other."""
     worldid = wp.tid()
@@ -317,7 +317,8 @@ def reference():
                         if over > 0.0:
                             goal = erp * over / dt
                     before = impulse[w, c][row]
-                    after = before + (goal - np.dot(velocity[w, b], axis)) / (inv_mass[b] + 1.0e-6)
+                    missing = goal - np.dot(velocity[w, b], axis)
+                    after = before + missing / (inv_mass[b] + 1.0e-6)
                     if row == 0:
                         if after < 0.0:
                             after = 0.0
@@ -364,7 +365,7 @@ def impedance(dist: float, width: float) -> float:
         y = 1.0 - 2.0 * (1.0 - x) * (1.0 - x)
     return 0.9 + 0.05 * y
 
-@kernel[num_worlds, max_contacts] spatial algebra, gather, contact or penetration, scatter
+@kernel[num_worlds, max_contacts] spatial algebra, gather
 def contact_pyramid():
     """Four rows for each contact: normal plus and minus each tangent."""
     grid worldid, conid
@@ -393,7 +394,8 @@ def contact_pyramid():
     # stiffness and damping of the reference
     imp = impedance(dist - margin, margin)
     damping = 2.0 / (imp * time_const)
-    stiffness = 1.0 / (imp * imp * time_const * time_const * damp_ratio * damp_ratio)
+    rate = imp * time_const * damp_ratio
+    stiffness = 1.0 / (rate * rate)
     invweight = body_invweight[body1] + body_invweight[body2]
     scale = invweight * (1.0 + mu * mu) * (1.0 - imp) / imp
 
@@ -430,10 +432,13 @@ def reference():
                 weight = body_invweight[a] + body_invweight[b]
                 for row in range(4):
                     side = 1.0 - 2.0 * float(row % 2)
-                    axis = contact_frame[w, c][0] + side * contact_friction[c] * contact_frame[w, c][1 + row // 2]
+                    axis = side * contact_friction[c] * contact_frame[w, c][1 + row // 2]
+                    axis = axis + contact_frame[w, c][0]
                     v = np.dot(axis, body_vel[w, b]) - np.dot(axis, body_vel[w, a])
-                    v = v + np.dot(np.cross(contact_pos[w, c] - body_pos[w, b], axis), body_ang[w, b])
-                    v = v - np.dot(np.cross(contact_pos[w, c] - body_pos[w, a], axis), body_ang[w, a])
+                    arm = contact_pos[w, c] - body_pos[w, b]
+                    v = v + np.dot(np.cross(arm, axis), body_ang[w, b])
+                    arm = contact_pos[w, c] - body_pos[w, a]
+                    v = v - np.dot(np.cross(arm, axis), body_ang[w, a])
                     row_vel[w, c, row] = v
                     rate = soft * time_const
                     row_aref[w, c, row] = (margin - d) * soft / (rate * rate * damp_ratio**2.0) - 2.0 * v / rate

@@ -31,7 +31,7 @@ def equilibrium(w: float, density: float, cu: float, uu: float) -> float:
     """Second order expansion of the Maxwell distribution."""
     return w * density * (1.0 + 3.0 * cu + 4.5 * cu * cu - 1.5 * uu)
 
-@kernel[ny, nx] stencil, matrix or image map, boundary condition, mask or active filter
+@kernel[ny, nx] stencil, mask or active filter
 def collide_and_stream():
     """Pull the populations, take their moments, relax and store."""
     grid y, x
@@ -95,7 +95,8 @@ def reference():
                     cu = ux[y, x] * float(cx[q]) + uy[y, x] * float(cy[q])
                     feq = 0.5 + 0.5 * (1.0 + 3.0 * cu) ** 2.0 - 1.5 * (ux[y, x] ** 2.0 + uy[y, x] ** 2.0)
                     kept = (1.0 - omega) * f_out[q, y, x] + omega * weights[q] * rho[y, x] * feq
-                    f_out[q, y, x] = kept + 3.0 * (1.0 - 0.5 * omega) * weights[q] * force_x * float(cx[q])
+                    push = 3.0 * (1.0 - 0.5 * omega) * force_x * float(cx[q])
+                    f_out[q, y, x] = kept + push * weights[q]
 
 # === lattice_boltzmann_3d
 # source: macroscopic moments and BGK collision on D3Q19 (Qian, d'Humieres and Lallemand 1992)
@@ -121,7 +122,7 @@ def quadratic_equilibrium(w: float, density: float, c: wp.vec3, u: wp.vec3) -> f
     usqr = 1.5 * wp.dot(u, u)
     return density * w * (1.0 + cu * (1.0 + 0.5 * cu) - usqr)
 
-@kernel[nz, ny, nx] volume grid map, loop reduction, boundary condition, select threshold
+@kernel[nz, ny, nx] volume grid map, elementwise map
 def collide_cells():
     """Density and velocity of a cell, then relaxation towards equilibrium."""
     k, j, i = wp.tid()
@@ -244,7 +245,7 @@ def primitive_variables():
     prim[i] = wp.vec3(r, u, p)
     wp.atomic_max(max_wave, 0, wp.abs(u) + sound_speed(p, r, gamma))
 
-@kernel[num_cells] stencil, boundary condition
+@kernel[num_cells] finite difference, boundary condition
 def limited_slopes():
     """Half of the limited differences to both neighbours."""
     i = wp.tid()
@@ -257,7 +258,7 @@ def limited_slopes():
         s[k] = 0.5 * minmod(center[k] - left[k], right[k] - center[k])
     slope[i] = s
 
-@kernel[num_cells] finite difference, stencil, time integration
+@kernel[num_cells] finite difference
 def update_cells():
     """Difference of the fluxes through both faces."""
     i = wp.tid()
@@ -378,7 +379,7 @@ def weno5(a: float, b: float, c: float, d: float, e: float) -> float:
     w2 = 0.3 / ((eps + b2) * (eps + b2))
     return (w0 * p0 + w1 * p1 + w2 * p2) / (w0 + w1 + w2)
 
-@kernel[nx] stencil, finite difference, select threshold
+@kernel[nx] finite difference
 def reconstruct_faces():
     """Upwind flux through the right face of each cell."""
     i = wp.tid()
@@ -395,7 +396,7 @@ def reconstruct_faces():
         value = weno5(q[p3], q[p2], q[p1], q[i], q[m1])
     face_flux[i] = u * value
 
-@kernel[nx] finite difference, explicit update step
+@kernel[nx] finite difference
 def apply_fluxes():
     """Explicit step with the difference of both fluxes."""
     i = wp.tid()
@@ -488,7 +489,7 @@ def hll(a: wp.vec3, b: wp.vec3, axis: int, grav: float) -> wp.vec3:
         return fb
     return (fa * sr - fb * sl + (b - a) * (sl * sr)) / (sr - sl)
 
-@kernel[ny, nx] stencil, boundary condition, finite difference, atomic min max, index unflatten
+@kernel[ny, nx] finite difference, atomic min max, index unflatten
 def step_shallow_water():
     """Fluxes through four faces, then friction."""
     grid j, i

@@ -24,7 +24,7 @@ def cofactor_forces(x1: wp.vec3, x2: wp.vec3, x3: wp.vec3) -> wp.mat33:
     """Derivatives of the determinant by its columns."""
     return wp.matrix_from_cols(wp.cross(x2, x3), wp.cross(x3, x1), wp.cross(x1, x2))
 
-@kernel[num_tets] fem elasticity, element vertex gather, scatter add, outer or skew assembly, gather
+@kernel[num_tets] fem elasticity, element vertex gather, scatter add, gather
 def eval_tetrahedra():
     """First Piola-Kirchhoff stress of one tetrahedron, scattered to its four vertices."""
     tid = wp.tid()
@@ -162,7 +162,7 @@ def shape_value(node: int, p: wp.vec3) -> float:
     """A trilinear shape function."""
     return hat(node % 2, p[0]) * hat((node // 2) % 2, p[1]) * hat(node // 4, p[2])
 
-@kernel[num_elements] fem elasticity, element vertex gather, scatter add, loop reduction
+@kernel[num_elements] fem elasticity, element vertex gather, scatter add
 def apply_stiffness():
     """Sum over the Gauss points of one element."""
     elem = wp.tid()
@@ -280,7 +280,7 @@ def first_edges(case: int) -> int:
         return 4 * 3 + 2
     return -1
 
-@kernel[ny, nx] matrix or image map, interpolation, atomic reduction, select threshold
+@kernel[ny, nx] matrix or image map, interpolation, atomic reduction
 def extract_isoline():
     """Case of one cell, and its segments."""
     grid j, i
@@ -470,7 +470,7 @@ def triangle_closest(p: wp.vec3, a: wp.vec3, b: wp.vec3, c: wp.vec3) -> wp.vec3:
     w = vc * denom
     return wp.vec3(1.0 - v - w, v, w)
 
-@kernel[num_points] closest point, argmin argmax, element vertex gather, triangle normal area
+@kernel[num_points] closest point, argmin argmax, element vertex gather
 def query_closest():
     """Smallest distance over all triangles."""
     tid = wp.tid()

@@ -48,7 +48,7 @@ def switching_slope(r: float, r_on: float, r_off: float) -> float:
     x = (r - r_on) / width
     return -30.0 * x * x * (1.0 - x) * (1.0 - x) / width
 
-@kernel[num_atoms] csr row loop, distance threshold, gather, pairwise n body
+@kernel[num_atoms] csr row loop, gather, pairwise n body
 def nonbonded_forces():
     """Sum over the neighbours of one atom."""
     i = wp.tid()
@@ -121,9 +121,10 @@ def reference():
                         r = min_distance
                     sigma = 0.5 * (type_sigma[atom_type[i]] + type_sigma[atom_type[j]])
                     eps = math.sqrt(type_epsilon[atom_type[i]] * type_epsilon[atom_type[j]])
-                    e = 4.0 * eps * ((sigma / r) ** 12.0 - (sigma / r) ** 6.0) + coulomb * charges[i] * charges[j] / r
-                    de = -4.0 * eps * (12.0 * (sigma / r) ** 12.0 - 6.0 * (sigma / r) ** 6.0) / r
-                    de = de - coulomb * charges[i] * charges[j] / r**2.0
+                    s6 = (sigma / r) ** 6.0
+                    qq = coulomb * charges[i] * charges[j]
+                    e = 4.0 * eps * (s6**2.0 - s6) + qq / r
+                    de = -4.0 * eps * (12.0 * s6**2.0 - 6.0 * s6) / r - qq / r**2.0
                     if r > switch_on:
                         y = (cutoff - r) / (cutoff - switch_on)
                         slope = 30.0 * y**2.0 - 60.0 * y**3.0 + 30.0 * y**4.0
@@ -157,7 +158,8 @@ def reference():
 def erfc_approx(x: float) -> float:
     """Complementary error function of a number that is not negative."""
     t = 1.0 / (1.0 + 0.3275911 * x)
-    poly = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+    poly = 1.421413741 + t * (-1.453152027 + t * 1.061405429)
+    poly = t * (0.254829592 + t * (-0.284496736 + t * poly))
     return poly * wp.exp(-x * x)
 
 @func
@@ -172,7 +174,7 @@ def screened_force(r: float, splitting: float) -> float:
     gauss = two_over_sqrt_pi * splitting * wp.exp(-splitting * splitting * r * r)
     return (erfc_approx(splitting * r) / r + gauss) / (r * r)
 
-@kernel[num_atoms] csr row loop, distance threshold, gather, scatter add
+@kernel[num_atoms] csr row loop, gather, scatter add
 def ewald_real_space_csr():
     """Half of each pair energy goes to each atom."""
     atom_i = wp.tid()
@@ -229,10 +231,12 @@ def reference():
                 coefficients = coefficients - 1.453152027 * t**4.0 + 1.061405429 * t**5.0
                 v = coefficients * math.exp(-(x**2.0)) / r
                 slope = v / r + alpha * 2.0 / math.sqrt(3.14159265359) * math.exp(-(x**2.0)) / r
-                f = 0.5 * charges[i] * charges[j] * slope / r * d
-                atomic_energies[i] = atomic_energies[i] + 0.5 * charges[i] * charges[j] * v
-                charge_gradients[i] = charge_gradients[i] + 0.5 * charges[j] * v
-                charge_gradients[j] = charge_gradients[j] + 0.5 * charges[i] * v
+                qi = charges[i]
+                qj = charges[j]
+                f = 0.5 * qi * qj * slope / r * d
+                atomic_energies[i] = atomic_energies[i] + 0.5 * qi * qj * v
+                charge_gradients[i] = charge_gradients[i] + 0.5 * qj * v
+                charge_gradients[j] = charge_gradients[j] + 0.5 * qi * v
                 atomic_forces[i] = atomic_forces[i] + f
                 atomic_forces[j] = atomic_forces[j] - f
 
@@ -268,7 +272,7 @@ def twice_kinetic_energy():
     v = velocities[atom]
     wp.atomic_add(kinetic, system, masses[atom] * wp.dot(v, v))
 
-@kernel[num_systems] in place update, time integration, pointer chase or walk
+@kernel[num_systems] time integration
 def step_chains():
     """Half a step of the chain, from its end to its beginning and back."""
     system = wp.tid()
@@ -312,7 +316,7 @@ def step_chains():
     eta_dot[system, 2] = v2
     scale[system] = factor
 
-@kernel[num_atoms] in place update, gather
+@kernel[num_atoms] gather, elementwise map
 def scale_velocities():
     """Each atom follows its system."""
     atom = wp.tid()
@@ -337,7 +341,8 @@ def reference():
                     damp = math.exp(-0.125 * dt * eta_dot[s, link + 1])
                 drive = kinetic[s] * scale[s] ** 2.0 - num_dofs[s] * target_kt[s]
                 if link > 0:
-                    drive = chain_mass[s, link - 1] * eta_dot[s, link - 1] ** 2.0 - target_kt[s]
+                    speed = eta_dot[s, link - 1]
+                    drive = chain_mass[s, link - 1] * speed**2.0 - target_kt[s]
                 drive = drive / chain_mass[s, link]
                 eta_dot[s, link] = eta_dot[s, link] * damp**2.0 + 0.25 * dt * drive * damp
             if phase == 0:
@@ -409,7 +414,7 @@ def angle_forces():
     wp.atomic_sub(forces, j, fi + fk)
     wp.atomic_add(energy, 0, stiffness * diff * diff)
 
-@kernel[num_dihedrals] element vertex gather, scatter add, outer or skew assembly
+@kernel[num_dihedrals] element vertex gather, scatter add
 def dihedral_forces():
     """Forces from the normals of both planes."""
     tid = wp.tid()
