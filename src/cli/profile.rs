@@ -12,7 +12,8 @@ use crate::profile::compare::{self, Pair};
 use crate::profile::{Found, Gate, Kind, Limits, Metric, Occupancy, Page, Profile, Verdict, find, known_architectures};
 use crate::run::devices;
 use crate::run::launch;
-use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
+use crate::run::program::{Program, Wanted, kernel};
+use crate::run::session::{Finished, Options, Session};
 use crate::run::{Result, fail};
 use crate::source::{SourceFile, SourceMap};
 
