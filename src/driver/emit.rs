@@ -3,8 +3,9 @@
 use super::compiler::LibraryCache;
 use super::guard::on_workers;
 use super::lineinfo::with_directives;
+use super::readable::Readable;
 use super::remarks::remarks;
-use super::{Artefact, Compilation, Options};
+use super::{Artefact, Compilation, Compiler, Options, Timings};
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header;
 use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptions};
@@ -26,7 +27,7 @@ impl Compilation {
             return Some(with_directives(&ptx, &path).into_bytes());
         }
         let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
-        let module = for_artefact(artefact, module, readable);
+        let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None };
         timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
@@ -39,7 +40,7 @@ impl Compilation {
             return None;
         }
         let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
-        let module = for_artefact(artefact, module, readable);
+        let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: Some(file) };
@@ -49,9 +50,17 @@ impl Compilation {
 }
 
 /// The form of the module that an artefact is made of.
-fn for_artefact<'m>(artefact: Artefact, module: &'m Module, readable: &'m Option<Module>) -> &'m Module {
+fn for_artefact<'m>(
+    artefact: Artefact,
+    module: &'m Module,
+    readable: Option<&'m Readable>,
+    compiler: &Compiler,
+    timings: &mut Timings,
+) -> &'m Module {
     match (artefact, readable) {
-        (Artefact::Cuda, Some(readable)) => readable,
+        (Artefact::Cuda, Some(readable)) => {
+            timings.time("differentiate", || readable.module(module, compiler)).unwrap_or(module)
+        }
         _ => module,
     }
 }
@@ -123,11 +132,6 @@ impl Job<'_> {
         {
             return Err(Box::new(native(module, kernel, text)));
         }
-        let for_gpu = matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Cuda);
-        let mut functions = kernels.iter().map(|&kernel| &module.functions[kernel]);
-        if let Some(kernel) = functions.find(|kernel| for_gpu && kernel.by_block) {
-            return Err(Box::new(tiles(kernel)));
-        }
         let text = match self.artefact {
             Artefact::Ptx(arch) => {
                 let (marked, known) = (self.marked, &self.cache.device);
@@ -182,12 +186,4 @@ fn native(module: &Module, kernel: FuncId, text: FuncId) -> Diagnostic {
     Diagnostic::new(Code::E0821, message)
         .label(text.span, "only `--emit cuda` has it")
         .help("write the function in the kernel language, with `@wp.func`, or compile this kernel with `--emit cuda`")
-}
-
-/// Why a kernel with tiles has no form for GPUs.
-fn tiles(kernel: &ir::Function) -> Diagnostic {
-    let message = format!("kernel `{}` works on tiles, which kc does not compile for GPUs yet", kernel.source_name);
-    Diagnostic::new(Code::E0822, message)
-        .label(kernel.span, "this kernel")
-        .help("it runs on the host and in the interpreter: `kc run`")
 }
