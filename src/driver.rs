@@ -102,7 +102,7 @@ impl Compilation {
                 types: request.types.clone(),
             },
         );
-        self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked));
+        self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked, request.checked));
         self.select(&request.kernels);
         let Compilation { module, timings, .. } = self;
         timings.time("simplify", || passes::simplify(module));

@@ -113,8 +113,8 @@ fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, shown: &mut Vec<Shown
     let origin = path.display().to_string();
     let trial = devices::Trial { counts: true, ..args.trial.trial() };
     let mut compile = |wanted: &Wanted| compile(wanted, None, false);
-    let finished =
-        Session::new(Options { trial, ..Options::of(devices::counting()?) }, &mut compile).run(&launch, &origin);
+    let finished = Session::new(Options { trial, checked: false, ..Options::of(devices::counting()?) }, &mut compile)
+        .run(&launch, &origin);
     let mut exit = told(&finished);
     let source = launch.source.display().to_string();
     let Some(file) = finished.program.as_ref().and_then(|program| file(program, &launch)) else { return Ok(exit) };

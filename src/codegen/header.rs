@@ -33,17 +33,17 @@ typedef struct kc_array {
 
 enum { KC_OK = 0, KC_OUT_OF_BOUNDS = 1, KC_ASSERT = 2 };
 
-/* A place in the source: an array access or an assert. */
+/* A place in the source: an access to an array, a choice of a component, or an assert. */
 typedef struct kc_site {
     const char *file;
     uint32_t line, column;
-    const char *what; /* the array, or the message of the assert */
+    const char *what; /* the array, what has components, or the message of the assert */
 } kc_site;
 
 /* What a host run reports; zero it before the run. Several threads may share one. */
 typedef struct kc_status {
     uint32_t kind; /* KC_OK or the first error */
-    uint32_t site; /* which access or assert: an entry of FILE_sites */
+    uint32_t site; /* which place: an entry of FILE_sites */
     uint32_t dim;
     int32_t extent;
     int64_t index;

@@ -52,6 +52,16 @@ impl Access {
     }
 }
 
+/// What is looked at in checked runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// The operand is an index of one of `count` components (rule 14) of what the source calls `name`; empty: it has no name.
+    Component { count: u32, name: String },
+}
+
+/// What PTX for the simulator calls where [`Check::Component`] fails: the name as a text, the index (int64), the count (int32).
+pub const NO_COMPONENT: &str = "kc_no_component";
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     // Values
@@ -153,6 +163,8 @@ pub enum Op {
         condition: ValueId,
         message: String,
     },
+    /// Tells the host where an operand is not as it should be. Only code for checked runs has it (rule 20).
+    Check(Check, ValueId),
 
     // Terminators
     Yield(Values),
@@ -211,7 +223,8 @@ macro_rules! each_operand {
             | Op::Extent(a, _)
             | Op::IsSet(a)
             | Op::Gradient(a)
-            | Op::Address(a) => f(a),
+            | Op::Address(a)
+            | Op::Check(_, a) => f(a),
             Op::Binary(_, a, b) | Op::Compare(_, a, b) => {
                 f(a);
                 f(b);
@@ -300,6 +313,7 @@ macro_rules! simple {
             | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
+            | Op::Check(..)
             | Op::Yield(_)
             | Op::Break(_)
             | Op::Continue(_)
@@ -457,6 +471,7 @@ impl Clone for Op {
             Op::Barrier => Op::Barrier,
             Op::Print { format, args } => Op::Print { format: format.clone(), args: list(args) },
             Op::Assert { condition, message } => Op::Assert { condition: *condition, message: message.clone() },
+            Op::Check(what, operand) => Op::Check(what.clone(), *operand),
             Op::Yield(values) => Op::Yield(list(values)),
             Op::Break(values) => Op::Break(list(values)),
             Op::Continue(values) => Op::Continue(list(values)),

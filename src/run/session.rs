@@ -85,12 +85,14 @@ pub struct Wanted {
     pub gradient_of: Option<String>,
     /// The arrays that are one in the launch.
     pub same_arrays: Option<SameArrays>,
+    /// With the checks of checked runs.
+    pub checked: bool,
 }
 
 impl Wanted {
     /// The forward entries of the kernels of a file, for arguments that share no memory.
-    pub fn of(source: &Path) -> Wanted {
-        Wanted { source: source.to_path_buf(), gradient_of: None, same_arrays: None }
+    pub fn of(source: &Path, checked: bool) -> Wanted {
+        Wanted { source: source.to_path_buf(), gradient_of: None, same_arrays: None, checked }
     }
 }
 
@@ -191,7 +193,7 @@ impl<'a> Session<'a> {
 
     /// The forward entries of the source at `path`.
     pub fn program(&mut self, path: &Path) -> Rc<Program> {
-        self.compiled(&Wanted::of(path))
+        self.compiled(&Wanted::of(path, self.options.checked))
     }
 
     fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {
@@ -234,7 +236,7 @@ impl<'a> Session<'a> {
 
     /// The kernel of a launch, compiled for its direction. None: the errors of the source are the reason, and reported.
     fn prepare(&mut self, launch: &Launch, finished: &mut Finished) -> Result<Option<(Wanted, Rc<Program>, FuncId)>> {
-        let mut wanted = Wanted::of(&launch.source);
+        let mut wanted = Wanted::of(&launch.source, self.options.checked);
         let mut program = self.compiled(&wanted);
         if launch.direction != Direction::Forward
             && let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref())
@@ -489,6 +491,15 @@ pub fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnos
             Diagnostic::new(Code::E1101, message)
                 .label(trap.span, format!("index {index}, extent {extent}"))
                 .note("the access was left out (a load gave zero), and the other threads ran on")
+        }
+        TrapKind::Component { name, index, count } => {
+            let whole = name.as_ref().map_or("the value".to_string(), |name| format!("`{name}`"));
+            let message = format!(
+                "component index {index} is out of bounds for {whole}, which has {count} components, in thread ({thread})"
+            );
+            Diagnostic::new(Code::E1101, message)
+                .label(trap.span, format!("index {index}, {count} components"))
+                .note("a read gave 0 and a write changed nothing, and the other threads ran on")
         }
         TrapKind::Assert { message } => {
             let text = if message.is_empty() { String::new() } else { format!(": {message}") };

@@ -98,6 +98,8 @@ pub enum Op {
     Call(Box<Call>),
     Print(Box<Print>),
     Assert(Box<[i64]>),
+    /// An index of a component that is not there: the text that names what has components, the index, their number.
+    NoComponent(Box<[u32; 3]>),
     Return,
     Exit,
     Trap,

@@ -52,6 +52,12 @@ pub enum What {
     /// A lane takes part that the exchange does not name.
     Unnamed(u32),
     Assert(String),
+    /// An index of one of `count` components of what is called `name` that is none of them.
+    NoComponent {
+        name: String,
+        index: i64,
+        count: u32,
+    },
     Trap,
     Endless,
 }
@@ -59,7 +65,7 @@ pub enum What {
 impl What {
     /// Whether the launch ends with it.
     pub fn is_fatal(&self) -> bool {
-        !matches!(self, What::Uninitialised(_) | What::Race(..) | What::Assert(_))
+        !matches!(self, What::Uninitialised(_) | What::Race(..) | What::Assert(_) | What::NoComponent { .. })
     }
 }
 

@@ -332,7 +332,14 @@ pub fn function_of<'t>(ir: &'t str, name: &str) -> &'t str {
 }
 
 pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
-    PtxOptions { arch: Arch::from_name(arch).unwrap(), opt, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any }
+    PtxOptions {
+        arch: Arch::from_name(arch).unwrap(),
+        opt,
+        fmad: true,
+        layout: ArrayLayout::Strided,
+        grid: Grid::Any,
+        checked: false,
+    }
 }
 
 #[track_caller]

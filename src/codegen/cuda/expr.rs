@@ -188,6 +188,7 @@ impl Translator<'_> {
             | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
+            | Op::Check(..)
             | Op::Yield(_)
             | Op::Break(_)
             | Op::Continue(_)

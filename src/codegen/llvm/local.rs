@@ -3,7 +3,7 @@
 use smallvec::smallvec;
 
 use super::builder::{IntPredicate, Val};
-use super::lower::{Frame, Lower, Scalars, Target};
+use super::lower::{Frame, Lower, Scalars};
 use super::memory::MAX_ALIGN;
 use crate::ir::ValueId;
 use crate::types::Layout;
@@ -15,7 +15,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let lanes = self.lanes.as_ref().map_or(1, |lanes| lanes.count);
         let lanes = if self.is_of_lane(frame, array) { lanes } else { 1 };
         let (size, align) = (u64::from(layout.size) * u64::from(lanes), layout.align * lanes);
-        if self.target == Target::Nvptx {
+        if self.target.is_gpu() {
             return smallvec![self.zeroed_on_device(size, align)];
         }
         let slot = self.ll.alloca(self.entry, size, align);

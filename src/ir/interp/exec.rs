@@ -454,6 +454,13 @@ impl<'p> Machine<'p, '_, '_> {
                     self.trap(|| Trap { kind: TrapKind::Assert, span, thread, dim: 0, index: 0, extent: 0, message });
                 }
             }
+            Code::CheckComponent { index, count, name, span } => {
+                let (at, extent) = (index.read(frame), i64::from(*count));
+                if !(-extent..extent).contains(&at) {
+                    let (span, thread, message) = (*span, self.thread, name.clone());
+                    self.trap(|| Trap { kind: TrapKind::Component, span, thread, dim: 0, index: at, extent, message });
+                }
+            }
             // `block` has run these.
             Code::If { .. } | Code::For(_) | Code::While(_) | Code::Call { .. } => {}
             Code::Yield(_) | Code::Break(_) | Code::Continue(_) | Code::Return(_) => {}

@@ -25,6 +25,8 @@ pub use code::Program;
 pub enum TrapKind {
     /// An index outside the extent, or access to memory that is not there.
     OutOfBounds,
+    /// An index of a component that is not there: `extent` is their number, `message` what has them.
+    Component,
     /// A failed `assert`.
     Assert,
     /// The step budget is used up; the run stopped there.

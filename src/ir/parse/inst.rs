@@ -167,6 +167,14 @@ impl<'t> Parser<'t> {
                 self.mark(',')?;
                 Op::Assert { condition, message: self.text()? }
             }
+            "check" => {
+                self.keyword("component")?;
+                let index = self.value()?;
+                self.keyword("of")?;
+                let count = self.number()?;
+                self.mark(',')?;
+                Op::Check(Check::Component { count, name: self.text()? }, index)
+            }
             "yield" => Op::Yield(self.values()?),
             "break" => Op::Break(self.values()?),
             "continue" => Op::Continue(self.values()?),

@@ -121,6 +121,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     yield %2
   } else {
     assert %0, "message"
+    check component %n of 3, "v"
     return
   }
   barrier

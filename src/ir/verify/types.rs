@@ -217,6 +217,10 @@ impl Typing<'_> {
                 check(self.ty(*condition) == BOOL, "the condition is not bool")?;
                 Ok(Types::new())
             }
+            Op::Check(Check::Component { .. }, index) => {
+                check(self.ty(*index).is_int(), "the index is not an integer")?;
+                Ok(Types::new())
+            }
             // Checked by `Verifier::control`.
             Op::If { .. } | Op::For { .. } | Op::While { .. } => Ok(Types::new()),
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => Ok(Types::new()),

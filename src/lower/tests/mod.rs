@@ -111,7 +111,7 @@ impl Fun {
 /// The IR, after it has passed the verifier.
 fn module(functions: Vec<Function>) -> crate::ir::Module {
     let checked = Checked { functions: functions.into_iter().collect(), ..Checked::default() };
-    let module = lower(&checked);
+    let module = lower(&checked, false);
     if let Err(errors) = verify(&module) {
         panic!("{}\n{}", errors.join("\n"), print(&module));
     }

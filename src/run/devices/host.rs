@@ -11,6 +11,7 @@ use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::codegen::privatization::{ArrayArgument, privatized};
+use crate::codegen::sites::SiteKind;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::{Result, fail};
@@ -210,6 +211,11 @@ fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
     let site = code.sites().get(status.site);
     let description = site.map(|s| s.description.clone()).unwrap_or_default();
     let kind = match status.kind {
+        HostStatus::OUT_OF_BOUNDS if site.is_some_and(|site| site.kind == SiteKind::Component) => TrapKind::Component {
+            name: Some(description).filter(|name| !name.is_empty()),
+            index: status.index,
+            count: status.extent.into(),
+        },
         HostStatus::OUT_OF_BOUNDS => TrapKind::OutOfBounds {
             array: Some(description).filter(|name| !name.is_empty()),
             dim: status.dim,

@@ -52,6 +52,11 @@ pub fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
             index: trap.index,
             extent: trap.extent,
         },
+        interp::TrapKind::Component => TrapKind::Component {
+            name: Some(trap.message).filter(|name| !name.is_empty()),
+            index: trap.index,
+            count: trap.extent,
+        },
         interp::TrapKind::Assert | interp::TrapKind::StepLimit => TrapKind::Assert { message: trap.message },
     };
     Trap { kind, span: trap.span, thread: trap.thread }

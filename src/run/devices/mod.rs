@@ -245,6 +245,12 @@ pub enum TrapKind {
         index: i64,
         extent: i64,
     },
+    /// `name` is what has the `count` components, where it has a name; `index` is as written.
+    Component {
+        name: Option<String>,
+        index: i64,
+        count: i64,
+    },
     Assert {
         message: String,
     },
