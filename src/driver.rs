@@ -98,6 +98,7 @@ impl Compilation {
             &check::Options {
                 backward: request.gradients.backward,
                 facts: false,
+                tests: request.checked && request.gradients.backward,
                 double: request.double,
                 types: request.types.clone(),
             },
@@ -142,6 +143,7 @@ impl Compilation {
         let ignored = &mut Diagnostics::default();
         timings.time("differentiate", || {
             autodiff::differentiate(&mut readable, gradients, &compiler.cache.adjoints, ignored);
+            passes::pipelines::drop_tests(&mut readable);
             passes::select(&mut readable, |_| true);
         });
         self.readable = Some(readable);
@@ -188,6 +190,7 @@ impl Compilation {
         let Compilation { module, diagnostics, timings, compiler, .. } = self;
         timings
             .time("differentiate", || autodiff::differentiate(module, options, &compiler.cache.adjoints, diagnostics));
+        timings.time("drop tests", || passes::pipelines::drop_tests(module));
         // Adjoints that were written out where they are called.
         if module.kernels().next().is_some() {
             timings.time("select", || passes::select(module, |_| true));

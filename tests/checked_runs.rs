@@ -191,3 +191,214 @@ fn the_backward_entry_alone_tells_too() {
         }
     }
 }
+
+/// Kernels of one number `d` for both types of floats: `F`, `V3`, `M3`, `M2`, `Q`.
+const DEGENERATE: &str = r#"
+@wp.kernel
+def length(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.length(V3(d[i], F(0.0), F(0.0)))
+
+
+@wp.kernel
+def normalize(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.normalize(V3(d[i], F(0.0), d[i]))[0]
+
+
+@wp.kernel
+def normalize_quat(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.normalize(Q(d[i], F(0.0), F(0.0), d[i]))[0]
+
+
+@wp.kernel
+def atan2(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.atan2(d[i], d[i] * F(2.0))
+
+
+@wp.kernel
+def inverse(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.inverse(M2(F(1.0), F(0.0), F(0.0), d[i]))[1, 1]
+
+
+@wp.kernel
+def axis_angle(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    axis, angle = wp.quat_to_axis_angle(Q(d[i], F(0.0), F(0.0), F(1.0)))
+    y[i] = angle
+
+
+@wp.kernel
+def slerp(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.quat_slerp(Q(F(0.0), F(0.0), F(0.0), F(1.0)), Q(F(1.0), F(0.0), F(0.0), d[i]), F(0.25))[0]
+
+
+@wp.kernel
+def svd3(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    U, s, V = wp.svd3(wp.diag(V3(F(1.0) + d[i], F(1.0), F(0.5))))
+    m = U * wp.diag(V3(wp.exp(s[0]), wp.exp(s[1]), wp.exp(s[2]))) * wp.transpose(V)
+    y[i] = m[0, 1] + F(2.0) * m[1, 0] + m[0, 0]
+
+
+@wp.kernel
+def svd2(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    U = M2()
+    s = V2()
+    V = M2()
+    wp.svd2(wp.diag(V2(F(1.0) + d[i], F(1.0))), U, s, V)
+    m = U * wp.diag(V2(wp.exp(s[0]), wp.exp(s[1]))) * wp.transpose(V)
+    y[i] = m[0, 1] + F(2.0) * m[1, 0] + m[0, 0]
+
+
+@wp.kernel
+def eig3(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    Q, e = wp.eig3(wp.diag(V3(F(1.0) + d[i], F(1.0), F(0.5))))
+    m = Q * wp.diag(V3(wp.exp(e[0]), wp.exp(e[1]), wp.exp(e[2]))) * wp.transpose(Q)
+    y[i] = m[0, 1] + F(2.0) * m[1, 0] + m[0, 0]
+
+
+@wp.kernel
+def qr3(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    Q, R = wp.qr3(M3(F(1.0), F(1.0), F(0.0), F(1.0), F(1.0) + d[i], F(0.0), F(0.0), d[i], F(1.0)))
+    y[i] = Q[2, 1] + F(2.0) * Q[2, 2]
+
+
+@wp.kernel
+def polar(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    U, s, V = wp.svd3(wp.diag(V3(F(1.0) + d[i], F(1.0), F(0.5))))
+    m = U * wp.transpose(V)
+    y[i] = m[0, 1] + F(2.0) * m[1, 0]
+
+
+@wp.kernel
+def values(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    U, s, V = wp.svd3(wp.diag(V3(F(1.0) + d[i], F(1.0), F(0.5))))
+    Q, e = wp.eig3(wp.diag(V3(F(1.0) + d[i], F(1.0), F(0.5))))
+    y[i] = wp.dot(s, s) + wp.dot(e, e)
+
+
+@wp.kernel
+def unused(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    n = wp.normalize(V3(d[i], d[i], d[i]))
+    y[i] = n[0] * F(0.0) + d[i] if wp.length(n) > F(2.0) else d[i]
+"#;
+
+fn degenerate(scalar: &str, short: &str) -> Folder {
+    let names = [("V2", "vec2"), ("V3", "vec3"), ("M2", "mat22"), ("M3", "mat33"), ("Q", "quat")];
+    let names: String = names.iter().map(|(name, ty)| format!("{name} = wp.{ty}{short}\n")).collect();
+    Folder::new(&format!("import warp as wp\n\nF = wp.{scalar}\n{names}\n{DEGENERATE}"))
+}
+
+/// What a run says of a kernel at distance `d`.
+fn at(folder: &Folder, kernel: &str, scalar: &str, d: f64, more: &str) -> String {
+    let args = format!("--arg d=full:{d}:{scalar}:3 --arg y=zeros:3 --dim 3{more}");
+    let (exit, said) = folder.run(kernel, &args);
+    assert_eq!(exit, Some(0), "{kernel} {scalar} {d}: {said}");
+    said
+}
+
+const DISTANCES: [f64; 6] = [0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3];
+
+/// How many of [`DISTANCES`] get a note: exact points only, or also where half of the digits are lost.
+#[test]
+fn gradients_at_degenerate_points_are_noted() {
+    let kernels = [
+        ("length", 1, 1),
+        ("normalize", 1, 1),
+        ("normalize_quat", 1, 1),
+        ("atan2", 1, 1),
+        ("inverse", 1, 1),
+        ("axis_angle", 1, 1),
+        ("slerp", 1, 1),
+        ("svd3", 5, 1),
+        ("svd2", 5, 1),
+        ("eig3", 5, 1),
+        ("qr3", 5, 1),
+        // Right wherever the values differ by more than rounding; where they don't, it can't be told from another function.
+        ("polar", 3, 1),
+        ("values", 0, 0),
+        ("unused", 0, 0),
+    ];
+    for (scalar, short) in [("float32", "f"), ("float64", "d")] {
+        let folder = degenerate(scalar, short);
+        for (kernel, single, double) in kernels {
+            let noted = if scalar == "float32" { single } else { double };
+            // One call, so that the kernel is compiled once.
+            let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+            command.args(["run", "--out-dir", "out"]).current_dir(folder.0.path());
+            for (n, d) in DISTANCES.into_iter().enumerate() {
+                let array = |name: &str, fill: f64| {
+                    serde_json::json!({"name": name, "kind": "array", "dtype": {"class": "scalar", "scalar": scalar},
+                        "ndim": 1, "shape": [3], "fill": fill, "grad_fill": if name == "y" { 1 } else { 0 }})
+                };
+                let launch = serde_json::json!({"format": 1, "id": n.to_string(), "source": "k.py", "kernel": kernel,
+                    "direction": "gradient", "dim": [3], "args": [array("d", d), array("y", 0.0)]});
+                std::fs::write(folder.0.path().join(format!("{n}.json")), launch.to_string()).expect("a launch");
+                command.arg(format!("{n}.json"));
+            }
+            let output = command.output().expect("kc starts");
+            assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+            for (n, d) in DISTANCES.into_iter().enumerate() {
+                let status = std::fs::read(folder.0.path().join(format!("out/{n}.json"))).expect("a result");
+                let status: serde_json::Value = serde_json::from_slice(&status).expect("JSON");
+                let findings = status["findings"].as_array().expect("a list");
+                let found: Vec<&str> = findings.iter().filter_map(|finding| finding["code"].as_str()).collect();
+                assert_eq!(found, if n < noted { vec!["W1120"] } else { vec![] }, "{kernel} {scalar} {d}: {status}");
+                let message = findings.first().map_or("", |finding| finding["message"].as_str().unwrap_or(""));
+                assert_eq!(message.contains("in thread (0): "), n < noted, "{status}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_device_notes_and_nobody_else() {
+    let folder = degenerate("float32", "f");
+    for device in DEVICES {
+        for kernel in ["normalize", "eig3"] {
+            let run = |d, more: &str| at(&folder, kernel, "float32", d, &format!(" --device {device}{more}"));
+            let said = run(0.0, " --gradient --out-dir out");
+            assert!(said.contains("W1120"), "{device}: {said}");
+            let status = std::fs::read_to_string(folder.0.path().join(format!("out/{kernel}.json"))).expect("a result");
+            let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+            let finding = &status["findings"][0];
+            assert_eq!((&finding["code"], &status["status"]), (&"W1120".into(), &"ok".into()), "{status}");
+            assert!(finding["line"].is_number(), "{status}");
+            for (d, more) in [(0.0, " --gradient --unchecked"), (0.0, ""), (0.5, " --gradient")] {
+                let said = run(d, more);
+                assert!(!said.contains("W1120"), "{device}{more}: {said}");
+            }
+        }
+    }
+}
+
+/// Checked and unchecked runs have the same gradients, and forward code has nothing of the tests.
+#[test]
+fn notes_change_no_number() {
+    let folder = degenerate("float32", "f");
+    for kernel in ["svd3", "qr3", "normalize"] {
+        let shown = |more: &str| {
+            let said = at(&folder, kernel, "float32", 1e-4, &format!(" --gradient --print d.grad{more}"));
+            said[said.find("d.grad").expect("the gradient")..].lines().take(4).map(str::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(""), shown(" --unchecked"), "{kernel}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+    command.args(["compile", "k.py", "--emit", "ir", "--checked", "-k", "normalize", "-o", "-"]);
+    let output = command.current_dir(folder.0.path()).output().expect("kc starts");
+    let ir = String::from_utf8_lossy(&output.stdout);
+    let (_, entries) = ir.split_once("kernel @normalize(").expect("a forward entry");
+    let (forward, backward) = entries.split_once("kernel @normalize_backward(").expect("a backward entry");
+    assert!(!forward.contains("degenerate") && backward.contains("check degenerate"), "{ir}");
+}

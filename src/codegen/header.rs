@@ -50,6 +50,8 @@ typedef struct kc_status {
     uint64_t thread; /* linear index */
     void (*print)(void *user, const uint8_t *text, uint64_t length); /* null: standard output */
     void *user;
+    uint32_t note; /* 0, or 1 + the site of the first gradient that is near-degenerate */
+    uint64_t note_thread;
 } kc_status;
 
 #ifdef __cplusplus

@@ -16,6 +16,8 @@ pub enum SiteKind {
     Access,
     /// An index of a component that is not there.
     Component,
+    /// A gradient by convention, or of few digits.
+    Degenerate,
     /// A failed assert.
     Assert,
 }
@@ -26,6 +28,7 @@ impl SiteKind {
         match self {
             SiteKind::Access => "access",
             SiteKind::Component => "component",
+            SiteKind::Degenerate => "degenerate",
             SiteKind::Assert => "assert",
         }
     }
@@ -95,6 +98,7 @@ fn of_function(function: &Function, accesses: bool) -> impl Iterator<Item = Site
         let (kind, description) = match &inst.op {
             Op::Assert { message, .. } => (SiteKind::Assert, message.clone()),
             Op::Check(Check::Component { name, .. }, _) if accesses => (SiteKind::Component, name.clone()),
+            Op::Check(Check::Degenerate { why }, _) if accesses => (SiteKind::Degenerate, why.clone()),
             Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } if accesses => {
                 (SiteKind::Access, function.values[access.array].name.clone().unwrap_or_default())
             }
@@ -110,7 +114,7 @@ fn of_function(function: &Function, accesses: bool) -> impl Iterator<Item = Site
 /// A site as artefacts tell it.
 #[derive(serde::Serialize)]
 pub struct SitePlace {
-    /// `access`, `component` or `assert`.
+    /// `access`, `component`, `degenerate` or `assert`.
     kind: &'static str,
     /// Without its folder; that of kc's own library has `stdlib/` before it.
     file: String,

@@ -189,6 +189,7 @@ codes! {
     E1117 "kernel-stopped" "a kernel that stops itself";
     E1118 "profile-gate" "a launch for which `--fail-if` holds";
     W1119 "order-shows" "a result that depends on the order of the threads";
+    W1120 "near-degenerate" "a gradient that a convention decides, or that has lost digits";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

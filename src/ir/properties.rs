@@ -248,7 +248,7 @@ mod tests {
             Op::Barrier,
             Op::Print { format: String::new(), args: Values::new() },
             Op::Assert { condition: v, message: String::new() },
-            Op::Check(Check::Component { count: 3, name: String::new() }, v),
+            Op::Check(Check::Component { count: 3, name: String::new() }, Values::from_slice(&[v])),
             Op::Call(crate::ir::FuncId(0), Values::new()),
         ];
         for op in kept {

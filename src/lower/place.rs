@@ -6,7 +6,7 @@ use super::Lowering;
 use crate::check::tree::*;
 use crate::ids::Id;
 use crate::ir::{self, Access, AtomicOp, BinaryOp, Check, CompareOp, Const, Op, ValueId};
-use crate::types::{I32, Scalar, StructTable, Type};
+use crate::types::{BOOL, I32, Scalar, StructTable, Type};
 
 /// A place whose indices have been evaluated.
 pub(super) struct Target {
@@ -63,7 +63,7 @@ impl<'a> Lowering<'a> {
                         None => {
                             if self.checks {
                                 let what = Check::Component { count: count as u32, name: name.clone() };
-                                self.b.effect(Op::Check(what, index));
+                                self.b.effect(Op::Check(what, ir::Values::from_slice(&[index])));
                             }
                             ir::Step::Dynamic(index)
                         }
@@ -185,7 +185,14 @@ impl<'a> Lowering<'a> {
         self.b.span = call.span;
         let mut types: Vec<Type> = callee.results.clone();
         types.extend(by_ref.iter().map(|&param| callee.locals[param].ty));
-        let mut results = self.b.push(Op::Call(super::func_id(id), args), &types);
+        let mut results = self.b.push(Op::Call(super::func_id(id), args.clone()), &types);
+        if let Some(test) = call.test.as_ref().filter(|_| self.checks) {
+            let adjoints: SmallVec<[ValueId; 4]> = types.iter().map(|&ty| self.b.zero(ty)).collect();
+            args.extend(adjoints);
+            let holds = self.b.one(Op::Call(super::func_id(test.callee), args), BOOL);
+            let operands = [holds, results[0]];
+            self.b.effect(Op::Check(Check::Degenerate { why: test.why.clone() }, ir::Values::from_slice(&operands)));
+        }
         for (target, &value) in targets.iter().zip(&results[callee.results.len()..]) {
             if let Some(target) = target {
                 self.write(target, value);

@@ -18,7 +18,7 @@ use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{self, order};
-use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind, Trial};
+use crate::run::devices::{Device, Entry, How, Job, Note, Trap, TrapKind, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
@@ -324,6 +324,12 @@ impl<'a> Session<'a> {
         (finished.seconds, finished.counted) = (seconds, counted);
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         finished.take(report.findings);
+        if let Some(note) = &report.note {
+            let FunctionKind::Kernel { rank } = function.kind else {
+                return Err(fail(Code::E0999, "a launched function is no kernel"));
+            };
+            finished.findings.push(describe_note(note, &bounds, dim.len().max(rank.into())));
+        }
         if let Some(trap) = report.trap {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
@@ -476,6 +482,13 @@ pub fn counts_once(kernel: &Function, dim: &[u32]) -> Result<()> {
         dim.len()
     );
     Err(fail(Code::E1103, message))
+}
+
+/// What a note of a launch with `dims` dimensions means.
+pub fn describe_note(note: &Note, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
+    let at: Vec<String> = devices::coordinates(bounds, dims, note.thread).iter().map(u64::to_string).collect();
+    let message = devices::near_degenerate(&format!("thread ({})", at.join(", ")), &note.why);
+    Diagnostic::new(Code::W1120, message).label(note.span, "a gradient passes here")
 }
 
 /// What a trap of a launch with `dims` dimensions means.

@@ -276,6 +276,12 @@ impl Machine<'_> {
                     self.findings.add(What::Assert(message), pc, warp.thread(active.trailing_zeros()));
                 }
             }
+            Op::Degenerate(at) => {
+                if active != 0 {
+                    let why = print::text(self, warp, at[0], active.trailing_zeros() as usize);
+                    self.findings.add(What::Degenerate(why), pc, warp.thread(active.trailing_zeros()));
+                }
+            }
             Op::NoComponent(at) => {
                 if active != 0 {
                     let lane = active.trailing_zeros();

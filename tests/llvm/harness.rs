@@ -236,7 +236,18 @@ pub fn run_host(host: &HostModule, module: &Module, kernel: FuncId, dims: &[u32]
 }
 
 pub fn new_status() -> HostStatus {
-    HostStatus { kind: 0, site: 0, dim: 0, extent: 0, index: 0, thread: 0, print: None, user: std::ptr::null_mut() }
+    HostStatus {
+        kind: 0,
+        site: 0,
+        dim: 0,
+        extent: 0,
+        index: 0,
+        thread: 0,
+        print: None,
+        user: std::ptr::null_mut(),
+        note: 0,
+        note_thread: 0,
+    }
 }
 
 pub const CHECKED: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };

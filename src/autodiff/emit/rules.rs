@@ -308,7 +308,7 @@ impl Reverse<'_> {
                 Step::Dynamic(v) => {
                     let index = self.primal(v);
                     if let Some(what) = self.facts.component_checks.get(&v) {
-                        self.b.effect(Op::Check(what.clone(), index));
+                        self.b.effect(Op::Check(what.clone(), Values::from_slice(&[index])));
                     }
                     Step::Dynamic(index)
                 }

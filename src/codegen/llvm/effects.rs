@@ -8,7 +8,7 @@ use super::lower::{Frame, Lower, Target};
 use super::print_format::{self, Kind, Wanted};
 use crate::abi::HostStatus;
 use crate::codegen::sites::SiteKind;
-use crate::ir::{NO_COMPONENT, ValueId};
+use crate::ir::{DEGENERATE, NO_COMPONENT, ValueId};
 use crate::source::Span;
 use crate::types::Scalar;
 
@@ -77,7 +77,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// Records an index of `count` components that is none of them, in checked runs.
     pub fn check_component(&mut self, frame: &Frame<'a, 'ctx>, index: ValueId, count: u32, name: &str, span: Span) {
-        if !self.target.reports_components() {
+        if !self.target.reports_checks() {
             return;
         }
         let (ll, many) = (self.ll, i64::from(count));
@@ -119,6 +119,52 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         ll.br(go_on);
         ll.position_at_end(go_on);
+    }
+
+    /// Records that a gradient is near-degenerate here, in checked runs.
+    pub fn note_degenerate(&mut self, holds: Val<'ctx>, why: &str, span: Span) {
+        if !self.target.reports_checks() {
+            return;
+        }
+        let ll = self.ll;
+        let here = ll.lanes(holds).is_some().then(|| self.narrowed(holds));
+        let (noted, go_on) = (ll.block(self.llvm_function, "noted"), ll.block(self.llvm_function, "plain"));
+        ll.likely_br(here.map_or(ll.not(holds), |here| ll.not(ll.any(here))), go_on, noted);
+        ll.position_at_end(noted);
+        match self.target {
+            Target::Host { .. } => {
+                let site = self.site(span, SiteKind::Degenerate, why);
+                match here {
+                    Some(_) => self.with_mask(here, |lower| lower.report_note(site)),
+                    None => self.report_note(site),
+                }
+            }
+            Target::Nvptx { .. } => {
+                let function = ll.declare(DEGENERATE, None, &[ll.ptr(0)], false);
+                ll.call_void(function, &[self.text(why)]);
+            }
+        }
+        ll.br(go_on);
+        ll.position_at_end(go_on);
+    }
+
+    fn report_note(&mut self, site: Val<'ctx>) {
+        let ll = self.ll;
+        let thread = self.reporting_thread();
+        let function = self.helper("kc_note", &[ll.ptr(0), ll.i32(), ll.i64()], |lower, function| {
+            let status = ll.param(function, 0);
+            let at = lower.status_field(status, offset_of!(HostStatus, note));
+            let number = ll.add(ll.param(function, 1), ll.const_i32(1));
+            let (_, first) = ll.atomic_cas(at, ll.const_i32(0), number, 4);
+            let (record, done) = (ll.block(function, "record"), ll.block(function, "done"));
+            ll.cond_br(first, record, done);
+            ll.position_at_end(record);
+            ll.store(ll.param(function, 2), lower.status_field(status, offset_of!(HostStatus, note_thread)), 8);
+            ll.br(done);
+            ll.position_at_end(done);
+            ll.ret(None);
+        });
+        ll.call_void(function, &[self.thread.status, site, thread]);
     }
 
     pub fn assert(&mut self, condition: Val<'ctx>, message: &str, span: Span) {

@@ -52,8 +52,8 @@ impl Target {
         matches!(self, Target::Host { alone: true, .. })
     }
 
-    /// Whether somebody is told of an index of a component that is not there.
-    pub fn reports_components(self) -> bool {
+    /// Whether somebody is told of what [`Check`] finds.
+    pub fn reports_checks(self) -> bool {
         matches!(self, Target::Host { checked: true, .. } | Target::Nvptx { checked: true })
     }
 
@@ -548,8 +548,12 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 self.print(frame, format, args);
                 return;
             }
+            Op::Check(Check::Degenerate { why }, args) => {
+                self.note_degenerate(frame.scalar(args[0]), why, inst.span);
+                return;
+            }
             Op::Check(Check::Component { count, name }, index) => {
-                self.check_component(frame, *index, *count, name, inst.span);
+                self.check_component(frame, index[0], *count, name, inst.span);
                 return;
             }
             Op::Assert { condition, message } => {

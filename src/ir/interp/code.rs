@@ -269,6 +269,11 @@ pub(super) enum Code {
         message: String,
         span: Span,
     },
+    CheckDegenerate {
+        holds: u32,
+        why: String,
+        span: Span,
+    },
     CheckComponent {
         index: Count,
         count: u32,

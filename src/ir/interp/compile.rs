@@ -427,8 +427,11 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::Assert { condition, message } => {
                 Code::Assert { condition: self.slot(*condition), message: message.clone(), span }
             }
+            Op::Check(Check::Degenerate { why }, args) => {
+                Code::CheckDegenerate { holds: self.slot(args[0]), why: why.clone(), span }
+            }
             Op::Check(Check::Component { count, name }, index) => {
-                Code::CheckComponent { index: self.count(*index), count: *count, name: name.clone(), span }
+                Code::CheckComponent { index: self.count(index[0]), count: *count, name: name.clone(), span }
             }
             Op::Yield(values) => Code::Yield(self.moves(values, targets.next)),
             Op::Break(values) => Code::Break(self.moves(values, targets.out)),

@@ -122,6 +122,8 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
   } else {
     assert %0, "message"
     check component %n of 3, "v"
+    check degenerate %0, "equal values"
+    check degenerate %0, %n, "equal values"
     return
   }
   barrier

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::order::{has_atomics, prints};
 use super::privatization::Copies;
 use super::stop::Watch;
-use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind, pieces, pool};
+use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, TrapKind, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::codegen::privatization::{ArrayArgument, privatized};
@@ -136,6 +136,8 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         thread: 0,
         print: Some(receive),
         user: (&raw mut printed).cast(),
+        note: 0,
+        note_thread: 0,
     };
     let shared = WorkerContext { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
     let size = job.bounds.size;
@@ -197,7 +199,11 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         }
     }
     let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
-    Report { printed, trap, ..Report::default() }
+    let note = status.note.checked_sub(1).and_then(|number| {
+        let site = code.sites().get(number)?;
+        Some(Note { span: site.span, thread: status.note_thread, why: site.description.clone() })
+    });
+    Report { printed, trap, note, ..Report::default() }
 }
 
 /// Takes a printed text; `user` is a [`Printed`].

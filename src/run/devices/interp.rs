@@ -38,8 +38,9 @@ impl Executable for interp::Program {
         // SAFETY: the same contract.
         unsafe { interp::Program::run(self, &job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
         let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
+        let note = outcome.note.take();
         drop(outcome);
-        Ok(Report { printed, trap, ..Report::default() })
+        Ok(Report { printed, trap, note, ..Report::default() })
     }
 }
 
