@@ -8,6 +8,7 @@
 //! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
 //! | [`drop_tests`] | [`clean`] | a differentiated module without what only differentiation reads |
+//! | [`small_tiles`] | [`unroll`], [`local_arrays`], each cleaned | a kernel whose tiles of one element are numbers |
 //! | [`flat`] | [`inline`], [`single_exit`], [`clean`] | a kernel without calls that threads run side by side |
 //!
 //! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what the walk left unused, and
@@ -127,6 +128,15 @@ pub fn drop_tests(module: &mut Module) {
         clean(function, structs, &effects);
         check("drop_tests", module, || verify_function(module, id));
     }
+}
+
+/// Makes values of tiles of few elements, which are then variables of each thread of a block, for all with the same elements.
+pub fn small_tiles(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
+    clean(function, structs, effects);
+    unroll::run(function, &|_, counted| counted.iterations == 1);
+    clean(function, structs, effects);
+    local_arrays::run(function, structs, MAX_TILE_SCALARS);
+    clean(function, structs, effects);
 }
 
 /// The most iterations of a loop that is written out, and the most instructions that become of it.

@@ -126,6 +126,8 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     check degenerate %0, %n, "equal values"
     return
   }
+  %lane: int32 = lane
+  %36: tile(float32, 4) = shared_array
   barrier
   return
 }
