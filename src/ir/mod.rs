@@ -104,7 +104,7 @@ crate::define_id!(
 pub struct Module {
     pub structs: StructTable,
     pub functions: Functions,
-    pub constants: IdVec<ConstantId, NamedConstant>,
+    pub constants: ConstantNames,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
