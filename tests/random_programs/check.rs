@@ -190,9 +190,14 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         return;
     }
     let kernels: Vec<FuncId> = alive.iter().map(|run| run.kernel).collect();
-    let fail = |alive: Vec<&mut Run>, message: String| {
+    let fail = |mut alive: Vec<&mut Run>, message: String| {
+        if let [run] = &mut alive[..] {
+            run.verdict = Verdict::Wrong(Some(way), message);
+            return;
+        }
+        // Each alone tells who it is.
         for run in alive {
-            run.verdict = Verdict::Wrong(Some(way), message.clone());
+            compare_way(std::slice::from_mut(run), module, way);
         }
     };
     if let Some(options) = way.host() {

@@ -399,11 +399,11 @@ impl<'ctx> Tasks<'ctx> {
     fn thread_number(&self, lower: &Lower<'_, '_, 'ctx>, ty: Ty<'ctx>) -> Val<'ctx> {
         let ll = lower.ll;
         let special = |name| wide(ll, ll.intrinsic(name, &[], &[]), ty);
-        let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
         if self.by_block {
-            return block;
+            return special("llvm.nvvm.read.ptx.sreg.ctaid.x");
         }
         let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
+        let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
         ll.add(ll.mul(block, wide(ll, self.block_dim, ty)), thread)
     }
 
