@@ -140,8 +140,8 @@ fn one(
     let origin = path.display().to_string();
     let trial = devices::Trial { counts: true, ..args.trial.trial() };
     let mut compile = |wanted: &Wanted| compile(wanted, None, false);
-    let finished =
-        Session::new(Options { trial, ..Options::of(devices::counting()?) }, &mut compile).run(&launch, &origin);
+    let finished = Session::new(Options { trial, checked: false, ..Options::of(devices::counting()?) }, &mut compile)
+        .run(&launch, &origin);
     let mut exit = told(&finished);
     let source = launch.source.display().to_string();
     let found = founds(&finished);
