@@ -211,6 +211,7 @@ fn compile(
         kernels: args.kernels.clone(),
         types: args.types.types.clone(),
         gradients: args.gradients.options(),
+        checked: args.checked,
         ..Request::default()
     };
     let mut exit = Exit::Ok;

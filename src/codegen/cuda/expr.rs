@@ -33,7 +33,7 @@ impl Translator<'_> {
     fn typed_value(&mut self, value: ValueId) -> Result<Expr, Fault> {
         let e = self.value(value)?;
         Ok(match self.function.ty(value) {
-            Type::Scalar(s) => typed(s, e),
+            Type::Scalar(s) => typed(s, e, self.prelude),
             _ => e,
         })
     }
@@ -192,6 +192,7 @@ impl Translator<'_> {
             | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
+            | Op::Check(..)
             | Op::Yield(_)
             | Op::Break(_)
             | Op::Continue(_)
