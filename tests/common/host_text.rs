@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kc::abi::{ArrayDescriptor, LaunchBounds, argument_layout, device_entry};
+use kc::codegen::cuda::{Argument, Entry};
 use kc::ir::interp::{Outcome, run_kernel};
 use kc::ir::{FuncId, Function, FunctionKind, Module};
 use kc::types::{Element, Layout, Scalar, Type};
@@ -19,14 +20,94 @@ const EXTENTS: [i32; 4] = [7, 5, 6, 4];
 #[track_caller]
 pub fn assert_same_results(module: &Module, text: &str) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let library = build(module, text, folder.path());
+    let mut wrappers = String::new();
+    for (_, kernel) in module.kernels() {
+        let entry = device_entry(&kernel.source_name, kernel.phase);
+        wrappers.push_str(&format!(
+            "extern \"C\" void call_{entry}(const void *launch, void **args) {{ call({entry}, launch, args); }}\n"
+        ));
+    }
+    let library = build(text, &wrappers, folder.path());
     for (id, kernel) in module.kernels() {
-        compare(module, id, kernel, &library, text);
+        let name = device_entry(&kernel.source_name, kernel.phase);
+        let run = |launch: &LaunchBounds, found: &mut Arguments| {
+            let mut args = found.addresses();
+            run_wrapper(&library, &name, std::ptr::from_ref(launch).cast(), &mut args);
+        };
+        // Numbers of every kind, or only such as convert to every integer type.
+        for numbers in [Numbers::Any, Numbers::Tame] {
+            if numbers == Numbers::Tame || !kernel.name.ends_with("_finite") {
+                compare(module, id, kernel, numbers, &run, text);
+            }
+        }
+    }
+}
+
+/// The same for a text whose kernels take plain parameters: those of `entries`. Each grid has a block too many.
+#[track_caller]
+pub fn assert_same_plain(module: &Module, text: &str, entries: &[Entry], numbers: &[Numbers]) {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let mut wrappers = String::new();
+    for Entry { name, .. } in entries {
+        wrappers.push_str(&format!(
+            "extern \"C\" void call_{name}(const void *grid, void **args) {{ run_grid({name}, (const unsigned *)grid, args); }}\n"
+        ));
+    }
+    let library = build(text, &wrappers, folder.path());
+    for entry in entries {
+        let kernel = &module.functions[entry.kernel];
+        let run = |launch: &LaunchBounds, found: &mut Arguments| {
+            let block = found.block.as_mut_ptr().cast::<u8>();
+            let at = |n: u32, more: usize| -> *mut c_void {
+                block.wrapping_add(found.offsets[n as usize] as usize + more).cast()
+            };
+            let launch_extent = |dim: u8| std::ptr::from_ref(&launch.shape[usize::from(dim)]).cast_mut().cast();
+            let shape = std::mem::offset_of!(ArrayDescriptor, shape);
+            let argument = |argument: &Argument| match *argument {
+                Argument::Array(n) => at(n, std::mem::offset_of!(ArrayDescriptor, data)),
+                Argument::Extent(n, dim) => at(n, shape + usize::from(dim) * size_of::<i32>()),
+                Argument::Value(n) => at(n, 0),
+                Argument::Launch(dim) => launch_extent(dim),
+            };
+            let mut args: Vec<*mut c_void> = entry.arguments.iter().map(argument).collect();
+            let FunctionKind::Kernel { rank } = kernel.kind else { return };
+            let mut grid = [1; 3];
+            match entry.grid {
+                1 => grid[0] = launch.shape[..usize::from(rank)].iter().product::<u32>() + 1,
+                axes => (0..axes).for_each(|n| grid[usize::from(n)] = launch.shape[usize::from(axes - 1 - n)] + 1),
+            }
+            run_wrapper(&library, &entry.name, grid.as_ptr().cast(), &mut args);
+        };
+        for &numbers in numbers {
+            if numbers != Numbers::Any || !kernel.name.ends_with("_finite") {
+                compare(module, entry.kernel, kernel, numbers, &run, text);
+            }
+        }
+    }
+}
+
+/// Which arguments a kernel is given, and how exactly its results must agree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbers {
+    /// Any floats, bit for bit.
+    Any,
+    /// Floats that convert to every integer type, bit for bit.
+    Tame,
+    /// Floats near one and natural numbers, up to rounding: for what computes the same in another order.
+    Near,
+}
+
+fn run_wrapper(library: &Library, entry: &str, first: *const c_void, args: &mut [*mut c_void]) {
+    // SAFETY: `build` generated an entry of this type; its arguments have the layouts that `abi` states.
+    unsafe {
+        let entry: Symbol<unsafe extern "C" fn(*const c_void, *mut *mut c_void)> =
+            library.get(format!("call_{entry}\0").as_bytes()).expect("an entry for every kernel");
+        entry(first, args.as_mut_ptr());
     }
 }
 
 /// Compiles the text for the host, with one plain C entry per kernel.
-fn build(module: &Module, text: &str, folder: &Path) -> Library {
+fn build(text: &str, wrappers: &str, folder: &Path) -> Library {
     let asm = [
         ("asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(x));", "half_from_float(bits, x);"),
         ("asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));", "float_from_half(x, bits);"),
@@ -36,12 +117,7 @@ fn build(module: &Module, text: &str, folder: &Path) -> Library {
         source = source.replace(device, host);
     }
     assert!(!source.contains("asm("), "inline assembly that the host shim does not know");
-    for (_, kernel) in module.kernels() {
-        let entry = device_entry(&kernel.source_name, kernel.phase);
-        source.push_str(&format!(
-            "extern \"C\" void call_{entry}(const void *launch, void **args) {{ call({entry}, launch, args); }}\n"
-        ));
-    }
+    source.push_str(wrappers);
     let (input, output) = (folder.join("kernels.cpp"), folder.join("kernels.so"));
     std::fs::write(&input, source).expect("the temporary folder is writable");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_string());
@@ -54,40 +130,34 @@ fn build(module: &Module, text: &str, folder: &Path) -> Library {
 }
 
 #[track_caller]
-fn compare(module: &Module, id: FuncId, kernel: &Function, library: &Library, text: &str) {
+fn compare(
+    module: &Module,
+    id: FuncId,
+    kernel: &Function,
+    numbers: Numbers,
+    run: &dyn Fn(&LaunchBounds, &mut Arguments),
+    text: &str,
+) {
     let FunctionKind::Kernel { rank } = kernel.kind else { return };
     let launch = LaunchBounds::new(&LAUNCH[..usize::from(rank)]).expect("a small launch");
     let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
-    // Numbers of every kind, or only such as convert to every integer type.
-    for tame in [false, true] {
-        if !tame && kernel.name.ends_with("_finite") {
-            continue;
-        }
-        let expected = Arguments::new(module, &types, tame);
-        let mut outcome = Outcome::new(|_| {});
-        // SAFETY: the argument block describes memory that `expected` owns.
-        unsafe { run_kernel(module, id, &launch, expected.block.as_ptr().cast(), 0, u64::MAX, &mut outcome) };
-        assert!(outcome.trap.is_none(), "{}: {:?}", kernel.name, outcome.trap);
-
-        let mut found = Arguments::new(module, &types, tame);
-        let name = format!("call_{}\0", device_entry(&kernel.source_name, kernel.phase));
-        // SAFETY: `build` generated an entry of this type; its arguments have the layouts that `abi` states.
-        unsafe {
-            let entry: Symbol<unsafe extern "C" fn(*const LaunchBounds, *mut *mut c_void)> =
-                library.get(name.as_bytes()).expect("an entry for every kernel");
-            let base = found.block.as_mut_ptr().cast::<u8>();
-            let mut args: Vec<*mut c_void> =
-                found.offsets.iter().map(|&offset| base.add(offset as usize).cast()).collect();
-            entry(&launch, args.as_mut_ptr());
-        }
-        for (n, (e, f)) in expected.arrays.iter().zip(&found.arrays).enumerate() {
-            let differs = e.first_difference(f);
-            assert!(
-                differs.is_none(),
-                "kernel `{}`, array {n}: the CUDA text differs from the IR at scalar {differs:?}\n{text}",
-                kernel.name
-            );
-        }
+    let expected = Arguments::new(module, &types, numbers);
+    let mut outcome = Outcome::new(|_| {});
+    // SAFETY: the argument block describes memory that `expected` owns.
+    unsafe { run_kernel(module, id, &launch, expected.block.as_ptr().cast(), 0, u64::MAX, &mut outcome) };
+    assert!(outcome.trap.is_none(), "{}: {:?}", kernel.name, outcome.trap);
+    let mut found = Arguments::new(module, &types, numbers);
+    run(&launch, &mut found);
+    for (n, (e, f)) in expected.arrays.iter().zip(&found.arrays).enumerate() {
+        let differs = match numbers {
+            Numbers::Near => e.first_far(f),
+            Numbers::Any | Numbers::Tame => e.first_difference(f),
+        };
+        assert!(
+            differs.is_none(),
+            "kernel `{}`, array {n}: the CUDA text differs from the IR at scalar {differs:?}\n{text}",
+            kernel.name
+        );
     }
 }
 
@@ -107,18 +177,45 @@ struct Memory {
 }
 
 impl Arguments {
-    fn new(module: &Module, types: &[Type], tame: bool) -> Arguments {
+    fn new(module: &Module, types: &[Type], numbers: Numbers) -> Arguments {
         let (offsets, layout) = argument_layout(types, &module.structs);
-        let mut filler = Filler { module, state: 0x2545_f491_4f6c_dd1d, tame, arrays: Vec::new() };
+        let mut filler = Filler { module, state: 0x2545_f491_4f6c_dd1d, numbers, arrays: Vec::new() };
         let mut block = vec![0u64; (layout.size as usize).div_ceil(8)];
         for (&ty, &offset) in types.iter().zip(&offsets) {
             filler.fill(ty, bytes(&mut block), offset as usize);
         }
         Arguments { block, offsets, arrays: filler.arrays }
     }
+
+    /// Where each argument lies.
+    fn addresses(&mut self) -> Vec<*mut c_void> {
+        let base = self.block.as_mut_ptr().cast::<u8>();
+        self.offsets.iter().map(|&offset| base.wrapping_add(offset as usize).cast()).collect()
+    }
 }
 
 impl Memory {
+    /// The first scalar that differs by more than rounding does.
+    fn first_far(&self, other: &Memory) -> Option<usize> {
+        let (a, b) = (words_as_bytes(&self.words), words_as_bytes(&other.words));
+        let numbers = |of: &[u8]| -> Vec<Option<f64>> {
+            let part = |&(offset, scalar): &(usize, Scalar)| float_in(&of[offset..][..scalar.size() as usize], scalar);
+            self.scalars.iter().map(part).collect()
+        };
+        let (a, b) = (numbers(a), numbers(b));
+        let most = a.iter().flatten().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
+        let far = |(n, (a, b)): (usize, (&Option<f64>, &Option<f64>))| {
+            let (Some(a), Some(b)) = (a, b) else {
+                let (offset, scalar) = self.scalars[n];
+                let bytes = |words| &words_as_bytes(words)[offset..][..scalar.size() as usize];
+                return (bytes(&self.words) != bytes(&other.words)).then_some(n);
+            };
+            let near = a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-4 * a.abs().max(b.abs()) + 1e-6 * most;
+            (!near).then_some(n)
+        };
+        a.iter().zip(&b).enumerate().find_map(far)
+    }
+
     fn first_difference(&self, other: &Memory) -> Option<usize> {
         let (a, b) = (words_as_bytes(&self.words), words_as_bytes(&other.words));
         self.scalars.iter().position(|&(offset, scalar)| {
@@ -128,6 +225,13 @@ impl Memory {
             a != b && !(is_nan(a, scalar) && is_nan(b, scalar))
         })
     }
+}
+
+/// The number in these bytes, if they are a float.
+fn float_in(bytes: &[u8], scalar: Scalar) -> Option<f64> {
+    let mut bits = [0; 8];
+    bits[..bytes.len()].copy_from_slice(bytes);
+    kc::ir::Const::new(scalar, u64::from_le_bytes(bits)).as_float()
 }
 
 fn is_nan(bytes: &[u8], scalar: Scalar) -> bool {
@@ -150,7 +254,7 @@ fn words_as_bytes(words: &[u64]) -> &[u8] {
 struct Filler<'a> {
     module: &'a Module,
     state: u64,
-    tame: bool,
+    numbers: Numbers,
     arrays: Vec<Memory>,
 }
 
@@ -231,11 +335,13 @@ impl Filler<'_> {
         let draw = self.state >> 20;
         let constant = match scalar {
             Scalar::Bool => kc::ir::Const::bool(draw.is_multiple_of(2)),
+            s if s.is_signed_int() && self.numbers == Numbers::Near => kc::ir::Const::int(s, i128::from(draw % 4)),
             s if s.is_signed_int() => kc::ir::Const::int(s, i128::from(draw % 8) - 4),
             s if s.is_int() => kc::ir::Const::int(s, i128::from(draw % 4)),
+            s if self.numbers == Numbers::Near => kc::ir::Const::float(s, 0.5 + (draw % 4096) as f64 / 4096.0),
             s => {
                 const SPECIAL: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e30, 1e-40];
-                let special = SPECIAL.get((draw % 40) as usize).filter(|_| !self.tame);
+                let special = SPECIAL.get((draw % 40) as usize).filter(|_| self.numbers == Numbers::Any);
                 let ordinary = ((draw >> 8) % 4001) as f64 / 100.0 - 20.0;
                 kc::ir::Const::float(s, special.copied().unwrap_or(ordinary))
             }

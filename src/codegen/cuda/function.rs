@@ -2,6 +2,7 @@
 
 use super::effects::FunctionEffects;
 use super::helpers::Helper;
+use super::plain;
 use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::remarks::Pending;
@@ -41,6 +42,8 @@ pub struct Body {
     pub returns: Option<Type>,
     /// The variables of a kernel's thread number and launch.
     pub thread: Option<(Var, Var)>,
+    /// Those of a kernel with plain parameters.
+    pub plain: Option<plain::Scope>,
     pub stmts: Vec<Stmt>,
     /// A kernel that returns from inside a loop needs a function for its body.
     pub returns_in_loop: bool,
@@ -58,6 +61,8 @@ pub struct Translator<'a> {
     uses: IdVec<ValueId, u32>,
     pub prelude: &'a mut Prelude,
     pub thread: Option<(Var, Var)>,
+    /// A kernel with plain parameters, and its variables.
+    plain: Option<(&'a plain::Kernel, plain::Scope)>,
     vars: Vec<VarData>,
     outs: Vec<Var>,
     /// What `yield` assigns in the block at hand, and the loops around it.
@@ -76,7 +81,12 @@ struct Loop {
     results: Vec<ValueId>,
 }
 
-pub fn translate(shared: &TextContext<'_>, function: &Function, prelude: &mut Prelude) -> Result<Body, Fault> {
+pub fn translate(
+    shared: &TextContext<'_>,
+    function: &Function,
+    plain: Option<&plain::Kernel>,
+    prelude: &mut Prelude,
+) -> Result<Body, Fault> {
     let plan = Plan::of(shared.module, function, shared.effects);
     let variables = Variables::assign(shared.module, function, &plan);
     let mut vars: Vec<VarData> = Vec::new();
@@ -99,6 +109,7 @@ pub fn translate(shared: &TextContext<'_>, function: &Function, prelude: &mut Pr
         uses: crate::analysis::uses(function),
         prelude,
         thread: None,
+        plain: plain.map(|kernel| (kernel, plain::Scope::default())),
         vars,
         outs: Vec::new(),
         yields: Vec::new(),
@@ -133,7 +144,10 @@ impl<'a> Translator<'a> {
         let function = self.function;
         let params: Vec<Var> = function.params().iter().map(|&p| self.variables.of(p)).collect();
         for &param in function.params() {
-            self.prelude.ty(function.ty(param), self.structs());
+            match function.ty(param) {
+                Type::Array(array) if self.plain.is_some() => self.prelude.ty(array.element.into(), self.structs()),
+                ty => self.prelude.ty(ty, self.structs()),
+            }
         }
         let mut returns = None;
         let plain = function.results.iter().filter(|r| r.role == ResultRole::Return).count();
@@ -153,7 +167,10 @@ impl<'a> Translator<'a> {
                 }
             }
         }
-        if function.is_kernel() {
+        if self.plain.is_some() {
+            self.name_threads();
+        } else if function.is_kernel() {
+            self.prelude.launch();
             let task = self.new_variable(crate::types::U64, "task");
             let launch = self.new_variable(crate::types::U64, "dim");
             self.thread = Some((task, launch));
@@ -168,9 +185,80 @@ impl<'a> Translator<'a> {
             outs: self.outs,
             returns,
             thread: self.thread,
+            plain: self.plain.map(|(_, scope)| scope),
             stmts,
             returns_in_loop: self.returns_in_loop,
         })
+    }
+
+    /// Gives the coordinates of a plain kernel's threads their variables: those that the source has for them.
+    fn name_threads(&mut self) {
+        let function = self.function;
+        let rank = plain::rank(function);
+        let mut named: Vec<Option<Var>> = vec![None; usize::from(rank)];
+        function.walk(function.entry, &mut |_, inst| {
+            if let (Op::ThreadIndex(n), [result]) = (&inst.op, inst.results.as_slice())
+                && let Some(place @ None) = named.get_mut(usize::from(*n))
+                && self.plan.form(*result) == Form::Variable
+            {
+                let var = self.variables.of(*result);
+                let alone = self.variables.members().any(|(v, members)| v == var && members.len() == 1);
+                *place = alone.then_some(var);
+            }
+        });
+        let coordinates = (0..).zip(named).map(|(n, var): (usize, _)| {
+            var.unwrap_or_else(|| self.new_variable(crate::types::I32, ["i", "j", "k", "l"].get(n).unwrap_or(&"i")))
+        });
+        let coordinates: Vec<Var> = coordinates.collect();
+        let is_taken = |name: &str| function.params().iter().any(|&p| function.values[p].name.as_deref() == Some(name));
+        let words = match plain::count_names(rank) {
+            ["n"] if is_taken("n") => &["threads"],
+            words => words,
+        };
+        let counts = words.iter().map(|word| self.new_variable(crate::types::I32, word)).collect();
+        let numbered = rank > 1 && plain::is_linear(function);
+        let thread = numbered.then(|| self.new_variable(crate::types::I32, "thread"));
+        if let Some((_, scope)) = &mut self.plain {
+            *scope = plain::Scope { extents: Default::default(), coordinates, counts, thread };
+        }
+    }
+
+    /// A coordinate of a plain kernel's thread.
+    pub fn plain_coordinate(&self, n: u8) -> Option<Expr> {
+        let (_, scope) = self.plain.as_ref()?;
+        scope.coordinates.get(usize::from(n)).map(|&var| Expr::Var(var))
+    }
+
+    /// The number of a plain kernel's thread.
+    pub fn plain_thread(&self) -> Option<Expr> {
+        let (_, scope) = self.plain.as_ref()?;
+        scope.thread.or(scope.coordinates.first().copied()).map(Expr::Var)
+    }
+
+    /// The number of the parameter that a value is, if plain parameters stand for arrays here and it is one.
+    pub fn plain_array(&self, value: ValueId) -> Option<u32> {
+        self.plain.as_ref()?;
+        let is_array = matches!(self.function.ty(value), Type::Array(_));
+        (0..).zip(self.function.params()).find(|&(_, &p)| p == value && is_array).map(|(n, _)| n)
+    }
+
+    /// An extent of an array that is plain parameter `n`.
+    pub fn plain_extent(&mut self, n: u32, dim: u8) -> Expr {
+        let function = self.function;
+        let Some((kernel, scope)) = &self.plain else { return Expr::atom("0") };
+        let given = function.params()[n as usize];
+        let owner = kernel.like.get(&given).copied().unwrap_or(given);
+        let n = (0..).zip(function.params()).find(|&(_, &p)| p == owner).map_or(n, |(n, _)| n);
+        let known = scope.extents.get(&(n, dim)).copied();
+        let var = known.unwrap_or_else(|| {
+            let ndim = if let Type::Array(array) = function.ty(owner) { array.ndim } else { 1 };
+            let word = plain::extent_name(&identifier(&function.param_name(n as usize)), ndim, dim);
+            self.new_variable(crate::types::I32, &word)
+        });
+        if let Some((_, scope)) = &mut self.plain {
+            scope.extents.insert((n, dim), var);
+        }
+        Expr::Var(var)
     }
 
     /// The variable that takes result `n` out: the returned one itself, if it is the one to return.
@@ -430,6 +518,14 @@ impl<'a> Translator<'a> {
         if then.is_empty() || is_jump(&otherwise) && !is_jump(&then) {
             condition = condition.negate();
             std::mem::swap(&mut then, &mut otherwise);
+        }
+        // What it is otherwise can stand before the choice.
+        let first = match tree::spoken(&otherwise).as_slice() {
+            [Stmt::Assign { var, value: Expr::Atom(_), declare: false }] => Some(*var),
+            _ => None,
+        };
+        if first.is_some_and(|var| !condition.reads(var) && !tree::reads(&then, var)) {
+            out.append(&mut otherwise);
         }
         // A guard: what follows need not be nested.
         let rest = if is_jump(&then) { std::mem::take(&mut otherwise) } else { Vec::new() };
