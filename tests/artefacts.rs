@@ -26,11 +26,7 @@ fn main() -> ExitCode {
             let name = format!("{folder}/{}", file.file_name().unwrap_or_default().to_string_lossy());
             let kinds: [(&str, fn(&Path) -> Outcome); 6] =
                 [("header", header), ("object", object), ("ptx", ptx), ("cuda", cuda), ("ir", ir), ("lines", lines)];
-            // Tiles have no GPU code yet.
-            let host_only: [(&str, fn(&Path) -> Outcome); 3] =
-                [("header", header), ("object", object), ("refused", refused_on_gpus)];
-            let has_tiles = std::fs::read_to_string(&file).expect("a source").contains("wp.tile_");
-            for &(kind, test) in if has_tiles { &host_only[..] } else { &kinds[..] } {
+            for (kind, test) in kinds {
                 let file = file.clone();
                 trials.push(Trial::test(format!("{name} {kind}"), move || test(&file)));
             }
@@ -72,19 +68,6 @@ fn refused(file: &Path) -> Outcome {
         let said = String::from_utf8_lossy(&output.stderr);
         if output.status.success() || !said.contains("error[E0821]") {
             return Err(format!("{args:?} is not refused:\n{said}").into());
-        }
-    }
-    Ok(())
-}
-
-/// No text for GPUs comes of a file with tiles.
-fn refused_on_gpus(file: &Path) -> Outcome {
-    for emit in ["ptx", "cuda", "llvm"] {
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_kc")).args(["compile", "--emit", emit, "-o", "-"]).arg(file).output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if output.status.success() || !said.contains("error[E0822]") || !output.stdout.is_empty() {
-            return Err(format!("{emit} is not refused:\n{said}").into());
         }
     }
     Ok(())

@@ -42,7 +42,8 @@ def small(x: wp.array(dtype=wp.int8)):
 
 @wp.kernel
 def tiled(x: wp.array(dtype=float)):
-    wp.tile_store(x, wp.tile_zeros(shape=4, dtype=float))
+    t = wp.tile_load(x, shape=20000)
+    wp.tile_store(x, t + wp.tile_scan_inclusive(t))
 
 @wp.kernel
 def native(x: wp.array(dtype=float)):

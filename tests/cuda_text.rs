@@ -2,7 +2,11 @@
 //! the host it gives what the interpreter gives. The same holds for every operation on every number type. What is
 //! kept from text to text is what would be printed. `KC_BLESS=1` rewrites the `.cu` files; read the difference.
 
+#[path = "common/arguments.rs"]
+mod arguments;
 mod common;
+#[path = "common/cpp.rs"]
+mod cpp;
 #[path = "hand_written/check.rs"]
 mod hand_written;
 #[path = "common/host_text.rs"]

@@ -12,6 +12,7 @@ use kc::run::devices::sim::Kernel;
 use kc::run::devices::{self, Device, Executable, Found, How, Trial};
 use kc::run::session::{Finished, Options, Program, Session, Wanted};
 use kc::run::{launch, verify};
+use kc::sim::Counts;
 
 /// The simulator with PTX that is made in one way.
 struct Variant {
@@ -82,13 +83,34 @@ fn run(path: &Path, device: &'static dyn Device, schedules: u32) -> Finished {
         let diagnostics = compilation.diagnostics.into_sorted();
         Program { module: compilation.module, sources: compilation.sources, diagnostics }
     };
-    let trial = Trial { schedules, seed: 7, ..Trial::PLAIN };
+    let trial = Trial { schedules, seed: 7, counts: schedules > 1, ..Trial::PLAIN };
     let options = Options { threads: 1, trial, ..Options::of(device) };
     Session::new(options, &mut compile).run(&launch::read(path).expect("a launch"), &path.display().to_string())
 }
 
-/// Runs every `every`th case below a folder in all ways; what is wrong, and how many runs were compared.
-fn compare(cases: &Path, every: usize) -> (Vec<String>, usize) {
+/// What a comparison found.
+#[derive(Default)]
+struct Compared {
+    wrong: Vec<String>,
+    runs: usize,
+    /// Exchanges of the lanes of warps on the simulator as users run it, and those of them that all 32 lanes took part in.
+    exchanges: u64,
+    whole: u64,
+}
+
+impl Compared {
+    fn count(&mut self, run: &Finished) {
+        let exchanges = run.counted.iter().flat_map(|measured| &measured.instructions).filter(|i| i.exchanges);
+        for Counts { executed, threads_on, .. } in exchanges.map(|i| i.counts) {
+            self.exchanges += executed;
+            // Of an instruction that some warps run with fewer lanes, none count: the test asks for a bound from below.
+            self.whole += if threads_on == 32 * executed { executed } else { 0 };
+        }
+    }
+}
+
+/// Runs every `every`th case below a folder in all ways.
+fn compare(cases: &Path, every: usize) -> Compared {
     let mut folders: Vec<PathBuf> =
         std::fs::read_dir(cases).expect("cases").map(|entry| entry.expect("an entry").path()).collect();
     folders.retain(|folder| folder.join("case.json").exists());
@@ -96,7 +118,7 @@ fn compare(cases: &Path, every: usize) -> (Vec<String>, usize) {
     assert!(!folders.is_empty());
     let host = devices::named("host").expect("the host");
     let sim = devices::named("sim").expect("the simulator");
-    let (mut wrong, mut runs) = (Vec::new(), 0);
+    let mut compared = Compared::default();
     for folder in folders.iter().step_by(every) {
         let path = folder.join("case.json");
         let text = std::fs::read_to_string(&path).expect("a case");
@@ -113,16 +135,19 @@ fn compare(cases: &Path, every: usize) -> (Vec<String>, usize) {
                 continue;
             }
             let found = run(&path, device, schedules);
+            if schedules > 1 {
+                compared.count(&found);
+            }
             let name = format!("{} ({})", folder.display(), device.name());
-            wrong.extend(found.errors.iter().map(|e| format!("{name}: {} {}", e.code.name(), e.message)));
+            compared.wrong.extend(found.errors.iter().map(|e| format!("{name}: {} {}", e.code.name(), e.message)));
             let Some(b) = &found.arguments else { continue };
             let rows = verify::compare(a, b, &program.module.structs);
             let apart = rows.iter().filter(|row| row.wrong > 0);
-            wrong.extend(apart.map(|row| format!("{name}: {} differs in {} scalars", row.array, row.wrong)));
-            runs += 1;
+            compared.wrong.extend(apart.map(|row| format!("{name}: {} differs in {} scalars", row.array, row.wrong)));
+            compared.runs += 1;
         }
     }
-    (wrong, runs)
+    compared
 }
 
 /// Whole warps add up floats, loops part, and accesses are wide.
@@ -130,17 +155,19 @@ fn compare(cases: &Path, every: usize) -> (Vec<String>, usize) {
 fn warps_loops_and_wide_accesses() {
     let folder = tempfile::tempdir().expect("a folder");
     done(python("tests/ptx/cases.py").arg(folder.path()));
-    let (wrong, runs) = compare(folder.path(), 1);
+    let Compared { wrong, runs, exchanges, whole } = compare(folder.path(), 1);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // 48 launches, four ways each.
     assert!(runs >= 170, "{runs} runs");
+    // Sums of whole warps go through shuffles only where no lane has strayed.
+    assert!(whole >= 100 && 2 * whole >= exchanges, "{whole} of {exchanges} exchanges have all lanes");
 }
 
 #[test]
 fn launches_of_the_run_tests() {
     let folder = tempfile::tempdir().expect("a folder");
     done(python("tests/reference/launches.py").args(["prepare", "tests/run"]).arg(folder.path()));
-    let (wrong, runs) = compare(folder.path(), 4);
+    let Compared { wrong, runs, .. } = compare(folder.path(), 4);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(runs >= 60, "{runs} runs");
 }

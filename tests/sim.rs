@@ -5,6 +5,11 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+#[path = "sim/defects.rs"]
+mod defects;
+#[path = "sim/mutants.rs"]
+mod mutants;
+
 const FAULTS: &str = include_str!("sim/faults.ptx");
 
 fn kc(folder: &Path, args: &[&str]) -> (String, Option<i32>) {

@@ -38,7 +38,7 @@ pub fn root(function: &Function, array: ValueId) -> Root {
         ValueDef::Result(inst, _) => match &function.insts[inst].op {
             Op::View(inner, _) => root(function, *inner),
             Op::Gradient(inner) => Root::Gradient(Box::new(root(function, *inner))),
-            Op::LocalArray => Root::Local(array),
+            Op::LocalArray | Op::SharedArray => Root::Local(array),
             Op::Extract(whole, path) => match root(function, *whole) {
                 Root::Param(n, mut fields) => {
                     for step in path {

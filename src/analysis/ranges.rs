@@ -558,7 +558,9 @@ impl Analysis<'_> {
                 Some(Interval { low: 0, high: threads.unwrap_or(max).clamp(1, max) - 1 })
             }
             Op::ThreadNumber => Some(Interval { low: 0, high: max }),
-            Op::BlockDim => Some(Interval { low: 1, high: max }),
+            // What CUDA allows (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+            Op::BlockDim => Some(Interval { low: 1, high: 1024 }),
+            Op::Lane => Some(Interval { low: 0, high: 1023 }),
             Op::Extent(array, dim) => Some(match self.function.ty(*array) {
                 Type::Local(local) => Interval::exactly(i128::from(*local.shape.get(usize::from(*dim))?)),
                 _ => self.extent(*array, *dim).unwrap_or(Interval { low: 0, high: max }),

@@ -84,7 +84,7 @@ fn origins(function: &Function, value: ValueId, fields: &[u32], found: &mut Touc
             origins(function, *otherwise, fields, found);
         }
         // Local arrays, the null array, gradients.
-        Op::LocalArray | Op::Zero | Op::Gradient(_) => {}
+        Op::LocalArray | Op::SharedArray | Op::Zero | Op::Gradient(_) => {}
         Op::Extract(whole, path) => {
             let steps = path.iter().map(|step| if let Step::At(k) = step { Some(*k) } else { None });
             match steps.chain(fields.iter().map(|&k| Some(k))).collect::<Option<Vec<u32>>>() {

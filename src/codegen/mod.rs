@@ -1,5 +1,6 @@
 //! IR to artefacts.
 
+pub mod blocks;
 pub mod cuda;
 pub mod header;
 pub mod llvm;

@@ -137,7 +137,7 @@ codes! {
     E0803 "parameters-too-large" "more parameter bytes than a kernel can have";
     E0820 "no-cuda-text" "a construct without CUDA C++ form";
     E0821 "native-text" "a kernel that calls CUDA text, for another output";
-    E0822 "tiles-on-gpu" "a kernel with tiles, for a GPU";
+    E0822 "tiles-on-gpu" "tiles that the threads of a GPU's block cannot share";
     E0830 "ptx-malformed" "a text that is no PTX";
     E0831 "ptx-unknown" "PTX that the simulator does not know";
 

@@ -123,11 +123,6 @@ impl Job<'_> {
         {
             return Err(Box::new(native(module, kernel, text)));
         }
-        let for_gpu = matches!(self.artefact, Artefact::Ptx(_) | Artefact::Llvm(_) | Artefact::Cuda);
-        let mut functions = kernels.iter().map(|&kernel| &module.functions[kernel]);
-        if let Some(kernel) = functions.find(|kernel| for_gpu && kernel.by_block) {
-            return Err(Box::new(tiles(kernel)));
-        }
         let text = match self.artefact {
             Artefact::Ptx(arch) => {
                 let (marked, known) = (self.marked, &self.cache.device);
@@ -182,12 +177,4 @@ fn native(module: &Module, kernel: FuncId, text: FuncId) -> Diagnostic {
     Diagnostic::new(Code::E0821, message)
         .label(text.span, "only `--emit cuda` has it")
         .help("write the function in the kernel language, with `@wp.func`, or compile this kernel with `--emit cuda`")
-}
-
-/// Why a kernel with tiles has no form for GPUs.
-fn tiles(kernel: &ir::Function) -> Diagnostic {
-    let message = format!("kernel `{}` works on tiles, which kc does not compile for GPUs yet", kernel.source_name);
-    Diagnostic::new(Code::E0822, message)
-        .label(kernel.span, "this kernel")
-        .help("it runs on the host and in the interpreter: `kc run`")
 }

@@ -46,6 +46,10 @@
 //! 19. `barrier` waits until every thread of the block is there; what any of them wrote to memory before it, all of them see
 //!     behind it. The threads of a block reach the same barriers in the same order: none stands under a condition on which
 //!     they differ. On the host and in the interpreter a block is one thread, and a barrier does nothing.
+//! 20. A function that is `by_block` computes once for each block of threads: its coordinates are those of the block. As made, it
+//!     is code of one thread. [`block_threads`](crate::passes::block_threads) makes code of each thread of a block of it, in which
+//!     `lane` is the number of the thread in its block, and a `shared_array` is one piece of memory of the block, whose elements
+//!     are anything until they are set.
 //!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.

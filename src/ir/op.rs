@@ -89,6 +89,8 @@ pub enum Op {
     ThreadNumber,
     /// int32: threads in a block (1 on the host).
     BlockDim,
+    /// int32: the number of the thread in its block (0 on the host).
+    Lane,
 
     // Memory
     /// int32 extent of a dimension of an array.
@@ -104,6 +106,8 @@ pub enum Op {
     View(ValueId, SmallVec<[ViewIndex; 4]>),
     /// A zeroed per-thread array; the result is a [`crate::types::Type::Local`], used like an array by the ops below.
     LocalArray,
+    /// An array that the threads of the block share, with elements that nobody has set; the result is a local array of a block.
+    SharedArray,
     Load(Access),
     Store {
         access: Access,
@@ -203,7 +207,9 @@ macro_rules! each_operand {
             | Op::ThreadIndex(_)
             | Op::ThreadNumber
             | Op::BlockDim
+            | Op::Lane
             | Op::LocalArray
+            | Op::SharedArray
             | Op::Barrier => {}
             Op::Unary(_, a)
             | Op::Cast(a)
@@ -291,12 +297,14 @@ macro_rules! simple {
             | Op::ThreadIndex(_)
             | Op::ThreadNumber
             | Op::BlockDim
+            | Op::Lane
             | Op::Extent(..)
             | Op::IsSet(_)
             | Op::Gradient(_)
             | Op::Address(_)
             | Op::View(..)
             | Op::LocalArray
+            | Op::SharedArray
             | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
@@ -435,12 +443,14 @@ impl Clone for Op {
             Op::ThreadIndex(n) => Op::ThreadIndex(*n),
             Op::ThreadNumber => Op::ThreadNumber,
             Op::BlockDim => Op::BlockDim,
+            Op::Lane => Op::Lane,
             Op::Extent(array, n) => Op::Extent(*array, *n),
             Op::IsSet(array) => Op::IsSet(*array),
             Op::Gradient(array) => Op::Gradient(*array),
             Op::Address(array) => Op::Address(*array),
             Op::View(array, dims) => Op::View(*array, list(dims)),
             Op::LocalArray => Op::LocalArray,
+            Op::SharedArray => Op::SharedArray,
             Op::Load(access) => Op::Load(access.clone()),
             Op::Store { access, value } => Op::Store { access: access.clone(), value: *value },
             Op::Atomic { op, access, value } => Op::Atomic { op: *op, access: access.clone(), value: *value },

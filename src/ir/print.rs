@@ -451,6 +451,7 @@ impl<'a> Printer<'a> {
             Op::ThreadIndex(n) => self.write(format_args!("thread_index {n}")),
             Op::ThreadNumber => self.put("thread_number"),
             Op::BlockDim => self.put("block_dim"),
+            Op::Lane => self.put("lane"),
             Op::Extent(a, dim) => {
                 self.words("extent", &[*a]);
                 self.write(format_args!(", {dim}"));
@@ -476,6 +477,7 @@ impl<'a> Printer<'a> {
                 self.put(if dims.is_empty() { "[]" } else { "]" });
             }
             Op::LocalArray => self.put("local_array"),
+            Op::SharedArray => self.put("shared_array"),
             Op::Load(access) => {
                 self.put("load ");
                 self.access(access);

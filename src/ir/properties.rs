@@ -126,13 +126,14 @@ impl Op {
             Op::Bitcast(_) => Properties { keeps_finite: false, ..VALUE },
 
             Op::Call(..) => ANYTHING,
-            Op::ThreadIndex(_) | Op::ThreadNumber => Properties { depends_on: DependsOn::Thread, ..FREE },
+            Op::ThreadIndex(_) | Op::ThreadNumber | Op::Lane => Properties { depends_on: DependsOn::Thread, ..FREE },
             Op::BlockDim => Properties { depends_on: DependsOn::Launch, ..FREE },
 
             Op::Extent(..) => FREE,
             Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) => VALUE,
             Op::View(..) => Properties { may_trap: true, ..VALUE },
             Op::LocalArray => Properties { allocates: true, cost: Cost::Memory, ..VALUE },
+            Op::SharedArray => Properties { allocates: true, ..FREE },
             Op::Load(_) => Properties { reads: true, may_trap: true, cost: Cost::Memory, ..VALUE },
             Op::Store { .. } => Properties { writes: true, may_trap: true, cost: Cost::Memory, ..VALUE },
             Op::Atomic { .. } | Op::AtomicCas { .. } => ATOMIC,
@@ -163,9 +164,10 @@ impl Op {
             Op::Insert(a, _, b) => list.extend([*a, *b]),
             // Constants, steps and bits.
             Op::Const(_) | Op::Zero | Op::Unary(..) | Op::Compare(..) | Op::Bitcast(_) => {}
-            Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim => {}
+            Op::ThreadIndex(_) | Op::ThreadNumber | Op::BlockDim | Op::Lane => {}
             // Arrays are followed by what is done to their elements.
-            Op::Extent(..) | Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) | Op::View(..) | Op::LocalArray => {}
+            Op::Extent(..) | Op::IsSet(_) | Op::Gradient(_) | Op::Address(_) | Op::View(..) => {}
+            Op::LocalArray | Op::SharedArray => {}
             Op::Load(_) | Op::Store { .. } | Op::Atomic { .. } | Op::AtomicCas { .. } => {}
             // What comes out of blocks, they pass on.
             Op::If { .. } | Op::For { .. } | Op::While { .. } => {}

@@ -7,6 +7,7 @@
 //! | [`reversible`] | [`single_exit`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
 //! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
+//! | [`small_tiles`] | [`unroll`], [`local_arrays`], each cleaned | a kernel whose tiles of one element are numbers |
 //! | [`flat`] | [`inline`], [`single_exit`], [`clean`] | a kernel without calls that threads run side by side |
 //!
 //! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what the walk left unused, and
@@ -106,6 +107,15 @@ pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
     }
     let joined = adjacent::run(function, effects);
     sink::into_branches(function, effects) || joined
+}
+
+/// Makes values of tiles of few elements, which are then variables of each thread of a block, for all with the same elements.
+pub fn small_tiles(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
+    clean(function, structs, effects);
+    unroll::run(function, &|_, counted| counted.iterations == 1);
+    clean(function, structs, effects);
+    local_arrays::run(function, structs, MAX_TILE_SCALARS);
+    clean(function, structs, effects);
 }
 
 /// The most iterations of a loop that is written out, and the most instructions that become of it.

@@ -44,6 +44,11 @@ impl Rebuild {
         &inst.op
     }
 
+    /// What a value of old has become.
+    pub fn current(&self, old: ValueId) -> ValueId {
+        self.same.get(&old).copied().unwrap_or(old)
+    }
+
     /// Uses `new` (already up to date) for `old` from here on. Its name goes over if there is none yet.
     pub fn replace(&mut self, old: ValueId, new: ValueId) {
         self.same.insert(old, new);

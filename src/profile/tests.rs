@@ -15,7 +15,15 @@ fn load(line: u32, requests: u64, sectors: u64, ideal: u64) -> Instruction {
         ..Counts::default()
     };
     let access = Some(Access { space: Space::Global, kind: AccessKind::Load, bytes: 4 });
-    Instruction { ptx_line: line, line: Some(line), class: Class::Memory, branches: false, access, counts }
+    Instruction {
+        ptx_line: line,
+        line: Some(line),
+        class: Class::Memory,
+        branches: false,
+        exchanges: false,
+        access,
+        counts,
+    }
 }
 
 fn launch(instructions: Vec<Instruction>) -> Measured {

@@ -3,12 +3,13 @@
 
 use std::rc::Rc;
 
-use super::code::{Access, Atomic, Order};
+use super::code::{Access, Atomic, Op, Order};
 use super::decode::added_flushed;
 use super::findings::{Other, Touched, What};
 use super::machine::{Machine, Shared, lanes};
 use super::memory::{read, write};
-use super::races::{Before, Clock, Who};
+use super::races::{Before, Clock, Intervals, Who};
+use super::together::extended;
 use super::value::LANES;
 use super::warp::{Split, Warp};
 use super::windows::{self, GLOBAL};
@@ -26,6 +27,7 @@ enum Place {
 }
 
 impl Machine<'_> {
+    #[inline(always)]
     pub fn load(
         &mut self,
         shared: &mut Shared,
@@ -41,6 +43,9 @@ impl Machine<'_> {
         if access.order != Order::Weak {
             split.polls += 1;
         }
+        if self.load_together(shared, warp, access, &addresses, pc, active) {
+            return;
+        }
         for lane in lanes(active) {
             let touched = touched(access.space, addresses[lane], bytes, false);
             let Some(place) = self.place(shared, warp, touched, lane, pc, access.swapped) else { continue };
@@ -51,16 +56,13 @@ impl Machine<'_> {
             }
             for (n, reg) in access.values.iter().enumerate() {
                 let Some(reg) = reg else { continue };
-                let mut value = self.get(shared, warp, place, n as u32 * access.bytes, access.bytes);
-                if let Some(width) = access.sign {
-                    let shift = 64 - 8 * access.bytes;
-                    value = ((value << shift) as i64 >> shift) as u64 & (u64::MAX >> (64 - width));
-                }
-                warp.regs[*reg as usize][lane] = value;
+                let value = self.get(shared, warp, place, n as u32 * access.bytes, access.bytes);
+                warp.regs[*reg as usize][lane] = extended(access, value);
             }
         }
     }
 
+    #[inline(always)]
     pub fn store(
         &mut self,
         shared: &mut Shared,
@@ -74,6 +76,9 @@ impl Machine<'_> {
         let addresses = addresses(warp, access.base, access.offset);
         self.count(pc, access.space, &addresses, active, bytes, true);
         split.polls = 0;
+        if self.store_together(shared, warp, access, &addresses, pc, active) {
+            return;
+        }
         for lane in lanes(active) {
             let touched = touched(access.space, addresses[lane], bytes, true);
             let Some(place) = self.place(shared, warp, touched, lane, pc, false) else { continue };
@@ -120,6 +125,9 @@ impl Machine<'_> {
                 false => (atomic.f)(old, a, b),
             };
             any |= new != old;
+            if atomic.reads {
+                self.look_for_unset(shared, warp, place, Touched { writes: false, ..touched }, lane, pc);
+            }
             self.look(shared, warp, place, touched, lane, pc, true, new != old);
             self.acquire(shared.number, warp, touched);
             self.set(shared, warp, place, 0, atomic.bytes, new);
@@ -131,6 +139,7 @@ impl Machine<'_> {
         split.polls = if any { 0 } else { split.polls + 1 };
     }
 
+    #[inline(always)]
     fn count(&mut self, pc: u32, space: Space, addresses: &[u64; LANES], active: u32, bytes: u32, writes: bool) {
         if let Some(counters) = &mut self.counters {
             counters.accessed(pc, space, addresses, active, bytes, writes);
@@ -189,6 +198,28 @@ impl Machine<'_> {
         strong: bool,
         changes: bool,
     ) {
+        self.look_for_unset(shared, warp, place, t, lane, pc);
+        let Some(intervals) = &mut self.intervals else { return };
+        let at = match place {
+            Place::Global(at) | Place::Shared(at) => at,
+            _ => return,
+        };
+        let Some(interval) = interval(intervals, shared, warp) else { return };
+        let history = if matches!(place, Place::Global(_)) { &mut self.history } else { &mut shared.history };
+        let of_block = matches!(&self.code.insts[pc as usize].op, Op::Atomic(atomic) if atomic.of_block);
+        let who = Who { interval, lane: lane as u32, slot: intervals.slot(pc), strong, of_block, known: &warp.known };
+        let race = match t.writes {
+            true => history.visit(at, t.bytes, |cell| intervals.write(cell, &who, changes)),
+            false => history.visit(at, t.bytes, |cell| intervals.read(cell, &who)),
+        };
+        if let Some(before) = race {
+            self.race(warp, t, lane, pc, before);
+        }
+    }
+
+    /// Whether somebody has written what is read; what is written is from now on.
+    #[inline]
+    fn look_for_unset(&mut self, shared: &mut Shared, warp: &mut Warp, place: Place, t: Touched, lane: usize, pc: u32) {
         let bytes = t.bytes as usize;
         if self.checks.uninitialised {
             let set = match place {
@@ -206,34 +237,10 @@ impl Machine<'_> {
                 _ => {}
             }
         }
-        let Some(intervals) = &mut self.intervals else { return };
-        let (history, at) = match place {
-            Place::Global(at) => (&mut self.history, at),
-            Place::Shared(at) => (&mut shared.history, at),
-            _ => return,
-        };
-        let interval = match warp.interval {
-            Some(interval) => interval,
-            None => {
-                let Some(next) = intervals.begin(shared.number, warp.id, shared.epoch, warp.epoch, warp.time) else {
-                    return;
-                };
-                warp.interval = Some(next);
-                next
-            }
-        };
-        let who = Who { interval, lane: lane as u32, pc, strong, known: &warp.known };
-        let race = match t.writes {
-            true => history.visit(at, t.bytes, |cell| intervals.write(cell, &who, changes)),
-            false => history.visit(at, t.bytes, |cell| intervals.read(cell, &who)),
-        };
-        if let Some(before) = race {
-            self.race(warp, t, lane, pc, before);
-        }
     }
 
     #[cold]
-    fn race(&mut self, warp: &Warp, t: Touched, lane: usize, pc: u32, before: Before) {
+    pub(super) fn race(&mut self, warp: &Warp, t: Touched, lane: usize, pc: u32, before: Before) {
         let thread = before.thread.map(|(block, id, lane)| self.thread_of(warp, block, id, lane));
         let other = Other { pc: before.pc, writes: before.writes, thread };
         self.findings.add(What::Race(t, other), pc, warp.thread(lane as u32));
@@ -287,6 +294,15 @@ impl Machine<'_> {
     }
 }
 
+/// The interval of a warp, begun if it is not; None: there are too many.
+#[inline(always)]
+pub fn interval(intervals: &mut Intervals, shared: &Shared, warp: &mut Warp) -> Option<u32> {
+    if warp.interval.is_none() {
+        warp.interval = intervals.begin(shared.number, warp.id, shared.epoch, warp.epoch, warp.time);
+    }
+    warp.interval
+}
+
 /// Where others look for what is made known: shared memory is its block's.
 fn key(block: u32, t: Touched) -> (u32, u64) {
     (if t.space == Space::Shared { block } else { u32::MAX }, t.address)
@@ -304,6 +320,7 @@ pub fn join(clock: &mut Clock, news: &Clock) {
     }
 }
 
+#[inline(always)]
 fn addresses(warp: &Warp, base: u32, offset: i64) -> [u64; LANES] {
     let base = &warp.regs[base as usize];
     std::array::from_fn(|l| base[l].wrapping_add(offset as u64))

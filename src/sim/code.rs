@@ -210,6 +210,8 @@ pub struct Atomic {
     pub flushes: bool,
     /// Compares first.
     pub swaps: bool,
+    /// Something follows from the old value: all but an exchange, which may be the first to write.
+    pub reads: bool,
 }
 
 pub type Update = fn(old: u64, a: u64, b: u64) -> u64;
@@ -353,6 +355,8 @@ pub struct Code {
     pub required_threads: Option<u64>,
     /// Whether memory can order threads of different blocks.
     pub has_fences: bool,
+    /// Whether barriers may be for some threads of a block.
+    pub has_partial_barriers: bool,
 }
 
 /// A register that tells where the thread is.

@@ -59,17 +59,86 @@ pub struct Counters {
     /// The space that each access went to, where one did.
     pub spaces: Vec<Option<Space>>,
     /// The sectors of global memory that were touched at all: read, written.
-    pub touched: [std::collections::HashSet<u64>; 2],
+    pub touched: [Sectors; 2],
+    met: Met,
 }
 
 const SECTOR: u64 = 32;
 
+/// A set of sectors of global memory: a bit each.
+#[derive(Clone, Debug, Default)]
+pub struct Sectors(Vec<u64>);
+
+impl Sectors {
+    fn of(bytes: usize) -> Sectors {
+        Sectors(vec![0; bytes / SECTOR as usize / 64 + 1])
+    }
+
+    #[inline(always)]
+    fn add(&mut self, sector: u64) {
+        // What lies elsewhere ends the launch.
+        let at = sector.wrapping_sub(windows::GLOBAL / SECTOR);
+        if let Some(word) = self.0.get_mut((at / 64) as usize) {
+            *word |= 1 << (at % 64);
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
+/// The different numbers among a few: a table that is empty again when it is asked anew.
+#[derive(Clone, Debug)]
+struct Met {
+    table: Box<[(u64, u32)]>,
+    now: u32,
+}
+
+/// Twice the most that a warp can ask for.
+const SLOTS: usize = 512;
+
+impl Default for Met {
+    fn default() -> Met {
+        Met { table: vec![(0, 0); SLOTS].into(), now: 0 }
+    }
+}
+
+impl Met {
+    fn clear(&mut self) {
+        self.now = self.now.wrapping_add(1);
+        if self.now == 0 {
+            self.table.fill((0, 0));
+            self.now = 1;
+        }
+    }
+
+    /// Whether a number is there for the first time.
+    #[inline(always)]
+    fn is_new(&mut self, number: u64) -> bool {
+        let mut at = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize;
+        loop {
+            let slot = &mut self.table[at % SLOTS];
+            if slot.1 != self.now {
+                *slot = (number, self.now);
+                return true;
+            }
+            if slot.0 == number {
+                return false;
+            }
+            at += 1;
+        }
+    }
+}
+
 impl Counters {
-    pub fn new(instructions: usize) -> Counters {
+    /// `bytes`: of global memory.
+    pub fn new(instructions: usize, bytes: usize) -> Counters {
         Counters {
             counts: vec![Counts::default(); instructions],
             spaces: vec![None; instructions],
-            touched: Default::default(),
+            touched: [Sectors::of(bytes), Sectors::of(bytes)],
+            met: Met::default(),
         }
     }
 
@@ -86,6 +155,7 @@ impl Counters {
     }
 
     /// A load or a store of so many bytes a lane.
+    #[inline(always)]
     pub fn accessed(&mut self, pc: u32, space: Space, addresses: &[u64; LANES], mask: u32, bytes: u32, writes: bool) {
         if mask == 0 {
             return;
@@ -96,13 +166,12 @@ impl Counters {
         let total = u64::from(bytes) * u64::from(mask.count_ones());
         match space {
             Space::Global => {
-                let mut sectors = sectors(addresses, mask, bytes);
+                let sectors = self.sectors(addresses, mask, bytes, writes);
                 let counts = &mut self.counts[pc as usize];
                 counts.requests += 1;
-                counts.sectors += sectors.len() as u64;
+                counts.sectors += sectors;
                 counts.ideal_sectors += total.div_ceil(SECTOR);
                 counts.bytes += total;
-                self.touched[usize::from(writes)].extend(sectors.drain(..));
             }
             // Lanes keep words of local memory side by side.
             Space::Local => {
@@ -126,28 +195,38 @@ impl Counters {
     }
 
     pub fn atomic(&mut self, pc: u32, addresses: &[u64; LANES], mask: u32, bytes: u32) {
-        let mut places: Vec<u64> = lanes(mask).map(|lane| addresses[lane]).collect();
-        places.sort_unstable();
-        places.dedup();
-        self.counts[pc as usize].serialised += u64::from(mask.count_ones()) - places.len() as u64;
+        self.met.clear();
+        let waiting = lanes(mask).filter(|&lane| !self.met.is_new(addresses[lane])).count();
+        self.counts[pc as usize].serialised += waiting as u64;
         self.accessed(pc, Space::Generic, addresses, mask, bytes, true);
     }
-}
 
-/// The sectors that lanes touch.
-fn sectors(addresses: &[u64; LANES], mask: u32, bytes: u32) -> Vec<u64> {
-    let mut list = Vec::with_capacity(LANES);
-    for lane in lanes(mask) {
-        let (first, last) = (addresses[lane] / SECTOR, (addresses[lane] + u64::from(bytes) - 1) / SECTOR);
-        for sector in first..=last {
-            if list.last() != Some(&sector) {
-                list.push(sector);
+    /// How many sectors lanes touch, which are noted.
+    #[inline(always)]
+    fn sectors(&mut self, addresses: &[u64; LANES], mask: u32, bytes: u32, writes: bool) -> u64 {
+        let touched = &mut self.touched[usize::from(writes)];
+        let (first, size) = (addresses[0], u64::from(bytes));
+        // Most often lanes touch neighbours.
+        let apart = (0..LANES).fold(0, |apart, l| apart | (addresses[l] ^ first.wrapping_add(l as u64 * size)));
+        if mask == u32::MAX && apart == 0 {
+            let (first, last) = (first / SECTOR, (first + LANES as u64 * size - 1) / SECTOR);
+            (first..=last).for_each(|sector| touched.add(sector));
+            return last - first + 1;
+        }
+        self.met.clear();
+        let (mut count, mut latest) = (0, u64::MAX);
+        for lane in lanes(mask) {
+            let (first, last) = (addresses[lane] / SECTOR, addresses[lane].wrapping_add(size - 1) / SECTOR);
+            for sector in first..=last {
+                if sector != latest && self.met.is_new(sector) {
+                    count += 1;
+                    touched.add(sector);
+                }
+                latest = sector;
             }
         }
+        count
     }
-    list.sort_unstable();
-    list.dedup();
-    list
 }
 
 /// The passes that an access of shared memory takes, and those of one without conflicts: 32 banks give a word each, and
@@ -158,6 +237,11 @@ fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> (u64, u64) {
     let (mut passes, mut ideal) = (0, 0);
     for group in 0..LANES / each {
         let part = mask & ((u64::MAX >> (64 - each)) as u32) << (group * each);
+        if let Some(words) = without_conflict(addresses, part, bytes) {
+            passes += u64::from(words > 0);
+            ideal += u64::from(words > 0);
+            continue;
+        }
         let mut words: Vec<u64> = lanes(part)
             .flat_map(|lane| {
                 let first = addresses[lane] / 4;
@@ -172,4 +256,22 @@ fn wavefronts(addresses: &[u64; LANES], mask: u32, bytes: u32) -> (u64, u64) {
         ideal += (words.len() as u64).div_ceil(32);
     }
     (passes, ideal)
+}
+
+/// How many words of shared memory lanes ask for, if each of them is in a bank of its own.
+fn without_conflict(addresses: &[u64; LANES], mask: u32, bytes: u32) -> Option<u32> {
+    let mut banks = [u64::MAX; 32];
+    let mut words = 0;
+    for lane in lanes(mask) {
+        for word in addresses[lane] / 4..=addresses[lane].wrapping_add(u64::from(bytes) - 1) / 4 {
+            let bank = &mut banks[(word % 32) as usize];
+            match *bank {
+                u64::MAX => words += 1,
+                known if known == word => {}
+                _ => return None,
+            }
+            *bank = word;
+        }
+    }
+    Some(words)
 }

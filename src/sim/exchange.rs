@@ -4,6 +4,7 @@ use super::access::join;
 use super::code::{Barrier, NOWHERE, Op, Result, Shuffle, Vote, Way};
 use super::findings::{Thread, What};
 use super::machine::{Arrival, Machine, Pause, Shared, advance, lanes, predicate, put, put_mask};
+use super::races::Clock;
 use super::value::LANES;
 use super::warp::{Split, State, Warp};
 
@@ -81,7 +82,7 @@ impl Machine<'_> {
                             None => values[lane],
                             Some(sum) => {
                                 let mut out = [0; LANES];
-                                f(&mut out, &[sum; LANES], &[values[lane]; LANES], &[0; LANES]);
+                                f.run(&mut out, &[sum; LANES], &[values[lane]; LANES], &[0; LANES]);
                                 out[0]
                             }
                         });
@@ -194,7 +195,10 @@ impl Machine<'_> {
         let at = &mut shared.barriers[number as usize];
         let votes = barrier.vote.map_or(0, |(_, p, _)| predicate(warp, p) & active);
         let result = barrier.vote.map(|(vote, _, result)| (vote, result));
-        at.arrived.push(Arrival { warp: warp.number, lanes: active, votes, result });
+        let waits = !barrier.arrives;
+        let done =
+            if self.intervals.is_some() && self.code.has_partial_barriers { warp.clock() } else { Clock::default() };
+        at.arrived.push(Arrival { warp: warp.number, lanes: active, votes, waits, done, result });
         at.count = count;
         at.pc = pc;
         if barrier.arrives {
@@ -242,7 +246,11 @@ impl Machine<'_> {
                     }
                 }
             }
-            self.ordered(shared, warps);
+            if threads == shared.live && arrived.iter().all(|a| a.waits) {
+                self.ordered(shared, warps);
+            } else {
+                partly_ordered(&arrived, warps);
+            }
         }
         opened
     }
@@ -267,6 +275,16 @@ impl Machine<'_> {
         let n = id % self.warps * LANES as u32 + lane;
         let ([gx, gy, _], [x, y, _]) = (self.grid, like.ntid);
         Thread { block: [block % gx, block / gx % gy, block / (gx * gy)], thread: [n % x, n / x % y, n / (x * y)] }
+    }
+}
+
+/// Those who wait know what all did before they came.
+fn partly_ordered(arrived: &[Arrival], warps: &mut [Warp]) {
+    for waiting in arrived.iter().filter(|a| a.waits) {
+        let Some(warp) = warps.get_mut(waiting.warp as usize) else { continue };
+        arrived.iter().for_each(|other| join(&mut warp.known, &other.done));
+        warp.epoch += 1;
+        warp.synchronised();
     }
 }
 

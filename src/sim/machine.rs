@@ -11,6 +11,8 @@ use super::memory::Memory;
 use super::print;
 use super::races::{Clock, History, Intervals};
 use super::schedule::Chance;
+#[cfg(target_arch = "x86_64")]
+use super::value::is_wide;
 use super::value::{LANES, Lanes};
 use super::warp::{Entry, KERNEL, Split, State, Warp};
 
@@ -73,6 +75,10 @@ pub struct Arrival {
     pub warp: u32,
     pub lanes: u32,
     pub votes: u32,
+    /// It waits, and does not only tell that it was there.
+    pub waits: bool,
+    /// What is known of what it did before.
+    pub done: Clock,
     pub result: Option<(super::code::Vote, super::code::Result)>,
 }
 
@@ -97,6 +103,20 @@ const MOST_POLLS: u32 = 64;
 impl Machine<'_> {
     /// Runs a part of a warp for at most `slice` instructions.
     pub fn run(&mut self, shared: &mut Shared, warp: &mut Warp, split: &mut Split, slice: u64) -> Pause {
+        #[cfg(target_arch = "x86_64")]
+        if is_wide() {
+            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+            fn wide(m: &mut Machine, shared: &mut Shared, warp: &mut Warp, split: &mut Split, slice: u64) -> Pause {
+                m.go(shared, warp, split, slice)
+            }
+            // SAFETY: the processor has what it asks for.
+            return unsafe { wide(self, shared, warp, split, slice) };
+        }
+        self.go(shared, warp, split, slice)
+    }
+
+    #[inline(always)]
+    fn go(&mut self, shared: &mut Shared, warp: &mut Warp, split: &mut Split, slice: u64) -> Pause {
         let code = self.code;
         let end = self.steps + slice;
         loop {
@@ -124,6 +144,7 @@ impl Machine<'_> {
     }
 
     /// One instruction at `pc` for the lanes `active` of those in `mask`; what to wait for.
+    #[inline(always)]
     fn step(
         &mut self,
         shared: &mut Shared,
@@ -138,7 +159,7 @@ impl Machine<'_> {
             Op::Alu { f, d, a, b, c } => {
                 let mut out = [0; LANES];
                 let regs = &warp.regs;
-                f(&mut out, &regs[*a as usize], &regs[*b as usize], &regs[*c as usize]);
+                f.run(&mut out, &regs[*a as usize], &regs[*b as usize], &regs[*c as usize]);
                 put(&mut warp.regs[*d as usize], &out, active);
             }
             Op::Alu4 { f, d, a, b, c, e } => {
@@ -157,7 +178,7 @@ impl Machine<'_> {
                 }
             }
             Op::Test { f, a, b, p, q, with } => {
-                let found = f(&warp.regs[*a as usize], &warp.regs[*b as usize]);
+                let found = f.run(&warp.regs[*a as usize], &warp.regs[*b as usize]);
                 let (yes, no) = match with {
                     Some((logic, other)) => {
                         let other = predicate(warp, *other);
@@ -172,7 +193,7 @@ impl Machine<'_> {
                 }
             }
             Op::Set { f, d, a, b, yes, with } => {
-                let mut found = f(&warp.regs[*a as usize], &warp.regs[*b as usize]);
+                let mut found = f.run(&warp.regs[*a as usize], &warp.regs[*b as usize]);
                 if let Some((logic, other)) = with {
                     found = logic.of(found, predicate(warp, *other));
                 }
@@ -408,16 +429,16 @@ pub fn predicate(warp: &Warp, p: PredIn) -> u32 {
 }
 
 /// Replaces the values of some lanes.
-#[inline]
+#[inline(always)]
 pub fn put(to: &mut Lanes, from: &Lanes, mask: u32) {
     if mask == u32::MAX {
         *to = *from;
         return;
     }
+    // Without a branch a lane, so that several go at once.
     for l in 0..LANES {
-        if mask >> l & 1 == 1 {
-            to[l] = from[l];
-        }
+        let keep = u64::from(mask >> l & 1).wrapping_sub(1);
+        to[l] = to[l] & keep | from[l] & !keep;
     }
 }
 

@@ -28,6 +28,8 @@ pub struct Instruction {
     pub line: Option<u32>,
     pub class: Class,
     pub branches: bool,
+    /// Lanes of a warp tell each other a number: a shuffle, or a reduction.
+    pub exchanges: bool,
     pub access: Option<Access>,
     pub counts: Counts,
 }
@@ -63,6 +65,7 @@ impl Measured {
                 line: inst.source.map(|source| source.line).filter(|line| *line > 0),
                 class: inst.class,
                 branches: matches!(inst.op, Op::Branch { .. } | Op::Switch { .. }),
+                exchanges: matches!(inst.op, Op::Shuffle(_) | Op::Reduce { .. }),
                 access: (bytes > 0).then(|| Access { space: counters.spaces[at].unwrap_or(space), kind, bytes }),
                 counts: *counts,
             }
@@ -74,8 +77,8 @@ impl Measured {
             form: *form,
             shared_bytes: code.shared_bytes,
             instructions: ran.map(instruction).collect(),
-            sectors_read: read.len() as u64,
-            sectors_written: written.len() as u64,
+            sectors_read: read.count(),
+            sectors_written: written.count(),
         }
     }
 }

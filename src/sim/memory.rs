@@ -92,5 +92,10 @@ pub fn read(bytes: &[u8], at: usize, size: u32) -> u64 {
 
 #[inline(always)]
 pub fn write(bytes: &mut [u8], at: usize, size: u32, value: u64) {
-    bytes[at..at + size as usize].copy_from_slice(&value.to_le_bytes()[..size as usize]);
+    match size {
+        1 => bytes[at] = value as u8,
+        2 => bytes[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes()),
+        4 => bytes[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes()),
+        _ => bytes[at..at + 8].copy_from_slice(&value.to_le_bytes()),
+    }
 }

@@ -9,7 +9,7 @@
 //! | `windows`, `memory` | which address belongs to which memory, and what lies there? |
 //! | `machine` | what does a warp do until it has to wait? |
 //! | `warp` | where are its lanes? |
-//! | `access` | what do loads, stores and atomics do? |
+//! | `access`, `together` | what do loads, stores and atomics do, lane by lane, and all lanes at once? |
 //! | `exchange` | what do lanes tell each other, and warps at a barrier? |
 //! | `schedule` | in what order do blocks and warps run? |
 //! | `races` | which accesses are ordered by nothing? |
@@ -32,6 +32,7 @@ mod races;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod together;
 mod value;
 mod warp;
 mod windows;
@@ -47,6 +48,8 @@ pub use measured::{Access, AccessKind, Instruction, Measured};
 pub use memory::{Memory, read as word};
 pub use schedule::{Chance, Form};
 
+use crate::ptx::Space;
+use code::Op;
 use machine::Machine;
 use races::{History, Intervals};
 
@@ -96,6 +99,19 @@ pub fn memory(code: &Code) -> Memory {
     memory
 }
 
+/// The instructions that access memory which threads share, and whether they are atomic for threads of the block only.
+fn followed(code: &Code) -> Vec<(u32, bool)> {
+    let shares = |space| matches!(space, Space::Global | Space::Shared | Space::Generic);
+    let follows = |op: &Op| match op {
+        Op::Load(access) | Op::Store(access) => shares(access.space),
+        Op::Atomic(atomic) => shares(atomic.space),
+        _ => false,
+    };
+    let narrow = |op: &Op| matches!(op, Op::Atomic(atomic) if atomic.of_block);
+    let found = (0..).zip(&code.insts).filter(|(_, inst)| follows(&inst.op));
+    found.map(|(pc, inst)| (pc, narrow(&inst.op))).collect()
+}
+
 /// Runs a launch; `params` are the bytes of its parameters. `go_on` is asked from time to time whether to.
 pub fn run(
     code: &Code,
@@ -111,12 +127,15 @@ pub fn run(
         params,
         checks: how.checks,
         history,
-        intervals: how.checks.races.then(|| Intervals::new(code.has_fences)),
+        intervals: how
+            .checks
+            .races
+            .then(|| Intervals::new(code.insts.len(), followed(code), code.has_fences || code.has_partial_barriers)),
         released: HashMap::new(),
         findings: Default::default(),
         printed: Vec::new(),
         printed_bytes: 0,
-        counters: how.counts.then(|| Counters::new(code.insts.len())),
+        counters: how.counts.then(|| Counters::new(code.insts.len(), memory.bytes.len())),
         chance: how.seed.map(Chance::new),
         limit: how.limit,
         steps: 0,

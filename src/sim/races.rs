@@ -6,18 +6,19 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::code::NOWHERE;
+
 /// For warps of the launch the time up to which what they did is known.
 pub type Clock = Rc<HashMap<u32, u32>>;
 
-/// A word's history. Tags are 0 for nobody, or (interval + 1) << 6 | lane << 1 | flag.
+/// A word's history, in two tags: 0 for nobody, or from above the number of an interval and 1, of an instruction among those that
+/// access memory, of a lane (5 bits), and a flag.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Cell {
     /// Flag: others see it as atomic.
     writer: u32,
-    writer_pc: u32,
     /// Flag: several lanes.
     reader: u32,
-    reader_pc: u32,
 }
 
 /// What an interval is, or a set of readers.
@@ -46,14 +47,18 @@ enum Row {
 pub struct Who<'a> {
     pub interval: u32,
     pub lane: u32,
-    pub pc: u32,
+    /// The instruction, as [`Intervals::slot`] numbers it.
+    pub slot: u32,
     pub strong: bool,
+    /// Only threads of the block see it as atomic.
+    pub of_block: bool,
     pub known: &'a Clock,
 }
 
 /// The other side of a race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Before {
+    /// The instruction; [`NOWHERE`]: it is not known.
     pub pc: u32,
     pub writes: bool,
     /// Block, warp and lane, where it is one thread.
@@ -67,28 +72,64 @@ pub struct Intervals {
     /// Sets of readers that are there already.
     blocks: HashMap<(u32, u32), u32>,
     exact: bool,
+    /// The instructions that access memory which threads share, and of each instruction its number among them.
+    accesses: Vec<u32>,
+    slots: Vec<u32>,
+    /// By number: atomics that only threads of the block see as such.
+    of_block: Vec<bool>,
+    /// The bits of a tag below its interval.
+    shift: u32,
 }
 
-/// With more intervals the history of words is not kept on.
-const MOST_ROWS: usize = (1 << 26) - 2;
-
-fn tag(interval: u32, lane: u32, flag: bool) -> u32 {
-    (interval + 1) << 6 | lane << 1 | u32::from(flag)
-}
+/// Bits of a tag for the lane and the flag.
+const LANE_BITS: u32 = 6;
+/// Instructions beyond so many bits of numbers share theirs, so that there is room for intervals.
+const MOST_SLOT_BITS: u32 = 10;
 
 impl Intervals {
-    /// `exact`: memory can order threads of different blocks.
-    pub fn new(exact: bool) -> Intervals {
-        Intervals { rows: vec![Row::Many], blocks: HashMap::new(), exact }
+    /// `accesses`: the instructions whose accesses are followed, and whether they are atomic for threads of the block only. `exact`: memory can order threads of different blocks.
+    pub fn new(instructions: usize, accesses: Vec<(u32, bool)>, exact: bool) -> Intervals {
+        let bits = accesses.len().max(1).next_power_of_two().trailing_zeros().min(MOST_SLOT_BITS);
+        let mut slots = vec![0; instructions];
+        let mut of_block = vec![false; 1 << bits];
+        for (n, &(pc, narrow)) in accesses.iter().enumerate() {
+            let slot = n & ((1 << bits) - 1);
+            slots[pc as usize] = slot as u32;
+            of_block[slot] |= narrow;
+        }
+        let accesses = accesses.into_iter().map(|(pc, _)| pc).collect();
+        let shift = LANE_BITS + bits;
+        Intervals { rows: vec![Row::Many], blocks: HashMap::new(), exact, accesses, slots, of_block, shift }
     }
 
     /// A new interval of a warp; None: there are too many.
     pub fn begin(&mut self, block: u32, warp: u32, epoch: u32, warp_epoch: u32, time: u32) -> Option<u32> {
-        if self.rows.len() >= MOST_ROWS {
+        if self.rows.len() >= (u32::MAX >> self.shift) as usize - 1 {
             return None;
         }
         self.rows.push(Row::Warp { block, warp, epoch, warp_epoch, time });
         Some(self.rows.len() as u32 - 1)
+    }
+
+    /// The number of an instruction in tags.
+    pub fn slot(&self, pc: u32) -> u32 {
+        self.slots[pc as usize]
+    }
+
+    #[inline(always)]
+    fn tag(&self, interval: u32, slot: u32, lane: u32, flag: bool) -> u32 {
+        (interval + 1) << self.shift | slot << LANE_BITS | lane << 1 | u32::from(flag)
+    }
+
+    #[inline(always)]
+    fn row(&self, tag: u32) -> u32 {
+        (tag >> self.shift) - 1
+    }
+
+    /// The bits of a tag that tell threads apart, within their intervals.
+    #[inline(always)]
+    fn thread_bits(&self) -> u32 {
+        u32::MAX << self.shift | 31 << 1
     }
 
     fn is_ordered(&self, before: u32, lane: Option<u32>, who: &Who) -> bool {
@@ -109,46 +150,73 @@ impl Intervals {
         }
     }
 
-    fn before(&self, tag: u32, pc: u32, writes: bool) -> Before {
-        let thread = match self.rows.get((tag >> 6) as usize - 1) {
+    fn before(&self, tag: u32, writes: bool) -> Before {
+        let thread = match self.rows.get(self.row(tag) as usize) {
             Some(&Row::Warp { block, warp, .. }) => Some((block, warp, tag >> 1 & 31)),
             _ => None,
         };
+        let slot = self.slot_of(tag);
+        // Where instructions share their numbers, nobody knows which it was.
+        let known = self.accesses.len() <= 1 << (self.shift - LANE_BITS);
+        let pc = self.accesses.get(slot).copied().filter(|_| known).unwrap_or(NOWHERE);
         Before { pc, writes, thread }
     }
 
+    /// The number of the instruction that left a tag.
+    fn slot_of(&self, tag: u32) -> usize {
+        ((tag & !(u32::MAX << self.shift)) >> LANE_BITS) as usize
+    }
+
+    /// Whether a write and an access are atomic, each for the other's thread.
+    fn are_atomic(&self, writer: u32, who: &Who) -> bool {
+        let narrow = || who.of_block || self.of_block[self.slot_of(writer)];
+        let block = |row: u32| match self.rows.get(row as usize) {
+            Some(Row::Warp { block, .. }) => Some(*block),
+            _ => None,
+        };
+        who.strong && writer & 1 == 1 && (!narrow() || block(self.row(writer)) == block(who.interval))
+    }
+
     fn conflict(&self, tag: u32, one_thread: bool, who: &Who) -> bool {
-        tag != 0 && !self.is_ordered((tag >> 6) - 1, one_thread.then_some(tag >> 1 & 31), who)
+        tag != 0 && !self.is_ordered(self.row(tag), one_thread.then_some(tag >> 1 & 31), who)
     }
 
     /// Notes a read; the write that it races with.
-    #[inline]
+    #[inline(always)]
     pub fn read(&mut self, cell: &mut Cell, who: &Who) -> Option<Before> {
-        let mine = tag(who.interval, who.lane, false);
-        let race = (cell.writer >> 1 != mine >> 1
-            && !(who.strong && cell.writer & 1 == 1)
-            && self.conflict(cell.writer, true, who))
-        .then(|| self.before(cell.writer, cell.writer_pc, true));
+        let mine = self.tag(who.interval, who.slot, who.lane, false);
+        // Most words have no writer in a launch, or its reader is their writer.
+        let race = match cell.writer == 0 || (cell.writer ^ mine) & self.thread_bits() == 0 {
+            true => None,
+            false => self.read_after(cell.writer, who),
+        };
         // Who asks again and again for what others set does no harm to them.
-        if !who.strong && cell.reader != mine {
-            cell.reader = self.joined(cell.reader, mine, who);
-            cell.reader_pc = who.pc;
+        if !who.strong {
+            if cell.reader == 0 || (cell.reader ^ mine) & (self.thread_bits() | 1) == 0 {
+                cell.reader = mine;
+            } else if cell.reader >> self.shift != 1 {
+                cell.reader = self.joined(cell.reader, mine, who);
+            }
         }
         race
     }
 
+    #[inline(never)]
+    fn read_after(&self, writer: u32, who: &Who) -> Option<Before> {
+        (!self.are_atomic(writer, who) && self.conflict(writer, true, who)).then(|| self.before(writer, true))
+    }
+
     /// The readers `old` and one more.
+    #[inline(never)]
     fn joined(&mut self, old: u32, mine: u32, who: &Who) -> u32 {
-        if old == 0 {
-            return mine;
-        }
-        let index = (old >> 6) - 1;
+        let index = self.row(old);
         if index == who.interval {
             return mine | 1;
         }
         let Some(&Row::Warp { block, warp, epoch, .. }) = self.rows.get(who.interval as usize) else { return mine };
         if let Some(Row::List(list)) = self.rows.get_mut(index as usize) {
-            if !list.contains(&who.interval) {
+            // A warp reads for all its lanes, one after the other.
+            if list.last() != Some(&who.interval) && !list.contains(&who.interval) {
                 list.push(who.interval);
             }
             return old;
@@ -162,37 +230,39 @@ impl Intervals {
             }
             Some(Row::Warp { .. }) if self.exact => {
                 self.rows.push(Row::List(vec![index, who.interval]));
-                tag(self.rows.len() as u32 - 1, 0, true)
+                self.tag(self.rows.len() as u32 - 1, who.slot, 0, true)
             }
+            Some(Row::Block { block: b, epoch: e }) if *b == block && *e == epoch => old,
             Some(Row::Warp { block: b, .. } | Row::Block { block: b, .. }) if *b == block => {
                 let rows = &mut self.rows;
                 let row = *self.blocks.entry((block, epoch)).or_insert_with(|| {
                     rows.push(Row::Block { block, epoch });
                     rows.len() as u32 - 1
                 });
-                tag(row, 0, true)
+                self.tag(row, who.slot, 0, true)
             }
-            _ => tag(0, 0, true),
+            _ => self.tag(0, who.slot, 0, true),
         }
     }
 
     /// Notes a write; the access that it races with. `changes`: it leaves another value than it found.
-    #[inline]
+    #[inline(always)]
     pub fn write(&mut self, cell: &mut Cell, who: &Who, changes: bool) -> Option<Before> {
-        let mine = tag(who.interval, who.lane, who.strong);
-        let mut race = None;
+        let mine = self.tag(who.interval, who.slot, who.lane, who.strong);
+        let is_mine = |tag: u32| tag == 0 || (tag ^ mine) & self.thread_bits() == 0;
+        let alone = is_mine(cell.writer) && is_mine(cell.reader) && cell.reader & 1 == 0;
         // Whoever writes what is there already shows no order.
-        if changes {
-            if cell.reader != 0 && self.conflict(cell.reader, cell.reader & 1 == 0, who) {
-                race = Some(self.before(cell.reader, cell.reader_pc, false));
-            }
-            let both_strong = who.strong && cell.writer & 1 == 1;
-            if !both_strong && self.conflict(cell.writer, true, who) {
-                race = Some(self.before(cell.writer, cell.writer_pc, true));
-            }
-        }
-        *cell = Cell { writer: mine, writer_pc: who.pc, reader: 0, reader_pc: 0 };
+        let race = if alone || !changes { None } else { self.write_after(*cell, who) };
+        *cell = Cell { writer: mine, reader: 0 };
         race
+    }
+
+    #[inline(never)]
+    fn write_after(&self, cell: Cell, who: &Who) -> Option<Before> {
+        if !self.are_atomic(cell.writer, who) && self.conflict(cell.writer, true, who) {
+            return Some(self.before(cell.writer, true));
+        }
+        self.conflict(cell.reader, cell.reader & 1 == 0, who).then(|| self.before(cell.reader, false))
     }
 }
 
@@ -209,7 +279,7 @@ impl History {
     }
 
     /// Calls `each` for the cells of an access; the first race.
-    #[inline]
+    #[inline(always)]
     pub fn visit(
         &mut self,
         at: usize,
@@ -239,5 +309,18 @@ impl History {
             at += 1;
         }
         race
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What checks take of memory: twice that of the arrays.
+    #[test]
+    fn a_word_has_eight_bytes_of_history() {
+        assert_eq!(size_of::<Cell>(), 8);
+        let history = History::new(4000);
+        assert_eq!((history.words.len(), history.parts.len()), (1000, 0));
     }
 }

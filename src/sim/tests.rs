@@ -255,6 +255,25 @@ fn accesses_cost_what_addresses_say() {
         ("ld.global.u8 %rs1, [%rd1];", 0, 1, 1, 1, 32),
         ("ld.global.u64 %rd4, [%rd1];", 0, 8, 8, 8, 256),
         ("ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd1];", 0, 16, 16, 16, 512),
+        (LOAD, 16, 4, 5, 4, 128),
+        (LOAD, 28, 4, 5, 4, 128),
+        // Structures of three, four and sixteen words.
+        (LOAD, 0, 12, 12, 4, 128),
+        (LOAD, 0, 16, 16, 4, 128),
+        (LOAD, 0, 64, 32, 4, 128),
+        ("ld.global.u16 %rs1, [%rd1];", 0, 2, 2, 2, 64),
+        ("ld.global.u16 %rs1, [%rd1];", 0, 4, 4, 2, 64),
+        ("ld.global.u8 %rs1, [%rd1];", 0, 4, 4, 1, 32),
+        ("ld.global.u64 %rd4, [%rd1];", 0, 16, 16, 8, 256),
+        ("ld.global.u64 %rd4, [%rd1];", 0, 0, 1, 8, 256),
+        ("ld.global.v2.u32 {%r2, %r3}, [%rd1];", 0, 8, 8, 8, 256),
+        ("ld.global.v2.u32 {%r2, %r3}, [%rd1];", 0, 16, 16, 8, 256),
+        ("ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd1];", 0, 32, 32, 16, 512),
+        ("st.global.u32 [%rd1], %r0;", 0, 4, 4, 4, 128),
+        ("st.global.u32 [%rd1], %r0;", 0, 8, 8, 4, 128),
+        // Every other lane, one lane.
+        ("and.b32 %r6, %r0, 1; setp.eq.u32 %p0, %r6, 0; @%p0 ld.global.u32 %r2, [%rd1];", 0, 4, 4, 2, 64),
+        ("setp.eq.u32 %p0, %r0, 7; @%p0 ld.global.u32 %r2, [%rd1];", 0, 4, 1, 1, 4),
         // Half of the lanes.
         ("setp.lt.u32 %p0, %r0, 16; @%p0 ld.global.u32 %r2, [%rd1];", 0, 4, 2, 2, 64),
     ] {
@@ -274,6 +293,16 @@ fn accesses_cost_what_addresses_say() {
         (SHARED, 128, 32, 1),
         // Rows of 33 words: the usual padding.
         (SHARED, 132, 1, 1),
+        (SHARED, 12, 1, 1),
+        (SHARED, 32, 8, 1),
+        (SHARED, 64, 16, 1),
+        ("ld.shared.u8 %rs1, [%rd2];", 1, 1, 1),
+        ("ld.shared.u16 %rs1, [%rd2];", 2, 1, 1),
+        ("st.shared.u32 [%rd2], %r0;", 8, 2, 1),
+        ("ld.shared.u64 %rd4, [%rd2];", 0, 2, 2),
+        // Of the 16 lanes of a half, two meet in each pair of banks.
+        ("ld.shared.u64 %rd4, [%rd2];", 16, 4, 2),
+        ("ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%rd2];", 32, 8, 4),
         ("ld.shared.u64 %rd4, [%rd2];", 8, 2, 2),
         ("ld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%rd2];", 16, 4, 4),
     ] {
@@ -286,6 +315,18 @@ fn accesses_cost_what_addresses_say() {
     }
     let atomic = cost("red.global.add.u32 [%rd1], 1;", 0, 0);
     assert_eq!((atomic.requests, atomic.sectors, atomic.serialised), (1, 1, 31));
+    let apart = cost("red.global.add.u32 [%rd1], 1;", 0, 4);
+    assert_eq!((apart.requests, apart.sectors, apart.serialised), (1, 4, 0));
+    let nobody = cost("setp.gt.u32 %p0, %r0, 40; @%p0 ld.global.u32 %r2, [%rd1];", 0, 4);
+    assert_eq!((nobody.requests, nobody.sectors), (0, 0));
+    let local = cost("st.local.v4.u32 [own], {%r0, %r0, %r0, %r0};", 0, 4);
+    assert_eq!((local.requests, local.sectors), (1, 16));
+    let nested = cost(
+        "setp.lt.u32 %p0, %r0, 9; @%p0 bra MEET; setp.lt.u32 %p1, %r0, 20; @%p1 bra MEET; add.u32 %r2, %r0, 1; MEET: ret;",
+        0,
+        4,
+    );
+    assert_eq!(nested.divergent, 2);
     let parted = cost("setp.lt.u32 %p0, %r0, 9; @%p0 bra FEW; add.u32 %r2, %r0, 1; FEW: add.u32 %r3, %r0, 1;", 0, 4);
     assert_eq!(parted.divergent, 1);
 }

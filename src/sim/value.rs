@@ -6,10 +6,78 @@ pub const LANES: usize = 32;
 
 /// A register of a warp.
 pub type Lanes = [u64; LANES];
-/// What an instruction computes of three registers at most, for all lanes.
-pub type Alu = fn(&mut Lanes, &Lanes, &Lanes, &Lanes);
-/// The lanes in which a comparison holds.
-pub type Test = fn(&Lanes, &Lanes) -> u32;
+
+/// What an instruction computes of three registers at most, for all lanes: made for any processor, and again for those with AVX2,
+/// which do it several times as fast (a fused multiply-add without them is a call).
+#[derive(Clone, Copy, Debug)]
+pub struct Alu(unsafe fn(&mut Lanes, &Lanes, &Lanes, &Lanes));
+
+/// A body of an [`Alu`].
+pub trait Compute {
+    fn compute(out: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes);
+}
+
+impl Alu {
+    pub fn of<C: Compute>() -> Alu {
+        #[cfg(target_arch = "x86_64")]
+        if is_wide() {
+            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+            fn wide<C: Compute>(out: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes) {
+                C::compute(out, a, b, c);
+            }
+            return Alu(wide::<C>);
+        }
+        Alu(C::compute)
+    }
+
+    #[inline(always)]
+    pub fn run(self, out: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes) {
+        // SAFETY: `of` took what this processor can run.
+        unsafe { (self.0)(out, a, b, c) }
+    }
+}
+
+/// The lanes in which a comparison holds, as [`Alu`].
+#[derive(Clone, Copy, Debug)]
+pub struct Test(unsafe fn(&Lanes, &Lanes) -> u32);
+
+/// A body of a [`Test`].
+pub trait Compare {
+    fn compare(a: &Lanes, b: &Lanes) -> u32;
+}
+
+impl Test {
+    pub fn of<C: Compare>() -> Test {
+        #[cfg(target_arch = "x86_64")]
+        if is_wide() {
+            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]
+            fn wide<C: Compare>(a: &Lanes, b: &Lanes) -> u32 {
+                C::compare(a, b)
+            }
+            return Test(wide::<C>);
+        }
+        Test(C::compare)
+    }
+
+    #[inline(always)]
+    pub fn run(self, a: &Lanes, b: &Lanes) -> u32 {
+        // SAFETY: `of` took what this processor can run.
+        unsafe { (self.0)(a, b) }
+    }
+}
+
+/// Whether the processor has what the wide bodies ask for.
+#[cfg(target_arch = "x86_64")]
+pub fn is_wide() -> bool {
+    // Each answer is remembered by the standard library.
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("f16c")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
 
 /// A type that lanes compute with.
 pub trait Lane: Copy {

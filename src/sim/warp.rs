@@ -121,10 +121,15 @@ impl Warp {
 
     /// What it did before is known to who sees what it writes from now on.
     pub fn fenced(&mut self) {
+        self.released = Some(self.clock());
+    }
+
+    /// What it knows, and what it did before; a new interval begins.
+    pub fn clock(&mut self) -> Clock {
         self.synchronised();
         let mut clock = (*self.known).clone();
         clock.insert(self.id, self.time);
-        self.released = Some(Rc::new(clock));
+        Rc::new(clock)
     }
 
     /// Begins a new interval.

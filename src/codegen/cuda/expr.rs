@@ -75,7 +75,9 @@ impl Translator<'_> {
             }
             Op::Compare(op, a, b) => {
                 let ty = self.function.ty(*a);
-                let (a, b) = (self.value(*a)?, self.value(*b)?);
+                let unsigned = self.function.as_const(*b).and_then(|c| c.as_int()).is_some_and(|n| n >= 0);
+                let a = if unsigned { self.converted(*a)? } else { self.value(*a)? };
+                let b = self.value(*b)?;
                 match ty {
                     Type::Scalar(s) => scalar::compare(*op, s, a, b, self.prelude),
                     _ => composite::compare(*op, ty, a, b, structs, self.prelude),
@@ -143,6 +145,7 @@ impl Translator<'_> {
             }
             Op::ThreadIndex(n) => self.thread_index(*n).ok_or_else(|| self.fault(inst, "`tid()` in a function"))?,
             Op::BlockDim => Expr::cast("int", Expr::atom("blockDim.x")),
+            Op::Lane => Expr::cast("int", Expr::atom("threadIdx.x")),
             Op::Extent(array, dim) if let Some(n) = self.plain_array(*array) => self.plain_extent(n, *dim),
             Op::Extent(array, dim) => match self.function.ty(*array) {
                 Type::Local(local) => Expr::atom(local.shape.get(usize::from(*dim)).copied().unwrap_or(1).to_string()),
@@ -193,6 +196,7 @@ impl Translator<'_> {
             // Statements: see [`super::function`].
             Op::Insert(..)
             | Op::LocalArray
+            | Op::SharedArray
             | Op::Store { .. }
             | Op::For { .. }
             | Op::While { .. }
@@ -203,6 +207,15 @@ impl Translator<'_> {
             | Op::Break(_)
             | Op::Continue(_)
             | Op::Return(_) => return Err(self.fault(inst, "this operation as an expression")),
+        })
+    }
+
+    /// A value that is converted where it stands, or compared with what is not negative: the number of a thread needs no cast.
+    pub fn converted(&mut self, value: ValueId) -> Result<Expr, Fault> {
+        Ok(match self.function.def(value).map(|inst| &inst.op) {
+            Some(Op::Lane) => Expr::atom("threadIdx.x"),
+            Some(Op::BlockDim) => Expr::atom("blockDim.x"),
+            _ => self.value(value)?,
         })
     }
 

@@ -398,6 +398,15 @@ impl<'a> Translator<'a> {
                 }
                 Ok(())
             }
+            Op::SharedArray => {
+                if let Some(&result) = inst.results.first()
+                    && self.plan.form(result) == Form::Variable
+                {
+                    self.prelude.ty(self.function.ty(result), self.structs());
+                    out.push(Stmt::SharedArray(self.variables.of(result)));
+                }
+                Ok(())
+            }
             Op::Print { format, args } => {
                 let mut values = vec![Expr::atom(quoted(format))];
                 for &arg in args {
@@ -545,7 +554,7 @@ impl<'a> Translator<'a> {
         let Some((&index, carried)) = params.split_first() else { return Ok(()) };
         self.assign_all(carried, init, out)?;
         let mut var = self.variables.of(index);
-        let start = self.value(*start)?;
+        let start = self.converted(*start)?;
         let end = self.value(*end)?;
         let known = self.function.as_const(*step).and_then(|c| c.as_int());
         let one_less = if known == Some(-1) { self.one_less(*body, index) } else { None };
@@ -554,22 +563,28 @@ impl<'a> Translator<'a> {
             self.counters.push(counter);
         }
         let k = || Expr::Var(var);
-        let (condition, step) = match known {
-            _ if one_less.is_some() => (Expr::infix(Infix::Gt, k(), end), Expr::atom("--")),
-            Some(0) => return Ok(()),
-            Some(n) if n > 0 => (Expr::infix(Infix::Lt, k(), end), Expr::atom(n.to_string())),
-            Some(n) => (down_to(k(), end), Expr::atom(n.to_string())),
-            None => {
-                let step = self.value(*step)?;
-                let zero = || Expr::atom("0");
-                let down = Expr::infix(
-                    Infix::And,
-                    Expr::infix(Infix::Lt, step.clone(), zero()),
-                    Expr::infix(Infix::Gt, k(), end.clone()),
-                );
-                let up = Expr::infix(Infix::Lt, k(), end);
-                let is_up = Expr::infix(Infix::Gt, step.clone(), zero());
-                (Expr::Conditional(Box::new(is_up), Box::new(up), Box::new(down)), step)
+        let (condition, step) = 'head: {
+            match known {
+                _ if one_less.is_some() => (Expr::infix(Infix::Gt, k(), end), Expr::atom("--")),
+                Some(0) => return Ok(()),
+                Some(n) if n > 0 => (Expr::infix(Infix::Lt, k(), end), Expr::atom(n.to_string())),
+                Some(n) => (down_to(k(), end), Expr::atom(n.to_string())),
+                None => {
+                    let rises = self.ranges.interval(*step).is_some_and(|interval| interval.low > 0);
+                    let step = if rises { self.converted(*step)? } else { self.value(*step)? };
+                    let zero = || Expr::atom("0");
+                    if rises {
+                        break 'head (Expr::infix(Infix::Lt, k(), end), step);
+                    }
+                    let down = Expr::infix(
+                        Infix::And,
+                        Expr::infix(Infix::Lt, step.clone(), zero()),
+                        Expr::infix(Infix::Gt, k(), end.clone()),
+                    );
+                    let up = Expr::infix(Infix::Lt, k(), end);
+                    let is_up = Expr::infix(Infix::Gt, step.clone(), zero());
+                    (Expr::Conditional(Box::new(is_up), Box::new(up), Box::new(down)), step)
+                }
             }
         };
         self.loops.push(Loop { carried: carried.to_vec(), results: inst.results.to_vec() });

@@ -229,6 +229,8 @@ fn kernel(
     let mut all = vec![format!("launch_bounds {launch}")];
     all.extend_from_slice(params);
     let mut out = heading(function, !defaults.is_empty());
+    let arrays = body.stmts.iter().take_while(|stmt| matches!(stmt, Stmt::SharedArray(_))).count();
+    let (arrays, stmts) = body.stmts.split_at(if body.returns_in_loop { 0 } else { arrays });
     if body.returns_in_loop {
         let mut thread_params = vec![format!("size_t {task}")];
         thread_params.extend_from_slice(&all);
@@ -237,14 +239,19 @@ fn kernel(
         out.push_str("}\n\n");
     }
     out.push_str(&signature(&format!("extern \"C\" __global__ void {entry}"), &all, false));
+    print::statements(&mut out, arrays, 1, named);
     print::statements(&mut out, defaults, 1, named);
-    let _ = writeln!(out, "    for (size_t {task} = first_task(); {task} < {launch}.size; {task} += task_step()) {{");
+    let (first, stride) = match function.by_block {
+        true => ("blockIdx.x", "gridDim.x"),
+        false => ("first_task()", "task_step()"),
+    };
+    let _ = writeln!(out, "    for (size_t {task} = {first}; {task} < {launch}.size; {task} += {stride}) {{");
     if body.returns_in_loop {
         let args: Vec<&str> = body.params.iter().map(|p| &*named.names[p.0 as usize]).collect();
         let args = [&[&**task, &**launch], args.as_slice()].concat().join(", ");
         let _ = writeln!(out, "        {name}_thread({args});");
     } else {
-        print::statements(&mut out, &body.stmts, 2, named);
+        print::statements(&mut out, stmts, 2, named);
     }
     out.push_str("    }\n}\n");
     out

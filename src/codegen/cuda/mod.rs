@@ -34,10 +34,12 @@ mod tree;
 mod types;
 mod vars;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::codegen::blocks;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdMap;
 use crate::ir::{FuncId, Function, Module, Phase, ResultRole};
@@ -141,6 +143,16 @@ impl<'a> Printer<'a> {
     }
 
     fn print(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
+        match blocks::shared(self.module, kernels).map_err(|error| Box::new(error.into()))? {
+            Cow::Borrowed(_) => self.text(kernels, options),
+            Cow::Owned(module) => {
+                let marked = self.marked;
+                Printer { marked, ..Printer::new(&module, self.known) }.text(kernels, options)
+            }
+        }
+    }
+
+    fn text(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
         let Order { printed: order, named, .. } = self.survey.order(kernels);
         let names = function_names(self.module, &named, &self.survey);
         let (effects, constants) = (&self.survey.effects, &self.constants);

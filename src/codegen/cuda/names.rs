@@ -83,8 +83,10 @@ fn derived_name(
         }
         Op::Atomic { .. } | Op::AtomicCas { .. } => "old".to_string(),
         Op::LocalArray => "buffer".to_string(),
+        Op::SharedArray => "tile".to_string(),
         Op::ThreadIndex(n) => ["i", "j", "k", "l"].get(usize::from(*n)).copied().unwrap_or("i").to_string(),
         Op::BlockDim => "block_size".to_string(),
+        Op::Lane => "lane".to_string(),
         Op::View(array, _) => format!("{}_part", named(array).unwrap_or("array")),
         Op::Extent(array, _) => format!("{}_extent", named(array).unwrap_or("array")),
         Op::Cast(a) | Op::Bitcast(a) => named(a).map_or("converted".to_string(), |a| {
@@ -278,7 +280,10 @@ impl<'a> Namer<'a> {
         let outside = self.declared.len();
         for stmt in list {
             match stmt {
-                Stmt::Declare(var) | Stmt::LocalArray(var) | Stmt::Assign { var, declare: true, .. } => self.name(*var),
+                Stmt::Declare(var)
+                | Stmt::LocalArray(var)
+                | Stmt::SharedArray(var)
+                | Stmt::Assign { var, declare: true, .. } => self.name(*var),
                 Stmt::For { var, body, .. } => {
                     let before = self.declared.len();
                     self.name(*var);

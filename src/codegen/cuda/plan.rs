@@ -203,7 +203,7 @@ impl Planner<'_> {
     fn is_trivial(&self, op: &Op) -> bool {
         let is_variable = |value: &ValueId| self.plan.forms[*value] == Form::Variable;
         match op {
-            Op::BlockDim => true,
+            Op::BlockDim | Op::Lane => true,
             Op::Extent(array, _) | Op::IsSet(array) | Op::Address(array) => is_variable(array),
             Op::Extract(base, path) => is_variable(base) && path.iter().all(|s| matches!(s, Step::At(_))),
             // `i + 1`
@@ -218,7 +218,7 @@ impl Planner<'_> {
     /// Whether the text has an expression for this instruction. For an `if` this adds the cost of its branches.
     fn has_expression(&self, inst: &Inst, cost: &mut Cost) -> bool {
         match &inst.op {
-            Op::LocalArray | Op::Insert(..) | Op::For { .. } | Op::While { .. } => false,
+            Op::LocalArray | Op::SharedArray | Op::Insert(..) | Op::For { .. } | Op::While { .. } => false,
             Op::Call(callee, _) => gives_one_value(&self.module.functions[*callee]),
             Op::If { then, otherwise, .. } => {
                 for &branch in &[*then, *otherwise] {

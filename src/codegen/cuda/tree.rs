@@ -110,6 +110,8 @@ pub enum Stmt {
     },
     /// `float buffer[4][4] = {};` (the extents are part of the variable's type).
     LocalArray(Var),
+    /// `__shared__ float tile[4][4];`
+    SharedArray(Var),
     /// `target = value;`
     Store {
         target: Expr,
@@ -266,6 +268,7 @@ impl Stmt {
         match self {
             Stmt::Declare(_)
             | Stmt::LocalArray(_)
+            | Stmt::SharedArray(_)
             | Stmt::Break
             | Stmt::Continue
             | Stmt::Return(None)

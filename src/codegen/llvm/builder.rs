@@ -225,6 +225,17 @@ impl<'ctx> Llvm<'ctx> {
         global
     }
 
+    /// Memory that the threads of a block share; the address is generic.
+    pub fn shared(&self, name: &str, size: u64, align: u32) -> Val<'ctx> {
+        const SHARED: u16 = 3;
+        let ty = self.context.i8_type().array_type(size.max(1) as u32);
+        let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED)), name);
+        global.set_initializer(&ty.get_undef());
+        global.set_linkage(Linkage::Internal);
+        global.set_alignment(align);
+        global.as_pointer_value().const_address_space_cast(self.context.ptr_type(AddressSpace::default())).into()
+    }
+
     // Functions and blocks
 
     /// `result` None: the function gives nothing.

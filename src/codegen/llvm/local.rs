@@ -23,6 +23,30 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         smallvec![slot]
     }
 
+    /// Memory of the block for an array. A block of the host is one thread, and has its own.
+    pub fn shared_array(&mut self, frame: &Frame<'a, 'ctx>, array: ValueId) -> Scalars<'ctx> {
+        let layout = Layout::of(frame.ty(array), &self.ir.structs);
+        let (size, align) = (u64::from(layout.size), layout.align.max(MAX_ALIGN));
+        smallvec![match self.target {
+            Target::Host { .. } => self.ll.alloca(self.entry, size, align),
+            Target::Nvptx => {
+                let (ll, function) = (self.ll, frame.function);
+                let own = function.values[array].name.as_deref().unwrap_or("tile");
+                let name =
+                    format!("{}_{}_{}", function.name, own, array.0).replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+                ll.shared(&name, size, align)
+            }
+        }]
+    }
+
+    /// The number of the thread in its block.
+    pub fn lane(&self) -> Val<'ctx> {
+        match self.target {
+            Target::Host { .. } => self.ll.const_i32(0),
+            Target::Nvptx => self.ll.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", &[], &[]),
+        }
+    }
+
     /// Room for a local array of a GPU's thread, set to zero in stores of 8 and 16 bytes. Of one `memset` of 128 bytes or
     /// more, LLVM's back end makes a loop over bytes.
     fn zeroed_on_device(&mut self, size: u64, align: u32) -> Val<'ctx> {

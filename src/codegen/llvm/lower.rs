@@ -518,6 +518,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 smallvec![number]
             }
             Op::BlockDim => smallvec![self.thread.block_dim],
+            Op::Lane => smallvec![self.lane()],
             Op::Extent(array, dim) => {
                 smallvec![self.array(frame, *array).extents[usize::from(*dim)]]
             }
@@ -526,6 +527,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             Op::Address(array) => smallvec![self.ll.ptr_to_int(frame.scalar(*array), self.ll.i64())],
             Op::View(array, dims) => self.view(frame, *array, dims, inst.span),
             Op::LocalArray => inst.results.first().map(|&r| self.local_array(frame, r)).unwrap_or_default(),
+            Op::SharedArray => inst.results.first().map(|&r| self.shared_array(frame, r)).unwrap_or_default(),
             Op::Load(access) => self.load(frame, access, inst),
             Op::Store { access, value } => {
                 self.store(frame, access, *value, inst.span);

@@ -20,6 +20,7 @@ use super::machine::{LEAN, Lease, Machine};
 use super::param_names::name_parameters;
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
+use crate::codegen::blocks;
 use crate::codegen::shadow::{self, Shadows};
 use crate::diag::Code;
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -164,6 +165,10 @@ impl Ready<'_> {
             validate_parameters(module, kernel)?;
         }
         let (module, shadows) = shadow::extract_all(module, kernels);
+        let module = match blocks::shared(&module, kernels)? {
+            Cow::Owned(shared) => Cow::Owned(shared),
+            Cow::Borrowed(_) => module,
+        };
         Ok(Ready { module, shadows, known })
     }
 
@@ -364,7 +369,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         FunctionKind::Kernel { rank } => usize::from(rank),
         FunctionKind::Device => 1,
     };
-    let tasks = Tasks { launch, block_dim, rank };
+    let tasks = Tasks { launch, block_dim, rank, by_block: function.by_block };
     match options.grid {
         Grid::Any => tasks.in_turns(&mut lower, start, |lower| lower.kernel(kernel, args)),
         Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
@@ -378,15 +383,20 @@ struct Tasks<'ctx> {
     launch: Val<'ctx>,
     block_dim: Val<'ctx>,
     rank: usize,
+    /// A block does a task, not a thread.
+    by_block: bool,
 }
 
 impl<'ctx> Tasks<'ctx> {
-    /// The number of the thread in its grid, as 32 or 64 bits.
+    /// The number of the thread, or the block, in its grid, as 32 or 64 bits.
     fn thread_number(&self, lower: &Lower<'_, '_, 'ctx>, ty: Ty<'ctx>) -> Val<'ctx> {
         let ll = lower.ll;
         let special = |name| wide(ll, ll.intrinsic(name, &[], &[]), ty);
-        let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
         let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
+        if self.by_block {
+            return block;
+        }
+        let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
         ll.add(ll.mul(block, wide(ll, self.block_dim, ty)), thread)
     }
 
@@ -439,7 +449,8 @@ impl<'ctx> Tasks<'ctx> {
         let (head, task_block, done) = (block("tasks"), block("task"), block("done"));
         let first = self.thread_number(lower, ll.i64());
         let grid = ll.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", &[], &[]);
-        let stride = ll.mul(wide(ll, grid, ll.i64()), wide(ll, self.block_dim, ll.i64()));
+        let in_block = if self.by_block { ll.const_i64(1) } else { wide(ll, self.block_dim, ll.i64()) };
+        let stride = ll.mul(wide(ll, grid, ll.i64()), in_block);
         let size = ll.load(ll.i64(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8);
         let inner_extents = self.inner_extents(lower, ll.i64());
         ll.br(head);

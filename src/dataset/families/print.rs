@@ -41,7 +41,21 @@ pub fn text(draft: &Draft) -> String {
         }
     }
     out.extend(host);
-    out.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+    out.iter().map(|line| format!("{}\n", lettered(line.trim_end(), style.lettered))).collect()
+}
+
+/// A line with the types of floats named in full, `wp.vec3f`, if people do so here.
+fn lettered(line: &str, wanted: bool) -> String {
+    const TYPES: [&str; 8] = ["vec2", "vec3", "vec4", "mat22", "mat33", "mat44", "quat", "transform"];
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("wp.").filter(|_| wanted) {
+        let name = after.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap_or("");
+        let letter = if TYPES.contains(&name) { "f" } else { "" };
+        out += &format!("{before}wp.{name}{letter}");
+        rest = &after[name.len()..];
+    }
+    out + rest
 }
 
 fn comment(about: &str) -> String {
@@ -108,6 +122,24 @@ pub fn annotation(draft: &Draft, name: &str, plain: bool) -> String {
     }
 }
 
+/// What a function declares, in the spelling of the program.
+fn head(draft: &Draft, declared: &str) -> String {
+    let mut out = declared.to_string();
+    for ty in ["float", "int"] {
+        for mark in [": ", "dtype=", "-> "] {
+            out = out.replace(&format!("{mark}{ty}"), &format!("{mark}{}", element(draft, ty)));
+        }
+    }
+    if draft.style.brackets {
+        // In the library arrays are written with an argument.
+        while let Some((before, after)) = out.split_once("(dtype=") {
+            let (ty, rest) = after.split_once(')').unwrap_or((after, ""));
+            out = format!("{before}[{ty}]{rest}");
+        }
+    }
+    out
+}
+
 /// A number as Python has it.
 pub fn number(ty: &str, content: &str) -> String {
     let list: Vec<&str> = content.split_whitespace().collect();
@@ -123,7 +155,7 @@ fn print(draft: &Draft, function: &Built) -> Vec<String> {
     let mut out = Vec::new();
     if function.kind == Kind::Helper {
         out.push("@wp.func".to_string());
-        out.push(format!("def {}({}", function.name, function.head));
+        out.push(format!("def {}({}", function.name, head(draft, &function.head)));
         if let Some(doc) = function.doc.as_ref().filter(|_| style.docs) {
             out.push(format!("    \"\"\"{doc}\"\"\""));
         }

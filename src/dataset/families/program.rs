@@ -43,6 +43,10 @@ pub struct Style {
     pub brackets: bool,
     /// `wp.float32` for `float`.
     pub sized: bool,
+    /// `wp.vec3f` for `wp.vec3`.
+    pub lettered: bool,
+    /// Functions say what they return.
+    pub returns: bool,
     /// In which order parameters stand.
     pub order: usize,
     pub group_comments: bool,
@@ -272,6 +276,8 @@ impl Parts {
         let style = Style {
             brackets: random.chance(78),
             sized: random.chance(20),
+            lettered: random.chance(12),
+            returns: random.chance(60),
             order: random.weighted(&[34, 16, 30, 20]),
             group_comments: random.chance(30),
             underscore: random.chance(30),
@@ -289,7 +295,10 @@ impl Parts {
         for (function, lines, dims) in &functions {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             let dims: Vec<&str> = dims.iter().map(String::as_str).collect();
-            let head = choices.words(function.head);
+            let mut head = choices.words(function.head);
+            if !style.returns {
+                head = head.split_once(") ->").map_or(head.clone(), |(params, _)| format!("{params}):"));
+            }
             let mut body = choices.body(&lines, &dims);
             let doc = take_doc(&mut body.lines);
             let name = match (function.kind, is_single) {
@@ -333,6 +342,7 @@ impl Parts {
         draft.flatten(random);
         draft.numbers(random);
         draft.rename(random);
+        draft.shapes(random);
         draft.parameters();
         draft
     }
@@ -500,6 +510,35 @@ impl Draft {
         }
     }
 
+    /// A kernel may ask an array for its extents instead of getting them as numbers.
+    fn shapes(&mut self, random: &mut Random) {
+        if !random.chance(30) {
+            return;
+        }
+        let Draft { functions, roles, sizes, constants, .. } = self;
+        for function in functions.iter_mut().filter(|function| function.kind == Kind::Kernel) {
+            for size in sizes.iter().map(|size| size.name.as_str()) {
+                let uses: usize = function.body.iter().map(|line| code::places(line, size).len()).sum();
+                let owner = roles.iter().filter(|role| !constants.contains(&role.name)).find_map(|role| {
+                    let axis = role.dims.as_ref()?.iter().position(|dim| dim == size)?;
+                    let is_used = function.body.iter().any(|line| code::mentions(line, &role.name));
+                    is_used.then(|| format!("{}.shape[{axis}]", role.name))
+                });
+                let Some(text) = owner.filter(|_| uses > 0) else { continue };
+                // A loop over an extent takes it as a number: people pass those.
+                if function.body.iter().any(|line| line.contains("range(") && code::mentions(line, size)) {
+                    continue;
+                }
+                if uses > 1 || random.chance(30) {
+                    let thread = function.body.iter().position(|line| line.ends_with("wp.tid()"));
+                    function.body.insert(thread.map_or(0, |at| at + 1), format!("    {size} = {text}"));
+                } else {
+                    function.body.iter_mut().for_each(|line| *line = code::replace(line, size, &text));
+                }
+            }
+        }
+    }
+
     /// Threads and sums have the same name in all kernels of a program.
     fn rename_locals(&mut self, random: &mut Random) {
         for (from, line, names) in words::LOCALS {
@@ -535,7 +574,8 @@ impl Draft {
             if !bundled.is_empty() && function.body.iter().any(|line| line.contains("params.")) {
                 list.push(([1, 0, 0, 2][order], "params".to_string()));
             }
-            for size in sizes.iter().filter(|size| has(&size.name)) {
+            let is_local = |name: &str| function.body.iter().any(|line| line.starts_with(&format!("    {name} = ")));
+            for size in sizes.iter().filter(|size| has(&size.name) && !is_local(&size.name)) {
                 list.push(([2, 1, 0, 0][order], size.name.clone()));
             }
             list.sort_by_key(|(group, _)| *group);

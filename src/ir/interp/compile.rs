@@ -325,6 +325,7 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::ThreadIndex(n) => Code::ThreadIndex { to, n: *n },
             Op::ThreadNumber => Code::ThreadNumber { to },
             Op::BlockDim => Code::Set { to, bits: 1 },
+            Op::Lane => Code::Set { to, bits: 0 },
             Op::Extent(array, dim) => match function.ty(*array) {
                 Type::Local(local) => {
                     let extent = i128::from(local.shape[usize::from(*dim).min(MAX_DIMS - 1)]);
@@ -355,7 +356,7 @@ impl<'m, 't> Compiler<'m, 't> {
                     .collect();
                 Code::View { to, array: self.slot(*array), ndim, dims, span }
             }
-            Op::LocalArray => {
+            Op::LocalArray | Op::SharedArray => {
                 let bytes = match result.map(|value| function.ty(value)) {
                     Some(Type::Local(local)) => {
                         u64::from(Layout::of_element(local.element, &self.module.structs).size) * local.len()

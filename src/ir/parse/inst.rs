@@ -118,6 +118,7 @@ impl<'t> Parser<'t> {
             "thread_index" => Op::ThreadIndex(self.number()?),
             "thread_number" => Op::ThreadNumber,
             "block_dim" => Op::BlockDim,
+            "lane" => Op::Lane,
             "extent" => {
                 let array = self.value()?;
                 self.mark(',')?;
@@ -140,6 +141,7 @@ impl<'t> Parser<'t> {
                 Op::View(array, dims.into())
             }
             "local_array" => Op::LocalArray,
+            "shared_array" => Op::SharedArray,
             "load" => Op::Load(self.access()?),
             "store" => Op::Store { access: self.access()?, value: self.comma_value()? },
             "atomic" => {

@@ -123,6 +123,8 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     assert %0, "message"
     return
   }
+  %lane: int32 = lane
+  %36: tile(float32, 4) = shared_array
   barrier
   return
 }

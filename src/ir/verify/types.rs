@@ -171,7 +171,7 @@ impl Typing<'_> {
                 check(self.function.is_kernel(), "only kernels know the number of the thread")?;
                 one(I32)
             }
-            Op::BlockDim => one(I32),
+            Op::BlockDim | Op::Lane => one(I32),
             Op::Extent(a, dim) => {
                 let (_, ndim) = self.array(*a)?;
                 check(*dim < ndim, "the array has fewer dimensions")?;
@@ -189,6 +189,10 @@ impl Typing<'_> {
             Op::View(a, dims) => self.view(*a, dims),
             Op::LocalArray => {
                 check(matches!(given()?, Type::Local(_)), "the result is not a local array")?;
+                one(given()?)
+            }
+            Op::SharedArray => {
+                check(given()?.is_tile(), "the result is not an array of the block")?;
                 one(given()?)
             }
             Op::Load(access) => one(self.access(access)?),

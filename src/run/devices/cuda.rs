@@ -1,12 +1,8 @@
 //! How does an NVIDIA GPU run a kernel? As PTX, on the first one that the driver knows.
 
 use super::{Device, Executable, Found, How};
-#[cfg(feature = "cuda")]
-use crate::diag::Code;
 use crate::ir::{FuncId, Module};
 use crate::run::Result;
-#[cfg(feature = "cuda")]
-use crate::run::fail;
 
 #[cfg(feature = "cuda")]
 mod driver;
@@ -31,13 +27,6 @@ impl Device for Cuda {
 
     #[cfg(feature = "cuda")]
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
-        let function = &module.functions[kernel];
-        if function.by_block {
-            let name = &function.source_name;
-            let error =
-                fail(Code::E0822, format!("kernel `{name}` works on tiles, which kc does not compile for GPUs yet"));
-            return Err(Box::new(error.label(function.span, "this kernel")));
-        }
         Ok(Box::new(driver::Kernel::load(module, kernel, how.fmad)?))
     }
 

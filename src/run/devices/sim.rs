@@ -71,6 +71,8 @@ pub struct Kernel {
     structs: StructTable,
     rank: usize,
     grid: Grid,
+    /// A block does a task, not a thread.
+    by_block: bool,
     trial: Trial,
     /// Bytes that arrays are moved by, for addresses that are no better aligned than they have to be.
     shift: u64,
@@ -97,6 +99,7 @@ impl Kernel {
                 FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
             },
             grid: options.grid,
+            by_block: function.by_block,
             trial,
             shift: 0,
         })
@@ -169,7 +172,7 @@ impl Kernel {
     }
 
     fn form(&self, bounds: &LaunchBounds, block_dim: u32) -> Result<Form> {
-        let blocks = bounds.size.div_ceil(block_dim.into());
+        let blocks = if self.by_block { bounds.size } else { bounds.size.div_ceil(block_dim.into()) };
         if bounds.size > i32::MAX as u64 {
             let (threads, most) = (bounds.size, i32::MAX);
             return Err(fail(Code::E1107, format!("the launch has {threads} threads; one on a GPU can have {most}")));

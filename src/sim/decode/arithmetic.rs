@@ -6,34 +6,40 @@ use half::{bf16, f16};
 use super::modifiers::Modifiers;
 use crate::ptx::{Kind, Type};
 use crate::sim::code::Carry;
-use crate::sim::value::{Alu, Exact, LANES, Lane, Lanes, Round, flush, greatest, least};
+use crate::sim::value::{Alu, Compute, Exact, LANES, Lane, Lanes, Round, flush, greatest, least};
 
 /// A function of lanes, of up to three operands of types.
 macro_rules! lanes {
     (|$a:ident: $ta:ty| $e:expr) => {
-        (|o: &mut Lanes, a: &Lanes, _: &Lanes, _: &Lanes| {
-            for l in 0..LANES {
-                let $a = <$ta as Lane>::of(a[l]);
-                o[l] = Lane::bits($e);
-            }
-        }) as Alu
+        lanes!(|a, _b, _c, l| {
+            let $a = <$ta as Lane>::of(a[l]);
+            Lane::bits($e)
+        })
     };
     (|$a:ident: $ta:ty, $b:ident: $tb:ty| $e:expr) => {
-        (|o: &mut Lanes, a: &Lanes, b: &Lanes, _: &Lanes| {
-            for l in 0..LANES {
-                let ($a, $b) = (<$ta as Lane>::of(a[l]), <$tb as Lane>::of(b[l]));
-                o[l] = Lane::bits($e);
-            }
-        }) as Alu
+        lanes!(|a, b, _c, l| {
+            let ($a, $b) = (<$ta as Lane>::of(a[l]), <$tb as Lane>::of(b[l]));
+            Lane::bits($e)
+        })
     };
     (|$a:ident: $ta:ty, $b:ident: $tb:ty, $c:ident: $tc:ty| $e:expr) => {
-        (|o: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes| {
-            for l in 0..LANES {
-                let ($a, $b, $c) = (<$ta as Lane>::of(a[l]), <$tb as Lane>::of(b[l]), <$tc as Lane>::of(c[l]));
-                o[l] = Lane::bits($e);
-            }
-        }) as Alu
+        lanes!(|a, b, c, l| {
+            let ($a, $b, $c) = (<$ta as Lane>::of(a[l]), <$tb as Lane>::of(b[l]), <$tc as Lane>::of(c[l]));
+            Lane::bits($e)
+        })
     };
+    (|$a:ident, $b:ident, $c:ident, $l:ident| $e:expr) => {{
+        struct Body;
+        impl Compute for Body {
+            #[inline(always)]
+            fn compute(out: &mut Lanes, $a: &Lanes, $b: &Lanes, $c: &Lanes) {
+                for $l in 0..LANES {
+                    out[$l] = $e;
+                }
+            }
+        }
+        Alu::of::<Body>()
+    }};
 }
 pub(super) use lanes;
 

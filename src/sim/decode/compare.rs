@@ -3,19 +3,24 @@
 use half::{bf16, f16};
 
 use crate::ptx::{Kind, Type};
-use crate::sim::value::{LANES, Lane, Lanes, Test, flush};
+use crate::sim::value::{Compare, LANES, Lane, Lanes, Test, flush};
 
 macro_rules! test {
-    ($ty:ty, |$a:ident, $b:ident| $e:expr) => {
-        (|a: &Lanes, b: &Lanes| {
-            let mut mask = 0;
-            for l in 0..LANES {
-                let ($a, $b) = (<$ty as Lane>::of(a[l]), <$ty as Lane>::of(b[l]));
-                mask |= u32::from($e) << l;
+    ($ty:ty, |$a:ident, $b:ident| $e:expr) => {{
+        struct Body;
+        impl Compare for Body {
+            #[inline(always)]
+            fn compare(a: &Lanes, b: &Lanes) -> u32 {
+                let mut mask = 0;
+                for l in 0..LANES {
+                    let ($a, $b) = (<$ty as Lane>::of(a[l]), <$ty as Lane>::of(b[l]));
+                    mask |= u32::from($e) << l;
+                }
+                mask
             }
-            mask
-        }) as Test
-    };
+        }
+        Test::of::<Body>()
+    }};
 }
 
 macro_rules! ints {

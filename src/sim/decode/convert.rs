@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use super::arithmetic::lanes;
 use super::modifiers::Modifiers;
 use crate::ptx::{Kind, Type};
-use crate::sim::value::{Alu, Exact, LANES, Lane, Lanes, Round, flush};
+use crate::sim::value::{Alu, Compute, Exact, LANES, Lane, Lanes, Round, flush};
 
 /// What a conversion of registers of type `from` gives in a register of `width` bits; None: kc does not know it.
 pub fn conversion(m: &mut Modifiers, to: Type, from: Type, width: u32) -> Option<Alu> {

@@ -12,12 +12,17 @@ use crate::sim::value::{Lane, flush};
 
 /// The lanes whose addresses are in a space.
 macro_rules! in_space {
-    ($space:pat) => {
-        |a: &crate::sim::value::Lanes, _: &crate::sim::value::Lanes| {
-            let is = |address: &u64| matches!(crate::sim::windows::resolve(*address).0, $space);
-            a.iter().enumerate().fold(0, |mask, (l, address)| mask | u32::from(is(address)) << l)
+    ($space:pat) => {{
+        struct Body;
+        impl crate::sim::value::Compare for Body {
+            #[inline(always)]
+            fn compare(a: &Lanes, _: &Lanes) -> u32 {
+                let is = |address: &u64| matches!(crate::sim::windows::resolve(*address).0, $space);
+                a.iter().enumerate().fold(0, |mask, (l, address)| mask | u32::from(is(address)) << l)
+            }
         }
-    };
+        crate::sim::value::Test::of::<Body>()
+    }};
 }
 pub(super) use in_space;
 
@@ -142,6 +147,7 @@ impl<'t> Decoder<'_, 't> {
             of_block,
             flushes,
             swaps: name == "cas",
+            reads: name != "exch",
         };
         Ok(Op::Atomic(Box::new(atomic)))
     }

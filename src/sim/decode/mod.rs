@@ -66,6 +66,8 @@ pub fn decode(module: &Module, entry: &str) -> Result<Code> {
     let kernel = &module.functions[functions[0]];
     let constants = decoder.constant_list.iter().map(|&(reg, bits)| (reg, [bits; LANES] as Lanes)).collect();
     let has_fences = insts.iter().any(|inst| matches!(inst.op, Op::Fence { device: true }) || is_ordering(&inst.op));
+    let is_partial = |op: &Op| matches!(op, Op::BlockBarrier(barrier) if barrier.count.is_some() || barrier.arrives);
+    let has_partial_barriers = insts.iter().any(|inst| is_partial(&inst.op));
     let specials = decoder.specials.iter().map(|(&special, &reg)| (reg, special)).collect();
     Ok(Code {
         entry: entry.to_string(),
@@ -85,6 +87,7 @@ pub fn decode(module: &Module, entry: &str) -> Result<Code> {
         max_threads: kernel.max_threads,
         required_threads: kernel.required_threads,
         has_fences,
+        has_partial_barriers,
         insts,
     })
 }

@@ -130,7 +130,7 @@ def reference():
 # - distances: float[num_points] zeros; distance to the polyline
 # - segments: int[num_points] zeros; closest segment
 @func
-def closest_on_segment(p: wp.vec3, a: wp.vec3, b: wp.vec3):
+def closest_on_segment(p: wp.vec3, a: wp.vec3, b: wp.vec3) -> wp.vec3:
     """Closest point of the segment from a to b."""
     ab = b - a
     t = wp.dot(p - a, ab) / wp.max(wp.dot(ab, ab), 1.0e-12)
@@ -259,7 +259,7 @@ def reference():
 # - max_steps: int = 40; steps before a ray gives up
 # - EPS: float = 1.0e-3; distance that counts as a hit
 @func
-def scene_sdf(p: wp.vec3):
+def scene_sdf(p: wp.vec3) -> float:
     """A rounded box with a sphere on top of it."""
     q = wp.vec3(wp.abs(p[0]) - 1.0, wp.abs(p[1]) - 0.5, wp.abs(p[2]) - 1.0)
     outside = wp.length(wp.vec3(wp.max(q[0], 0.0), wp.max(q[1], 0.0), wp.max(q[2], 0.0)))

@@ -207,7 +207,7 @@ def reference():
 # - advected: float[ny, nx] zeros; density after the step
 # - dt: float = 0.5; time step
 @func
-def sample_bilinear(f: wp.array2d(dtype=float), y: float, x: float, ny: int, nx: int):
+def sample_bilinear(f: wp.array2d(dtype=float), y: float, x: float, ny: int, nx: int) -> float:
     """Bilinear interpolation with clamped coordinates."""
     y = wp.clamp(y, 0.0, float(ny - 1))
     x = wp.clamp(x, 0.0, float(nx - 1))

@@ -242,7 +242,7 @@ def reference():
 # - exposure: float = 1.5; factor before the curve
 # - inv_gamma: float = 0.5; exponent of the display curve
 @func
-def reinhard(x: float, inv_gamma: float):
+def reinhard(x: float, inv_gamma: float) -> float:
     """Compress one channel."""
     return wp.pow(x / (1.0 + x), inv_gamma)
 

@@ -363,7 +363,7 @@ def reference():
 # - RED: int = 0; unknowns with even index
 # - BLACK: int = 1; unknowns with odd index
 @func
-def off_diagonal(x: wp.array(dtype=float), lower: float, upper: float, i: int, n: int):
+def off_diagonal(x: wp.array(dtype=float), lower: float, upper: float, i: int, n: int) -> float:
     """Contribution of the neighbours of an unknown."""
     s = float(0.0)
     if i > 0:

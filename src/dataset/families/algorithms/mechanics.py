@@ -147,7 +147,7 @@ def reference():
 # - gravity: float = 9.8; gravitational acceleration [m/s^2]
 # - dt: float = 0.01; time step [s]
 @func
-def pull(a: wp.vec2, b: wp.vec2, ke: float, rest: float):
+def pull(a: wp.vec2, b: wp.vec2, ke: float, rest: float) -> wp.vec2:
     """Acceleration of a mass at a by a spring to b."""
     d = b - a
     length = wp.max(wp.length(d), 1.0e-6)

@@ -338,7 +338,7 @@ def reference():
 # - codes: int[n] zeros; interleaved bits
 # - even_bits: int[n] zeros; first coordinate, taken from the code
 @func
-def spread_bits(v: int):
+def spread_bits(v: int) -> int:
     """Put a zero behind each of eight bits."""
     x = v & 255
     x = (x | (x << 4)) & 3855

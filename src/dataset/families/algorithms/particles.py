@@ -71,7 +71,7 @@ def reference():
 # - cutoff: float = 1.9; pairs beyond this distance do not interact
 # - core: float = 0.8; pairs below this distance are capped
 @func
-def wrap(d: float, box: float):
+def wrap(d: float, box: float) -> float:
     """Nearest image of a distance along one axis."""
     return d - box * wp.floor(d / box + 0.5)
 
@@ -137,7 +137,7 @@ def reference():
 # - rest_density: float = 1.0; density without pressure [kg/m^3]
 # - sound: float = 10.0; squared speed of sound [m^2/s^2]
 @func
-def poly6(r2: float, h: float):
+def poly6(r2: float, h: float) -> float:
     """Poly6 smoothing kernel, 315 / (64 pi h^9) (h^2 - r^2)^3."""
     h2 = h * h
     diff = h2 - r2

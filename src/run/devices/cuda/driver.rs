@@ -169,6 +169,8 @@ pub struct Kernel {
     structs: StructTable,
     /// The number of coordinates of a thread.
     rank: usize,
+    /// A block does a task, not a thread.
+    by_block: bool,
     /// Last: the module goes before its context.
     context: Context,
 }
@@ -198,6 +200,7 @@ impl Kernel {
                 FunctionKind::Kernel { rank } => rank.into(),
                 FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
             },
+            by_block: function.by_block,
             context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
@@ -244,7 +247,7 @@ impl Kernel {
             let message = format!("the launch of `{name}` has {threads} threads; one on a GPU can have {most}");
             return Err(fail(Code::E1107, message));
         }
-        let blocks = threads.div_ceil(block_dim.into()) as u32;
+        let blocks = if self.by_block { threads } else { threads.div_ceil(block_dim.into()) } as u32;
         let (start, end) = (Event::new()?, Event::new()?);
         let stream = null_mut();
         let mut run = || {

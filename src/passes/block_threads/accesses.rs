@@ -1,0 +1,256 @@
+//! What does code touch, and do two iterations of a loop touch the same?
+
+use std::collections::BTreeMap;
+
+use crate::analysis::alias::{Root, root};
+use crate::analysis::effects::EffectTable;
+use crate::analysis::ranges::Ranges;
+use crate::ids::{IdMap, IdSet};
+use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, UnaryOp, ValueDef, ValueId, Values};
+use crate::types::Type;
+
+/// Whose memory an array is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Memory {
+    /// A tile, named by its definition.
+    Block(ValueId),
+    /// A local array, of which each thread has its own.
+    Thread(ValueId),
+    /// The caller's.
+    Global(Root),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Atomic,
+}
+
+/// One access of some code.
+#[derive(Clone, Debug)]
+pub(super) struct Touch {
+    pub at: InstId,
+    pub kind: Kind,
+    pub memory: Memory,
+    pub array: ValueId,
+    /// None: anywhere.
+    pub indices: Option<Values>,
+}
+
+/// Whose memory `array` is. An array of adjoints that is chosen counts as the given one: both stand for the same.
+pub(super) fn memory(function: &Function, array: ValueId) -> Memory {
+    let found = match function.def(array).map(|inst| &inst.op) {
+        Some(&Op::Select { then, .. }) if matches!(function.ty(array), Type::Array(_)) => {
+            return memory(function, then);
+        }
+        Some(&Op::View(inner, _)) => return memory(function, inner),
+        _ => root(function, array),
+    };
+    match (found, function.ty(array)) {
+        (Root::Local(local), Type::Local(ty)) if ty.block => Memory::Block(local),
+        (Root::Local(local), _) => Memory::Thread(local),
+        (found, _) => Memory::Global(found),
+    }
+}
+
+/// The accesses of an instruction, without those of blocks in it.
+pub(super) fn touches(function: &Function, effects: &EffectTable, id: InstId, found: &mut Vec<Touch>) {
+    let op = &function.insts[id].op;
+    if let Op::Call(callee, _) = op {
+        // What changes memory or has tiles was inlined; the rest reads what it is given.
+        let reads = effects.properties(op).reads || !effects[*callee].loads.is_empty();
+        if reads {
+            let at = Touch {
+                at: id,
+                kind: Kind::Read,
+                memory: Memory::Global(Root::Unknown),
+                array: ValueId(0),
+                indices: None,
+            };
+            found.push(at);
+        }
+        return;
+    }
+    let Some(access) = op.access() else { return };
+    let own = op.properties();
+    let kind = match (own.atomic, own.writes) {
+        (true, _) => Kind::Atomic,
+        (_, true) => Kind::Write,
+        _ => Kind::Read,
+    };
+    let memory = memory(function, access.array);
+    found.push(Touch { at: id, kind, memory, array: access.array, indices: Some(access.indices.clone()) });
+}
+
+/// The accesses in a block and in those nested in it.
+pub(super) fn all_touches(function: &Function, effects: &EffectTable, block: BlockId) -> Vec<Touch> {
+    let mut found = Vec::new();
+    function.walk(block, &mut |id, _| touches(function, effects, id, &mut found));
+    found
+}
+
+/// The values that are defined in a block and in those nested in it.
+pub(super) fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
+    let mut inside: IdSet<ValueId> = function.blocks[block].params.iter().copied().collect();
+    function.walk(block, &mut |_, inst| {
+        inside.extend(inst.results.iter().copied());
+        inst.op.blocks().iter().for_each(|&nested| inside.extend(function.blocks[nested].params.iter().copied()));
+    });
+    inside
+}
+
+/// An integer as a sum: what it is made of, each so many times, and a constant.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Sum {
+    pub terms: BTreeMap<ValueId, i128>,
+    pub constant: i128,
+}
+
+/// How far sums are taken apart.
+const MAX_DEPTH: u32 = 12;
+
+impl Sum {
+    pub fn of(function: &Function, value: ValueId) -> Sum {
+        let mut sum = Sum::default();
+        sum.add(function, value, 1, MAX_DEPTH);
+        sum.terms.retain(|_, times| *times != 0);
+        sum
+    }
+
+    fn add(&mut self, function: &Function, value: ValueId, times: i128, depth: u32) {
+        let constant = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
+        if let Some(n) = constant(value) {
+            self.constant += times * n;
+            return;
+        }
+        match function.def(value).map(|inst| &inst.op).filter(|_| depth > 0) {
+            Some(&Op::Binary(BinaryOp::Add, a, b)) => {
+                self.add(function, a, times, depth - 1);
+                self.add(function, b, times, depth - 1);
+            }
+            Some(&Op::Binary(BinaryOp::Sub, a, b)) => {
+                self.add(function, a, times, depth - 1);
+                self.add(function, b, -times, depth - 1);
+            }
+            Some(&Op::Unary(UnaryOp::Neg, a)) => self.add(function, a, -times, depth - 1),
+            Some(&Op::Binary(BinaryOp::Mul, a, b)) => match (constant(a), constant(b)) {
+                (Some(n), _) if n.abs() < 1 << 32 => self.add(function, b, times.saturating_mul(n), depth - 1),
+                (_, Some(n)) if n.abs() < 1 << 32 => self.add(function, a, times.saturating_mul(n), depth - 1),
+                _ => *self.terms.entry(value).or_default() += times,
+            },
+            _ => *self.terms.entry(value).or_default() += times,
+        }
+    }
+
+    /// The rest of a sum that has `variable` once, up or down, and otherwise nothing that is `inside`.
+    fn beside(mut self, variable: ValueId, inside: &IdSet<ValueId>) -> Option<(i128, Sum)> {
+        let times = self.terms.remove(&variable).filter(|times| times.abs() == 1)?;
+        self.terms.keys().all(|term| !inside.contains(term)).then_some((times, self))
+    }
+}
+
+/// A loop whose iterations are looked at, with all the code in it.
+pub(super) struct Region<'a> {
+    pub function: &'a Function,
+    pub ranges: &'a Ranges,
+    pub loops: &'a IdMap<BlockId, [ValueId; 2]>,
+    pub touches: Vec<Touch>,
+    /// What is defined in it: other in every iteration.
+    pub inside: IdSet<ValueId>,
+}
+
+impl Region<'_> {
+    /// Whether an array was made outside.
+    pub fn is_outside(&self, memory: &Memory) -> bool {
+        !matches!(memory, Memory::Block(array) | Memory::Thread(array) if self.inside.contains(array))
+    }
+
+    /// Whether iterations that differ in a loop's variable touch nothing that one of them writes, whatever the variables of
+    /// the loops around and inside are.
+    ///
+    /// Two arrays of the caller's count as different memory: where a launch gives one array twice, its kernel is compiled with
+    /// one array ([`same_arrays`](crate::passes::same_arrays)).
+    pub fn is_independent(&self, variable: ValueId) -> bool {
+        self.touches.iter().filter(|touch| touch.kind != Kind::Read && self.is_outside(&touch.memory)).all(|write| {
+            self.touches.iter().all(|other| {
+                let both_atomic = write.kind == Kind::Atomic && other.kind == Kind::Atomic;
+                both_atomic || !self.may_meet(&write.memory, &other.memory) || self.differ(write, other, variable)
+            })
+        })
+    }
+
+    fn may_meet(&self, a: &Memory, b: &Memory) -> bool {
+        match (a, b) {
+            (Memory::Global(a), Memory::Global(b)) => a == b || *a == Root::Unknown || *b == Root::Unknown,
+            _ => a == b,
+        }
+    }
+
+    /// Whether the elements are others in iterations that differ in the variable.
+    fn differ(&self, a: &Touch, b: &Touch, variable: ValueId) -> bool {
+        let (Some(first), Some(second)) = (&a.indices, &b.indices) else { return false };
+        // Through different views, indices say little.
+        if a.array != b.array || first.len() != second.len() || self.inside.contains(&a.array) {
+            return false;
+        }
+        let from_start = |touch: &Touch, index| self.ranges.counts_from_start(touch.at, index);
+        first.iter().zip(second).any(|(&i, &j)| {
+            from_start(a, i)
+                && from_start(b, j)
+                && (self.moves_with(i, j, variable) || self.is_below(i, j) || self.is_below(j, i))
+        })
+    }
+
+    /// Whether both are the variable and one number.
+    fn moves_with(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
+        let beside = |v| Sum::of(self.function, v).beside(variable, &self.inside);
+        beside(i).is_some_and(|sum| beside(j).as_ref() == Some(&sum))
+    }
+
+    /// Whether `a < b`, whatever iterations they belong to.
+    fn is_below(&self, a: ValueId, b: ValueId) -> bool {
+        let sum = |v| Sum::of(self.function, v);
+        let constant = |sum: &Sum| sum.terms.is_empty().then_some(sum.constant);
+        let fixed = |sum: &Sum| sum.terms.keys().all(|term| !self.inside.contains(term));
+        let (low, high) = (sum(a), sum(b));
+        if let (Some(low), Some(high)) = (constant(&low), constant(&high)) {
+            return low < high;
+        }
+        // The counter of a loop up to `b`, or from above `a` on.
+        if let Some([_, end]) = self.counted(a)
+            && fixed(&high)
+        {
+            let end = sum(end);
+            return end.terms == high.terms && end.constant <= high.constant;
+        }
+        if let Some([start, _]) = self.counted(b)
+            && fixed(&low)
+        {
+            let start = sum(start);
+            // Only `a + 1` is certain not to overflow: an index is below an extent.
+            let distance = start.constant - low.constant;
+            return start.terms == low.terms && (distance == 1 || distance > 1 && low.terms.is_empty());
+        }
+        false
+    }
+
+    /// Start and end of the loop that counts upward in a value.
+    fn counted(&self, variable: ValueId) -> Option<[ValueId; 2]> {
+        let ValueDef::Param(block, 0) = self.function.values[variable].def else { return None };
+        self.loops.get(&block).copied()
+    }
+}
+
+/// By their bodies, start and end of the loops that count upward.
+pub(super) fn upward_loops(function: &Function) -> IdMap<BlockId, [ValueId; 2]> {
+    let mut loops = IdMap::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::For { start, end, step, body, .. } = inst.op
+            && function.as_const(step).and_then(|c| c.as_int()).is_some_and(|step| step > 0)
+        {
+            loops.insert(body, [start, end]);
+        }
+    });
+    loops
+}

@@ -1,0 +1,430 @@
+//! Carries plans out: loops become loops of each thread, and effects stand under `if lane == 0`.
+
+use super::accesses::{Memory, Touch, memory};
+use super::fill::{Fill, filled};
+use super::plan::{Nest, Plan};
+use crate::analysis::effects::EffectTable;
+use crate::ids::{IdMap, IdVec};
+use crate::ir::build::Builder;
+use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, ValueId, Values};
+use crate::passes::rebuild::Rebuild;
+use crate::types::{Element, I32, LocalArrayType, Scalar, Type};
+
+/// Which threads do what stands in an instruction.
+#[derive(Clone, Debug)]
+pub(super) enum Share {
+    OneThread,
+    Dealt(Dealt),
+}
+
+/// How iterations are dealt out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Dealt {
+    /// The indices, outermost first, each with its number of values, where they are known.
+    pub indices: Vec<(ValueId, Option<u64>)>,
+    /// Where a single index starts and how it goes on, which says who has which.
+    pub start: Option<ValueId>,
+    pub step: i128,
+}
+
+/// The function in the form for the threads of a block, but for barriers.
+pub(super) struct Shared {
+    pub shares: IdMap<InstId, Share>,
+}
+
+pub(super) fn deal(function: &mut Function, effects: &EffectTable, plans: &IdMap<InstId, Plan>) -> Shared {
+    let uses = crate::analysis::uses(function);
+    let fills = fills(function, effects, plans);
+    let entry = function.entry;
+    let mut dealer = Dealer {
+        rebuild: Rebuild::start(function),
+        plans,
+        uses,
+        fills,
+        zeros: IdMap::default(),
+        lane: ValueId(0),
+        threads: ValueId(0),
+        shares: IdMap::default(),
+        effects: Vec::new(),
+    };
+    let insts = dealer.rebuild.take(entry);
+    dealer.lane = dealer.rebuild.b.one(Op::Lane, I32);
+    dealer.threads = dealer.rebuild.b.one(Op::BlockDim, I32);
+    dealer.uniform(entry, insts);
+    dealer.rebuild.finish(function);
+    let shares = dealer.shares;
+    arrays_first(function);
+    Shared { shares }
+}
+
+/// Moves the arrays of the block, which are there all the time, to the beginning.
+fn arrays_first(function: &mut Function) {
+    let mut arrays = Vec::new();
+    for block in function.blocks.ids().collect::<Vec<_>>() {
+        let insts = std::mem::take(&mut function.blocks[block].insts);
+        let (shared, rest): (Vec<_>, Vec<_>) =
+            insts.into_iter().partition(|&id| matches!(function.insts[id].op, Op::SharedArray));
+        arrays.extend(shared);
+        function.blocks[block].insts = rest;
+    }
+    let entry = function.entry;
+    function.blocks[entry].insts.splice(0..0, arrays);
+}
+
+/// What becomes of the zeros of new tiles.
+fn fills(function: &Function, effects: &EffectTable, plans: &IdMap<InstId, Plan>) -> IdMap<InstId, Fill> {
+    let mut found = IdMap::default();
+    for block in function.blocks.values() {
+        for (n, &id) in block.insts.iter().enumerate() {
+            let inst = &function.insts[id];
+            if let (Op::LocalArray, Some(&array)) = (&inst.op, inst.results.first())
+                && function.ty(array).is_tile()
+            {
+                found.insert(id, filled(function, effects, plans, &block.insts[n + 1..], array));
+            }
+        }
+    }
+    found
+}
+
+struct Dealer<'a> {
+    rebuild: Rebuild,
+    plans: &'a IdMap<InstId, Plan>,
+    uses: IdVec<ValueId, u32>,
+    fills: IdMap<InstId, Fill>,
+    /// By the loop that does it for each element that it works on: the tiles that it clears first.
+    zeros: IdMap<InstId, Vec<ValueId>>,
+    lane: ValueId,
+    /// How many threads the block has.
+    threads: ValueId,
+    shares: IdMap<InstId, Share>,
+    /// Instructions that thread 0 is to do next.
+    effects: Vec<InstId>,
+}
+
+impl Dealer<'_> {
+    fn b(&mut self) -> &mut Builder {
+        &mut self.rebuild.b
+    }
+
+    fn int(&mut self, value: i128) -> ValueId {
+        self.b().int(Scalar::I32, value)
+    }
+
+    /// A block that all threads come to together.
+    fn nested(&mut self, block: BlockId) {
+        let insts = self.rebuild.take(block);
+        self.uniform(block, insts);
+    }
+
+    fn uniform(&mut self, block: BlockId, insts: Vec<InstId>) {
+        let outside = self.rebuild.b.switch_to(block);
+        for id in insts {
+            let op = self.rebuild.visit(id);
+            match self.plans.get(&id) {
+                Some(Plan::Deal(nest)) => {
+                    self.one_thread();
+                    self.deal(nest);
+                    continue;
+                }
+                Some(Plan::OneThread) => {
+                    op.blocks().iter().for_each(|&nested| self.keep(nested));
+                    self.effects.push(id);
+                    continue;
+                }
+                None => {}
+            }
+            let own = op.properties();
+            let private = op
+                .access()
+                .is_some_and(|access| matches!(memory(&self.rebuild.b.function, access.array), Memory::Thread(_)));
+            if !op.blocks().is_empty() {
+                self.one_thread();
+                op.blocks().iter().for_each(|&nested| self.nested(nested));
+                self.rebuild.b.append(id);
+            } else if matches!(op, Op::LocalArray) && self.fills.contains_key(&id) {
+                self.tile(id);
+            } else if own.has_side_effect() && !private && !matches!(op, Op::Call(..)) {
+                self.effect(id);
+            } else {
+                if !own.is_value() {
+                    self.one_thread();
+                }
+                self.rebuild.b.append(id);
+            }
+        }
+        self.one_thread();
+        self.rebuild.b.switch_to(outside);
+    }
+
+    /// A block that stays as it is.
+    fn keep(&mut self, block: BlockId) {
+        let outside = self.rebuild.b.switch_to(block);
+        for id in self.rebuild.take(block) {
+            let nested = self.rebuild.update(id).blocks();
+            nested.iter().for_each(|&nested| self.keep(nested));
+            self.rebuild.b.append(id);
+        }
+        self.rebuild.b.switch_to(outside);
+    }
+
+    /// An instruction that one thread does. What it gives, all get through an array of one element.
+    fn effect(&mut self, id: InstId) {
+        let result = self.rebuild.b.function.insts[id].results.first().copied();
+        let used = result.filter(|&result| self.uses.get(result).is_some_and(|&uses| uses > 0));
+        let Some((result, element)) = used.and_then(|result| Some((result, self.element(result)?))) else {
+            self.effects.push(id);
+            return;
+        };
+        self.one_thread();
+        let ty = LocalArrayType { element, shape: [1; 4], ndim: 1, block: true };
+        let told = self.b().one(Op::SharedArray, Type::Local(ty));
+        let zero = self.int(0);
+        self.when_first(|this| {
+            this.rebuild.b.append(id);
+            this.b().effect(Op::Store { access: Access::element(told, &[zero]), value: result });
+        });
+        let value = self.b().one(Op::Load(Access::element(told, &[zero])), element.into());
+        self.rebuild.replace(result, value);
+    }
+
+    /// The type of a value as that of an array's elements.
+    fn element(&self, value: ValueId) -> Option<Element> {
+        Some(match self.rebuild.b.ty(value) {
+            Type::Scalar(s) => Element::Scalar(s),
+            Type::Vec(n, s) => Element::Vec(n, s),
+            Type::Mat(r, c, s) => Element::Mat(r, c, s),
+            Type::Quat(s) => Element::Quat(s),
+            Type::Transform(s) => Element::Transform(s),
+            Type::Struct(id) => Element::Struct(id),
+            Type::Array(_) | Type::Local(_) => return None,
+        })
+    }
+
+    /// Puts what thread 0 is to do into the code.
+    fn one_thread(&mut self) {
+        let effects = std::mem::take(&mut self.effects);
+        if let Some(&first) = effects.first() {
+            self.rebuild.b.span = self.rebuild.b.function.insts[first].span;
+            self.when_first(|this| effects.into_iter().for_each(|id| this.rebuild.b.append(id)));
+        }
+    }
+
+    /// `if lane == 0: ...`
+    fn when_first(&mut self, body: impl FnOnce(&mut Self)) {
+        let zero = self.int(0);
+        let lane = self.lane;
+        let condition = self.b().compare(CompareOp::Eq, lane, zero);
+        let (then, otherwise) = (self.b().new_block(&[]), self.b().new_block(&[]));
+        let outside = self.b().switch_to(then);
+        body(self);
+        self.b().yield_(&[]);
+        self.b().switch_to(otherwise);
+        self.b().yield_(&[]);
+        self.b().switch_to(outside);
+        let inst = self.push(Op::If { condition, then, otherwise });
+        self.shares.insert(inst, Share::OneThread);
+    }
+
+    fn push(&mut self, op: Op) -> InstId {
+        self.b().effect(op);
+        InstId(self.rebuild.b.function.insts.len() as u32 - 1)
+    }
+
+    /// A new tile: its memory, and zeros if what comes next does not set all elements.
+    fn tile(&mut self, id: InstId) {
+        self.rebuild.b.function.insts[id].op = Op::SharedArray;
+        self.rebuild.b.append(id);
+        let Some(&array) = self.rebuild.b.function.insts[id].results.first() else { return };
+        match self.fills.get(&id) {
+            Some(Fill::Whole) => {}
+            Some(Fill::Each(nest)) => self.zeros.entry(*nest).or_default().push(array),
+            Some(Fill::Zeros) | None => {
+                self.one_thread();
+                self.clear(array);
+            }
+        }
+    }
+
+    fn clear(&mut self, array: ValueId) {
+        let Type::Local(ty) = self.rebuild.b.ty(array) else { return };
+        let extents: Vec<u64> = ty.extents().iter().map(|&n| n.into()).collect();
+        let total = extents.iter().product();
+        if total == 1 {
+            let zero = self.int(0);
+            let at = Values::from_elem(zero, extents.len());
+            return self.when_first(|this| this.zero(array, &at));
+        }
+        self.each(total, |this, number| {
+            let index = this.unflatten(number, &extents);
+            this.zero(array, &index);
+            index.iter().zip(&extents).map(|(&i, &n)| (i, Some(n))).collect()
+        });
+    }
+
+    fn zero(&mut self, array: ValueId, index: &[ValueId]) {
+        let Type::Local(ty) = self.rebuild.b.ty(array) else { return };
+        let value = self.b().zero(ty.element.into());
+        self.b().effect(Op::Store { access: Access::element(array, index), value });
+    }
+
+    /// `for e in range(lane, total, threads): ...`
+    fn each(&mut self, total: u64, body: impl FnOnce(&mut Self, ValueId) -> Vec<(ValueId, Option<u64>)>) {
+        let (start, step) = (self.lane, self.threads);
+        let end = self.int(total.into());
+        let block = self.b().new_block(&[I32]);
+        let outside = self.b().switch_to(block);
+        let number = self.b().params(block)[0];
+        let indices = body(self, number);
+        self.b().yield_(&[]);
+        self.b().switch_to(outside);
+        let inst = self.push(Op::For { start, end, step, init: Values::new(), body: block });
+        self.shares.insert(inst, Share::Dealt(Dealt { indices, start: None, step: 1 }));
+    }
+
+    /// The index of element `number`, in row-major order.
+    fn unflatten(&mut self, number: ValueId, extents: &[u64]) -> Vec<ValueId> {
+        let mut below: u64 = extents.iter().product();
+        let mut index = Vec::new();
+        for (n, &extent) in extents.iter().enumerate() {
+            below /= extent;
+            let mut row = number;
+            if below > 1 {
+                let below = self.int(below.into());
+                row = self.b().binary(BinaryOp::Div, number, below);
+            }
+            if n > 0 {
+                let extent = self.int(extent.into());
+                row = self.b().binary(BinaryOp::Rem, row, extent);
+            }
+            index.push(row);
+        }
+        index
+    }
+
+    fn deal(&mut self, nest: &Nest) {
+        let first = nest.loops[0].inst;
+        let zeros = self.zeros.remove(&first).unwrap_or_default();
+        let Op::For { start, end, step, ref init, body } = self.rebuild.b.function.insts[first].op else { return };
+        let init = init.clone();
+        match nest.total() {
+            Some(0) => {}
+            Some(1) => {
+                for level in nest.dealt() {
+                    let start = self.int(level.known.map_or(0, |(start, _)| start));
+                    self.rebuild.replace(level.variable, start);
+                }
+                self.when_first(|this| {
+                    this.clear_own(&zeros, nest);
+                    this.splice(nest, 0);
+                });
+            }
+            // Their order does not matter.
+            Some(total) => self.each(total, |this, number| {
+                let extents: Vec<u64> = nest.dealt().map(|level| level.known.map_or(1, |(_, trips)| trips)).collect();
+                let index = this.unflatten(number, &extents);
+                for (level, &at) in nest.dealt().zip(&index) {
+                    let start = level.known.map_or(0, |(start, _)| start);
+                    let mut value = at;
+                    if start != 0 {
+                        let start = this.int(start);
+                        value = this.b().binary(BinaryOp::Add, at, start);
+                    }
+                    this.rebuild.replace(level.variable, value);
+                }
+                this.clear_own(&zeros, nest);
+                this.splice(nest, 0);
+                index.into_iter().zip(&extents).map(|(i, &n)| (i, Some(n))).collect()
+            }),
+            None => {
+                let function = &self.rebuild.b.function;
+                let int = |v: ValueId| function.as_const(v).and_then(|c| c.as_int());
+                let (by, from) = (int(step).unwrap_or(1), int(start));
+                let scalar = function.ty(start).as_scalar().unwrap_or(Scalar::I32);
+                let lane = self.rebuild.b.cast(self.lane, scalar);
+                let threads = self.rebuild.b.cast(self.threads, scalar);
+                let mine = if by == 1 { lane } else { self.b().binary(BinaryOp::Mul, lane, step) };
+                let own_start = if from == Some(0) { mine } else { self.b().binary(BinaryOp::Add, start, mine) };
+                let own_step = if by == 1 { threads } else { self.b().binary(BinaryOp::Mul, threads, step) };
+                let variable = nest.loops[0].variable;
+                let outside = self.b().switch_to(body);
+                let insts = self.rebuild.take(body);
+                self.clear_own(&zeros, nest);
+                self.rest(nest, 0, insts);
+                self.b().yield_(&[]);
+                self.b().switch_to(outside);
+                self.rebuild.b.function.insts[first].op = Op::For { start: own_start, end, step: own_step, init, body };
+                self.rebuild.b.append(first);
+                let dealt = Dealt { indices: vec![(variable, None)], start: Some(start), step: by };
+                self.shares.insert(first, Share::Dealt(dealt));
+            }
+        }
+    }
+
+    /// Zeros for the elements that an iteration works on.
+    fn clear_own(&mut self, arrays: &[ValueId], nest: &Nest) {
+        for &array in arrays {
+            let index: Vec<ValueId> = nest.dealt().map(|level| self.rebuild.current(level.variable)).collect();
+            self.zero(array, &index);
+        }
+    }
+
+    /// Appends what the body of a level does, but for its end; loops that are dealt out are gone.
+    fn splice(&mut self, nest: &Nest, level: usize) {
+        let insts = self.rebuild.take(nest.loops[level].body);
+        self.rest(nest, level, insts);
+    }
+
+    fn rest(&mut self, nest: &Nest, level: usize, insts: Vec<InstId>) {
+        let inner = nest.loops.get(level + 1);
+        for id in insts {
+            let op = self.rebuild.visit(id);
+            match inner {
+                _ if op.is_terminator() => {}
+                Some(inner) if inner.inst == id && inner.dealt => self.splice(nest, level + 1),
+                Some(inner) if inner.inst == id => {
+                    let outside = self.b().switch_to(inner.body);
+                    self.splice(nest, level + 1);
+                    self.b().yield_(&[]);
+                    self.b().switch_to(outside);
+                    self.rebuild.b.append(id);
+                }
+                _ => {
+                    op.blocks().iter().for_each(|&nested| self.keep(nested));
+                    self.rebuild.b.append(id);
+                }
+            }
+        }
+    }
+}
+
+impl Dealt {
+    /// Which thread has an element that is accessed in an iteration, as far as it is known: the dimensions of the array by which
+    /// it is dealt out, and how.
+    pub fn owner(&self, function: &Function, touch: &Touch) -> Option<Owner> {
+        let indices = touch.indices.as_ref()?;
+        let sums: Vec<_> = indices.iter().map(|&i| super::accesses::Sum::of(function, i)).collect();
+        let mut dims = Vec::new();
+        for &(index, _) in &self.indices {
+            let alone = |sum: &super::accesses::Sum| sum.terms.len() == 1 && sum.terms.get(&index) == Some(&1);
+            let dim = sums.iter().position(alone)?;
+            dims.push((dim, sums[dim].constant));
+        }
+        let known = self.start.and_then(|start| function.as_const(start)).and_then(|c| c.as_int());
+        if let (Some(start), [(_, offset)]) = (known, &mut dims[..]) {
+            *offset += start;
+        }
+        let start = self.start.filter(|_| known.is_none());
+        let extents = self.indices.iter().skip(1).map(|(_, extent)| *extent).collect();
+        Some(Owner { dims, extents, start, step: self.step })
+    }
+}
+
+/// See [`Dealt::owner`].
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Owner {
+    dims: Vec<(usize, i128)>,
+    extents: Vec<Option<u64>>,
+    start: Option<ValueId>,
+    step: i128,
+}

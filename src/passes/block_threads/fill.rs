@@ -1,0 +1,86 @@
+//! Are the zeros of a new tile needed? Most tiles are set whole right after they are made.
+
+use super::accesses::{Kind, Memory, all_touches};
+use super::plan::{Level, Nest, Plan};
+use crate::analysis::effects::EffectTable;
+use crate::ids::IdMap;
+use crate::ir::{Function, Inst, InstId, Op, ValueId};
+use crate::types::Type;
+
+/// What becomes of the zeros of a new tile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fill {
+    /// They are needed.
+    Zeros,
+    /// All elements are set first.
+    Whole,
+    /// In this loop each thread reads and writes, of the tile, only its own elements: it clears each where it begins with it.
+    Each(InstId),
+}
+
+/// `rest`: what comes after the tile is made.
+pub(super) fn filled(
+    function: &Function,
+    effects: &EffectTable,
+    plans: &IdMap<InstId, Plan>,
+    rest: &[InstId],
+    array: ValueId,
+) -> Fill {
+    let Some(&first) = rest.iter().find(|&&id| mentions(function, &function.insts[id], array)) else {
+        return Fill::Whole;
+    };
+    match (plans.get(&first), &function.insts[first].op) {
+        (Some(Plan::Deal(nest)), _) if sets_all(function, effects, nest, array) => Fill::Whole,
+        (Some(Plan::Deal(nest)), _) if keeps_to_own(function, effects, nest, array) => Fill::Each(first),
+        (None, &Op::If { condition, then, otherwise }) if condition != array => {
+            let whole = [then, otherwise].into_iter().all(|block| {
+                let rest = &function.blocks[block].insts;
+                let set = rest.iter().any(|&id| mentions(function, &function.insts[id], array));
+                set && filled(function, effects, plans, rest, array) == Fill::Whole
+            });
+            if whole { Fill::Whole } else { Fill::Zeros }
+        }
+        _ => Fill::Zeros,
+    }
+}
+
+fn mentions(function: &Function, inst: &Inst, array: ValueId) -> bool {
+    let mut found = false;
+    inst.op.for_each_operand(|v| found |= v == array);
+    for block in inst.op.blocks().iter() {
+        function.walk(*block, &mut |_, inst| inst.op.for_each_operand(|v| found |= v == array));
+    }
+    found
+}
+
+/// Whether the loops that are dealt out go, one for each dimension, over all elements of a tile.
+fn covers(function: &Function, nest: &Nest, array: ValueId, indices: &[ValueId]) -> bool {
+    let Type::Local(ty) = function.ty(array) else { return false };
+    let dealt: Vec<&Level> = nest.dealt().collect();
+    dealt.len() == indices.len()
+        && dealt
+            .iter()
+            .zip(indices)
+            .zip(ty.extents())
+            .all(|((level, &index), &extent)| level.variable == index && level.known == Some((0, extent.into())))
+}
+
+fn sets_all(function: &Function, effects: &EffectTable, nest: &Nest, array: ValueId) -> bool {
+    let Some(last) = nest.loops.last() else { return false };
+    let touches = all_touches(function, effects, nest.loops[0].body);
+    let reads = touches.iter().any(|t| t.memory == Memory::Block(array) && t.kind != Kind::Write);
+    let stores = function.blocks[last.body].insts.iter().any(|&id| match &function.insts[id].op {
+        Op::Store { access, .. } => {
+            access.array == array && access.path.is_empty() && covers(function, nest, array, &access.indices)
+        }
+        _ => false,
+    });
+    !reads && stores && nest.loops.iter().all(|level| level.dealt)
+}
+
+fn keeps_to_own(function: &Function, effects: &EffectTable, nest: &Nest, array: ValueId) -> bool {
+    let touches = all_touches(function, effects, nest.loops[0].body);
+    touches.iter().filter(|t| t.memory == Memory::Block(array)).all(|touch| {
+        touch.array == array && touch.indices.as_ref().is_some_and(|indices| covers(function, nest, array, indices))
+    })
+}

@@ -1,0 +1,95 @@
+//! How do the threads of a block share what a kernel with tiles computes once for each block?
+//!
+//! Such a kernel ([`Function::by_block`]) says what one block does, as code of one thread. On the host that is how it runs. Here it
+//! becomes code of each thread of a block:
+//!
+//! - Values are computed by every thread: they are the same for all, and so is the way through the code.
+//! - Loops over elements are dealt out ([`plan`]), and tiles are in memory of the block ([`Op::SharedArray`]).
+//! - Other effects, and loops that only have effects, are those of thread 0; what an atomic gives, it tells the others.
+//! - Barriers stand between accesses of different threads ([`barriers`]).
+//!
+//! No sum changes its order: results are those of the host, bit for bit, however many threads a block has. Only atomics on
+//! floats may come in another order, as those of different blocks do.
+//!
+//! | file | question |
+//! |---|---|
+//! | `accesses` | what does code touch, and do iterations of a loop touch the same? |
+//! | `plan` | which loops are dealt out, and what does one thread do alone? |
+//! | `fill` | are the zeros of a new tile needed? |
+//! | `deal` | carries the plans out |
+//! | `barriers` | where must threads wait for each other? |
+
+mod accesses;
+mod barriers;
+mod deal;
+mod fill;
+mod plan;
+
+use std::borrow::Cow;
+
+use super::{inline, pipelines};
+use crate::analysis::effects::{EffectTable, Effects, effects};
+use crate::ir::properties::Io;
+use crate::ir::{FuncId, Function, Module, Op};
+use crate::source::Span;
+use crate::types::Type;
+
+/// Why a kernel with tiles has no form for the threads of a block.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    pub kernel: FuncId,
+    pub why: String,
+    pub span: Span,
+}
+
+/// The module with those kernels that work on tiles as code of each thread of a block.
+pub fn shared<'m>(module: &'m Module, kernels: &[FuncId]) -> Result<Cow<'m, Module>, Refused> {
+    let wanted: Vec<FuncId> = kernels.iter().copied().filter(|&id| module.functions[id].by_block).collect();
+    if wanted.is_empty() {
+        return Ok(Cow::Borrowed(module));
+    }
+    let effects = effects(module);
+    let mut changed = module.clone();
+    for id in wanted {
+        changed.functions[id] = kernel(module, id, &effects)?;
+    }
+    Ok(Cow::Owned(changed))
+}
+
+fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function, Refused> {
+    let mut function = module.functions[id].clone();
+    let matters = |callee: FuncId| {
+        let callee_function = &module.functions[callee];
+        let takes_local = callee_function.params().iter().any(|&p| matches!(callee_function.ty(p), Type::Local(_)));
+        callee_function.by_block || takes_local || has_effects(&effects[callee])
+    };
+    inline::run(&mut function, module, &matters).map_err(|error| {
+        let why = format!("with its functions it has more than {} instructions", inline::MAX_INSTS);
+        Refused { kernel: id, why, span: error.span }
+    })?;
+    let mut left = None;
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Call(callee, _) = inst.op
+            && matters(callee)
+        {
+            left = Some((callee, inst.span));
+        }
+    });
+    if let Some((callee, span)) = left {
+        let why = format!("`{}`, whose body is CUDA text, may change memory", module.functions[callee].source_name);
+        return Err(Refused { kernel: id, why, span });
+    }
+    pipelines::small_tiles(&mut function, &module.structs, effects);
+    let plans = plan::plan(&function, effects);
+    let shared = deal::deal(&mut function, effects, &plans);
+    barriers::place(&mut function, effects, &shared.shares);
+    Ok(function)
+}
+
+fn has_effects(effects: &Effects) -> bool {
+    effects.stores_any
+        || effects.writes_memory()
+        || effects.io != Io::None
+        || effects.synchronises
+        || effects.convergent
+}

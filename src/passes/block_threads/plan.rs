@@ -1,0 +1,219 @@
+//! Which loops do the threads of a block share, and what does one of them do alone?
+//!
+//! A loop without carried values whose iterations touch different elements is *dealt out*: thread `t` of a block of `B` does the
+//! iterations `t, t + B, ...`. Of loops one in another that are all like this, with known bounds, the indices together are dealt
+//! out, in row-major order; loops between them that are not, such as that over the inner index of a product, go inside: each
+//! thread has elements of its own, and goes through the inner index for each.
+//!
+//! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
+
+use super::accesses::{Kind, Memory, Region, all_touches, defined_in, upward_loops};
+use crate::analysis::effects::EffectTable;
+use crate::analysis::ranges::Ranges;
+use crate::ids::{IdMap, IdVec};
+use crate::ir::{BlockId, Function, Inst, InstId, Op, ValueId};
+use crate::passes::loops::trips;
+use crate::types::I32;
+
+/// What becomes of a loop or branch.
+#[derive(Clone, Debug)]
+pub(super) enum Plan {
+    Deal(Nest),
+    /// Thread 0 does it.
+    OneThread,
+}
+
+/// Loops one in another, the outermost first.
+#[derive(Clone, Debug)]
+pub(super) struct Nest {
+    pub loops: Vec<Level>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Level {
+    pub inst: InstId,
+    pub body: BlockId,
+    pub variable: ValueId,
+    /// Its least index and the number of its iterations, if it counts between constants, up or down by 1.
+    pub known: Option<(i128, u64)>,
+    pub dealt: bool,
+}
+
+impl Nest {
+    pub fn dealt(&self) -> impl Iterator<Item = &Level> {
+        self.loops.iter().filter(|level| level.dealt)
+    }
+
+    /// The iterations that are dealt out, where their number is known.
+    pub fn total(&self) -> Option<u64> {
+        self.dealt().map(|level| Some(level.known?.1)).try_fold(1u64, |total, trips| total.checked_mul(trips?))
+    }
+}
+
+/// A loop whose accesses are more than this is not looked at: pairs of them are compared.
+const MOST_TOUCHES: usize = 400;
+
+pub(super) struct Planner<'a> {
+    function: &'a Function,
+    effects: &'a EffectTable,
+    ranges: Ranges,
+    loops: IdMap<BlockId, [ValueId; 2]>,
+    uses: IdVec<ValueId, u32>,
+    plans: IdMap<InstId, Plan>,
+}
+
+/// The plans of a kernel's loops and branches; those without one are done by every thread.
+pub(super) fn plan(function: &Function, effects: &EffectTable) -> IdMap<InstId, Plan> {
+    let (ranges, loops, uses) = (Ranges::of(function), upward_loops(function), crate::analysis::uses(function));
+    let mut planner = Planner { function, effects, ranges, loops, uses, plans: IdMap::default() };
+    planner.block(function.entry);
+    planner.plans
+}
+
+impl Planner<'_> {
+    /// Returns whether something in the block is dealt out.
+    fn block(&mut self, block: BlockId) -> bool {
+        let function = self.function;
+        let mut any = false;
+        for &id in &function.blocks[block].insts {
+            let inst = &function.insts[id];
+            let nested = inst.op.blocks();
+            if nested.is_empty() {
+                continue;
+            }
+            if let Some(nest) = self.nest(id, inst) {
+                self.plans.insert(id, Plan::Deal(nest));
+                any = true;
+                continue;
+            }
+            let dealt = nested.iter().fold(false, |any, &nested| self.block(nested) || any);
+            if !dealt && self.is_for_one(inst) {
+                nested.iter().for_each(|&nested| self.forget(nested));
+                self.plans.insert(id, Plan::OneThread);
+            }
+            any |= dealt;
+        }
+        any
+    }
+
+    /// Plans of what is inside a block that one thread does are void.
+    fn forget(&mut self, block: BlockId) {
+        self.function.walk(block, &mut |id, _| _ = self.plans.remove(&id));
+    }
+
+    /// Whether a loop or branch does nothing but set elements: nothing that is computed in it is used behind it.
+    fn is_for_one(&self, inst: &Inst) -> bool {
+        let function = self.function;
+        if inst.results.iter().any(|&result| self.uses[result] > 0) {
+            return false;
+        }
+        let blocks = inst.op.blocks();
+        let mut writes = false;
+        let all = blocks.iter().all(|&block| {
+            let inside = defined_in(function, block);
+            all_touches(function, self.effects, block).iter().all(|touch| {
+                writes |= touch.kind != Kind::Read;
+                !matches!(&touch.memory, Memory::Thread(array) if touch.kind != Kind::Read && !inside.contains(array))
+            })
+        });
+        let loops = !matches!(inst.op, Op::If { .. });
+        all && writes && !self.holds_shared(&blocks) && !leaves(function, inst, loops)
+    }
+
+    /// Whether tiles are made in blocks, or threads wait.
+    fn holds_shared(&self, blocks: &[BlockId]) -> bool {
+        let mut found = false;
+        for &block in blocks {
+            self.function.walk(block, &mut |_, inst| {
+                let tile = inst.results.first().is_some_and(|&result| self.function.ty(result).is_tile());
+                found |= tile || self.effects.properties(&inst.op).synchronises;
+            });
+        }
+        found
+    }
+
+    fn level(&self, id: InstId) -> Option<Level> {
+        let Op::For { start, end, step, ref init, body } = self.function.insts[id].op else { return None };
+        let variable = *self.function.blocks[body].params.first()?;
+        let int = |v| self.function.as_const(v)?.as_int();
+        let known = match (int(start), int(step), trips(self.function, start, end, step)) {
+            (Some(start), Some(1), Some(trips)) => Some((start, trips)),
+            (Some(start), Some(-1), Some(trips)) => Some((start + 1 - i128::from(trips), trips)),
+            _ => None,
+        };
+        let known = known.filter(|_| self.function.ty(variable) == I32);
+        Some(Level { inst: id, body, variable, known, dealt: init.is_empty() })
+    }
+
+    /// The loops from this one inward, where this one can be dealt out.
+    fn nest(&self, id: InstId, inst: &Inst) -> Option<Nest> {
+        let function = self.function;
+        let first = self.level(id)?;
+        let Op::For { step, .. } = inst.op else { return None };
+        let steps = function.as_const(step).and_then(|c| c.as_int()).is_some_and(|step| step != 0);
+        if !first.dealt || !steps || leaves(function, inst, false) || self.holds_shared(&[first.body]) {
+            return None;
+        }
+        let mut prints = false;
+        function.walk(first.body, &mut |_, inst| prints |= matches!(inst.op, Op::Print { .. }));
+        let region = Region {
+            function,
+            ranges: &self.ranges,
+            loops: &self.loops,
+            touches: all_touches(function, self.effects, first.body),
+            inside: defined_in(function, first.body),
+        };
+        let private = |touch: &super::accesses::Touch| {
+            touch.kind != Kind::Read && matches!(touch.memory, Memory::Thread(_)) && region.is_outside(&touch.memory)
+        };
+        if prints || region.touches.len() > MOST_TOUCHES || region.touches.iter().any(private) {
+            return None;
+        }
+        let once = |level: &Level| level.known.is_some_and(|(_, trips)| trips <= 1);
+        let fits = |level: &Level| once(level) || region.is_independent(level.variable);
+        if !fits(&first) {
+            return None;
+        }
+        let (mut body, mut loops) = (first.body, vec![first]);
+        while let Some(mut level) = self.only_loop(body).and_then(|inner| self.level(inner)) {
+            body = level.body;
+            let jumps = leaves(function, &function.insts[level.inst], false);
+            level.dealt &= level.known.is_some() && loops[0].known.is_some() && !jumps && fits(&level);
+            loops.push(level);
+        }
+        while loops.len() > 1 && loops.last().is_some_and(|level| !level.dealt) {
+            loops.pop();
+        }
+        let mut nest = Nest { loops };
+        if nest.total().is_some_and(|total| total > i32::MAX as u64) {
+            nest.loops.truncate(1);
+        }
+        Some(nest)
+    }
+
+    /// The loop that is all that a block does, besides computing what the loop uses.
+    fn only_loop(&self, block: BlockId) -> Option<InstId> {
+        let function = self.function;
+        let [before @ .., last, end] = &function.blocks[block].insts[..] else { return None };
+        let plain = |id: &InstId| {
+            let own = self.effects.properties(&function.insts[*id].op);
+            !own.is_fixed() && function.insts[*id].op.blocks().is_empty()
+        };
+        let ends = matches!(&function.insts[*end].op, Op::Yield(values) if values.is_empty());
+        let loops = matches!(&function.insts[*last].op, Op::For { init, .. } if init.is_empty());
+        (ends && loops && before.iter().all(plain)).then_some(*last)
+    }
+}
+
+/// Whether something in a loop or branch leaves it, or returns. `own`: `break` and `continue` of the loop itself do not count.
+fn leaves(function: &Function, inst: &Inst, own: bool) -> bool {
+    fn search(function: &Function, block: BlockId, in_loop: bool) -> bool {
+        function.blocks[block].insts.iter().any(|&id| {
+            let op = &function.insts[id].op;
+            let inner = in_loop || matches!(op, Op::For { .. } | Op::While { .. });
+            let jumps = matches!(op, Op::Return(_)) || !in_loop && matches!(op, Op::Break(_) | Op::Continue(_));
+            jumps || op.blocks().iter().any(|&nested| search(function, nested, inner))
+        })
+    }
+    inst.op.blocks().iter().any(|&block| search(function, block, own))
+}

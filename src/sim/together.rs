@@ -1,0 +1,256 @@
+//! What do the loads and stores do that almost all are: plain ones, whose lanes all go to one array, to shared or to local memory, and
+//! rightly? The same as one lane after the other (`access`), with what they have in common looked at once. Whatever is out of the
+//! ordinary is left to that, before anything is done.
+
+use super::access::interval;
+use super::code::{Access, Order};
+use super::findings::Touched;
+use super::machine::{Machine, Shared, lanes};
+use super::memory::{read, write};
+use super::races::{Before, Who};
+use super::value::LANES;
+use super::warp::Warp;
+use super::windows::{self, GLOBAL};
+use crate::ptx::Space;
+
+/// The memory that all lanes of an access go to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Global,
+    Shared,
+    Local,
+}
+
+/// A race that an access shows: the lane, and the other side.
+type Races = Vec<(usize, Before)>;
+
+impl Machine<'_> {
+    /// Does a load for all lanes, if it is a plain one.
+    #[inline(always)]
+    pub fn load_together(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        access: &Access,
+        addresses: &[u64; LANES],
+        pc: u32,
+        active: u32,
+    ) -> bool {
+        if access.order != Order::Weak || access.swapped || active == 0 {
+            return false;
+        }
+        let bytes = access.bytes * access.values.len() as u32;
+        if access.space == Space::Param {
+            return self.load_parameter(warp, access, addresses, active);
+        }
+        let mut places = [0; LANES];
+        let Some(field) = self.field(shared, access.space, addresses, &mut places, active, bytes, false) else {
+            return false;
+        };
+        if !self.is_set(shared, warp, field, &places, active, bytes) {
+            return false;
+        }
+        let mut races = Races::new();
+        if field != Field::Local
+            && let Some(intervals) = &mut self.intervals
+            && let Some(interval) = interval(intervals, shared, warp)
+        {
+            let slot = intervals.slot(pc);
+            let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
+            for lane in lanes(active) {
+                let who = Who { interval, lane: lane as u32, slot, strong: false, of_block: false, known: &warp.known };
+                let race = history.visit(places[lane] as usize, bytes, |cell| intervals.read(cell, &who));
+                races.extend(race.map(|race| (lane, race)));
+            }
+        }
+        for (n, reg) in access.values.iter().enumerate() {
+            let Some(reg) = reg else { continue };
+            let memory = match field {
+                Field::Global => &self.memory.bytes,
+                Field::Shared => &shared.bytes,
+                Field::Local => &warp.local,
+            };
+            let to = &mut warp.regs[*reg as usize];
+            let offset = n * access.bytes as usize;
+            for lane in lanes(active) {
+                to[lane] = extended(access, read(memory, places[lane] as usize + offset, access.bytes));
+            }
+        }
+        self.tell(warp, access.space, addresses, bytes, false, pc, races);
+        true
+    }
+
+    /// Does a store for all lanes, if it is a plain one.
+    #[inline(always)]
+    pub fn store_together(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        access: &Access,
+        addresses: &[u64; LANES],
+        pc: u32,
+        active: u32,
+    ) -> bool {
+        if access.order != Order::Weak || active == 0 {
+            return false;
+        }
+        let (each, bytes) = (access.bytes, access.bytes * access.values.len() as u32);
+        let mut places = [0; LANES];
+        let Some(field) = self.field(shared, access.space, addresses, &mut places, active, bytes, true) else {
+            return false;
+        };
+        if self.checks.uninitialised && field != Field::Global {
+            let set = if field == Field::Shared { &mut shared.set } else { &mut warp.local_set };
+            for lane in lanes(active) {
+                set[places[lane] as usize..][..bytes as usize].fill(1);
+            }
+        }
+        let keep = u64::MAX >> (64 - 8 * each);
+        let mut races = Races::new();
+        let interval = match &mut self.intervals {
+            Some(intervals) if field != Field::Local => interval(intervals, shared, warp),
+            _ => None,
+        };
+        let memory = match field {
+            Field::Global => &mut self.memory.bytes,
+            Field::Shared => &mut shared.bytes,
+            Field::Local => &mut warp.local,
+        };
+        if let (Some(interval), Some(intervals)) = (interval, &mut self.intervals) {
+            let slot = intervals.slot(pc);
+            let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
+            for lane in lanes(active) {
+                let at = places[lane] as usize;
+                let mut changes = false;
+                for (n, reg) in access.values.iter().enumerate() {
+                    let Some(reg) = reg else { continue };
+                    let (at, value) = (at + n * each as usize, warp.regs[*reg as usize][lane]);
+                    changes |= read(memory, at, each) != value & keep;
+                    write(memory, at, each, value);
+                }
+                let who = Who { interval, lane: lane as u32, slot, strong: false, of_block: false, known: &warp.known };
+                let race = history.visit(at, bytes, |cell| intervals.write(cell, &who, changes));
+                races.extend(race.map(|race| (lane, race)));
+            }
+        } else {
+            for (n, reg) in access.values.iter().enumerate() {
+                let Some(reg) = reg else { continue };
+                let from = &warp.regs[*reg as usize];
+                for lane in lanes(active) {
+                    write(memory, places[lane] as usize + n * each as usize, each, from[lane]);
+                }
+            }
+        }
+        self.tell(warp, access.space, addresses, bytes, true, pc, races);
+        true
+    }
+
+    /// A parameter of the kernel, the same for all lanes.
+    #[inline(always)]
+    fn load_parameter(&mut self, warp: &mut Warp, access: &Access, addresses: &[u64; LANES], active: u32) -> bool {
+        let bytes = access.bytes as usize * access.values.len();
+        let first = addresses[active.trailing_zeros() as usize];
+        let at = first.wrapping_sub(windows::PARAM) as usize;
+        let same = lanes(active).all(|lane| addresses[lane] == first);
+        if !same || at >= self.code.param_bytes as usize || at + bytes > self.params.len() || at & (bytes - 1) != 0 {
+            return false;
+        }
+        for (n, reg) in access.values.iter().enumerate() {
+            let Some(reg) = reg else { continue };
+            let value = extended(access, read(&self.params, at + n * access.bytes as usize, access.bytes));
+            super::machine::put(&mut warp.regs[*reg as usize], &[value; LANES], active);
+        }
+        true
+    }
+
+    /// The memory that all lanes go to, and where in it; None: not all go there, or some wrongly.
+    #[inline(always)]
+    fn field(
+        &mut self,
+        shared: &Shared,
+        space: Space,
+        addresses: &[u64; LANES],
+        places: &mut [u64; LANES],
+        active: u32,
+        bytes: u32,
+        writes: bool,
+    ) -> Option<Field> {
+        let first = addresses[active.trailing_zeros() as usize];
+        let (space, inside) = if space == Space::Generic { windows::resolve(first) } else { (space, first) };
+        let window = first.wrapping_sub(inside);
+        let own = u64::from(self.code.local_bytes);
+        // The first address, the bytes there, where they lie, and how far those of the next lane are.
+        let (field, start, size, base, step) = match space {
+            Space::Global | Space::Const => {
+                let piece = self.memory.piece(first, bytes.into(), false, &mut self.hint)?;
+                if piece.read_only && writes {
+                    return None;
+                }
+                (Field::Global, piece.start, piece.bytes, piece.start - GLOBAL, 0)
+            }
+            Space::Shared => (Field::Shared, window, shared.bytes.len() as u64, 0, 0),
+            Space::Local => (Field::Local, window, own, 0, own),
+            _ => return None,
+        };
+        let limit = size.checked_sub(bytes.into())?;
+        let (mut wrong, aligned) = (0, u64::from(bytes) - 1);
+        for l in 0..LANES {
+            let at = addresses[l].wrapping_sub(start);
+            // The top bit says that the place is not between the first and the last one.
+            let stray = (at | limit.wrapping_sub(at)) >> 63 | addresses[l] & aligned;
+            wrong |= stray & u64::from(active >> l & 1).wrapping_neg();
+            places[l] = at.wrapping_add(base).wrapping_add(l as u64 * step);
+        }
+        (wrong == 0).then_some(field)
+    }
+
+    /// Whether somebody has written what lanes read.
+    #[inline(always)]
+    fn is_set(
+        &self,
+        shared: &Shared,
+        warp: &Warp,
+        field: Field,
+        places: &[u64; LANES],
+        active: u32,
+        bytes: u32,
+    ) -> bool {
+        let set = match field {
+            _ if !self.checks.uninitialised => return true,
+            Field::Global => return true,
+            Field::Shared => &shared.set,
+            Field::Local => &warp.local_set,
+        };
+        lanes(active).all(|lane| set[places[lane] as usize..][..bytes as usize].iter().any(|&byte| byte != 0))
+    }
+
+    #[inline(always)]
+    fn tell(
+        &mut self,
+        warp: &Warp,
+        space: Space,
+        addresses: &[u64; LANES],
+        bytes: u32,
+        writes: bool,
+        pc: u32,
+        races: Races,
+    ) {
+        for (lane, race) in races {
+            let generic = space == Space::Generic;
+            let (space, address) = if generic { windows::resolve(addresses[lane]) } else { (space, addresses[lane]) };
+            self.race(warp, Touched { space, address, bytes, writes }, lane, pc, race);
+        }
+    }
+}
+
+/// A loaded value as its register holds it.
+#[inline(always)]
+pub fn extended(access: &Access, value: u64) -> u64 {
+    match access.sign {
+        Some(width) => {
+            let shift = 64 - 8 * access.bytes;
+            ((value << shift) as i64 >> shift) as u64 & (u64::MAX >> (64 - width))
+        }
+        None => value,
+    }
+}

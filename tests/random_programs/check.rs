@@ -1,0 +1,277 @@
+//! Does a program give the same bits wherever it runs? The interpreter is compared with host code of several kinds, with PTX on
+//! the simulator and with CUDA text as C++. Which NaN it is stays open.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use kc::abi::{HostStatus, LaunchBounds};
+use kc::codegen::cuda::{CudaOptions, Texts, emit};
+use kc::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, HostModule, HostOptions, Opt, PtxOptions};
+use kc::diag::Level;
+use kc::driver::{Compiler, Request};
+use kc::ir::interp::{Outcome, run_kernel};
+use kc::ir::{FuncId, Module};
+use kc::run::devices::sim::Kernel;
+use kc::run::devices::{Executable as _, Job, Trial};
+use kc::types::Type;
+
+use crate::arguments::Arguments;
+use crate::cpp;
+use crate::generate::EXTENTS;
+use crate::numbers::number;
+use crate::random::Random;
+use crate::tree::{Program, file};
+
+/// A way to run a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// As `kc run` does: checked, all optimisations, lanes where they pay.
+    Host,
+    /// Without checks, for one worker alone.
+    Unchecked,
+    Lean,
+    /// Without optimisation, for any processor: no lanes.
+    Plain,
+    Sim,
+    SimLean,
+    /// CUDA text as C++; programs that are exact.
+    Cuda,
+}
+
+impl Way {
+    pub const ALL: [Way; 7] = [Way::Host, Way::Unchecked, Way::Lean, Way::Plain, Way::Sim, Way::SimLean, Way::Cuda];
+
+    fn host(self) -> Option<HostOptions> {
+        let (checked, opt, cpu, alone) = match self {
+            Way::Host => (true, Opt::Full, Cpu::Native, false),
+            Way::Unchecked => (false, Opt::Full, Cpu::Native, true),
+            Way::Lean => (true, Opt::Lean, Cpu::Native, false),
+            Way::Plain => (false, Opt::None, Cpu::V1, false),
+            Way::Sim | Way::SimLean | Way::Cuda => return None,
+        };
+        Some(HostOptions { checked, opt, cpu, alone })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// In so many ways.
+    Same(usize),
+    /// The compiler says no: its code and message.
+    Refused(String),
+    /// It runs for too long to be compared.
+    Endless,
+    Wrong(Option<Way>, String),
+}
+
+/// Instructions of the interpreter for one program at most.
+const STEPS: u64 = 20_000_000;
+
+/// One verdict for each program, which are compiled as one file.
+pub fn check(programs: &[&Program], ways: &[Way]) -> Vec<Verdict> {
+    let all = catch_unwind(AssertUnwindSafe(|| check_file(programs, ways)));
+    match all {
+        Ok(Some(verdicts)) => verdicts,
+        // Someone in it does not compile: each alone tells who.
+        Ok(None) | Err(_) if programs.len() > 1 => {
+            programs.iter().flat_map(|program| check(&[*program], ways)).collect()
+        }
+        Ok(None) => unreachable!("a file of one program has a verdict"),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| text.to_string()));
+            vec![Verdict::Wrong(None, format!("panic: {}", text.unwrap_or_default()))]
+        }
+    }
+}
+
+fn check_file(programs: &[&Program], ways: &[Way]) -> Option<Vec<Verdict>> {
+    let mut request = Request::default();
+    request.gradients.backward = false;
+    let compilation = Compiler::new().load_text(Path::new("random.py"), file(programs), &request);
+    if let Some(error) = compilation.diagnostics.iter().find(|d| d.level == Level::Error) {
+        if programs.len() > 1 {
+            return None;
+        }
+        let text = format!("{} {}", error.code.name(), error.message);
+        return Some(vec![if error.code.name() == "E0999" {
+            Verdict::Wrong(None, text)
+        } else {
+            Verdict::Refused(text)
+        }]);
+    }
+    let module = &compilation.module;
+    let mut runs: Vec<Run> = programs.iter().map(|program| Run::new(program, module)).collect();
+    for &way in ways {
+        compare_way(&mut runs, module, way);
+    }
+    Some(runs.into_iter().map(|run| run.verdict).collect())
+}
+
+/// One program of a file.
+struct Run<'a> {
+    program: &'a Program,
+    kernel: FuncId,
+    bounds: LaunchBounds,
+    /// What the interpreter left.
+    expected: Arguments,
+    verdict: Verdict,
+}
+
+impl<'a> Run<'a> {
+    fn new(program: &'a Program, module: &Module) -> Run<'a> {
+        let name = program.kernel_name();
+        let kernel = module.kernels().find(|(_, f)| f.source_name == name).expect("every program is a kernel").0;
+        let bounds = LaunchBounds::new(&program.dims).expect("a small launch");
+        let expected = arguments(program, module, kernel);
+        let mut outcome = Outcome::new(|_| {});
+        outcome.steps = Some(STEPS);
+        // SAFETY: the block describes memory that `expected` owns.
+        unsafe { run_kernel(module, kernel, &bounds, expected.block.as_ptr().cast(), 0, bounds.size, &mut outcome) };
+        let verdict = match (&outcome.trap, outcome.steps) {
+            (_, Some(0)) => Verdict::Endless,
+            (Some(trap), _) => Verdict::Wrong(None, format!("the interpreter traps: {}", trap.message)),
+            _ => Verdict::Same(0),
+        };
+        Run { program, kernel, bounds, expected, verdict }
+    }
+
+    fn compare(&mut self, way: Way, module: &Module, run: &mut dyn FnMut(&mut Arguments) -> Result<(), String>) {
+        let Verdict::Same(count) = self.verdict else { return };
+        let mut found = arguments(self.program, module, self.kernel);
+        if let Err(message) = run(&mut found) {
+            self.verdict = Verdict::Wrong(Some(way), format!("{way:?}: {message}"));
+            return;
+        }
+        self.verdict = Verdict::Same(count + 1);
+        let function = &module.functions[self.kernel];
+        let arrays = function.params().iter().enumerate().filter(|(_, p)| matches!(function.ty(**p), Type::Array(_)));
+        for ((e, f), (n, _)) in self.expected.arrays.iter().zip(&found.arrays).zip(arrays) {
+            if let Some(at) = e.first_difference(f) {
+                let (place, scalar) = e.scalars[at];
+                let bits = |m: &crate::arguments::Memory| {
+                    let bytes: Vec<u8> = m.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                    let mut bits = [0; 8];
+                    let size = scalar.size() as usize;
+                    bits[..size].copy_from_slice(&bytes[place..place + size]);
+                    kc::ir::Const::new(scalar, u64::from_le_bytes(bits))
+                };
+                let shown = |c: kc::ir::Const| match c.as_float() {
+                    Some(x) => format!("{x:e} ({:#x})", c.bits),
+                    None => format!("{:#x}", c.bits),
+                };
+                let text = format!(
+                    "{way:?}: array `{}`, {} number {at}: {}, the interpreter has {}",
+                    function.param_name(n),
+                    scalar.name(),
+                    shown(bits(f)),
+                    shown(bits(e))
+                );
+                self.verdict = Verdict::Wrong(Some(way), text);
+                return;
+            }
+        }
+    }
+}
+
+pub fn arguments(program: &Program, module: &Module, kernel: FuncId) -> Arguments {
+    let function = &module.functions[kernel];
+    let types: Vec<Type> = function.params().iter().map(|&p| function.ty(p)).collect();
+    let mut random = Random::new(program.seed ^ 0xA11C_E5ED);
+    Arguments::new(module, &types, EXTENTS, &mut |scalar| number(&mut random, scalar))
+}
+
+fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
+    let mut alive: Vec<&mut Run> = runs.iter_mut().filter(|run| matches!(run.verdict, Verdict::Same(_))).collect();
+    if way == Way::Cuda {
+        alive.retain(|run| run.program.exact);
+    }
+    if alive.is_empty() {
+        return;
+    }
+    let kernels: Vec<FuncId> = alive.iter().map(|run| run.kernel).collect();
+    let fail = |alive: Vec<&mut Run>, message: String| {
+        for run in alive {
+            run.verdict = Verdict::Wrong(Some(way), message.clone());
+        }
+    };
+    if let Some(options) = way.host() {
+        let host = match HostModule::compile(module, &kernels, &options) {
+            Ok(host) => host,
+            Err(error) => return fail(alive, format!("{way:?}: {error}")),
+        };
+        for run in alive {
+            let (kernel, bounds) = (run.kernel, run.bounds);
+            run.compare(way, module, &mut |arguments| on_host(&host, kernel, &bounds, arguments));
+        }
+        return;
+    }
+    if way == Way::Cuda {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let text = match emit(module, &kernels, &CudaOptions::default(), &Texts::new(0)) {
+            Ok(text) => text,
+            Err(error) => return fail(alive, format!("{way:?}: {} {}", error.code.name(), error.message)),
+        };
+        let functions: Vec<_> = kernels.iter().map(|&id| &module.functions[id]).collect();
+        let library = match cpp::build(&functions, &text, folder.path(), "-O0") {
+            Ok(library) => library,
+            Err(message) => return fail(alive, format!("{way:?}: {message}")),
+        };
+        for run in alive {
+            let (kernel, bounds) = (run.kernel, run.bounds);
+            run.compare(way, module, &mut |arguments| {
+                cpp::run(&library, &module.functions[kernel], &bounds, arguments);
+                Ok(())
+            });
+        }
+        return;
+    }
+    for run in alive {
+        let (kernel, bounds) = (run.kernel, run.bounds);
+        run.compare(way, module, &mut |arguments| on_simulator(module, kernel, &bounds, way, arguments));
+    }
+}
+
+fn on_host(host: &HostModule, kernel: FuncId, bounds: &LaunchBounds, arguments: &mut Arguments) -> Result<(), String> {
+    let entry = host.entry(kernel).ok_or("the host code has no such entry")?;
+    let mut status = HostStatus {
+        kind: HostStatus::OK,
+        site: 0,
+        dim: 0,
+        extent: 0,
+        index: 0,
+        thread: 0,
+        print: None,
+        user: std::ptr::null_mut(),
+    };
+    // SAFETY: the block describes memory that `arguments` own.
+    unsafe { entry(bounds, arguments.block.as_ptr().cast(), 0, bounds.size, &raw mut status) };
+    if status.kind == HostStatus::OK { Ok(()) } else { Err(format!("host code reports error {}", status.kind)) }
+}
+
+fn on_simulator(
+    module: &Module,
+    kernel: FuncId,
+    bounds: &LaunchBounds,
+    way: Way,
+    arguments: &mut Arguments,
+) -> Result<(), String> {
+    let opt = if way == Way::SimLean { Opt::Lean } else { Opt::Full };
+    let options =
+        PtxOptions { arch: Arch::DEFAULT, opt, fmad: false, layout: ArrayLayout::Strided, grid: Grid::Covering };
+    let code =
+        Kernel::load(module, kernel, &options, Trial::PLAIN).map_err(|e| format!("{} {}", e.code.name(), e.message))?;
+    let memory: Vec<(u64, u64)> = arguments
+        .arrays
+        .iter()
+        .map(|m| (m.words.as_ptr().expose_provenance() as u64, m.words.len() as u64 * 8))
+        .collect();
+    let job = Job { block_dim: 16, memory: &memory, ..Job::new(*bounds, arguments.block.as_ptr().cast(), 1) };
+    // SAFETY: the block describes memory that `arguments` own.
+    let report = unsafe { code.run(module, &job) }.map_err(|e| format!("{} {}", e.code.name(), e.message))?;
+    match (report.trap, report.findings.first()) {
+        (Some(trap), _) => Err(format!("the simulator traps: {:?}", trap.kind)),
+        (None, Some(finding)) => Err(format!("{} {}", finding.code.name(), finding.message)),
+        (None, None) => Ok(()),
+    }
+}

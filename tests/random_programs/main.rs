@@ -1,0 +1,133 @@
+//! Random programs over the whole language, on numbers at the edges of every type: whatever runs them gives the same bits.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `KC_PROGRAMS_SEED=N` | begin with the program of this seed |
+//! | `KC_PROGRAMS_COUNT=N` | so many programs |
+//! | `KC_PROGRAMS_SHOW=1` | print the first one |
+//! | `KC_PROGRAMS_KEEP=1` | do not make failing programs smaller |
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | [`table`] | which built-ins are there, and for which types? |
+//! | [`generate`], [`statements`], [`expressions`] | what is a random program? |
+//! | [`numbers`] | what does it work on? |
+//! | [`tree`] | how is it kept and printed? |
+//! | [`check`] | does it give the same bits everywhere? |
+//! | [`shrink`] | what is the smallest program that fails so? |
+
+#[path = "../common/arguments.rs"]
+mod arguments;
+mod check;
+#[path = "../common/cpp.rs"]
+mod cpp;
+mod expressions;
+mod generate;
+mod numbers;
+mod random;
+mod shrink;
+mod statements;
+mod table;
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use check::{Verdict, Way, check};
+use generate::program;
+use rayon::prelude::*;
+use shrink::shrink;
+use tree::{Program, file};
+
+/// Programs of one run.
+const COUNT: u64 = 100;
+
+/// Programs that are one file: what is done once for a file is the greater part of the work.
+const FILE: u64 = 20;
+
+/// Smaller programs tried for one that fails.
+const TRIES: usize = 600;
+
+/// Failing programs that are made smaller in one run.
+const SHOWN: usize = 12;
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn programs_give_the_same_bits_everywhere() {
+    let clock = || std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
+    let first = variable("KC_PROGRAMS_SEED").unwrap_or_else(|| clock() * 1_000_003 % 1_000_000_000);
+    let count = variable("KC_PROGRAMS_COUNT").unwrap_or(COUNT);
+    println!("seed {first}, {count} programs");
+    if variable("KC_PROGRAMS_SHOW").is_some() {
+        println!("{}", file(&[&program(first)]));
+    }
+    let starts: Vec<u64> = (first..first + count).step_by(FILE as usize).collect();
+    let mut verdicts: Vec<(Program, Verdict)> = starts
+        .into_par_iter()
+        .flat_map_iter(|start| {
+            let programs: Vec<Program> = (start..(start + FILE).min(first + count)).map(program).collect();
+            let verdicts = check(&programs.iter().collect::<Vec<_>>(), &Way::ALL);
+            programs.into_iter().zip(verdicts)
+        })
+        .collect();
+    verdicts.sort_by_key(|(program, _)| program.seed);
+    let (mut same, mut comparisons, mut endless) = (0, 0, 0);
+    let mut refused: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (program, verdict) in &verdicts {
+        match verdict {
+            Verdict::Same(ways) => (same, comparisons) = (same + 1, comparisons + ways),
+            Verdict::Endless => endless += 1,
+            Verdict::Refused(why) => refused.entry(why.clone()).or_default().push(program.seed),
+            Verdict::Wrong(way, why) => wrong.push((program, *way, why)),
+        }
+    }
+    let all_refused: usize = refused.values().map(Vec::len).sum();
+    println!(
+        "same {same} in {comparisons} comparisons, refused {all_refused}, endless {endless}, wrong {}",
+        wrong.len()
+    );
+    for (why, seeds) in &refused {
+        println!("  refused {}: {why} (seed {})", seeds.len(), seeds[0]);
+    }
+    for (n, (program, way, why)) in wrong.iter().enumerate() {
+        println!("WRONG: seed {}: {why}", program.seed);
+        if n < SHOWN && variable("KC_PROGRAMS_KEEP").is_none() {
+            println!("{}", file(&[&smaller(program, *way)]));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} programs are wrong; KC_PROGRAMS_SEED=N KC_PROGRAMS_COUNT=1 runs one again",
+        wrong.len()
+    );
+    assert!(all_refused * 20 <= verdicts.len(), "{all_refused} of {} programs are refused", verdicts.len());
+}
+
+/// The smallest program that fails in the same way.
+fn smaller(program: &Program, way: Option<Way>) -> Program {
+    let ways: Vec<Way> = Way::ALL.into_iter().filter(|w| way.is_none_or(|way| way == *w)).collect();
+    shrink(
+        program,
+        TRIES,
+        &mut |smaller| matches!(check(&[smaller], &ways)[0], Verdict::Wrong(found, _) if found == way),
+    )
+}
+
+#[test]
+fn all_built_ins_are_called() {
+    let used: BTreeSet<&str> = (0..6000).flat_map(|seed| program(seed).uses).collect();
+    let known = table::builtins().iter().map(|builtin| builtin.name);
+    let missing: BTreeSet<&str> = known.filter(|name| !used.contains(name)).collect();
+    assert!(missing.is_empty(), "no program calls {missing:?}");
+    assert!(used.len() > 150, "only {} built-ins are called", used.len());
+}
+
+#[test]
+fn programs_follow_from_their_seed() {
+    for seed in 0..50 {
+        assert_eq!(program(seed).text(), program(seed).text());
+    }
+}

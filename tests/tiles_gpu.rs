@@ -1,0 +1,65 @@
+//! Kernels with tiles as code of the threads of a block: the simulator, which looks for races, divergent barriers and memory that
+//! nobody has set, gives the bits of host and interpreter for blocks of any size.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+/// Less than a warp, a warp, more than two.
+const BLOCKS: [u32; 3] = [7, 32, 70];
+
+/// The launches that `tests/run/tiles.py` and a folder with `sources` state, as launch files.
+fn prepared(sources: &Path, folder: &Path) -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new(root.join(".env-test/bin/python"))
+        .arg("-B")
+        .arg(root.join("tests/reference/launches.py"))
+        .arg("prepare")
+        .args([sources, folder])
+        .output()
+        .expect("the test environment is there; `scripts/setup.sh test` makes it");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let cases = String::from_utf8(output.stdout).expect("UTF-8");
+    cases.lines().map(|id| folder.join(id).join("case.json")).collect()
+}
+
+/// The launch with blocks of so many threads.
+fn in_blocks(launch: &Path, threads: u32) -> PathBuf {
+    let text = std::fs::read_to_string(launch).expect("a launch");
+    let mut case: Value = serde_json::from_str(&text).expect("JSON");
+    case["dim"].as_array_mut().expect("a list").push(json!(threads));
+    case["block_dim"] = json!(threads);
+    let made = launch.with_file_name(format!("blocks_of_{threads}.json"));
+    std::fs::write(&made, case.to_string()).expect("the folder is writable");
+    made
+}
+
+#[track_caller]
+fn verify(launches: &[PathBuf]) {
+    assert!(!launches.is_empty());
+    let output = Command::new(env!("CARGO_BIN_EXE_kc"))
+        .args(["verify", "--devices", "host,interp,sim"])
+        .args(launches)
+        .output()
+        .expect("kc starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(said.lines().filter(|line| line.ends_with(", sim")).count(), launches.len(), "{said}");
+}
+
+#[test]
+fn blocks_of_any_size_give_the_bits_of_the_host() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (sources, cases) = (folder.path().join("sources"), folder.path().join("cases"));
+    for made in [&sources, &cases] {
+        std::fs::create_dir(made).expect("the folder is writable");
+    }
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/tiles.py");
+    std::fs::copy(tests, sources.join("tiles.py")).expect("the program is there");
+    let launches = prepared(&sources, &cases);
+    assert!(launches.len() >= 8, "{launches:?}");
+    let all: Vec<PathBuf> =
+        launches.iter().flat_map(|launch| BLOCKS.map(|threads| in_blocks(launch, threads))).collect();
+    verify(&all);
+}
