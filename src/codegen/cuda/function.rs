@@ -62,7 +62,7 @@ pub struct Translator<'a> {
     pub prelude: &'a mut Prelude,
     pub thread: Option<(Var, Var)>,
     /// A kernel with plain parameters, and its variables.
-    plain: Option<(&'a plain::Kernel, plain::Scope)>,
+    pub plain: Option<(&'a plain::Kernel, plain::Scope)>,
     vars: Vec<VarData>,
     outs: Vec<Var>,
     /// What `yield` assigns in the block at hand, and the loops around it.
@@ -189,76 +189,6 @@ impl<'a> Translator<'a> {
             stmts,
             returns_in_loop: self.returns_in_loop,
         })
-    }
-
-    /// Gives the coordinates of a plain kernel's threads their variables: those that the source has for them.
-    fn name_threads(&mut self) {
-        let function = self.function;
-        let rank = plain::rank(function);
-        let mut named: Vec<Option<Var>> = vec![None; usize::from(rank)];
-        function.walk(function.entry, &mut |_, inst| {
-            if let (Op::ThreadIndex(n), [result]) = (&inst.op, inst.results.as_slice())
-                && let Some(place @ None) = named.get_mut(usize::from(*n))
-                && self.plan.form(*result) == Form::Variable
-            {
-                let var = self.variables.of(*result);
-                let alone = self.variables.members().any(|(v, members)| v == var && members.len() == 1);
-                *place = alone.then_some(var);
-            }
-        });
-        let coordinates = (0..).zip(named).map(|(n, var): (usize, _)| {
-            var.unwrap_or_else(|| self.new_variable(crate::types::I32, ["i", "j", "k", "l"].get(n).unwrap_or(&"i")))
-        });
-        let coordinates: Vec<Var> = coordinates.collect();
-        let is_taken = |name: &str| function.params().iter().any(|&p| function.values[p].name.as_deref() == Some(name));
-        let words = match plain::count_names(rank) {
-            ["n"] if is_taken("n") => &["threads"],
-            words => words,
-        };
-        let counts = words.iter().map(|word| self.new_variable(crate::types::I32, word)).collect();
-        let numbered = rank > 1 && plain::is_linear(function);
-        let thread = numbered.then(|| self.new_variable(crate::types::I32, "thread"));
-        if let Some((_, scope)) = &mut self.plain {
-            *scope = plain::Scope { extents: Default::default(), coordinates, counts, thread };
-        }
-    }
-
-    /// A coordinate of a plain kernel's thread.
-    pub fn plain_coordinate(&self, n: u8) -> Option<Expr> {
-        let (_, scope) = self.plain.as_ref()?;
-        scope.coordinates.get(usize::from(n)).map(|&var| Expr::Var(var))
-    }
-
-    /// The number of a plain kernel's thread.
-    pub fn plain_thread(&self) -> Option<Expr> {
-        let (_, scope) = self.plain.as_ref()?;
-        scope.thread.or(scope.coordinates.first().copied()).map(Expr::Var)
-    }
-
-    /// The number of the parameter that a value is, if plain parameters stand for arrays here and it is one.
-    pub fn plain_array(&self, value: ValueId) -> Option<u32> {
-        self.plain.as_ref()?;
-        let is_array = matches!(self.function.ty(value), Type::Array(_));
-        (0..).zip(self.function.params()).find(|&(_, &p)| p == value && is_array).map(|(n, _)| n)
-    }
-
-    /// An extent of an array that is plain parameter `n`.
-    pub fn plain_extent(&mut self, n: u32, dim: u8) -> Expr {
-        let function = self.function;
-        let Some((kernel, scope)) = &self.plain else { return Expr::atom("0") };
-        let given = function.params()[n as usize];
-        let owner = kernel.like.get(&given).copied().unwrap_or(given);
-        let n = (0..).zip(function.params()).find(|&(_, &p)| p == owner).map_or(n, |(n, _)| n);
-        let known = scope.extents.get(&(n, dim)).copied();
-        let var = known.unwrap_or_else(|| {
-            let ndim = if let Type::Array(array) = function.ty(owner) { array.ndim } else { 1 };
-            let word = plain::extent_name(&identifier(&function.param_name(n as usize)), ndim, dim);
-            self.new_variable(crate::types::I32, &word)
-        });
-        if let Some((_, scope)) = &mut self.plain {
-            scope.extents.insert((n, dim), var);
-        }
-        Expr::Var(var)
     }
 
     /// The variable that takes result `n` out: the returned one itself, if it is the one to return.

@@ -10,8 +10,10 @@
 
 use std::collections::BTreeMap;
 
-use super::function::Body;
+use super::function::{Body, Translator};
+use super::plan::Form;
 use super::tree::{Expr, Infix, Stmt, Var};
+use super::types::identifier;
 use crate::analysis::effects::EffectTable;
 use crate::analysis::written::written;
 use crate::codegen::shadow::{self, ArrayPath};
@@ -110,7 +112,10 @@ pub fn rank(function: &Function) -> u8 {
 
 /// Whether the threads are numbered along one dimension, though the launch has several.
 pub fn is_linear(function: &Function) -> bool {
-    rank(function) > 3 || function.has(|inst| matches!(inst.op, Op::ThreadNumber | Op::BlockDim | Op::Barrier))
+    // Threads that meet are those of a block, which are neighbours by their numbers.
+    let counts_threads =
+        |op: &Op| matches!(op, Op::ThreadNumber | Op::BlockDim | Op::Lane) || op.properties().synchronises;
+    rank(function) > 3 || function.has(|inst| counts_threads(&inst.op))
 }
 
 /// Whether C's library, which `nvcc` includes, has a function of this name that `extern "C"` would declare again.
@@ -229,6 +234,78 @@ fn row(function: &Function, array: ValueId) -> Option<(ValueId, Values)> {
         }
         None => (*of, own),
     })
+}
+
+impl Translator<'_> {
+    /// Gives the coordinates of a plain kernel's threads their variables: those that the source has for them.
+    pub fn name_threads(&mut self) {
+        let function = self.function;
+        let rank = rank(function);
+        let mut named: Vec<Option<Var>> = vec![None; usize::from(rank)];
+        function.walk(function.entry, &mut |_, inst| {
+            if let (Op::ThreadIndex(n), [result]) = (&inst.op, inst.results.as_slice())
+                && let Some(place @ None) = named.get_mut(usize::from(*n))
+                && self.plan.form(*result) == Form::Variable
+            {
+                let var = self.variables.of(*result);
+                let alone = self.variables.members().any(|(v, members)| v == var && members.len() == 1);
+                *place = alone.then_some(var);
+            }
+        });
+        let coordinates = (0..).zip(named).map(|(n, var): (usize, _)| {
+            var.unwrap_or_else(|| self.new_variable(crate::types::I32, ["i", "j", "k", "l"].get(n).unwrap_or(&"i")))
+        });
+        let coordinates: Vec<Var> = coordinates.collect();
+        let is_taken = |name: &str| function.params().iter().any(|&p| function.values[p].name.as_deref() == Some(name));
+        let words = match count_names(rank) {
+            ["n"] if is_taken("n") => &["threads"],
+            words => words,
+        };
+        let counts = words.iter().map(|word| self.new_variable(crate::types::I32, word)).collect();
+        let numbered = rank > 1 && is_linear(function);
+        let thread = numbered.then(|| self.new_variable(crate::types::I32, "thread"));
+        if let Some((_, scope)) = &mut self.plain {
+            *scope = Scope { extents: Default::default(), coordinates, counts, thread };
+        }
+    }
+
+    /// A coordinate of a plain kernel's thread.
+    pub fn plain_coordinate(&self, n: u8) -> Option<Expr> {
+        let (_, scope) = self.plain.as_ref()?;
+        scope.coordinates.get(usize::from(n)).map(|&var| Expr::Var(var))
+    }
+
+    /// The number of a plain kernel's thread.
+    pub fn plain_thread(&self) -> Option<Expr> {
+        let (_, scope) = self.plain.as_ref()?;
+        scope.thread.or(scope.coordinates.first().copied()).map(Expr::Var)
+    }
+
+    /// The number of the parameter that a value is, if plain parameters stand for arrays here and it is one.
+    pub fn plain_array(&self, value: ValueId) -> Option<u32> {
+        self.plain.as_ref()?;
+        let is_array = matches!(self.function.ty(value), Type::Array(_));
+        (0..).zip(self.function.params()).find(|&(_, &p)| p == value && is_array).map(|(n, _)| n)
+    }
+
+    /// An extent of an array that is plain parameter `n`.
+    pub fn plain_extent(&mut self, n: u32, dim: u8) -> Expr {
+        let function = self.function;
+        let Some((kernel, scope)) = &self.plain else { return Expr::atom("0") };
+        let given = function.params()[n as usize];
+        let owner = kernel.like.get(&given).copied().unwrap_or(given);
+        let n = (0..).zip(function.params()).find(|&(_, &p)| p == owner).map_or(n, |(n, _)| n);
+        let known = scope.extents.get(&(n, dim)).copied();
+        let var = known.unwrap_or_else(|| {
+            let ndim = if let Type::Array(array) = function.ty(owner) { array.ndim } else { 1 };
+            let word = extent_name(&identifier(&function.param_name(n as usize)), ndim, dim);
+            self.new_variable(crate::types::I32, &word)
+        });
+        if let Some((_, scope)) = &mut self.plain {
+            scope.extents.insert((n, dim), var);
+        }
+        Expr::Var(var)
+    }
 }
 
 /// What the entry takes: parameters that it uses (the forward one has all of the source's), each array with the extents that
