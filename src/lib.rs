@@ -107,6 +107,7 @@
 // | `source` | where is this text? |
 // | `diag` | what is wrong, and how is it said? |
 // | `types` | what data do kernels work on? |
+// | `html` | how does text go into HTML? |
 // | `abi` | how do arguments lie in memory? |
 // | `syntax` | what did the user write? |
 // | `library` | which built-ins are there? |
@@ -152,6 +153,7 @@ pub mod diag;
 pub mod driver;
 #[doc(hidden)]
 pub mod embed;
+mod html;
 #[doc(hidden)]
 pub mod ide;
 #[doc(hidden)]

@@ -15,6 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ids", &[]),
     // How much of what kc compiles: one table for all stages.
     ("limits", &[]),
+    ("html", &[]),
     // What a compiler keeps from program to program: a table that several stages have one of.
     ("memo", &["ids"]),
     ("source", &["ids"]),
@@ -26,7 +27,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ir", &["ids", "memo", "source", "types", "abi"]),
     ("analysis", &["ids", "memo", "source", "types", "ir"]),
     ("syntax", &["ids", "limits", "source", "diag"]),
-    ("library", &["ids", "memo", "source", "diag", "syntax", "types", "ir"]),
+    ("library", &["html", "ids", "memo", "source", "diag", "syntax", "types", "ir"]),
     ("check", &["ids", "limits", "memo", "source", "diag", "syntax", "types", "ir", "analysis", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
     ("passes", &["ids", "source", "types", "ir", "analysis"]),
@@ -40,7 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("ptx", &[]),
     // Prints are formatted as the interpreter does.
     ("sim", &["ptx", "types", "ir"]),
-    ("profile", &["ptx", "sim"]),
+    ("profile", &["html", "ptx", "sim"]),
     // What a launch takes for granted is proved, or looked at.
     ("run", &["ids", "process", "source", "diag", "types", "ir", "analysis", "passes", "codegen", "abi", "ptx", "sim"]),
     (

@@ -14,7 +14,7 @@ use kc::run::devices::interp::Interp;
 use kc::run::devices::{self, Device, How, Job, Report};
 use kc::run::gradients::gradient;
 use kc::run::launch::make;
-use kc::run::session::Program;
+use kc::run::program::Program;
 
 const STORES: [(&str, Store); 4] =
     [("unroll", Store::Unroll), ("stack", Store::Stack), ("tape", Store::Tape), ("checkpoint", Store::Checkpoint)];

@@ -10,7 +10,8 @@ use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{FuncId, Module};
 use kc::run::devices::sim::Kernel;
 use kc::run::devices::{self, Device, Executable, Found, How, Trial};
-use kc::run::session::{Finished, Options, Program, Session, Wanted};
+use kc::run::program::{Program, Wanted};
+use kc::run::session::{Finished, Options, Session};
 use kc::run::{launch, verify};
 use kc::sim::Counts;
 

@@ -37,7 +37,7 @@ use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res};
 use crate::diag::{Applicability, Code, Diagnostic, Diagnostics};
 use crate::ids::{IdMap, IdVec};
-use crate::ir::{ConstantId, NamedConstant};
+use crate::ir::ConstantNames;
 use crate::memo::Same;
 use crate::source::{FileId, SourceMap, Span};
 use crate::syntax::ast::{self, Parsed};
@@ -102,7 +102,7 @@ pub fn check(
         quiet_failures: HashSet::new(),
         custom_written: Vec::new(),
         structs: IdVec::new(),
-        constants: IdVec::new(),
+        constants: ConstantNames::default(),
         indexed: Vec::new(),
         functions: IdVec::new(),
         instances: IdMap::default(),
@@ -284,8 +284,8 @@ pub(crate) struct Checker<'a> {
     quiet_failures: HashSet<(ScopeId, String)>,
     custom_written: Vec<calls::gradient::CustomWritten>,
     pub structs: StructTable,
+    constants: ConstantNames,
     /// The structs that stand for `wp.indexedarray`, with the elements and the rank of each.
-    constants: IdVec<ConstantId, NamedConstant>,
     indexed: Vec<(crate::types::StructId, crate::types::ArrayType)>,
     pub functions: IdVec<tree::FnId, tree::Function>,
     instances: IdMap<InstanceKey, Instance>,

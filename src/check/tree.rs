@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::check::calls::instances::Imported;
 use crate::check::facts::EditorFacts;
 use crate::ids::IdVec;
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, ConstantId, NamedConstant, UnaryOp};
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, ConstantId, ConstantNames, UnaryOp};
 use crate::source::Span;
 use crate::types::{StructTable, Type};
 
@@ -24,7 +24,7 @@ crate::define_id!(
 pub struct Checked {
     pub structs: StructTable,
     /// The names of the file for constants.
-    pub constants: IdVec<ConstantId, NamedConstant>,
+    pub constants: ConstantNames,
     /// Callees come before their callers.
     pub functions: IdVec<FnId, Function>,
     /// The launchable entries of `functions`, in source order.

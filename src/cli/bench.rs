@@ -9,7 +9,7 @@ use crate::run::bench::{self, Row};
 use crate::run::devices::{self, Device};
 use crate::run::launch::flags;
 use crate::run::launch::{self, Direction};
-use crate::run::session::{Program, Wanted, kernel};
+use crate::run::program::{Program, Wanted, kernel};
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 

@@ -16,7 +16,8 @@ use crate::run::gradients::{double, second_order};
 use crate::run::launch::make;
 use crate::run::launch::{self, Direction, Launch};
 use crate::run::meeting::{Looked, Threads};
-use crate::run::session::{self, Program, kernel};
+use crate::run::program::{Program, kernel};
+use crate::run::session;
 use crate::run::{Fail, Result};
 use crate::source::SourceMap;
 

@@ -7,7 +7,7 @@ use super::{Exit, output};
 use crate::diag::Code;
 use crate::driver::Disk;
 use crate::run::launch::{flags, template, to_json};
-use crate::run::session::{Wanted, kernel};
+use crate::run::program::{Wanted, kernel};
 use crate::run::{Result, fail};
 use crate::source::FileSystem;
 

@@ -11,7 +11,8 @@ use super::{Exit, output};
 use crate::profile::{Gate, Kind, Limits, Metric, Occupancy, Page, Profile, Verdict, find, known_architectures};
 use crate::run::devices;
 use crate::run::launch;
-use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
+use crate::run::program::{Program, Wanted, kernel};
+use crate::run::session::{Finished, Options, Session};
 use crate::run::{Result, fail};
 use crate::source::{SourceFile, SourceMap};
 

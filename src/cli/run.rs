@@ -15,7 +15,8 @@ use crate::driver;
 use crate::run::devices::{self, Device, Job};
 use crate::run::files::{output as results, picture, show};
 use crate::run::launch::{Launch, flags};
-use crate::run::session::{Finished, Options, Program, Session, Wanted, kernel};
+use crate::run::program::{Program, Wanted, kernel};
+use crate::run::session::{Finished, Options, Session};
 use crate::run::{Result, fail};
 use crate::source::SourceMap;
 

@@ -8,7 +8,8 @@ use super::{Exit, output};
 use crate::run::Result;
 use crate::run::devices::Device;
 use crate::run::launch;
-use crate::run::session::{Finished, Options, Session, Wanted};
+use crate::run::program::Wanted;
+use crate::run::session::{Finished, Options, Session};
 use crate::run::verify::{self, Row};
 use crate::source::SourceMap;
 

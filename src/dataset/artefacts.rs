@@ -8,7 +8,7 @@ use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, Grid, HostOptions, Llvm
 use crate::diag::Level;
 use crate::driver::{Compilation, Compiler, Gradients, Request, Timings};
 use crate::ir::{self, FuncId, Module, Phase};
-use crate::run::session::Program;
+use crate::run::program::Program;
 use crate::syntax::ast::Parsed;
 
 /// Why a candidate is no row.

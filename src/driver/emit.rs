@@ -3,8 +3,9 @@
 use super::compiler::LibraryCache;
 use super::guard::on_workers;
 use super::lineinfo::with_directives;
+use super::readable::Readable;
 use super::remarks::remarks;
-use super::{Artefact, Compilation, Options};
+use super::{Artefact, Compilation, Compiler, Options, Timings};
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header;
 use crate::codegen::llvm::{self, CodegenError, HostOptions, LlvmTarget, PtxOptions};
@@ -26,7 +27,7 @@ impl Compilation {
             return Some(with_directives(&ptx, &path).into_bytes());
         }
         let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
-        let module = for_artefact(artefact, module, readable);
+        let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: None };
         timings.time(stage(artefact), || job.for_kernels(&kernels, diagnostics))
@@ -39,7 +40,7 @@ impl Compilation {
             return None;
         }
         let Compilation { module, readable, diagnostics, timings, name, sources, compiler, .. } = self;
-        let module = for_artefact(artefact, module, readable);
+        let module = for_artefact(artefact, module, readable.as_ref(), compiler, timings);
         let kernels: Vec<FuncId> = module.kernels().map(|(id, _)| id).collect();
         let file = module.functions.get(*kernels.first()?)?.span.file;
         let job = Job { module, cache: &compiler.cache, sources, name, artefact, options, marked: Some(file) };
@@ -49,9 +50,17 @@ impl Compilation {
 }
 
 /// The form of the module that an artefact is made of.
-fn for_artefact<'m>(artefact: Artefact, module: &'m Module, readable: &'m Option<Module>) -> &'m Module {
+fn for_artefact<'m>(
+    artefact: Artefact,
+    module: &'m Module,
+    readable: Option<&'m Readable>,
+    compiler: &Compiler,
+    timings: &mut Timings,
+) -> &'m Module {
     match (artefact, readable) {
-        (Artefact::Cuda, Some(readable)) => readable,
+        (Artefact::Cuda, Some(readable)) => {
+            timings.time("differentiate", || readable.module(module, compiler)).unwrap_or(module)
+        }
         _ => module,
     }
 }

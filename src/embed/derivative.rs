@@ -17,7 +17,8 @@ use crate::run::devices::{self, Device, Entry, Job, Report, order};
 use crate::run::gradients::gradient;
 use crate::run::launch::Direction;
 use crate::run::meeting::{Looked, Threads};
-use crate::run::session::{self, Program};
+use crate::run::program::{self, Program};
+use crate::run::session;
 use crate::types::StructTable;
 
 /// What a gradient is asked for.
@@ -78,7 +79,7 @@ impl Gradient {
     pub(super) fn new(module: &Module, kernel: &str, form: &Form) -> std::result::Result<Gradient, Error> {
         let program = module.with_gradient(kernel, form.parameters, &form.same)?;
         let refused = |reasons| Error::new(reasons, program.clone());
-        let forward = session::kernel(&program, module.path(), Some(kernel)).map_err(refused)?;
+        let forward = program::kernel(&program, module.path(), Some(kernel)).map_err(refused)?;
         let entries = gradient::entries(&program, forward).map_err(|error| refused(vec![*error]))?;
         let mut signature = signature(&program, forward);
         let others = [entries.augmented, entries.backward].into_iter().flatten();

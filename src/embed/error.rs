@@ -7,7 +7,7 @@ use crate::diag::render::{Format, Style, render, render_all};
 use crate::diag::{Code, Diagnostic, Level};
 use crate::driver::Fault;
 use crate::run::devices::{Trap, TrapKind};
-use crate::run::session::Program;
+use crate::run::program::Program;
 
 /// Why kernels could not be compiled, found or launched: one or more findings of kc, each with a code (`kc explain CODE` tells
 /// more) and, where it is about the source, with a place in it.

@@ -12,7 +12,8 @@ use crate::analysis::written::written;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
-use crate::run::session::{self, Program};
+use crate::run::program::{self, Program};
+use crate::run::session;
 use crate::run::{Fail, Result};
 use crate::types::StructTable;
 
@@ -54,7 +55,7 @@ impl Kernel {
 
     fn on_device(module: Module, name: &str, device: &'static dyn Device) -> std::result::Result<Kernel, Error> {
         let program = module.program();
-        let forward = session::kernel(program, module.path(), Some(name))
+        let forward = program::kernel(program, module.path(), Some(name))
             .map_err(|reasons| Error::new(reasons, program.clone()))?;
         let signature = signature(program, forward);
         let entry = Entry::new(&program.module, forward, device, HOW);

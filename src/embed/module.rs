@@ -10,7 +10,7 @@ use crate::diag::render::{Format, Style, render_all};
 use crate::diag::{Code, Diagnostic, Level};
 use crate::driver::{self, Arch, Artefact, Compilation, Compiler, Disk, Request, SameArrays};
 use crate::ir::FuncId;
-use crate::run::session::Program;
+use crate::run::program::Program;
 use crate::source::{FileSystem, SourceMap};
 
 /// The compiled kernels of one source file. Clones share everything.

@@ -102,7 +102,7 @@ crate::define_id!(
 pub struct Module {
     pub structs: StructTable,
     pub functions: Functions,
-    pub constants: IdVec<ConstantId, NamedConstant>,
+    pub constants: ConstantNames,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -1,7 +1,9 @@
 //! Constants, and the operations on scalars that operations of the IR carry.
 
+use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
+use std::ops::Index;
 
 use super::eval;
 use crate::ids::{Id, IdVec};
@@ -39,11 +41,38 @@ pub struct NamedConstant {
     pub composite: bool,
 }
 
-impl NamedConstant {
-    /// Its place among `known`, where it is added if it is not there.
-    pub fn enter(self, known: &mut IdVec<ConstantId, NamedConstant>) -> ConstantId {
-        let found = known.iter().find(|(_, named)| **named == self).map(|(id, _)| id);
-        found.unwrap_or_else(|| known.push(self))
+/// The names of one source file for constants, each once.
+#[derive(Clone, Default, Debug)]
+pub struct ConstantNames {
+    names: IdVec<ConstantId, NamedConstant>,
+    known: HashMap<NamedConstant, ConstantId>,
+}
+
+impl ConstantNames {
+    /// The number of a name, which is new if the name is.
+    pub fn enter(&mut self, name: NamedConstant) -> ConstantId {
+        *self.known.entry(name).or_insert_with_key(|name| self.names.push(name.clone()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (ConstantId, &NamedConstant)> {
+        self.names.iter()
+    }
+
+    /// None: an identifier of another file's names.
+    pub fn get(&self, id: ConstantId) -> Option<&NamedConstant> {
+        self.names.get(id)
+    }
+}
+
+impl Index<ConstantId> for ConstantNames {
+    type Output = NamedConstant;
+
+    fn index(&self, id: ConstantId) -> &NamedConstant {
+        &self.names[id]
     }
 }
 

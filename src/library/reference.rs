@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::{Decision, Entry, Library};
+use crate::html::escape;
 use crate::source::SourceMap;
 
 /// The subjects in the order of the page: the files of the library, and what they are about.
@@ -219,10 +220,6 @@ fn paragraphs(doc: &str) -> String {
         }
     }
     html
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The examples in a doc: the fenced blocks, without their indentation.

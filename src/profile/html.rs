@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Line, Profile, find};
+use crate::html::escape;
 
 /// One launch of an entry beside the text that it was made of.
 pub struct Page<'a> {
@@ -134,8 +135,4 @@ fn occupancy(page: &Page, text: &mut String) {
         let _ = write!(text, "<rect x=\"{}\" y=\"1\" width=\"8\" height=\"12\" fill=\"{fill}\"/>", 10 * warp);
     }
     text.push_str("</svg>\n");
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

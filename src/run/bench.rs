@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::args::Arguments;
 use super::launch::{Direction, Launch};
-use super::session::Program;
+use super::program::Program;
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;

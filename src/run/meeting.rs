@@ -20,7 +20,7 @@ use crate::run::args::{Arguments, memory};
 use crate::run::devices::{self, Report};
 use crate::run::gradients::gradient;
 use crate::run::launch::Direction;
-use crate::run::session::Program;
+use crate::run::program::Program;
 use crate::run::{Fail, Result, fail};
 use crate::types::StructTable;
 

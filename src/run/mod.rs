@@ -9,11 +9,12 @@
 //! | [`foreign`] | how is a kernel run that is PTX already? |
 //! | [`meeting`] | does the order of threads show in what a launch leaves? |
 //! | [`files`] | how are arrays and results read, written and shown? |
+//! | [`program`] | what does a run get from the compiler? |
 //! | [`session`] | in what order does all this happen? |
 //! | [`bench`] | how fast is it? |
 //! | [`verify`] | do devices agree? |
 //!
-//! Sources are compiled by the caller ([`session::Compile`]): nothing here knows the stages before the IR.
+//! Sources are compiled by the caller ([`program::Compile`]): nothing here knows the stages before the IR.
 
 use crate::diag::{Code, Diagnostic};
 
@@ -25,6 +26,7 @@ pub mod foreign;
 pub mod gradients;
 pub mod launch;
 pub mod meeting;
+pub mod program;
 pub mod session;
 pub mod verify;
 

@@ -15,7 +15,7 @@ use super::{Result, fail, foreign};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
 use crate::diag::{Code, Diagnostic, Level};
-use crate::ir::{FuncId, Function, FunctionKind, Module, Phase};
+use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{self, order};
 use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind, Trial};
@@ -23,8 +23,9 @@ use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
 use crate::run::meeting::{Looked, Threads};
+use crate::run::program::{Compile, Program, Wanted, kernel};
 use crate::sim::Measured;
-use crate::source::{SourceMap, Span};
+use crate::source::Span;
 
 /// How launches are run.
 #[derive(Clone, Debug)]
@@ -66,36 +67,6 @@ impl Options {
         }
     }
 }
-
-/// A compiled source file.
-#[derive(Default)]
-pub struct Program {
-    /// The kernels that compiled, and what they call.
-    pub module: Module,
-    pub sources: SourceMap,
-    /// What the compiler found, in order.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// What a source file is compiled for.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Wanted {
-    pub source: PathBuf,
-    /// With this, only the one kernel and its backward entry; None: the forward entries of all kernels.
-    pub gradient_of: Option<String>,
-    /// The arrays that are one in the launch.
-    pub same_arrays: Option<SameArrays>,
-}
-
-impl Wanted {
-    /// The forward entries of the kernels of a file, for arguments that share no memory.
-    pub fn of(source: &Path) -> Wanted {
-        Wanted { source: source.to_path_buf(), gradient_of: None, same_arrays: None }
-    }
-}
-
-/// Compiles a source file.
-pub type Compile<'a> = dyn FnMut(&Wanted) -> Program + 'a;
 
 /// How one launch ended.
 #[derive(Default)]
@@ -433,33 +404,6 @@ fn findings(program: &Program, kernel: FuncId, direction: Direction) -> Vec<Diag
     let counts = |code: Code| code == Code::W0701 || direction != Direction::Forward && code.name().starts_with("W06");
     let all = program.diagnostics.iter();
     all.filter(|d| d.level == Level::Warning && counts(d.code) && d.span().is_some_and(inside)).cloned().collect()
-}
-
-/// The kernel called `name`, or the only one. The errors are those of the source where they are the reason.
-pub fn kernel(program: &Program, source: &Path, name: Option<&str>) -> std::result::Result<FuncId, Vec<Diagnostic>> {
-    let forward = program.module.kernels().filter(|(_, f)| f.phase == Phase::Forward);
-    let kernels: Vec<(FuncId, &str)> = forward.map(|(id, f)| (id, f.source_name.as_str())).collect();
-    match (name, kernels.as_slice()) {
-        (None, &[(id, _)]) => return Ok(id),
-        (Some(name), list) => {
-            if let Some((id, _)) = list.iter().find(|(_, n)| *n == name) {
-                return Ok(*id);
-            }
-        }
-        _ => {}
-    }
-    let errors: Vec<Diagnostic> = program.diagnostics.iter().filter(|d| d.level == Level::Error).cloned().collect();
-    if !errors.is_empty() && (name.is_some() || kernels.is_empty()) {
-        return Err(errors);
-    }
-    let names: Vec<String> = kernels.iter().map(|(_, n)| n.to_string()).collect();
-    let shown = source.display();
-    let (code, message) = match (name, names.is_empty()) {
-        (_, true) => (Code::E0908, format!("{shown} has no kernels")),
-        (Some(name), _) => (Code::E0905, format!("{shown} has no kernel `{name}`; it has {}", super::list(&names))),
-        (None, _) => (Code::E1003, format!("{shown} has several kernels, name one: {}", super::list(&names))),
-    };
-    Err(vec![Diagnostic::new(code, message)])
 }
 
 /// Fails where a gradient launch has dimensions that the kernel has no coordinates for.

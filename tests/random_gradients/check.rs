@@ -20,7 +20,7 @@ use kc::run::gradients::gradient;
 use kc::run::launch::{
     Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored,
 };
-use kc::run::session::Program;
+use kc::run::program::Program;
 use kc::types::{StructTable, Type};
 
 use crate::generate::{Random, SHARED, THREADS};

@@ -52,7 +52,7 @@ impl Body<'_, '_> {
             _ => return,
         };
         if self.mode == Mode::User {
-            let id = NamedConstant { name, composite }.enter(&mut self.c.constants);
+            let id = self.c.constants.enter(NamedConstant { name, composite });
             self.named.insert(expr.span, id);
         }
     }

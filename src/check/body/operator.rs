@@ -141,6 +141,20 @@ impl Body<'_, '_> {
         self.call_if_matches(&function, &args, span)
     }
 
+    /// That an operator does not take operands of these types together, with what each is.
+    fn mismatch(&self, symbol: &str, (left, at_left): (Type, Span), (right, at_right): (Type, Span)) -> Diagnostic {
+        let (a, b) = (self.show(left), self.show(right));
+        let message = match left == right {
+            true => format!("`{symbol}` is not defined for `{a}`"),
+            false => format!("`{symbol}` cannot mix `{a}` and `{b}`"),
+        };
+        let diagnostic = Diagnostic::new(Code::E0301, message).label(at_left, format!("this is `{a}`"));
+        match at_left == at_right {
+            true => diagnostic,
+            false => diagnostic.label(at_right, format!("this is `{b}`")),
+        }
+    }
+
     fn operand_mismatch(
         &mut self,
         symbol: &str,
@@ -150,18 +164,7 @@ impl Body<'_, '_> {
         at_left: Span,
         at_right: Span,
     ) -> Res<Operand> {
-        let (a, b) = (self.show(l.ty), self.show(r.ty));
-        let message = if l.ty == r.ty {
-            format!("`{symbol}` is not defined for `{a}`")
-        } else {
-            format!("`{symbol}` cannot mix `{a}` and `{b}`")
-        };
-        let mut diagnostic = Diagnostic::new(Code::E0301, message)
-            .label(at_left, format!("this is `{a}`"))
-            .label(at_right, format!("this is `{b}`"));
-        if at_left == at_right {
-            diagnostic.labels.truncate(1);
-        }
+        let mut diagnostic = self.mismatch(symbol, (l.ty, at_left), (r.ty, at_right));
         diagnostic = self.label_origin(diagnostic, l, at_left);
         diagnostic = self.label_origin(diagnostic, r, at_right);
         if let Some(advice) = op.and_then(|op| self.operand_advice(op, l.ty, r.ty)) {
@@ -202,10 +205,7 @@ impl Body<'_, '_> {
         if to == from || !numbers || !left_moves(to, from) || self.has_user_operator(op) {
             return None;
         }
-        let (a, b) = (self.show(place.ty), self.show(Type::Scalar(from)));
-        let mut diagnostic = Diagnostic::new(Code::E0301, format!("`{}` cannot mix `{a}` and `{b}`", op.symbol()))
-            .label(at_place, format!("this is `{a}`"))
-            .label(at_value, format!("this is `{b}`"));
+        let mut diagnostic = self.mismatch(op.symbol(), (place.ty, at_place), (Type::Scalar(from), at_value));
         let variable = match place.root {
             Root::Local(id) if place.path.is_empty() => Some(id),
             _ => None,

@@ -188,7 +188,7 @@ impl<'t> Parser<'t> {
             Some(name) => NamedConstant { name: name.to_string(), composite: true },
             None => NamedConstant { name: text, composite: false },
         };
-        Ok(Some(named.enter(&mut self.module.constants)))
+        Ok(Some(self.module.constants.enter(named)))
     }
 
     fn constant(&mut self, result: Option<Type>) -> Parsed<Const> {

@@ -7,8 +7,7 @@ use super::elements;
 use super::elements::{Leaf, dense_strides, for_each_element};
 use super::fill::FillValues;
 use super::memory::Buffer;
-use super::{Binder, BoundArray, BufferOffset, Grad, same_type, show_dtype};
-use crate::abi::descriptor;
+use super::{Binder, BoundArray, BufferOffset, Described, Grad, same_type, show_dtype};
 use crate::diag::Code;
 use crate::run::files::npy;
 use crate::run::files::npy::{Array, Header};
@@ -340,15 +339,8 @@ impl<'a> Binder<'a> {
         strides: &[i64],
     ) {
         let (data, grad) = (self.out.address(data), grad.map_or(0, |g| self.out.address(g)));
-        let block = &mut self.out.block.bytes_mut()[offset as usize..];
-        let mut put = |at: u32, bytes: &[u8]| super::put(block, at, bytes);
-        put(descriptor::DATA, &data.to_le_bytes());
-        put(descriptor::GRAD, &grad.to_le_bytes());
-        for (k, (&n, &stride)) in shape.iter().zip(strides).enumerate() {
-            put(descriptor::SHAPE + 4 * k as u32, &(n as i32).to_le_bytes());
-            put(descriptor::STRIDES + 4 * k as u32, &(stride as i32).to_le_bytes());
-        }
-        put(descriptor::NDIM, &(shape.len() as i32).to_le_bytes());
+        let dims = shape.iter().zip(strides).map(|(&n, &stride)| (n, stride as i32)).collect();
+        Described { data, grad, dims }.write(self.out.block.bytes_mut(), offset);
     }
 }
 

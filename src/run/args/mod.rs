@@ -26,7 +26,6 @@ use crate::run::args::elements::{Leaf, for_each_element};
 use crate::run::args::memory::Buffer;
 use crate::run::args::parameters::{FloatParameter, float_parameters};
 use crate::run::files::npz::Npz;
-use crate::run::gradients::tape::Tape;
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, Scalar, StructId, StructTable, Type};
 
 /// The arguments of one launch, ready to run.
@@ -168,12 +167,12 @@ impl Arguments {
     }
 
     /// The argument struct of another entry of the kernel, which takes the same parameters first, then their adjoints if it
-    /// is the backward one, then `tapes`. Adjoints are null but those that are external, for the others come with their
+    /// is the backward one, then `further` arrays by the numbers of their parameters. Adjoints are null but those that are external, for the others come with their
     /// arrays.
-    pub fn block_for(&self, entry: &Function, structs: &StructTable, tapes: &[(u32, &Tape)]) -> Result<Buffer> {
-        let given = entry.params().len() - tapes.len();
+    pub fn block_for(&self, entry: &Function, structs: &StructTable, further: &[(u32, Described)]) -> Result<Buffer> {
+        let given = entry.params().len() - further.len();
         let own = if entry.phase == Phase::Backward { given / 2 } else { given };
-        self.block_with(entry, structs, own, |grad| grad.external && entry.phase == Phase::Backward, tapes)
+        self.block_with(entry, structs, own, |grad| grad.external && entry.phase == Phase::Backward, further)
     }
 
     /// The argument struct of the forward-mode kernel: the gradients hold the tangents, those of arrays and of parameters.
@@ -198,14 +197,14 @@ impl Arguments {
         entry: &Function,
         jvp: &Function,
         structs: &StructTable,
-        tapes: &[(u32, &Tape)],
-        tangent_tapes: &[(u32, &Tape)],
+        further: &[(u32, Described)],
+        further_tangents: &[(u32, Described)],
     ) -> Result<Buffer> {
         let types: Vec<Type> = jvp.params().iter().map(|&v| jvp.ty(v)).collect();
         let (offsets, layout) = argument_layout(&types, structs);
         let mut block = Buffer::zeroed(layout.size.into(), "the argument struct")?;
         let bytes = block.bytes_mut();
-        let own = self.block_for(entry, structs, tapes)?;
+        let own = self.block_for(entry, structs, further)?;
         let second = entry.params().len();
         let end = (offsets.get(second).map_or(layout.size, |&at| at) as usize).min(own.bytes().len());
         bytes[..end].copy_from_slice(&own.bytes()[..end]);
@@ -216,22 +215,22 @@ impl Arguments {
             let descriptor = &tangents.block.bytes()[from..from + ARRAY_DESCRIPTOR_SIZE as usize];
             bytes[at..at + ARRAY_DESCRIPTOR_SIZE as usize].copy_from_slice(descriptor);
         }
-        for (param, tape) in tangent_tapes {
+        for (param, array) in further_tangents {
             if let Some(&offset) = offsets.get(second + *param as usize) {
-                tape.describe(bytes, offset);
+                array.write(bytes, offset);
             }
         }
         Ok(block)
     }
 
-    /// `own` parameters of the kernel, then as many that take those gradients which `second` picks, then tapes.
+    /// `own` parameters of the kernel, then as many that take those gradients which `second` picks, then `further` arrays.
     fn block_with(
         &self,
         entry: &Function,
         structs: &StructTable,
         own: usize,
         second: impl Fn(&Grad) -> bool,
-        tapes: &[(u32, &Tape)],
+        further: &[(u32, Described)],
     ) -> Result<Buffer> {
         let types: Vec<Type> = entry.params().iter().map(|&v| entry.ty(v)).collect();
         let (offsets, layout) = argument_layout(&types, structs);
@@ -252,9 +251,9 @@ impl Arguments {
             put(bytes, at as u32 + descriptor::DATA, &self.address(grad.place).to_le_bytes());
             put(bytes, at as u32 + descriptor::GRAD, &0u64.to_le_bytes());
         }
-        for (param, tape) in tapes {
+        for (param, array) in further {
             if let Some(&offset) = offsets.get(*param as usize) {
-                tape.describe(bytes, offset);
+                array.write(bytes, offset);
             }
         }
         Ok(block)
@@ -369,7 +368,30 @@ impl Arguments {
     }
 }
 
-pub(super) fn put(block: &mut [u8], at: u32, bytes: &[u8]) {
+/// What an argument struct says of an array.
+pub struct Described {
+    /// Addresses; 0 where there is nothing.
+    pub data: u64,
+    pub grad: u64,
+    /// The extent of each dimension, and the bytes from one index to the next.
+    pub dims: Vec<(u32, i32)>,
+}
+
+impl Described {
+    /// Writes the descriptor at an offset of the argument struct.
+    fn write(&self, block: &mut [u8], offset: u32) {
+        let mut put = |at: u32, bytes: &[u8]| put(block, offset + at, bytes);
+        put(descriptor::DATA, &self.data.to_le_bytes());
+        put(descriptor::GRAD, &self.grad.to_le_bytes());
+        for (k, (extent, stride)) in self.dims.iter().enumerate() {
+            put(descriptor::SHAPE + 4 * k as u32, &extent.to_le_bytes());
+            put(descriptor::STRIDES + 4 * k as u32, &stride.to_le_bytes());
+        }
+        put(descriptor::NDIM, &(self.dims.len() as u32).to_le_bytes());
+    }
+}
+
+fn put(block: &mut [u8], at: u32, bytes: &[u8]) {
     block[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
 }
 

@@ -21,7 +21,7 @@ use crate::run::args::{Arguments, Snapshot, elements};
 use crate::run::devices::interp::Interp;
 use crate::run::devices::{self, Executable, How, Job, Report, Trial};
 use crate::run::launch::{Argument, ArgumentKind, Direction, Launch};
-use crate::run::session::Program;
+use crate::run::program::Program;
 use crate::run::{Result, fail};
 use crate::types::{Scalar, StructTable};
 

@@ -13,7 +13,7 @@ use crate::run::devices::Report;
 use crate::run::{Result, fail};
 use crate::types::Type;
 
-use crate::run::session::Program;
+use crate::run::program::Program;
 
 /// Slots of state that a thread gets at first where the compiler knows no bound.
 const FIRST_SLOTS: u32 = 64;

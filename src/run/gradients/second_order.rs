@@ -12,9 +12,9 @@ use super::gradient::Entries;
 use super::tape::{Tape, bytes_per_slot, most_slots, too_large};
 use crate::ir::{FuncId, Function, TapeBuffer, TapeRole};
 use crate::run::Result;
-use crate::run::args::Arguments;
+use crate::run::args::{Arguments, Described};
 use crate::run::launch::Launch;
-use crate::run::session::Program;
+use crate::run::program::Program;
 
 /// Forward mode of the entries of a gradient run.
 #[derive(Clone, Copy, Debug)]
@@ -203,13 +203,13 @@ fn logs_of<'t>(entry: &Function, tapes: &'t [Tape]) -> Vec<&'t Tape> {
 }
 
 /// The parameters of an entry with their buffers; filled logs stand for its own.
-fn placed<'t>(entry: &Function, own: &'t [Tape], filled: &[&'t Tape]) -> Vec<(u32, &'t Tape)> {
+fn placed<'t>(entry: &Function, own: &'t [Tape], filled: &[&'t Tape]) -> Vec<(u32, Described)> {
     let mut filled = filled.iter().copied();
     let buffer = |tape: &TapeBuffer, own: &'t Tape, filled: &mut dyn Iterator<Item = &'t Tape>| match tape.role {
         TapeRole::Log => filled.next().unwrap_or(own),
         _ => own,
     };
-    entry.tape.iter().zip(own).map(|(tape, own)| (tape.param, buffer(tape, own, &mut filled))).collect()
+    entry.tape.iter().zip(own).map(|(tape, own)| (tape.param, buffer(tape, own, &mut filled).described())).collect()
 }
 
 /// The slots that threads wanted, if there were fewer and the compiler knew no bound.

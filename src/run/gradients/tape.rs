@@ -1,12 +1,11 @@
 //! Where do a kernel's entries keep values for the reverse sweep? Matrices `[slot][thread]` in host memory, and beside them
 //! the counter of slots that threads wanted, and the gradients of parameters.
 
-use crate::abi::descriptor;
 use crate::diag::Code;
 use crate::ir::{Function, TapeBuffer, TapeRole};
-use crate::run::args::Arguments;
 use crate::run::args::memory;
 use crate::run::args::memory::Buffer;
+use crate::run::args::{Arguments, Described};
 use crate::run::{Result, fail};
 use crate::types::{Scalar, Type};
 
@@ -44,20 +43,16 @@ impl Tape {
         Ok(Tape { buffer, slots, threads: threads as u32, size: scalar.size(), role: tape.role })
     }
 
-    /// Writes the descriptor into an argument struct.
-    pub(in crate::run) fn describe(&self, block: &mut [u8], offset: u32) {
-        let mut put = |at: u32, bytes: &[u8]| crate::run::args::put(block, offset + at, bytes);
-        let address = if self.buffer.bytes().is_empty() { 0 } else { self.buffer.address() };
-        put(descriptor::DATA, &address.to_le_bytes());
-        let dims: &[(u32, u32)] = match self.role {
-            TapeRole::Needed | TapeRole::Parameters => &[(self.slots, self.size)],
-            TapeRole::Log | TapeRole::State => &[(self.slots, self.threads * self.size), (self.threads, self.size)],
+    /// What an argument struct says of it.
+    pub fn described(&self) -> Described {
+        let data = if self.buffer.bytes().is_empty() { 0 } else { self.buffer.address() };
+        // A row is at most `i32::MAX` bytes: `new`.
+        let (size, row) = (self.size as i32, (self.threads * self.size) as i32);
+        let dims = match self.role {
+            TapeRole::Needed | TapeRole::Parameters => vec![(self.slots, size)],
+            TapeRole::Log | TapeRole::State => vec![(self.slots, row), (self.threads, size)],
         };
-        for (k, (extent, stride)) in dims.iter().enumerate() {
-            put(descriptor::SHAPE + 4 * k as u32, &extent.to_le_bytes());
-            put(descriptor::STRIDES + 4 * k as u32, &stride.to_le_bytes());
-        }
-        put(descriptor::NDIM, &(dims.len() as u32).to_le_bytes());
+        Described { data, grad: 0, dims }
     }
 
     /// Address and bytes.
@@ -176,7 +171,8 @@ impl Taped {
             let next = next.ok_or_else(|| fail(Code::E0999, "the entries of a kernel differ in their logs"))?;
             all.push((tape.param, next));
         }
-        let block = arguments.block_for(entry, structs, &all)?;
+        let described: Vec<(u32, Described)> = all.iter().map(|(param, tape)| (*param, tape.described())).collect();
+        let block = arguments.block_for(entry, structs, &described)?;
         let memory = all.iter().map(|(_, tape)| tape.memory()).collect();
         Ok(Taped { block, tapes, memory })
     }

@@ -16,7 +16,7 @@ use crate::run::args::Arguments;
 use crate::run::args::elements::leaves;
 use crate::run::args::random::SplitMix;
 use crate::run::meeting::{Looked, Threads};
-use crate::run::session::Program;
+use crate::run::program::Program;
 use crate::run::{Fail, Result, fail};
 use crate::types::{Scalar, StructTable, Type};
 

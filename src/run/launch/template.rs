@@ -11,7 +11,7 @@ use crate::diag::Code;
 use crate::ir::interp::{self, Outcome, TrapKind};
 use crate::ir::{FuncId, FunctionKind};
 use crate::run::args::Arguments;
-use crate::run::session::Program;
+use crate::run::program::Program;
 use crate::run::{Result, fail};
 use crate::types::{ArrayType, MAX_DIMS, Scalar, StructTable, Type};
 

@@ -18,7 +18,7 @@ use crate::run::launch::steps::{Call, Given, LaunchProgram, Step};
 use crate::run::launch::{
     Argument, ArgumentKind, ArrayArgument, Direction, Fill, Launch, Literal, Number, Source, Stored,
 };
-use crate::run::session::Program;
+use crate::run::program::Program;
 use crate::run::{Fail, Result, fail, list};
 use crate::types::{ArrayType, StructTable, Type};
 

@@ -4,6 +4,10 @@
 //! `schemata MUTANTS.json TREE` rewrites the files of TREE that the mutants are in, and prints the numbers of those that it
 //! could write. MUTANTS.json holds what `cargo mutants --list --json` lists, each with an `id`; the switch is the function
 //! `crate::mutant(id)`, which the caller adds to the crate.
+//!
+//! Where it can be told, a mutant asks for its switch only when it would compute something else: `a || b` written as `a && b`
+//! only if the two differ. So the places that ask while no mutant is on are those that a test must run to notice anything
+//! (Howden, "Weak mutation testing and completeness of test sets", IEEE TSE 1982).
 
 use std::collections::BTreeMap;
 
@@ -20,6 +24,16 @@ struct Mutant {
     genre: String,
     span: Place,
     replacement: String,
+    /// Whether to ask for the switch always: the other form did not compile.
+    #[serde(default)]
+    plain: bool,
+}
+
+/// What is to be written at a place.
+struct Change {
+    id: u32,
+    replacement: String,
+    plain: bool,
 }
 
 #[derive(Deserialize)]
@@ -41,16 +55,21 @@ struct Rewriter {
 
 impl Rewriter {
     /// The mutants of a kind that begin at a place.
-    fn at(&self, span: Span, genre: &str) -> Vec<(u32, String)> {
+    fn at(&self, span: Span, genre: &str) -> Vec<Change> {
         let start = Start { line: span.start().line, column: span.start().column + 1 };
         let here = self.mutants.get(&start).into_iter().flatten();
-        here.filter(|mutant| mutant.genre == genre).map(|mutant| (mutant.id, mutant.replacement.clone())).collect()
+        let change = |mutant: &Mutant| Change {
+            id: mutant.id,
+            replacement: mutant.replacement.clone(),
+            plain: mutant.plain,
+        };
+        here.filter(|mutant| mutant.genre == genre).map(change).collect()
     }
 
     /// Mutants of a whole function return before its body. `original`: the body with its places.
     fn function(&mut self, original: &Block, body: &mut Block) {
         let Some(first) = original.stmts.first() else { return };
-        for (id, replacement) in self.at(first.span(), "FnValue") {
+        for Change { id, replacement, .. } in self.at(first.span(), "FnValue") {
             if let Ok(value) = syn::parse_str::<Expr>(&replacement) {
                 body.stmts.insert(0, parse_quote!(if crate::mutant(#id) { return #value; }));
                 self.written.push(id);
@@ -65,6 +84,31 @@ fn binds(expr: &Expr) -> bool {
         Expr::Let(_) => true,
         Expr::Binary(b) if matches!(b.op, BinOp::And(_)) => binds(&b.left) || binds(&b.right),
         _ => false,
+    }
+}
+
+/// An expression with another operator while a mutant is on.
+fn switched(was: ExprBinary, op: BinOp, change: &Change) -> Expr {
+    let id = change.id;
+    let (left, right, old) = (&was.left, &was.right, &was.op);
+    let ordered = |op: &BinOp| matches!(op, BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_) | BinOp::Eq(_));
+    match (old, &op) {
+        (BinOp::Or(_), BinOp::And(_)) if !change.plain => {
+            parse_quote!((if (#left) { !crate::mutant(#id) || (#right) } else { (#right) && !crate::mutant(#id) }))
+        }
+        (BinOp::And(_), BinOp::Or(_)) if !change.plain => {
+            parse_quote!((if (#left) { (#right) || crate::mutant(#id) } else { crate::mutant(#id) && (#right) }))
+        }
+        (old, new) if ordered(old) && ordered(new) && !change.plain => parse_quote!((match (&(#left), &(#right)) {
+            (mutant_left, mutant_right) => {
+                let (was, new) = (mutant_left #old mutant_right, mutant_left #new mutant_right);
+                if was != new && crate::mutant(#id) { new } else { was }
+            }
+        })),
+        _ => {
+            let mutated = ExprBinary { op, ..was.clone() };
+            parse_quote!((if crate::mutant(#id) { #mutated } else { #was }))
+        }
     }
 }
 
@@ -114,17 +158,21 @@ impl VisitMut for Rewriter {
         };
         let movable = !binds(expr);
         visit_mut::visit_expr_mut(self, expr);
-        for (id, replacement) in found {
-            let mutated = match expr.clone() {
-                Expr::Binary(was) if movable => match syn::parse_str::<BinOp>(&replacement) {
-                    Ok(op) => Expr::Binary(ExprBinary { op, ..was }),
+        for change in found {
+            let id = change.id;
+            let written = match expr.clone() {
+                Expr::Binary(was) if movable => match syn::parse_str::<BinOp>(&change.replacement) {
+                    Ok(op) => switched(was, op, &change),
                     Err(_) => continue,
                 },
                 // A unary operator is left out.
-                Expr::Unary(was) => *was.expr,
+                Expr::Unary(was) => {
+                    let operand = was.expr;
+                    parse_quote!((if crate::mutant(#id) { #operand } else { #expr }))
+                }
                 _ => continue,
             };
-            *expr = parse_quote!((if crate::mutant(#id) { #mutated } else { #expr }));
+            *expr = written;
             self.written.push(id);
         }
     }
@@ -137,11 +185,11 @@ impl VisitMut for Rewriter {
         if !movable {
             return;
         }
-        let changed = guards.into_iter().map(|(id, replacement)| (id, replacement == "true"));
-        for (id, always) in changed.chain(deleted.into_iter().map(|(id, _)| (id, false))) {
+        let changed = guards.into_iter().map(|change| (change.id, change.replacement == "true"));
+        for (id, always) in changed.chain(deleted.into_iter().map(|change| (change.id, false))) {
             let guard: Expr = match (arm.guard.take(), always) {
-                (Some((_, guard)), true) => parse_quote!(crate::mutant(#id) || (#guard)),
-                (Some((_, guard)), false) => parse_quote!(!crate::mutant(#id) && (#guard)),
+                (Some((_, guard)), true) => parse_quote!((#guard) || crate::mutant(#id)),
+                (Some((_, guard)), false) => parse_quote!((#guard) && !crate::mutant(#id)),
                 (None, _) => parse_quote!(!crate::mutant(#id)),
             };
             arm.guard = Some((Default::default(), Box::new(guard)));
