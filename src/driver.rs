@@ -100,11 +100,12 @@ impl Compilation {
             &check::Options {
                 backward: request.gradients.backward,
                 facts: false,
+                tests: request.checked && request.gradients.backward,
                 double: request.double,
                 types: request.types.clone(),
             },
         );
-        self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked));
+        self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked, request.checked));
         self.select(&request.kernels);
         let Compilation { module, timings, .. } = self;
         timings.time("simplify", || passes::simplify(module));
@@ -167,6 +168,7 @@ impl Compilation {
         let Compilation { module, diagnostics, timings, compiler, .. } = self;
         timings
             .time("differentiate", || autodiff::differentiate(module, options, &compiler.cache.adjoints, diagnostics));
+        timings.time("drop tests", || passes::pipelines::drop_tests(module));
         // Adjoints that were written out where they are called.
         if module.kernels().next().is_some() {
             timings.time("select", || passes::select(module, |_| true));

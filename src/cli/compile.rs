@@ -230,6 +230,7 @@ fn compile(
         kernels: args.kernels.clone(),
         types: args.types.types.clone(),
         gradients: args.gradients.options(),
+        checked: args.checked,
         ..Request::default()
     };
     let mut exit = Exit::Ok;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::blocks;
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
@@ -43,7 +44,7 @@ struct Description {
     array_descriptor_size: usize,
     kernels: Vec<Kernel>,
     structs: BTreeMap<String, Struct>,
-    /// What `kc_status.site` means in runs of the object: with `--checked` all accesses, and always the asserts.
+    /// What `kc_status.site` means in runs of the object: with `--checked` all accesses and components, and always the asserts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sites: Vec<SitePlace>,
 }
@@ -69,6 +70,9 @@ struct Entry {
     args_size: u32,
     args_align: u32,
     params: Vec<Param>,
+    /// The entry computes once for each block of threads, of any number: the launch has the coordinates of blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<Block>,
     /// What is in the buffer with the role `parameters`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     parameter_gradients: Vec<ParameterGradient>,
@@ -80,6 +84,12 @@ struct Entry {
     /// Of all tape buffers together; null where compilation can't tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     tape_bytes_per_thread: Option<Option<u64>>,
+}
+
+#[derive(Serialize)]
+struct Block {
+    /// Bytes of static shared memory on GPUs; null where there is no code for them.
+    shared_bytes: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -180,7 +190,9 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         if let Derivative::Zero(reason) | Derivative::None(reason) = &function.derivative {
             kernels[at].no_gradient = Some(reason.clone());
         }
-        kernels[at].entries.insert(function.phase, entry(function, &module.structs, &mut structs));
+        let mut made = entry(function, &module.structs, &mut structs);
+        made.block = function.by_block.then(|| Block { shared_bytes: shared_bytes(module, id) });
+        kernels[at].entries.insert(function.phase, made);
     }
     let description = Description {
         format: FORMAT,
@@ -198,6 +210,12 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
     let mut text = serde_json::to_string_pretty(&description).expect("strings, numbers and lists are always JSON");
     text.push('\n');
     text
+}
+
+/// The shared memory of a kernel with tiles.
+fn shared_bytes(module: &Module, kernel: FuncId) -> Option<u64> {
+    let shared = blocks::shared(module, &[kernel]).ok()?;
+    Some(blocks::shared_arrays(&shared.functions[kernel], &shared.structs).iter().map(|(_, bytes)| bytes).sum())
 }
 
 fn entry(function: &Function, structs: &StructTable, used: &mut BTreeMap<String, Struct>) -> Entry {
@@ -247,6 +265,7 @@ fn entry(function: &Function, structs: &StructTable, used: &mut BTreeMap<String,
         args_size: layout.size,
         args_align: layout.align,
         params,
+        block: None,
         kept: function
             .kept
             .iter()

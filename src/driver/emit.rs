@@ -122,7 +122,7 @@ impl Job<'_> {
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
         let &Options { opt, fmad, layout, grid, abi, cpu, checked, .. } = self.options;
-        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid };
+        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checked: false };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
         let translated =

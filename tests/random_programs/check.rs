@@ -190,9 +190,14 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         return;
     }
     let kernels: Vec<FuncId> = alive.iter().map(|run| run.kernel).collect();
-    let fail = |alive: Vec<&mut Run>, message: String| {
+    let fail = |mut alive: Vec<&mut Run>, message: String| {
+        if let [run] = &mut alive[..] {
+            run.verdict = Verdict::Wrong(Some(way), message);
+            return;
+        }
+        // Each alone tells who it is.
         for run in alive {
-            run.verdict = Verdict::Wrong(Some(way), message.clone());
+            compare_way(std::slice::from_mut(run), module, way);
         }
     };
     if let Some(options) = way.host() {
@@ -243,6 +248,8 @@ fn on_host(host: &HostModule, kernel: FuncId, bounds: &LaunchBounds, arguments: 
         thread: 0,
         print: None,
         user: std::ptr::null_mut(),
+        note: 0,
+        note_thread: 0,
     };
     // SAFETY: the block describes memory that `arguments` own.
     unsafe { entry(bounds, arguments.block.as_ptr().cast(), 0, bounds.size, &raw mut status) };
@@ -257,8 +264,14 @@ fn on_simulator(
     arguments: &mut Arguments,
 ) -> Result<(), String> {
     let opt = if way == Way::SimLean { Opt::Lean } else { Opt::Full };
-    let options =
-        PtxOptions { arch: Arch::DEFAULT, opt, fmad: false, layout: ArrayLayout::Strided, grid: Grid::Covering };
+    let options = PtxOptions {
+        arch: Arch::DEFAULT,
+        opt,
+        fmad: false,
+        layout: ArrayLayout::Strided,
+        grid: Grid::Covering,
+        checked: false,
+    };
     let code =
         Kernel::load(module, kernel, &options, Trial::PLAIN).map_err(|e| format!("{} {}", e.code.name(), e.message))?;
     let memory: Vec<(u64, u64)> = arguments

@@ -41,6 +41,9 @@ use tree::{Program, file};
 /// Programs of one run.
 const COUNT: u64 = 100;
 
+/// The first program of a run that names none: the same in every run, and other ones in the runs of `tests/ledger.md`.
+const FIRST: u64 = 10_100;
+
 /// Programs that are one file: what is done once for a file is the greater part of the work.
 const FILE: u64 = 20;
 
@@ -56,8 +59,7 @@ fn variable(name: &str) -> Option<u64> {
 
 #[test]
 fn programs_give_the_same_bits_everywhere() {
-    let clock = || std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
-    let first = variable("KC_PROGRAMS_SEED").unwrap_or_else(|| clock() * 1_000_003 % 1_000_000_000);
+    let first = variable("KC_PROGRAMS_SEED").unwrap_or(FIRST);
     let count = variable("KC_PROGRAMS_COUNT").unwrap_or(COUNT);
     println!("seed {first}, {count} programs");
     if variable("KC_PROGRAMS_SHOW").is_some() {

@@ -41,6 +41,21 @@ def float_ops(x: wp.array(dtype=float), y: wp.array(dtype=float), out: wp.array2
     out[i, 8] = wp.where(x[i] < y[i], 1.0, 0.0)
 
 
+@wp.kernel
+def wide_shifts(a: wp.array(dtype=wp.uint64), n: wp.array(dtype=wp.uint64), out: wp.array2d(dtype=wp.uint64)):
+    i = wp.tid()
+    out[i, 0] = a[i] << n[i]
+    out[i, 1] = a[i] >> n[i]
+    out[i, 2] = wp.uint64(wp.int64(a[i]) >> wp.int64(n[i]))
+
+
+@wp.kernel
+def narrow_choice(x: wp.array(dtype=wp.bool), out: wp.array(dtype=int)):
+    i = wp.tid()
+    if wp.int16(4) if x[i] else wp.int16(0):
+        out[i] = 1
+
+
 def cases():
     edge = np.array([0, 1, -1, 2, -7, 7, 2**31 - 1, -(2**31), 12345, -12345], dtype=np.int32)
     a, b = (m.ravel().astype(np.int32) for m in np.meshgrid(edge, edge[edge != 0]))
@@ -63,3 +78,14 @@ def cases():
         columns = [x + y, x * y, x / y, np.sqrt(np.abs(x)), np.floor(x), np.ceil(x), np.fmin(x, y), np.fmax(x, y),
                    (x < y).astype(np.float32)]
     yield case("float_ops", len(x), dict(x=x, y=y, out=np.zeros((len(x), 9))), dict(out=np.stack(columns, 1)), rtol=0, atol=0)
+
+    # Counts whose low half is small: the whole count decides.
+    counts = [0, 1, 63, 64, 65, 2**32, 2**32 + 1, 2**63 + 3, 2**64 - 1]
+    a, n = (m.ravel() for m in np.meshgrid(np.array([1, 2**64 - 1, 2**63 - 1, 2**63], np.uint64), np.array(counts, np.uint64)))
+    pairs = [(int(x), int(k)) for x, k in zip(a, n)]
+    signed = [(x - 2**64 if x >= 2**63 else x) >> min(k, 63) for x, k in pairs]
+    rows = [[(x << k) % 2**64 if k < 64 else 0, x >> k if k < 64 else 0, s % 2**64] for (x, k), s in zip(pairs, signed)]
+    yield case("wide_shifts", len(a), dict(a=a, n=n, out=np.zeros((len(a), 3), np.uint64)), dict(out=np.array(rows, np.uint64)))
+
+    x = np.array([True, False, True])
+    yield case("narrow_choice", 3, dict(x=x, out=np.zeros(3, np.int32)), dict(out=x.astype(np.int32)))

@@ -68,8 +68,11 @@ fn body(result: Type, params: &[(&str, bool)], op: PartOp<'_>, structs: &StructT
     };
     match parts(result) {
         Parts::Members(members) => {
-            let values: Vec<String> =
-                members.iter().map(|m| text(&scalar::typed(s, op(&operands(m), Type::Scalar(s), prelude)))).collect();
+            let mut value = |member| {
+                let e = op(&operands(member), Type::Scalar(s), prelude);
+                text(&scalar::typed(s, e, prelude))
+            };
+            let values: Vec<String> = members.iter().map(|m| value(m)).collect();
             format!("{{ return {name}{{{}}}; }}", values.join(", "))
         }
         Parts::Loop { n, member, part } => {
@@ -397,7 +400,10 @@ pub fn atomic(op: AtomicOp, ty: Type, structs: &StructTable, prelude: &mut Prelu
             AtomicOp::Xor => scalar::binary(BinaryOp::Xor, s, old, value, OperandFacts::default(), prelude),
             AtomicOp::Exchange => value,
         };
-        format!("{{\n    return {update}(p, [=]({ty} old) {{ return {}; }});\n}}", text(&scalar::typed(s, new)))
+        format!(
+            "{{\n    return {update}(p, [=]({ty} old) {{ return {}; }});\n}}",
+            text(&scalar::typed(s, new, prelude))
+        )
     });
     name
 }

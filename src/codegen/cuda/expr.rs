@@ -37,7 +37,7 @@ impl Translator<'_> {
     fn typed_value(&mut self, value: ValueId) -> Result<Expr, Fault> {
         let e = self.value(value)?;
         Ok(match self.function.ty(value) {
-            Type::Scalar(s) => typed(s, e),
+            Type::Scalar(s) => typed(s, e, self.prelude),
             _ => e,
         })
     }
@@ -203,6 +203,7 @@ impl Translator<'_> {
             | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
+            | Op::Check(..)
             | Op::Yield(_)
             | Op::Break(_)
             | Op::Continue(_)

@@ -32,18 +32,23 @@ fn is_narrow(scalar: Scalar) -> bool {
 }
 
 /// Wraps a result that C++ computed as `int` to the type's width.
-fn narrow(scalar: Scalar, e: Expr) -> Expr {
-    if is_narrow(scalar) { Expr::cast(scalar_name(scalar), e) } else { e }
+fn narrow(scalar: Scalar, e: Expr, prelude: &mut Prelude) -> Expr {
+    if !is_narrow(scalar) {
+        return e;
+    }
+    // It may be the only place that names the type.
+    prelude.scalar(scalar);
+    Expr::cast(scalar_name(scalar), e)
 }
 
 /// The same value as an expression whose C++ type is exactly `scalar`, for overloaded calls and braces.
-pub fn typed(scalar: Scalar, e: Expr) -> Expr {
+pub fn typed(scalar: Scalar, e: Expr, prelude: &mut Prelude) -> Expr {
     let exact = match &e {
         Expr::Var(_) | Expr::Index(..) | Expr::Apply(..) | Expr::Member(..) | Expr::Method(..) => true,
         Expr::Cast(ty, _) => ty == scalar_name(scalar),
         _ => false,
     };
-    if is_narrow(scalar) && !exact { Expr::cast(scalar_name(scalar), e) } else { e }
+    if exact { e } else { narrow(scalar, e, prelude) }
 }
 
 fn to_float(e: Expr) -> Expr {
@@ -74,11 +79,11 @@ fn math_call(name: &str, s: Scalar, args: Vec<Expr>, prelude: &mut Prelude) -> E
 pub fn unary(op: UnaryOp, s: Scalar, a: Expr, prelude: &mut Prelude) -> Expr {
     match op {
         UnaryOp::Neg if is_half(s) => from_float(s, Expr::prefix("-", to_float(a)), prelude),
-        UnaryOp::Neg => narrow(s, Expr::prefix("-", a)),
+        UnaryOp::Neg => narrow(s, Expr::prefix("-", a), prelude),
         UnaryOp::Not => a.negate(),
-        UnaryOp::BitNot => narrow(s, Expr::prefix("~", a)),
+        UnaryOp::BitNot => narrow(s, Expr::prefix("~", a), prelude),
         UnaryOp::Abs if s.is_float() => math_call("fabs", s, vec![a], prelude),
-        UnaryOp::Abs if s.is_signed_int() => narrow(s, Expr::call("abs", [a])),
+        UnaryOp::Abs if s.is_signed_int() => narrow(s, Expr::call("abs", [a]), prelude),
         UnaryOp::Abs => a,
         UnaryOp::Sqrt => math_call("sqrt", s, vec![a], prelude),
         UnaryOp::Floor => math_call("floor", s, vec![a], prelude),
@@ -92,7 +97,7 @@ pub fn unary(op: UnaryOp, s: Scalar, a: Expr, prelude: &mut Prelude) -> Expr {
             if is_narrow(s) {
                 let count = if let Expr::Cast(_, inner) = count { *inner } else { count };
                 let extra = 32 - s.bits();
-                narrow(s, Expr::infix(Infix::Sub, count, Expr::atom(extra.to_string())))
+                narrow(s, Expr::infix(Infix::Sub, count, Expr::atom(extra.to_string())), prelude)
             } else {
                 count
             }
@@ -156,14 +161,23 @@ fn half_operator(op: Infix, s: Scalar, prelude: &mut Prelude) {
 
 pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, prelude: &mut Prelude) -> Expr {
     match op {
-        BinaryOp::Add => narrow(s, operator(Infix::Add, s, a, b, prelude)),
-        BinaryOp::Sub => narrow(s, operator(Infix::Sub, s, a, b, prelude)),
+        BinaryOp::Add => {
+            let e = operator(Infix::Add, s, a, b, prelude);
+            narrow(s, e, prelude)
+        }
+        BinaryOp::Sub => {
+            let e = operator(Infix::Sub, s, a, b, prelude);
+            narrow(s, e, prelude)
+        }
         // The product of two uint16 overflows the int that C++ computes it in.
         BinaryOp::Mul if s == Scalar::U16 => {
             prelude.scalar(Scalar::U32);
-            narrow(s, Expr::infix(Infix::Mul, Expr::cast(scalar_name(Scalar::U32), a), b))
+            narrow(s, Expr::infix(Infix::Mul, Expr::cast(scalar_name(Scalar::U32), a), b), prelude)
         }
-        BinaryOp::Mul => narrow(s, operator(Infix::Mul, s, a, b, prelude)),
+        BinaryOp::Mul => {
+            let e = operator(Infix::Mul, s, a, b, prelude);
+            narrow(s, e, prelude)
+        }
         BinaryOp::Div if s.is_float() => operator(Infix::Div, s, a, b, prelude),
         BinaryOp::Rem if s.is_float() => math_call("fmod", s, vec![a, b], prelude),
         BinaryOp::FloorDiv if s.is_float() => {
@@ -198,7 +212,7 @@ fn divide(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, prelud
         BinaryOp::FloorDiv if !rounds_down => (Helper::FloorDiv, Infix::Div, false),
         _ => (Helper::SafeDiv, Infix::Div, plain),
     };
-    if is_plain { Expr::infix(operator, a, b) } else { Expr::call(prelude.helper(helper), [typed(s, a), typed(s, b)]) }
+    if is_plain { Expr::infix(operator, a, b) } else { helped(helper, s, a, b, prelude) }
 }
 
 fn shift(left: bool, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, prelude: &mut Prelude) -> Expr {
@@ -207,14 +221,20 @@ fn shift(left: bool, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, prelude: 
     match count {
         Some(n) => {
             let shifted = Expr::infix(operator, a, Expr::atom(n.to_string()));
-            if left { narrow(s, shifted) } else { shifted }
+            if left { narrow(s, shifted, prelude) } else { shifted }
         }
         None if facts.right_is_below_width => {
             let shifted = Expr::infix(operator, a, b);
-            if left { narrow(s, shifted) } else { shifted }
+            if left { narrow(s, shifted, prelude) } else { shifted }
         }
-        None => Expr::call(prelude.helper(helper), [typed(s, a), typed(s, b)]),
+        None => helped(helper, s, a, b, prelude),
     }
+}
+
+/// A call of a helper that is a template of its operands' type.
+fn helped(helper: Helper, s: Scalar, a: Expr, b: Expr, prelude: &mut Prelude) -> Expr {
+    let operands = [typed(s, a, prelude), typed(s, b, prelude)];
+    Expr::call(prelude.helper(helper), operands)
 }
 
 pub fn compare(op: CompareOp, s: Scalar, a: Expr, b: Expr, prelude: &mut Prelude) -> Expr {

@@ -113,6 +113,8 @@ pub struct PtxOptions {
     pub fmad: bool,
     pub layout: ArrayLayout,
     pub grid: Grid,
+    /// Indices of components are tested, which only the simulator can be told of.
+    pub checked: bool,
 }
 
 /// What host code is compiled for.

@@ -183,9 +183,11 @@ impl Ready<'_> {
     ) -> Result<Compiled<'ctx>, CodegenError> {
         let mut machine = Machine::nvptx(options.arch, options.opt)?;
         let ll = empty_module(context, &machine, options, names);
-        let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
+        let mut state =
+            ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx { checked: options.checked }, true, names);
         state.locations = places.source().map(|source| DebugLocations::new(&ll, source));
-        state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad, Target::Nvptx));
+        state.library = (options.opt != Opt::Full)
+            .then(|| Library::new(&self.module, options.fmad, Target::Nvptx { checked: options.checked }));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
         }
@@ -215,7 +217,14 @@ impl Ready<'_> {
         self.known.get_or_make(fingerprint, kind, || {
             let context = Context::create();
             let ll = empty_module(&context, machine, options, names);
-            let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
+            let mut state = ModuleState::new(
+                &self.module,
+                &self.shadows,
+                &ll,
+                Target::Nvptx { checked: options.checked },
+                true,
+                names,
+            );
             state.library_function(id);
             machine.optimise(&ll, LEAN)?;
             let ir = names.then(|| ll.print());
@@ -392,11 +401,11 @@ impl<'ctx> Tasks<'ctx> {
     fn thread_number(&self, lower: &Lower<'_, '_, 'ctx>, ty: Ty<'ctx>) -> Val<'ctx> {
         let ll = lower.ll;
         let special = |name| wide(ll, ll.intrinsic(name, &[], &[]), ty);
-        let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
         if self.by_block {
-            return block;
+            return special("llvm.nvvm.read.ptx.sreg.ctaid.x");
         }
         let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
+        let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
         ll.add(ll.mul(block, wide(ll, self.block_dim, ty)), thread)
     }
 

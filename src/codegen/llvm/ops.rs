@@ -319,7 +319,11 @@ impl<'ctx> Ops<'_, 'ctx> {
     /// 0 for counts of the width or more; a negative count is a large unsigned one.
     fn shift(&self, s: Scalar, a: Val<'ctx>, count: Val<'ctx>, shift: Binary<'ctx>) -> Val<'ctx> {
         let ll = self.ll;
-        let within = ll.icmp(IntPredicate::ULT, count, self.int(s, i64::from(s.bits())));
+        let width = self.int(s, i64::from(s.bits()));
+        let within = ll.icmp(IntPredicate::ULT, count, width);
+        // PTX counts in 32 bits, and LLVM leaves the comparison to the instruction, which sees the low half of a count of 64.
+        let halved = !self.is_host && s.bits() == 64;
+        let count = if halved { ll.intrinsic("llvm.umin", &[ll.ty(a)], &[count, width]) } else { count };
         ll.select(within, shift(ll, a, count), self.int(s, 0))
     }
 

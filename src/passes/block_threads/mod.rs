@@ -17,6 +17,7 @@
 //! | `plan` | which loops are dealt out, and what does one thread do alone? |
 //! | `fill` | are the zeros of a new tile needed? |
 //! | `deal` | carries the plans out |
+//! | `registers` | which elements stay in registers while a thread goes through a loop? |
 //! | `barriers` | where must threads wait for each other? |
 
 mod accesses;
@@ -24,15 +25,17 @@ mod barriers;
 mod deal;
 mod fill;
 mod plan;
+mod registers;
 
 use std::borrow::Cow;
 
 use super::{inline, pipelines};
 use crate::analysis::effects::{EffectTable, Effects, effects};
+use crate::analysis::ranges::Ranges;
 use crate::ir::properties::Io;
-use crate::ir::{FuncId, Function, Module, Op};
+use crate::ir::{CompareOp, Const, FuncId, Function, InstId, Module, Op};
 use crate::source::Span;
-use crate::types::Type;
+use crate::types::{Scalar, Type};
 
 /// Why a kernel with tiles has no form for the threads of a block.
 #[derive(Clone, Debug)]
@@ -82,8 +85,30 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function
     pipelines::small_tiles(&mut function, &module.structs, effects);
     let plans = plan::plan(&function, effects);
     let shared = deal::deal(&mut function, effects, &plans);
+    registers::keep(&mut function, effects, &shared.shares);
     barriers::place(&mut function, effects, &shared.shares);
+    fold_known(&mut function);
+    pipelines::clean(&mut function, &module.structs, effects);
     Ok(function)
+}
+
+/// Makes a constant of `index >= 0` where that is certain: an index of a tile is, once it is computed from the number of its element.
+fn fold_known(function: &mut Function) {
+    let ranges = Ranges::of(function);
+    let certain: Vec<InstId> = function
+        .insts
+        .iter()
+        .filter(|(id, inst)| match inst.op {
+            Op::Compare(CompareOp::Ge, a, b) => {
+                function.as_const(b).and_then(|c| c.as_int()) == Some(0) && ranges.is_at_least(*id, a, 0)
+            }
+            _ => false,
+        })
+        .map(|(id, _)| id)
+        .collect();
+    for id in certain {
+        function.insts[id].op = Op::Const(Const::new(Scalar::Bool, 1));
+    }
 }
 
 fn has_effects(effects: &Effects) -> bool {

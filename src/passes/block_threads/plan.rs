@@ -206,7 +206,7 @@ impl Planner<'_> {
 }
 
 /// Whether something in a loop or branch leaves it, or returns. `own`: `break` and `continue` of the loop itself do not count.
-fn leaves(function: &Function, inst: &Inst, own: bool) -> bool {
+pub(super) fn leaves(function: &Function, inst: &Inst, own: bool) -> bool {
     fn search(function: &Function, block: BlockId, in_loop: bool) -> bool {
         function.blocks[block].insts.iter().any(|&id| {
             let op = &function.insts[id].op;
