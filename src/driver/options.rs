@@ -1,5 +1,6 @@
 //! What can be asked of the back ends?
 
+pub use crate::codegen::cuda::Abi;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt};
 pub use crate::passes::same_arrays::SameArrays;
 
@@ -51,6 +52,8 @@ pub struct Options {
     pub layout: ArrayLayout,
     /// With which grids GPU code may be launched.
     pub grid: Grid,
+    /// How kernels of CUDA text take their arguments.
+    pub abi: Abi,
     /// PTX names the source lines that its instructions come from.
     pub lineinfo: bool,
     /// The processor that objects are for.
@@ -69,6 +72,7 @@ impl Default for Options {
             fmad: true,
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
+            abi: Abi::Warp,
             lineinfo: false,
             cpu: Cpu::Native,
             checked: false,

@@ -17,6 +17,7 @@ use super::join_ir::join_ir;
 use super::library::{Kind, Library, Part, Parts};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
+use super::param_names::name_parameters;
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
 use crate::codegen::blocks;
@@ -107,7 +108,8 @@ fn emit(
         Some(_) => parts.par_iter().map(part).collect(),
         None => parts.iter().map(part).collect(),
     };
-    Ok(join(texts.into_iter().map(|text| Ok(text?.into())).collect::<Result<_, CodegenError>>()?))
+    let text = join(texts.into_iter().map(|text| Ok(text?.into())).collect::<Result<_, CodegenError>>()?);
+    Ok(name_parameters(&text, module, kernels))
 }
 
 /// The entries in parts of so many kernels.
