@@ -4,6 +4,7 @@
 # make dist      out/dist/kc-VERSION-MACHINE-linux.tar.gz: that program, manual pages, completions, documents, to unpack elsewhere
 # make python    the Python package, in the private environment .env-python
 # make wheel     the same for other machines, linked statically: out/wheels
+# make site      the documentation as pages with a search: out/site/index.html
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
 # make bench     start-up and compile latency, and what a launch costs
 # make gpu-kit   out/gpu-kit: a folder to take to a machine with a GPU; `run.sh` there tests and times (tests/gpu)
@@ -15,7 +16,7 @@ SHELL := /bin/bash
 STATIC := --release --no-default-features --features cli,cuda,llvm-static
 KC := target/release/kc
 
-.PHONY: demo test release dist bench python python-test wheel vsix gpu-kit clean
+.PHONY: demo test release dist bench python python-test wheel site vsix gpu-kit clean
 
 release:
 	@scripts/setup.sh build
@@ -62,9 +63,13 @@ gpu-kit: release
 	cp examples/launches/*.json out/gpu-kit/examples/launches
 	.env-test/bin/python -B tests/reference/launches.py prepare tests/run out/gpu-kit/cases >/dev/null
 
+site:
+	@scripts/setup.sh site
+	.env-site/bin/mkdocs build --quiet --strict --config-file scripts/site/mkdocs.yml
+
 vsix:
 	cd editors/vscode && npm ci --no-audit --no-fund && npm run vsix
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp python/kc/*.so
+	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp .env-site python/kc/*.so

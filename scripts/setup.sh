@@ -6,6 +6,7 @@
 #   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
 #                    with the distribution's PyTorch, and .env-warp with NVIDIA Warp
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
+#   setup.sh site    the private environment .env-site with MkDocs, which makes pages of docs/
 #   setup.sh env     prints the variables that cargo needs, for `eval`
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -127,6 +128,8 @@ case ${1-} in
     python) setup_python ;;
     test) setup_test ;;
     ray) environment .env-ray ray==2.60.0 ;;
+    # What makes a site of the documentation.
+    site) environment .env-site mkdocs==1.6.1 ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
-    *) say "usage: setup.sh build|test|python|ray|env"; exit 2 ;;
+    *) say "usage: setup.sh build|test|python|ray|site|env"; exit 2 ;;
 esac

@@ -194,6 +194,10 @@ pub struct HostStatus {
     /// Receives printed bytes; null: standard output.
     pub print: Option<unsafe extern "C" fn(user: *mut c_void, text: *const u8, len: u64)>,
     pub user: *mut c_void,
+    /// 0: none; else the number of the site, counted from 1, of the first gradient that is near-degenerate
+    /// ([`crate::ir::Check::Degenerate`]), and its thread. Claimed as `kind` is.
+    pub note: u32,
+    pub note_thread: u64,
 }
 
 impl HostStatus {

@@ -22,7 +22,7 @@ pub use child::ends_with_this;
 pub use compiler::{Compiler, Compilers};
 pub use guard::{Fault, abandon, catch, guard};
 pub use input::{Disk, MAX_SOURCE_BYTES, Overlaid, read, read_stdin, reason};
-pub use options::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
+pub use options::{Abi, Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options, Request, SameArrays};
 pub use timings::Timings;
 
 use readable::Readable;
@@ -100,11 +100,12 @@ impl Compilation {
             &check::Options {
                 backward: request.gradients.backward,
                 facts: false,
+                tests: request.checked && request.gradients.backward,
                 double: request.double,
                 types: request.types.clone(),
             },
         );
-        self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked));
+        self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked, request.checked));
         self.select(&request.kernels);
         let Compilation { module, timings, .. } = self;
         timings.time("simplify", || passes::simplify(module));
@@ -167,6 +168,7 @@ impl Compilation {
         let Compilation { module, diagnostics, timings, compiler, .. } = self;
         timings
             .time("differentiate", || autodiff::differentiate(module, options, &compiler.cache.adjoints, diagnostics));
+        timings.time("drop tests", || passes::pipelines::drop_tests(module));
         // Adjoints that were written out where they are called.
         if module.kernels().next().is_some() {
             timings.time("select", || passes::select(module, |_| true));

@@ -39,14 +39,14 @@ impl Linker {
     }
 
     /// The IR of a checked file, function by function in the same order. Those of the library that programs share are
-    /// linked; the others are as they were lowered.
-    pub fn link(&self, checked: &Checked) -> Module {
+    /// linked; the others are as they were lowered, with checks or without.
+    pub fn link(&self, checked: &Checked, checks: bool) -> Module {
         let mut module = without_functions(checked);
         let mut effects = EffectTable::default();
         for function in checked.functions.values() {
             let linked = function.imported.as_ref().and_then(|imported| self.kept(function, imported, &mut module));
             if linked.is_none() {
-                let id = module.functions.push(lower_function(checked, function));
+                let id = module.functions.push(lower_function(checked, function, checks));
                 if let Some(imported) = &function.imported {
                     self.compile(imported, &mut module, id, &mut effects);
                 }

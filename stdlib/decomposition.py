@@ -46,6 +46,35 @@ def _ratio(a: Float, b: Float) -> Float:
     return where(b == Float(0.0), Float(0.0), a / b)
 
 
+@func
+@no_grad("a bound")
+def _half_of_digits(x: float32) -> float32:
+    """The root of the distance of 1 to the next number: what is divided by a difference that small, relative to the numbers, keeps
+    half of its digits."""
+    return 3.4526698e-4
+
+
+@func
+@no_grad("a bound")
+def _half_of_digits(x: float64) -> float64:
+    return float64(1.4901161193847656e-8)
+
+
+@func
+@no_grad("a truth value")
+def _loses_digits(difference: Float, size: Float, a: Float, b: Float, any: Float) -> bool:
+    """Whether `(a + b) / difference` has lost half of its digits or more, where `difference` is one of numbers of the size `size`.
+
+    A sum that is no more than rounding leaves of 0 is 0: it loses nothing. Where the numbers are equal but for rounding, the quotient
+    is left out, or says nothing, so that all counts that comes with it: `any`.
+    """
+    half = _half_of_digits(size)
+    rounding = Float(16.0) * half * half
+    if abs(difference) <= rounding * abs(size):
+        return any != Float(0.0)
+    return abs(difference) <= half * abs(size) and abs(a + b) > rounding * (abs(a) + abs(b))
+
+
 # ---- QR -----------------------------------------------------------------------------------------------------------------
 
 
@@ -117,6 +146,43 @@ def _qr_adjoint(
     return Q * x
 
 
+@func
+@no_grad("a truth value")
+def _degenerate_qr3(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 3, Float]) -> bool:
+    """the first two columns are nearly parallel, or one is nearly 0: the turn that they leave open has few digits, or none"""
+    Q, R = _qr3(_wide(A))
+    return _qr_degenerate(Q, R, _wide(adj_Q), _wide(adj_R))
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_qr3(
+    A: Mat[3, 3, Float],
+    Q: Mat[3, 3, Float],
+    R: Mat[3, 3, Float],
+    adj_Q: Mat[3, 3, Float],
+    adj_R: Mat[3, 3, Float],
+) -> bool:
+    """the first two columns are nearly parallel, or one is nearly 0: the turn that they leave open has few digits, or none"""
+    return _degenerate_qr3(A, adj_Q, adj_R)
+
+
+@func
+@no_grad("a truth value")
+def _qr_degenerate(
+    Q: Mat[3, 3, Float], R: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 3, Float]
+) -> bool:
+    x = adj_R
+    for i in range(3):
+        for j in range(i):
+            x[i, j] = Float(0.0)
+    w = transpose(Q) * adj_Q - x * transpose(R)
+    size = max(max(length(R[0]), length(R[1])), abs(R[2, 2]))
+    w -= transpose(w)
+    first = _loses_digits(R[0, 0], size, w[1, 0], w[2, 0], abs(w[1, 0]) + abs(w[2, 0]))
+    return first or _loses_digits(R[1, 1], size, w[2, 1], Float(0.0), w[2, 1])
+
+
 # ---- Symmetric eigenvalues ----------------------------------------------------------------------------------------------
 
 
@@ -167,6 +233,36 @@ def _eig_adjoint(
             m[i, j] = Float(0.5) * _ratio(w[i, j] - w[j, i], d[j] - d[i])
             m[j, i] = m[i, j]
     return Q * m * transpose(Q)
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_eig3(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3, Float]) -> bool:
+    """two eigenvalues are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
+    Q, d = _eig3(_wide(A))
+    return _eig_degenerate(Q, d, _wide(adj_Q))
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_eig3(
+    A: Mat[3, 3, Float], Q: Mat[3, 3, Float], d: Vec[3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3, Float]
+) -> bool:
+    """two eigenvalues are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
+    return _degenerate_eig3(A, adj_Q, adj_d)
+
+
+@func
+@no_grad("a truth value")
+def _eig_degenerate(Q: Mat[3, 3, Float], d: Vec[3, Float], adj_Q: Mat[3, 3, Float]) -> bool:
+    w = transpose(Q) * adj_Q
+    size = max(max(abs(d[0]), abs(d[1])), abs(d[2]))
+    found = False
+    for i in range(3):
+        for j in range(i):
+            any = abs(w[i, j]) + abs(w[j, i])
+            found = found or _loses_digits(d[j] - d[i], size, w[i, j], -w[j, i], any)
+    return found
 
 
 @func
@@ -375,3 +471,72 @@ def _svd_adjoint(
                 sum = _ratio(p[i, j] - q[i, j], sigma[j] + sigma[i])
                 m[i, j] = Float(0.5) * (sum + _ratio(p[i, j] + q[i, j], sigma[j] - sigma[i]))
     return U * m * transpose(V)
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_svd2(
+    A: Mat[2, 2, Float], adj_U: Mat[2, 2, Float], adj_sigma: Vec[2, Float], adj_V: Mat[2, 2, Float]
+) -> bool:
+    """two singular values are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
+    U, sigma, V = _svd2(_wide(A))
+    return _svd_degenerate(U, sigma, V, _wide(adj_U), _wide(adj_V))
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_svd2(
+    A: Mat[2, 2, Float],
+    U: Mat[2, 2, Float],
+    sigma: Vec[2, Float],
+    V: Mat[2, 2, Float],
+    adj_U: Mat[2, 2, Float],
+    adj_sigma: Vec[2, Float],
+    adj_V: Mat[2, 2, Float],
+) -> bool:
+    """two singular values are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
+    return _degenerate_svd2(A, adj_U, adj_sigma, adj_V)
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_svd3(
+    A: Mat[3, 3, Float], adj_U: Mat[3, 3, Float], adj_sigma: Vec[3, Float], adj_V: Mat[3, 3, Float]
+) -> bool:
+    """two singular values are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
+    U, sigma, V = _svd3(_wide(A))
+    return _svd_degenerate(U, sigma, V, _wide(adj_U), _wide(adj_V))
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_svd3(
+    A: Mat[3, 3, Float],
+    U: Mat[3, 3, Float],
+    sigma: Vec[3, Float],
+    V: Mat[3, 3, Float],
+    adj_U: Mat[3, 3, Float],
+    adj_sigma: Vec[3, Float],
+    adj_V: Mat[3, 3, Float],
+) -> bool:
+    """two singular values are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
+    return _degenerate_svd3(A, adj_U, adj_sigma, adj_V)
+
+
+@func
+@no_grad("a truth value")
+def _svd_degenerate(
+    U: Mat[N, N, Float], sigma: Vec[N, Float], V: Mat[N, N, Float], adj_U: Mat[N, N, Float], adj_V: Mat[N, N, Float]
+) -> bool:
+    p = transpose(U) * adj_U
+    q = transpose(V) * adj_V
+    found = False
+    for i in range(N):
+        for j in range(i):
+            a = p[i, j] - p[j, i]
+            b = q[i, j] - q[j, i]
+            any = abs(p[i, j]) + abs(p[j, i]) + abs(q[i, j]) + abs(q[j, i])
+            equal = _loses_digits(sigma[j] - sigma[i], sigma[0], a, b, any)
+            opposite = _loses_digits(sigma[j] + sigma[i], sigma[0], a, -b, any)
+            found = found or equal or opposite
+    return found

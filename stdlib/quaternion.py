@@ -143,6 +143,20 @@ def normalize(a: Quat[Float]) -> Quat[Float]:
 
 
 @func
+@no_grad("a truth value")
+def _degenerate_length(a: Quat[Float], adj_ret: Float) -> bool:
+    """the length of the quaternion of zeros has no derivative; 0 was taken"""
+    return adj_ret != Float(0.0) and length(a) == Float(0.0)
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_normalize(a: Quat[Float], adj_ret: Quat[Float]) -> bool:
+    """the quaternion of zeros is no rotation; the derivative was taken as 0"""
+    return adj_ret != Quat[Float](Float(0.0), Float(0.0), Float(0.0), Float(0.0)) and length(a) == Float(0.0)
+
+
+@func
 def lerp(a: Quat[Float], b: Quat[Float], t: Float) -> Quat[Float]:
     """Linear interpolation of the components: `a * (1 - t) + b * t`. See `quat_slerp` for rotations."""
     return a * (Float(1.0) - t) + b * t
@@ -211,6 +225,14 @@ def quat_slerp(a: Quat[Float], b: Quat[Float], t: Float) -> Quat[Float]:
 
 
 @func
+@no_grad("a truth value")
+def _degenerate_quat_slerp(a: Quat[Float], b: Quat[Float], t: Float, adj_ret: Quat[Float]) -> bool:
+    """the rotations are half a turn apart, so that two ways are equally short; the derivative is that of one of them"""
+    wanted = adj_ret != Quat[Float](Float(0.0), Float(0.0), Float(0.0), Float(0.0))
+    return wanted and a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] == Float(0.0)
+
+
+@func
 def _atan_over_root(s: Float, w: Float) -> Float:
     """`atan2(sqrt(s), w) / sqrt(s)` for `w >= 0`, smooth down to `s = 0`; 0 if both are 0."""
     if Float(64.0) * s < w * w:
@@ -267,6 +289,23 @@ def quat_to_axis_angle(quat: Quat[Float]) -> tuple[Vec[3, Float], Float]:
 def quat_to_axis_angle(quat: Quat[Float], axis: ref[Vec[3, Float]], angle: ref[Float]):
     """Sets `axis` and `angle` to those of the rotation `quat`: a unit vector (zero for no rotation), and 0 to pi."""
     axis, angle = quat_to_axis_angle(quat)
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_quat_to_axis_angle(quat: Quat[Float], adj_axis: Vec[3, Float], adj_angle: Float) -> bool:
+    """no rotation has no axis; the derivatives of axis and angle were taken as 0"""
+    wanted = adj_axis != Vec[3, Float]() or adj_angle != Float(0.0)
+    return wanted and length(Vec[3, Float](quat[0], quat[1], quat[2])) == Float(0.0)
+
+
+@func
+@no_grad("a truth value")
+def _degenerate_quat_to_axis_angle(
+    quat: Quat[Float], axis: Vec[3, Float], angle: Float, adj_axis: Vec[3, Float], adj_angle: Float
+) -> bool:
+    """no rotation has no axis; the derivatives of axis and angle were taken as 0"""
+    return _degenerate_quat_to_axis_angle(quat, adj_axis, adj_angle)
 
 
 @func

@@ -24,6 +24,11 @@ def square(x: wp.array(dtype=float)):
     x[i] = x[i] * x[i]
 
 @wp.kernel
+def unit(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = wp.normalize(x[i])
+
+@wp.kernel
 def scatter(to: wp.array(dtype=int), x: wp.array(dtype=float), y: wp.array(dtype=float)):
     y[to[wp.tid()]] = x[wp.tid()]
 
@@ -221,7 +226,12 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E1116, &["run", "--device", "sim", "--steps", "10000", "endless.json"]),
     (Code::E1117, &["run", "--device", "sim", "stops.json"]),
     (Code::E1118, &["profile", "first.json", "--fail-if", "smsp__inst_executed.sum > 0"]),
+    (Code::E1120, &["profile", "first.json", "--compare", "first.json"]),
     (Code::W1119, &["run", "--device", "sim", "--schedules", "8", "first.json"]),
+    (
+        Code::W1120,
+        &["run", "k.py", "-k", "unit", "--dim", "1", "--arg", "x=zeros:1", "--arg", "y=zeros:1", "--gradient"],
+    ),
     (Code::E1401, &["dataset", "-n", "1", "-o", "taken"]),
     (Code::E1404, &["dataset", "-n", "0", "-o", "new"]),
     (Code::E1402, &["dataset", "-n", "1", "-o", "set", "--emit", "cuda", "--no-verify", "--seed", "1", "--resume"]),

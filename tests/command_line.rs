@@ -187,6 +187,20 @@ fn the_ending_of_a_file_says_what_is_written() {
 }
 
 #[test]
+fn kernels_take_what_people_write() {
+    let folder = Folder::new(&[("s.py", DOUBLE)]);
+    let text = folder.kc(&["compile", "s.py", "--abi", "plain", "-o", "-"]).ends(0).out;
+    assert!(text.contains("__restrict__") && !text.contains("launch_bounds"), "{text}");
+    let refused = folder.kc(&["compile", "s.py", "--abi", "plain", "--emit", "cuda,ptx"]).ends(2).err;
+    assert!(refused.contains("E1012") && refused.contains("--emit cuda"), "{refused}");
+    let slices = "import warp as wp\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    part = x[1:i]\n    y[i] = part[0]\n";
+    folder.write("v.py", slices);
+    let refused = folder.kc(&["compile", "v.py", "--abi", "plain", "--no-backward", "-o", "-"]).ends(1).err;
+    assert!(refused.contains("E0820") && refused.contains("--abi warp"), "{refused}");
+    folder.kc(&["compile", "v.py", "--abi", "warp", "--emit", "cuda", "--no-backward", "-o", "-"]).ends(0);
+}
+
+#[test]
 fn everything_can_be_asked_for_at_once() {
     let folder = Folder::new(&[("k.py", DOUBLE)]);
     let said = folder.kc(&["compile", "k.py", "--emit", "all", "--arch", "sm_80,sm_90", "-o", "out"]).ends(0);

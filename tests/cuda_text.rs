@@ -7,12 +7,14 @@ mod arguments;
 mod common;
 #[path = "common/cpp.rs"]
 mod cpp;
+#[path = "hand_written/check.rs"]
+mod hand_written;
 #[path = "common/host_text.rs"]
 mod host_text;
 
 use std::path::{Path, PathBuf};
 
-use kc::codegen::cuda::{CudaOptions, Texts, emit, emit_marked};
+use kc::codegen::cuda::{Abi, CudaOptions, Entry, Texts, emit, emit_marked, emit_with_entries};
 use kc::dataset::sample::{Category, sample};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{AtomicOp, BinaryOp, CompareOp, FuncId, Module, UnaryOp, parse, verify};
@@ -37,7 +39,12 @@ fn main() {
         .map(|scalar| Trial::test(format!("operations_on_{}", scalar.name()), move || check_operations(scalar)));
     let kept = Trial::test("kept_functions_are_printed_functions", check_kept);
     let parameters = Trial::test("gradients_of_what_is_given_by_value", check_parameters);
-    libtest_mimic::run(&arguments, golden.chain(operations).chain([kept, parameters]).collect()).exit();
+    let beside = hand_written::NAMES
+        .iter()
+        .map(|name| Trial::test(format!("hand_written_{name}"), move || hand_written::check(name)));
+    let ratios = Trial::test("hand_written_ratios", hand_written::check_ratios);
+    let trials = golden.chain(operations).chain(beside).chain([kept, parameters, ratios]);
+    libtest_mimic::run(&arguments, trials.collect()).exit();
 }
 
 /// Every operation that a number type has, each in a kernel of its own.
@@ -196,6 +203,40 @@ fn check(path: &Path) -> Result<(), Failed> {
     }
     common::assert_cuda(&text, "sm_75");
     host_text::assert_same_results(&module, &text);
+    check_plain(&module, path)
+}
+
+/// The same with plain parameters: the kernels that have a text so.
+fn check_plain(module: &Module, path: &Path) -> Result<(), Failed> {
+    let plain = |kernels: &[FuncId]| {
+        let options = CudaOptions { abi: Abi::Plain, ..CudaOptions::default() };
+        emit_with_entries(module, kernels, &options, &Texts::new(0))
+    };
+    let (mut good, mut refused) = (Vec::new(), Vec::new());
+    for (id, kernel) in module.kernels() {
+        match plain(&[id]) {
+            Ok(_) => good.push(id),
+            Err(_) => refused.push(kernel.name.as_str()),
+        }
+    }
+    let file = path.file_stem().unwrap_or_default().to_string_lossy();
+    let known = REFUSED.iter().filter(|(of, _)| *of == file).map(|(_, kernel)| *kernel);
+    if !refused.iter().copied().eq(known) {
+        return Err(format!("plain parameters: {file} refuses {refused:?}").into());
+    }
+    let (text, entries) = plain(&good).map_err(|diagnostic| diagnostic.message)?;
+    assert_plain(module, &text, &entries)
+}
+
+/// Kernels that have no text with plain parameters: they use an array as a value.
+const REFUSED: &[(&str, &str)] = &[("arithmetic", "slices")];
+
+fn assert_plain(module: &Module, text: &str, entries: &[Entry]) -> Result<(), Failed> {
+    for array in ["struct launch_bounds", "first_task"] {
+        assert!(!text.contains(array), "{text}");
+    }
+    common::assert_cuda(text, "sm_75");
+    host_text::assert_same_plain(module, text, entries, &[host_text::Numbers::Any, host_text::Numbers::Tame]);
     Ok(())
 }
 

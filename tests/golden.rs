@@ -6,8 +6,8 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
+use kc::driver::{Abi, Artefact, Compilation, Compiler, Cpu, Gradients, Grid, Opt, Options, Request};
 use kc::driver::{Arch, ArrayLayout};
-use kc::driver::{Artefact, Compilation, Compiler, Cpu, Gradients, Grid, Opt, Options, Request};
 use kc::ir::Phase;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -83,6 +83,7 @@ fn emit(compilation: &mut Compilation, artefact: Artefact) -> Result<String, Fai
         fmad: true,
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
+        abi: Abi::Warp,
         lineinfo: false,
         cpu: Cpu::from_name("x86-64-v4").ok_or("there is no x86-64-v4")?,
         checked: true,

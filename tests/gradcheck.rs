@@ -146,6 +146,8 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                 thread: 0,
                 print: None,
                 user: std::ptr::null_mut(),
+                note: 0,
+                note_thread: 0,
             };
             // SAFETY: as above.
             unsafe { code(&bounds, args, 0, bounds.size, &raw mut status) };

@@ -97,6 +97,8 @@ fn a_report_is_one_file_with_the_source() {
     // The advice leads to its line, which stands there with its sectors.
     assert!(page.contains("<a href=\"#e0l12\">line 12</a>"), "{page}");
     assert!(page.contains("<tr id=\"e0l12\"") && page.contains("<td>4096</td>") && page.contains("y[j, i] = value"));
+    // Wide sources scroll in their place.
+    assert!(page.contains("<div class=\"scroll\"><table class=\"source\">"), "{page}");
     assert!(!page.contains("src=") && !page.contains("http"), "nothing is loaded");
     let (text, status) = profile("rows", &["--html", "/dev/null/report.html"]);
     assert!(status == Some(1) && text.contains("error[E09"), "{text}");
@@ -115,6 +117,64 @@ fn registers_limit_occupancy() {
     let found = measured("rows", &["--arch", "sm_89", "--registers", "128"]);
     let expected = json!({"blocks_per_sm": 4, "warps_per_sm": 16, "limiter": "registers", "registers_up_to": 128});
     assert_eq!((&found["arch"], &found["occupancy"]), (&json!("sm_89"), &expected));
+}
+
+#[test]
+fn counts_stand_beside_those_of_a_gpu() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let export = folder.path().join("ncu.csv");
+    let path = export.to_str().expect("UTF-8");
+    let write = |kernel: &str| {
+        let text = format!(
+            "==PROF== Disconnected\n\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\
+             \"0\",\"{kernel}(launch_bounds_t)\",\"{PER_STORE}\",\"\",\"16,00\"\n\
+             \"0\",\"{kernel}(launch_bounds_t)\",\"{SECTORS}\",\"sector\",\"4.608\"\n"
+        );
+        std::fs::write(&export, text).expect("an export");
+    };
+    write("columns_cuda_kernel_forward");
+    let compared = measured("columns", &["--compare", path])["compared"].clone();
+    let expected = json!({"simulated": 32.0, "measured": 16.0, "percent": 100.0, "kind": "exact"});
+    assert_eq!((&compared[PER_STORE], &compared[SECTORS]["percent"]), (&expected, &json!(0.0)));
+    let (text, status) = profile("columns", &["--compare", path]);
+    assert!(status == Some(0) && text.contains("+100.0 %"), "{text}");
+    write("another");
+    let (text, status) = profile("columns", &["--compare", path]);
+    assert!(
+        status == Some(1) && text.contains("error[E1120]") && text.contains("columns_cuda_kernel_forward"),
+        "{text}"
+    );
+    let (text, status) = profile("columns", &["--compare", "absent.csv"]);
+    assert!(status == Some(1) && text.contains("error[E1120]"), "{text}");
+}
+
+/// A race stands in the JSON with its line, and atomics under names of their own.
+#[test]
+fn findings_and_atomics_are_told() {
+    let text = include_str!("sim/faults.ptx");
+    let measured = |entry: &str| {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("k.ptx"), text).expect("a text");
+        let dtype = json!({"class": "scalar", "scalar": "int32", "shape": []});
+        let out = json!({"name": "out", "kind": "pointer", "dtype": dtype, "shape": [64], "fill": 0});
+        let launch = json!({"format": 1, "source": "k.ptx", "entry": entry, "grid": [1], "block": [64], "args": [out]});
+        std::fs::write(folder.path().join("case.json"), launch.to_string()).expect("a launch");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+        let output = command.args(["profile", "case.json", "--json"]).current_dir(folder.path()).output();
+        let all: Value = serde_json::from_slice(&output.expect("kc runs").stdout).expect("JSON");
+        all["kernels"][0].clone()
+    };
+    let race = measured("race");
+    let findings = race["findings"].as_array().expect("findings");
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    let line = findings[0]["line"].as_u64().expect("a line") as usize;
+    assert_eq!((&findings[0]["code"], &findings[0]["file"]), (&json!("E1113"), &json!("k.ptx")));
+    assert_eq!(text.lines().nth(line - 1).map(str::trim), Some("st.global.u32 [%rd1], %r1;"));
+    // Two warps: each adds at one element, and then at its 32 neighbours, which lie in 4 sectors.
+    let first = measured("first");
+    let sum =
+        |what: &str| first["metrics"][format!("l1tex__t_{what}_pipe_lsu_mem_global_op_atom.sum")]["value"].clone();
+    assert_eq!((sum("requests"), sum("sectors"), &first["findings"]), (json!(4), json!(10), &json!([])));
 }
 
 #[test]

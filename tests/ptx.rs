@@ -44,7 +44,7 @@ impl Device for Variant {
 
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> kc::run::Result<Box<dyn Executable>> {
         let Variant { grid, layout, opt, .. } = *self;
-        let options = PtxOptions { arch: Arch::DEFAULT, opt, fmad: false, layout, grid };
+        let options = PtxOptions { arch: Arch::DEFAULT, opt, fmad: false, layout, grid, checked: false };
         let kernel = Kernel::load(module, kernel, &options, how.trial)?;
         // Strided arrays may lie at any multiple of their scalars.
         Ok(Box::new(if layout == ArrayLayout::Strided { kernel.shifted(8) } else { kernel }))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use kc::autodiff;
 use kc::dataset::sample::{self, category::Category};
-use kc::driver::{Arch, ArrayLayout, Artefact, Compiler, Cpu, Grid, Opt, Options, Request};
+use kc::driver::{Abi, Arch, ArrayLayout, Artefact, Compiler, Cpu, Grid, Opt, Options, Request};
 
 /// A program, and how it is compiled.
 #[derive(Clone)]
@@ -42,6 +42,7 @@ fn outcome(compiler: &Compiler, program: &Program) -> Outcome {
         fmad: true,
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
+        abi: Abi::Warp,
         lineinfo: false,
         cpu: Cpu::Native,
         checked: false,

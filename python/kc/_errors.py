@@ -58,7 +58,11 @@ class LaunchError(Error, RuntimeError):
 
 
 class IndexError(LaunchError, builtins.IndexError):
-    """A thread used an index outside of its array: ``array``, ``dimension``, ``index``, ``extent``."""
+    """A thread used an index outside of its array: ``array``, ``dimension``, ``index``, ``extent``.
+
+    Or it named a component that a vector, matrix or quaternion does not have: then ``array`` is what has the components,
+    ``extent`` their number, and ``dimension`` is None.
+    """
 
     def __init__(self, text: str = "", **facts):
         super().__init__(text, **facts)

@@ -81,11 +81,19 @@ pub fn raise(py: Python<'_>, error: &kc::Error) -> PyErr {
         if let Some(thread) = error.thread() {
             facts.set_item("thread", PyTuple::new(py, thread)?)?;
         }
-        if let Some(TrapKind::OutOfBounds { array, dim, index, extent }) = error.trap() {
-            facts.set_item("array", array.as_deref())?;
-            facts.set_item("dimension", dim)?;
-            facts.set_item("index", index)?;
-            facts.set_item("extent", extent)?;
+        match error.trap() {
+            Some(TrapKind::OutOfBounds { array, dim, index, extent }) => {
+                facts.set_item("array", array.as_deref())?;
+                facts.set_item("dimension", dim)?;
+                facts.set_item("index", index)?;
+                facts.set_item("extent", extent)?;
+            }
+            Some(TrapKind::Component { name, index, count }) => {
+                facts.set_item("array", name.as_deref())?;
+                facts.set_item("index", index)?;
+                facts.set_item("extent", count)?;
+            }
+            Some(TrapKind::Assert { .. }) | None => {}
         }
         Ok(())
     };

@@ -147,3 +147,23 @@ def test_the_interpreter_goes_on_meanwhile():
         print(count > 5)
 """)], capture_output=True, text=True, timeout=300)
     assert done.stdout.startswith("True\n"), done.stderr
+
+
+@kc.kernel
+def component(x: kc.array(dtype=kc.vec3), k: int, y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = 3.0 * x[i][k]
+
+
+def test_a_component_that_is_not_there():
+    x, y = np.ones((2, 3), np.float32), np.zeros(2, np.float32)
+    component(2, x, -3, y)
+    assert (y == 3).all()
+    for k in (3, -4):
+        with pytest.raises(kc.IndexError) as caught:
+            component(2, x, k, y)
+        error = caught.value
+        assert error.code == "E1101" and error.array == "x[...]" and error.extent == 3 and error.index == k
+        assert error.dimension is None and error.thread in ((0,), (1,))
+        with pytest.raises(kc.IndexError):
+            component.grad(2, x, k, y, grads={"y": 1.0})

@@ -39,7 +39,7 @@ use crate::autodiff::storage::Strategy;
 use crate::diag::{Diagnostic, Diagnostics, Level};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::verify::verify_function;
-use crate::ir::{Derivative, FuncId, Function, Module, Phase};
+use crate::ir::{Derivative, FuncId, Function, Module, Op, Phase};
 use crate::limits::MAX_DIFFERENTIATED;
 use crate::passes;
 
@@ -434,7 +434,9 @@ impl Work<'_> {
     fn drop_idle_entries(&mut self) {
         let idle = |id: &FuncId| {
             let function = &self.module.functions[*id];
-            function.phase == Phase::Backward && !function.has(|inst| inst.op.properties().has_side_effect())
+            // What only tells of an error changes nothing.
+            let does = |op: &Op| !matches!(op, Op::Check(..)) && op.properties().has_side_effect();
+            function.phase == Phase::Backward && !function.has(|inst| does(&inst.op))
         };
         let idle: Vec<String> =
             self.made.iter().filter(|id| idle(id)).map(|&id| self.module.functions[id].name.clone()).collect();

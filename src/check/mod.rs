@@ -54,6 +54,8 @@ pub struct Options {
     /// Also make functions of the library's gradient rules for what differentiated kernels call. The user's custom
     /// gradients are checked in any case.
     pub backward: bool,
+    /// Also make functions of the library's tests for near-degenerate gradients ([`tree::DegeneracyTest`]).
+    pub tests: bool,
     /// Every float type of the file is float64: see `types/double.rs`.
     pub double: bool,
     /// Types for generic kernels: `scale(x=wp.array(dtype=wp.float64), s=wp.float64)`.
@@ -62,7 +64,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, facts: false, double: false, types: Vec::new() }
+        Options { backward: true, facts: false, tests: false, double: false, types: Vec::new() }
     }
 }
 
@@ -118,6 +120,7 @@ pub fn check(
         foreign_kernel: None,
         backward_off: false,
         double: options.double,
+        tests: options.tests,
         facts: options.facts.then(facts::EditorFacts::default),
     };
     checker.collect(parsed);
@@ -249,6 +252,8 @@ pub(crate) struct Checker<'a> {
     modules: names::modules::Modules,
     /// The imports between the name being resolved and the current file.
     following: usize,
+    /// [`Options::tests`]
+    tests: bool,
     pub sources: &'a mut SourceMap,
     pub diagnostics: &'a mut Diagnostics,
     /// The library, and what is known of it.

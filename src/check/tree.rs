@@ -219,7 +219,18 @@ pub struct Call {
     pub args: Vec<Expr>,
     /// For each of the callee's `by_ref` parameters, where its final value goes.
     pub by_ref: Vec<Place>,
+    /// For checked runs with gradients, where the library has a test of its function.
+    pub test: Option<Box<DegeneracyTest>>,
     pub span: Span,
+}
+
+/// What says of arguments and adjoints whether the gradient of a library function is near-degenerate there.
+#[derive(Clone, Debug)]
+pub struct DegeneracyTest {
+    /// Takes the arguments, then the adjoints of the results (returned ones, then by-reference ones); gives bool.
+    pub callee: FnId,
+    /// Words for the note.
+    pub why: String,
 }
 
 #[derive(Clone, Debug)]

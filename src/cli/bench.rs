@@ -126,12 +126,12 @@ fn one(args: &Args, path: &Path, limits: Option<&Limits>, sources: &mut SourceMa
     if args.gradient {
         launch.direction = Direction::Gradient;
     }
-    let mut program = compile(&Wanted::of(&launch.source), None, false);
+    let mut program = compile(&Wanted::of(&launch.source, !args.unchecked), None, false);
     let named = |program: &_| kernel(program, &launch.source, launch.kernel.as_deref());
     let mut found = named(&program);
     if let (Ok(id), true) = (&found, launch.direction != Direction::Forward) {
         let gradient_of = Some(program.module.functions[*id].source_name.clone());
-        program = compile(&Wanted { gradient_of, ..Wanted::of(&launch.source) }, None, false);
+        program = compile(&Wanted { gradient_of, ..Wanted::of(&launch.source, !args.unchecked) }, None, false);
         found = named(&program);
     }
     let origin = path.display().to_string();

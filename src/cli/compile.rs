@@ -9,7 +9,9 @@ use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
 use crate::diag::policy::Policy;
 use crate::diag::render::sarif_log;
 use crate::diag::{Code, Diagnostic};
-use crate::driver::{Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Overlaid, Request};
+use crate::driver::{
+    Abi, Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Overlaid, Request,
+};
 use crate::source::lined::Lined;
 
 /// Compiles kernel files to PTX, CUDA C++, host code and descriptions of them.
@@ -48,6 +50,9 @@ pub(super) struct Args {
     /// With which grids PTX can be launched.
     #[arg(long, value_enum, default_value = "any")]
     grid: GridArg,
+    /// How kernels of CUDA text take their arguments.
+    #[arg(long, value_enum, default_value = "warp")]
+    abi: AbiArg,
     /// PTX names the source lines that its instructions come from (`.loc`), for profilers; the instructions stay the same.
     #[arg(long)]
     lineinfo: bool,
@@ -132,6 +137,14 @@ enum GridArg {
     Covering,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+enum AbiArg {
+    /// As Warp's do: the launch, and arrays as descriptors with strides.
+    Warp,
+    /// As people write them: pointers to dense arrays that do not overlap, sizes, numbers.
+    Plain,
+}
+
 #[derive(Clone, Copy, clap::ValueEnum, Debug)]
 enum OptArg {
     /// Quick: for compiling in bulk. Device code calls larger library functions.
@@ -169,10 +182,16 @@ fn plan(args: &Args, inputs: &[Input]) -> Result<(Vec<(Artefact, String)>, Targe
     let named = Emit::ENDINGS.iter().find(|(_, of)| Some(*of) == ending).filter(|_| !args.out.is_dir());
     let default = match named {
         Some((emit, _)) => vec![*emit],
+        None if args.abi == AbiArg::Plain => vec![Emit::Cuda],
         None => vec![Emit::Ptx, Emit::Cuda],
     };
     let emit = if args.emit.is_empty() { &default } else { &args.emit };
     let kinds = artefacts(args, emit);
+    if args.abi == AbiArg::Plain && kinds.iter().any(|(kind, _)| !matches!(kind, Artefact::Cuda | Artefact::Ir)) {
+        let message = "`--abi plain` is for CUDA text: nothing else takes its arguments so".to_string();
+        let help = "ask for it alone, with `--emit cuda`, and for the rest without `--abi`";
+        return Err(Diagnostic::new(Code::E1012, message).help(help));
+    }
     let target = match named {
         _ if args.out.as_os_str() == "-" => Target::Stdout,
         Some(_) => Target::File(args.out.clone()),
@@ -211,6 +230,7 @@ fn compile(
         kernels: args.kernels.clone(),
         types: args.types.types.clone(),
         gradients: args.gradients.options(),
+        checked: args.checked,
         ..Request::default()
     };
     let mut exit = Exit::Ok;
@@ -353,6 +373,10 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
         grid: match args.grid {
             GridArg::Any => Grid::Any,
             GridArg::Covering => Grid::Covering,
+        },
+        abi: match args.abi {
+            AbiArg::Warp => Abi::Warp,
+            AbiArg::Plain => Abi::Plain,
         },
         lineinfo: args.lineinfo,
         cpu: args.cpu,

@@ -326,6 +326,7 @@ impl Compiled {
             },
             double,
             same_arrays: same,
+            checked: true,
             ..driver::Request::default()
         };
         let mut compilation = driver::Compiler::new().load(source, &request);

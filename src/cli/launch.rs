@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> Exit {
 
 fn new_launch(args: &New) -> Result<Exit> {
     let dim = args.dim.as_ref().map(|text| flags::parse_dim("--dim", text)).transpose()?;
-    let program = compile(&Wanted::of(&args.file), None, false);
+    let program = compile(&Wanted::of(&args.file, false), None, false);
     let id = match kernel(&program, &args.file, args.kernel.as_deref()) {
         Ok(id) => id,
         Err(errors) => {

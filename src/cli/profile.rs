@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::run::{compile, report};
 use super::trial::TrialArgs;
 use super::{Exit, output};
-use crate::profile::{Gate, Kind, Limits, Metric, Occupancy, Page, Profile, Verdict, find, known_architectures};
+use crate::profile::compare::{self, Pair};
+use crate::profile::{Found, Gate, Kind, Limits, Metric, Occupancy, Page, Profile, Verdict, find, known_architectures};
 use crate::run::devices;
 use crate::run::launch;
 use crate::run::program::{Program, Wanted, kernel};
@@ -39,6 +40,9 @@ pub(super) struct Args {
     /// Write a report too: one HTML file with the source, the heat of its lines, the figures and the advice.
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// What a GPU counted: an export of Nsight Compute (`ncu --csv`), shown beside the counts of launches of the same kernels.
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
     /// Ends with exit code 1 if this holds for a launch, such as `derived__memory_l2_theoretical_sectors_global_excessive > 0`.
     #[arg(long, value_name = "METRIC OP NUMBER", value_parser = Gate::parse)]
     fail_if: Vec<Gate>,
@@ -52,12 +56,19 @@ fn limits(text: &str) -> std::result::Result<&'static Limits, String> {
 
 pub(super) fn run(args: &Args) -> Exit {
     let mut exit = Exit::Ok;
+    let mut measured = match args.compare.as_deref().map(export).transpose() {
+        Ok(measured) => measured,
+        Err(error) => {
+            report(&error, &SourceMap::default());
+            return Exit::Errors;
+        }
+    };
     let mut kernels = Vec::new();
     let mut shown = Vec::new();
     // Of each gate: whether a launch had its metric.
     let mut known = vec![false; args.fail_if.len()];
     for path in &args.files {
-        let end = one(args, path, &mut kernels, &mut shown, &mut known).unwrap_or_else(|error| {
+        let end = one(args, path, &mut measured, &mut kernels, &mut shown, &mut known).unwrap_or_else(|error| {
             report(&error, &SourceMap::default());
             Exit::after([&*error])
         });
@@ -109,25 +120,52 @@ impl Shown {
     }
 }
 
-fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, shown: &mut Vec<Shown>, known: &mut [bool]) -> Result<Exit> {
+/// The launches that a GPU counted.
+fn export(path: &Path) -> Result<Vec<compare::Launch>> {
+    let wrong = |why: String| fail(crate::diag::Code::E1120, format!("cannot compare with {}: {why}", path.display()));
+    let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    compare::read(&String::from_utf8_lossy(&bytes)).map_err(wrong)
+}
+
+/// `measured`: what a GPU counted, less what was compared already.
+fn one(
+    args: &Args,
+    path: &Path,
+    measured: &mut Option<Vec<compare::Launch>>,
+    kernels: &mut Vec<Value>,
+    shown: &mut Vec<Shown>,
+    known: &mut [bool],
+) -> Result<Exit> {
     let launch = launch::read(path)?;
     let origin = path.display().to_string();
     let trial = devices::Trial { counts: true, ..args.trial.trial() };
     let mut compile = |wanted: &Wanted| compile(wanted, None, false);
-    let finished =
-        Session::new(Options { trial, ..Options::of(devices::counting()?) }, &mut compile).run(&launch, &origin);
+    let finished = Session::new(Options { trial, checked: false, ..Options::of(devices::counting()?) }, &mut compile)
+        .run(&launch, &origin);
     let mut exit = told(&finished);
     let source = launch.source.display().to_string();
+    let found = founds(&finished);
     let Some(file) = finished.program.as_ref().and_then(|program| file(program, &launch)) else { return Ok(exit) };
-    for mut measured in finished.counted {
-        for instruction in &mut measured.instructions {
+    for mut counted in finished.counted {
+        for instruction in &mut counted.instructions {
             instruction.line = match launch.grid {
                 // The lines of PTX are there; what it was made of is not.
                 Some(_) => Some(instruction.ptx_line),
                 None => instruction.line.map(|offset| file.line_column(offset - 1).line),
             };
         }
-        let profile = Profile::of(measured, args.arch, args.registers);
+        let entry = counted.entry.clone();
+        let profile = Profile::of(counted, args.arch, args.registers);
+        let theirs = measured.as_mut().and_then(|list| {
+            let at = list.iter().position(|launch| launch.kernel == entry)?;
+            Some(list.remove(at))
+        });
+        let pairs = theirs.map(|theirs| compare::pairs(&profile.metrics, &theirs));
+        if measured.is_some() && pairs.as_ref().is_none_or(Vec::is_empty) {
+            let message = format!("the file to compare with has no counts of `{entry}` that there are here");
+            report(&fail(crate::diag::Code::E1120, message), &SourceMap::default());
+            exit = exit.max(Exit::Errors);
+        }
         for (gate, known) in args.fail_if.iter().zip(known.iter_mut()) {
             let verdict = gate.check(&profile.metrics);
             *known |= verdict != Verdict::Unknown;
@@ -141,9 +179,11 @@ fn one(args: &Args, path: &Path, kernels: &mut Vec<Value>, shown: &mut Vec<Shown
             }
         }
         if args.json {
-            kernels.push(profile.json(&source, args.arch.arch));
+            kernels.push(profile.json(&source, args.arch.arch, &found, pairs.as_deref()));
         } else {
-            output::out(text(&profile, &launch.id, file, args).as_bytes()).map_err(Box::new)?;
+            let mut text = text(&profile, &launch.id, file, args);
+            text += &pairs.map_or_else(String::new, |pairs| compared(&pairs));
+            output::out(text.as_bytes()).map_err(Box::new)?;
         }
         let (id, path) = (launch.id.clone(), file.path.display().to_string());
         let source = args.html.as_ref().map_or_else(String::new, |_| file.text.clone());
@@ -157,6 +197,37 @@ fn file<'a>(program: &'a Program, launch: &launch::Launch) -> Option<&'a SourceF
     let named = kernel(program, &launch.source, launch.kernel.as_deref()).ok();
     let id = named.or_else(|| program.module.kernels().next().map(|(id, _)| id))?;
     Some(program.sources.file(program.module.functions[id].span.file))
+}
+
+/// What is wrong with the launch.
+fn founds(finished: &Finished) -> Vec<Found> {
+    let line = |finding: &crate::diag::Diagnostic| {
+        let (span, program) = finding.span().zip(finished.program.as_ref())?;
+        Some(program.sources.file(span.file).line_column(span.start).line)
+    };
+    let one = |finding: &crate::diag::Diagnostic| Found {
+        code: finding.code.name(),
+        message: finding.message.clone(),
+        line: line(finding),
+    };
+    finished.findings.iter().chain(&finished.errors).map(one).collect()
+}
+
+/// The counts beside those of a GPU.
+fn compared(pairs: &[Pair]) -> String {
+    let mut text = format!("  {:<72} {:>14} {:>14} {:>9}\n", "", "simulated", "measured", "");
+    for pair in pairs {
+        let percent = pair.percent().map_or_else(String::new, |percent| format!("{percent:+.1} %"));
+        let _ = writeln!(
+            text,
+            "  {:<72} {:>14} {:>14} {percent:>9}  {}",
+            pair.name,
+            pair.ours,
+            pair.theirs,
+            pair.kind.name()
+        );
+    }
+    text
 }
 
 /// Says what went wrong in the run.

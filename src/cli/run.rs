@@ -339,6 +339,7 @@ pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>, parameters:
         kernels: wanted.gradient_of.iter().cloned().collect(),
         gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store, parameters },
         same_arrays: wanted.same_arrays.clone(),
+        checked: wanted.checked,
         ..driver::Request::default()
     };
     let compilation = driver::Compiler::new().load(&wanted.source, &request);

@@ -33,23 +33,25 @@ typedef struct kc_array {
 
 enum { KC_OK = 0, KC_OUT_OF_BOUNDS = 1, KC_ASSERT = 2 };
 
-/* A place in the source: an array access or an assert. */
+/* A place in the source: an access to an array, a choice of a component, or an assert. */
 typedef struct kc_site {
     const char *file;
     uint32_t line, column;
-    const char *what; /* the array, or the message of the assert */
+    const char *what; /* the array, what has components, or the message of the assert */
 } kc_site;
 
 /* What a host run reports; zero it before the run. Several threads may share one. */
 typedef struct kc_status {
     uint32_t kind; /* KC_OK or the first error */
-    uint32_t site; /* which access or assert: an entry of FILE_sites */
+    uint32_t site; /* which place: an entry of FILE_sites */
     uint32_t dim;
     int32_t extent;
     int64_t index;
     uint64_t thread; /* linear index */
     void (*print)(void *user, const uint8_t *text, uint64_t length); /* null: standard output */
     void *user;
+    uint32_t note; /* 0, or 1 + the site of the first gradient that is near-degenerate */
+    uint64_t note_thread;
 } kc_status;
 
 #ifdef __cplusplus

@@ -44,7 +44,7 @@ struct Description {
     array_descriptor_size: usize,
     kernels: Vec<Kernel>,
     structs: BTreeMap<String, Struct>,
-    /// What `kc_status.site` means in runs of the object: with `--checked` all accesses, and always the asserts.
+    /// What `kc_status.site` means in runs of the object: with `--checked` all accesses and components, and always the asserts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     sites: Vec<SitePlace>,
 }

@@ -97,7 +97,7 @@ fn shadow(function: &Function, condition: ValueId, then: ValueId, otherwise: Val
 }
 
 /// The part of a parameter that a value is.
-fn place(function: &Function, value: ValueId) -> Option<ArrayPath> {
+pub fn place(function: &Function, value: ValueId) -> Option<ArrayPath> {
     match function.values[value].def {
         ValueDef::Param(block, _) => (block == function.entry).then(|| ArrayPath { param: value, path: Path::new() }),
         ValueDef::Result(inst, _) => match &function.insts[inst].op {

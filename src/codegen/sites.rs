@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use crate::ir::{Function, Module, Op};
+use crate::ir::{Check, Function, Module, Op};
 use crate::source::{SourceMap, Span};
 
 /// What may go wrong at a [`Site`].
@@ -14,6 +14,10 @@ use crate::source::{SourceMap, Span};
 pub enum SiteKind {
     /// An index outside an array.
     Access,
+    /// An index of a component that is not there.
+    Component,
+    /// A gradient by convention, or of few digits.
+    Degenerate,
     /// A failed assert.
     Assert,
 }
@@ -23,6 +27,8 @@ impl SiteKind {
     pub fn name(self) -> &'static str {
         match self {
             SiteKind::Access => "access",
+            SiteKind::Component => "component",
+            SiteKind::Degenerate => "degenerate",
             SiteKind::Assert => "assert",
         }
     }
@@ -33,7 +39,7 @@ impl SiteKind {
 pub struct Site {
     pub span: Span,
     pub kind: SiteKind,
-    /// The name of the array, where it has one; the message of an assert.
+    /// The name of the array, or of what has components, where it has one; the message of an assert.
     pub description: String,
 }
 
@@ -91,6 +97,8 @@ fn of_function(function: &Function, accesses: bool) -> impl Iterator<Item = Site
     function.insts.values().filter_map(move |inst| {
         let (kind, description) = match &inst.op {
             Op::Assert { message, .. } => (SiteKind::Assert, message.clone()),
+            Op::Check(Check::Component { name, .. }, _) if accesses => (SiteKind::Component, name.clone()),
+            Op::Check(Check::Degenerate { why }, _) if accesses => (SiteKind::Degenerate, why.clone()),
             Op::Load(access) | Op::Store { access, .. } | Op::Atomic { access, .. } if accesses => {
                 (SiteKind::Access, function.values[access.array].name.clone().unwrap_or_default())
             }
@@ -106,13 +114,13 @@ fn of_function(function: &Function, accesses: bool) -> impl Iterator<Item = Site
 /// A site as artefacts tell it.
 #[derive(serde::Serialize)]
 pub struct SitePlace {
-    /// `access` or `assert`.
+    /// `access`, `component`, `degenerate` or `assert`.
     kind: &'static str,
     /// Without its folder; that of kc's own library has `stdlib/` before it.
     file: String,
     line: u32,
     column: u32,
-    /// The array, where it has a name; the message of an assert.
+    /// The array, or what has components, where it has a name; the message of an assert.
     what: String,
 }
 

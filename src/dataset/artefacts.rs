@@ -210,7 +210,14 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let all = || compiled.kernels.iter().map(Kernel::entries);
     let kernels: Vec<FuncId> = all().map(|entry| entry.forward).chain(all().flat_map(Entries::reverse)).collect();
     if let Some(arch) = arch().filter(|_| emit.ptx || emit.llvm) {
-        let options = PtxOptions { arch, opt: Opt::Lean, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any };
+        let options = PtxOptions {
+            arch,
+            opt: Opt::Lean,
+            fmad: true,
+            layout: ArrayLayout::Strided,
+            grid: Grid::Any,
+            checked: false,
+        };
         let failed = |e: llvm::CodegenError| refused("device", e.message);
         let known = compiler.device_parts();
         if emit.ptx && emit.llvm {

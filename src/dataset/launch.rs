@@ -176,8 +176,17 @@ fn components(annotation: &str) -> u64 {
 fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], random: &mut Random) -> Vec<Number> {
     let components = components(annotation);
     let count = elements * components;
-    let ints = annotation.contains("int");
-    let number = |x: f64| if ints { Number::Int(x as i128) } else { Number::Float(x) };
+    let ints = ["int", "vec2i", "vec3i"].iter().any(|ty| annotation.contains(ty));
+    let bools = annotation.contains("bool");
+    let number = |x: f64| {
+        if bools {
+            Number::Bool(x != 0.0)
+        } else if ints {
+            Number::Int(x as i128)
+        } else {
+            Number::Float(x)
+        }
+    };
     // Multiples of 1/256: short to write down, and exact in every type.
     let grid = |x: f64| (x * 256.0).round() / 256.0;
     let draw = |random: &mut Random, count: u64, low: f64, high: f64| -> Vec<f64> {
@@ -190,9 +199,9 @@ fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], rando
     match content {
         Content::Zero => vec![number(0.0); count as usize],
         Content::Full(x) => vec![number(x); count as usize],
-        Content::Between(low, high) if ints => {
+        Content::Between(low, high) if ints || bools => {
             let below = (high - low).max(1.0) as usize;
-            (0..count).map(|_| Number::Int(low as i128 + random.below(below) as i128)).collect()
+            (0..count).map(|_| number((low as i128 + random.below(below) as i128) as f64)).collect()
         }
         Content::Between(low, high) => {
             // Structs have more floats than elements: the list begins again.

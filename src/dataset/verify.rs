@@ -341,7 +341,7 @@ impl Case<'_> {
             None => Ok(arguments),
             Some(trap) => {
                 let cause = match trap.kind {
-                    interp::TrapKind::OutOfBounds => "out of bounds",
+                    interp::TrapKind::OutOfBounds | interp::TrapKind::Component => "out of bounds",
                     interp::TrapKind::Assert => "assertion",
                     interp::TrapKind::StepLimit => "too many steps",
                 };

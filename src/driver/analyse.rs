@@ -123,7 +123,7 @@ impl Pending {
         };
         let mut found = Diagnostics::new();
         if keys.keys().filter_map(name).any(|name| !known(&name)) {
-            let mut module = lower::lower(&self.checked);
+            let mut module = lower::lower(&self.checked, false);
             passes::select(&mut module, |entry| !known(&entry.source_name));
             if stop() {
                 return false;

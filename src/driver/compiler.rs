@@ -181,7 +181,7 @@ impl Compilers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::{Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options};
+    use crate::driver::{Abi, Arch, ArrayLayout, Artefact, Cpu, Grid, Opt, Options};
 
     /// `call`: of `x[i]`.
     fn program(call: &str, ty: &str) -> String {
@@ -199,6 +199,7 @@ mod tests {
             fmad: true,
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
+            abi: Abi::Warp,
             lineinfo: false,
             cpu: Cpu::Native,
             checked: false,

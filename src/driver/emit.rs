@@ -121,8 +121,8 @@ impl Job<'_> {
     }
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
-        let &Options { opt, fmad, layout, grid, cpu, checked, .. } = self.options;
-        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid };
+        let &Options { opt, fmad, layout, grid, abi, cpu, checked, .. } = self.options;
+        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checked: false };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
         let translated =
@@ -154,7 +154,7 @@ impl Job<'_> {
             Artefact::Cuda => {
                 let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
                 let remarks = file.map_or_else(Remarks::default, |file| remarks(file, self.sources.file(file)));
-                let options = CudaOptions { source_name: self.name.to_string(), remarks };
+                let options = CudaOptions { source_name: self.name.to_string(), remarks, abi };
                 match self.marked {
                     Some(_) => cuda::emit_marked(module, kernels, &options)?,
                     None => cuda::emit(module, kernels, &options, &self.cache.cuda)?,

@@ -1,5 +1,6 @@
 //! What can be asked of the back ends?
 
+pub use crate::codegen::cuda::Abi;
 pub use crate::codegen::llvm::{Arch, ArrayLayout, Cpu, Grid, Opt};
 pub use crate::passes::same_arrays::SameArrays;
 
@@ -35,6 +36,8 @@ pub struct Request {
     /// The program in double precision: every float type of the file is float64. A file that can't be had so has errors
     /// that it has not otherwise. IR text stays as it is.
     pub double: bool,
+    /// For checked runs: the code has the checks that host objects and the simulator report and that arrays have no part in.
+    pub checked: bool,
     /// Arrays that are one in a launch: code for other launches takes different parameters to share no memory.
     pub same_arrays: Option<SameArrays>,
 }
@@ -49,6 +52,8 @@ pub struct Options {
     pub layout: ArrayLayout,
     /// With which grids GPU code may be launched.
     pub grid: Grid,
+    /// How kernels of CUDA text take their arguments.
+    pub abi: Abi,
     /// PTX names the source lines that its instructions come from.
     pub lineinfo: bool,
     /// The processor that objects are for.
@@ -67,6 +72,7 @@ impl Default for Options {
             fmad: true,
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
+            abi: Abi::Warp,
             lineinfo: false,
             cpu: Cpu::Native,
             checked: false,

@@ -29,6 +29,7 @@ impl Readable {
             // The findings are those of the other module, which has told them.
             let ignored = &mut Diagnostics::default();
             autodiff::differentiate(&mut module, &self.gradients, &compiler.cache.adjoints, ignored);
+            passes::pipelines::drop_tests(&mut module);
             passes::select(&mut module, |_| true);
             let sound = ir::verify::verify(&module);
             debug_assert_eq!(sound, Ok(()), "the module for readers");

@@ -91,7 +91,7 @@ impl Compiler {
         let mut source =
             Source { compiler: self.clone(), path: path.to_path_buf(), text, files, types, program: Arc::default() };
         let forward = driver::Gradients { backward: false, ..driver::Gradients::default() };
-        source.program = source.program(&Request { gradients: forward, ..Request::default() })?;
+        source.program = source.program(&Request { gradients: forward, ..checked() })?;
         let program = &source.program;
         let errors: Vec<Diagnostic> =
             program.diagnostics.iter().filter(|found| found.level == Level::Error).cloned().collect();
@@ -213,13 +213,13 @@ impl Module {
         let gradients = driver::Gradients { parameters, ..driver::Gradients::default() };
         let same = SameArrays { kernel: kernel.to_string(), pairs: same.to_vec() };
         let same_arrays = (!same.pairs.is_empty()).then_some(same);
-        self.0.program(&Request { kernels: vec![kernel.to_string()], gradients, same_arrays, ..Request::default() })
+        self.0.program(&Request { kernels: vec![kernel.to_string()], gradients, same_arrays, ..checked() })
     }
 
     /// The forward entry of one kernel, and its forward mode.
     pub(super) fn with_tangents(&self, kernel: &str) -> Result<(Arc<Program>, FuncId), Error> {
         // The rules for derivatives come with the backward entry.
-        let request = Request { kernels: vec![kernel.to_string()], ..Request::default() };
+        let request = Request { kernels: vec![kernel.to_string()], ..checked() };
         let mut compilation = self.0.compile(&request)?;
         let made = driver::guard(|| {
             let made = compilation.forward_mode(Some(kernel));
@@ -235,6 +235,11 @@ impl Module {
             }
         }
     }
+}
+
+/// What is compiled to be run: all runs from programs are checked ones.
+fn checked() -> Request {
+    Request { checked: true, ..Request::default() }
 }
 
 fn into_program(compilation: Compilation) -> Program {

@@ -50,6 +50,8 @@
 //!     is code of one thread. [`block_threads`](crate::passes::block_threads) makes code of each thread of a block of it, in which
 //!     `lane` is the number of the thread in its block, and a `shared_array` is one piece of memory of the block, whose elements
 //!     are anything until they are set.
+//! 21. `check component` says of an index into components that it has to be one (rule 14: -count .. count, unsigned 0 .. count);
+//!     any other is an error of the run. It changes no value.
 //!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules above; [`eval`] computes single operations and
 //! [`interp`] whole kernels.

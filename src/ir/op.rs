@@ -52,6 +52,25 @@ impl Access {
     }
 }
 
+/// What is looked at in checked runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Check {
+    /// The operand is an index of one of `count` components (rule 14) of what the source calls `name`; empty: it has no name.
+    Component { count: u32, name: String },
+    /// The operand is a bool: where it is true, the gradient of a library function is what a convention says, or has lost half of
+    /// its digits, for the reason given. That is no error, but worth a note.
+    ///
+    /// In forward code there is a second operand, a result of the call of that function, and the bool comes from a call of its
+    /// test with its arguments and zeros: differentiation makes the same test with the adjoints, and then these are gone.
+    Degenerate { why: String },
+}
+
+/// What PTX for the simulator calls where [`Check::Component`] fails: the name as a text, the index (int64), the count (int32).
+pub const NO_COMPONENT: &str = "kc_no_component";
+
+/// The same for [`Check::Degenerate`]: the reason as a text.
+pub const DEGENERATE: &str = "kc_degenerate";
+
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     // Values
@@ -157,6 +176,8 @@ pub enum Op {
         condition: ValueId,
         message: String,
     },
+    /// Tells the host where an operand is not as it should be. Only code for checked runs has it (rule 21).
+    Check(Check, Values),
 
     // Terminators
     Yield(Values),
@@ -233,7 +254,7 @@ macro_rules! each_operand {
             | Op::Break(args)
             | Op::Continue(args)
             | Op::Return(args) => list!(args),
-            Op::Print { args, .. } => list!(args),
+            Op::Print { args, .. } | Op::Check(_, args) => list!(args),
             Op::Extract(a, steps) => {
                 f(a);
                 path!(steps);
@@ -308,6 +329,7 @@ macro_rules! simple {
             | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
+            | Op::Check(..)
             | Op::Yield(_)
             | Op::Break(_)
             | Op::Continue(_)
@@ -467,6 +489,7 @@ impl Clone for Op {
             Op::Barrier => Op::Barrier,
             Op::Print { format, args } => Op::Print { format: format.clone(), args: list(args) },
             Op::Assert { condition, message } => Op::Assert { condition: *condition, message: message.clone() },
+            Op::Check(what, operands) => Op::Check(what.clone(), list(operands)),
             Op::Yield(values) => Op::Yield(list(values)),
             Op::Break(values) => Op::Break(list(values)),
             Op::Continue(values) => Op::Continue(list(values)),

@@ -511,6 +511,16 @@ impl<'a> Printer<'a> {
                 self.put(", ");
                 self.put(&quote(message));
             }
+            Op::Check(Check::Degenerate { why }, args) => {
+                self.words("check degenerate", args);
+                self.put(", ");
+                self.put(&quote(why));
+            }
+            Op::Check(Check::Component { count, name }, index) => {
+                self.words("check component", index);
+                self.put(&format!(" of {count}, "));
+                self.put(&quote(name));
+            }
             Op::Yield(args) => self.words("yield", args),
             Op::Break(args) => self.words("break", args),
             Op::Continue(args) => self.words("continue", args),

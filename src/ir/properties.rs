@@ -145,7 +145,7 @@ impl Op {
 
             Op::Barrier => Properties { convergent: true, synchronises: true, cost: Cost::Slow, ..VALUE },
             Op::Print { .. } => Properties { io: Io::Output, cost: Cost::Slow, ..VALUE },
-            Op::Assert { .. } => Properties { io: Io::Error, may_trap: true, ..VALUE },
+            Op::Assert { .. } | Op::Check(..) => Properties { io: Io::Error, may_trap: true, ..VALUE },
         }
     }
 
@@ -172,7 +172,7 @@ impl Op {
             // What comes out of blocks, they pass on.
             Op::If { .. } | Op::For { .. } | Op::While { .. } => {}
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => {}
-            Op::Barrier | Op::Print { .. } | Op::Assert { .. } => {}
+            Op::Barrier | Op::Print { .. } | Op::Assert { .. } | Op::Check(..) => {}
         }
         list
     }
@@ -238,7 +238,7 @@ impl Properties {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{Access, AtomicOp, ValueId, Values};
+    use crate::ir::{Access, AtomicOp, Check, ValueId, Values};
 
     #[test]
     fn what_no_pass_may_drop_or_move() {
@@ -250,6 +250,7 @@ mod tests {
             Op::Barrier,
             Op::Print { format: String::new(), args: Values::new() },
             Op::Assert { condition: v, message: String::new() },
+            Op::Check(Check::Component { count: 3, name: String::new() }, Values::from_slice(&[v])),
             Op::Call(crate::ir::FuncId(0), Values::new()),
         ];
         for op in kept {

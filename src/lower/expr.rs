@@ -69,8 +69,11 @@ impl<'a> Lowering<'a> {
                 self.b.one(Op::Construct(parts), expr.ty)
             }
             ExprKind::Part { base, path } => {
+                let local = if let ExprKind::Local(local) = base.kind { Some(local) } else { None };
                 let base = self.expr(base);
-                let path = self.path(self.b.ty(base), path);
+                let locals = &self.function.locals;
+                let name = || local.map_or(String::new(), |local| locals[local].name.clone());
+                let path = self.path(self.b.ty(base), path, name);
                 self.part(base, path, expr.ty)
             }
             ExprKind::Load { array, index, path } => {

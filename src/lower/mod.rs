@@ -32,9 +32,9 @@ mod tidy;
 #[cfg(test)]
 mod tests;
 
-/// The IR of a checked file, function by function in the same order.
-pub fn lower(checked: &tree::Checked) -> Module {
-    let functions = checked.functions.values().map(|function| lower_function(checked, function));
+/// The IR of a checked file, function by function in the same order. `checks`: for checked runs, see [`crate::ir::Check`].
+pub fn lower(checked: &tree::Checked, checks: bool) -> Module {
+    let functions = checked.functions.values().map(|function| lower_function(checked, function, checks));
     Module { functions: functions.collect(), ..without_functions(checked) }
 }
 
@@ -44,8 +44,8 @@ pub fn without_functions(checked: &tree::Checked) -> Module {
 }
 
 /// The IR of one function of a checked file.
-pub fn lower_function(checked: &tree::Checked, function: &tree::Function) -> Function {
-    Lowering::of(checked, function).run()
+pub fn lower_function(checked: &tree::Checked, function: &tree::Function, checks: bool) -> Function {
+    Lowering::of(checked, function, checks).run()
 }
 
 /// One function on its way to IR.
@@ -55,6 +55,9 @@ struct Lowering<'a> {
     function: &'a tree::Function,
     /// If it is a library function: what stands for its callees.
     imported: Option<&'a Imported>,
+    /// Indices of components are tested. Those of the library's own code are good, and its functions are shared with unchecked
+    /// code.
+    checks: bool,
     flow: flow::Flow,
     b: Builder,
     /// The current value of each local; None before its first assignment.
@@ -68,7 +71,7 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn of(checked: &'a tree::Checked, head: &'a tree::Function) -> Lowering<'a> {
+    fn of(checked: &'a tree::Checked, head: &'a tree::Function, checks: bool) -> Lowering<'a> {
         let imported = head.imported.as_ref();
         let function = head.with_body();
         let locals = function.locals.values();
@@ -95,6 +98,7 @@ impl<'a> Lowering<'a> {
             checked,
             function,
             imported,
+            checks: checks && !function.library,
             flow: flow::Flow::of(function),
             b,
             env,

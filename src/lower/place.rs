@@ -5,8 +5,8 @@ use smallvec::SmallVec;
 use super::Lowering;
 use crate::check::tree::*;
 use crate::ids::Id;
-use crate::ir::{self, Access, AtomicOp, BinaryOp, CompareOp, Const, Op, ValueId};
-use crate::types::{I32, Scalar, Type};
+use crate::ir::{self, Access, AtomicOp, BinaryOp, Check, CompareOp, Const, Op, ValueId};
+use crate::types::{BOOL, I32, Scalar, StructTable, Type};
 
 /// A place whose indices have been evaluated.
 pub(super) struct Target {
@@ -24,7 +24,10 @@ impl<'a> Lowering<'a> {
     /// Evaluates the indices of a place, each once.
     pub(super) fn target(&mut self, place: &'a Place) -> Target {
         let root = match &place.root {
-            Root::Local(local) => TargetRoot::Local(*local, self.path(self.function.locals[*local].ty, &place.path)),
+            Root::Local(local) => {
+                let Local { ty, name, .. } = &self.function.locals[*local];
+                TargetRoot::Local(*local, self.path(*ty, &place.path, || name.clone()))
+            }
             Root::Element { array, index } => TargetRoot::Element(self.access(array, index, &place.path)),
         };
         self.b.span = place.span;
@@ -35,15 +38,18 @@ impl<'a> Lowering<'a> {
     pub(super) fn access(&mut self, array: &'a Expr, index: &'a [Expr], path: &'a [Step]) -> Access {
         let array = self.expr(array);
         let indices = index.iter().map(|at| self.expr(at)).collect();
-        let path = self.path(self.element_of(array), path);
+        let name = self.b.function.values[array].name.clone();
+        let path = self.path(self.element_of(array), path, || name.map_or(String::new(), |name| name + "[...]"));
         Access { array, indices, path }
     }
 
-    /// A path of steps into a value of type `whole`. Steps whose index turns out to be a constant become fixed ones; a
-    /// constant outside the composite keeps its run-time meaning.
-    pub(super) fn path(&mut self, mut whole: Type, steps: &'a [Step]) -> ir::Path {
+    /// A path of steps into a value of type `whole`, which the source calls `name` (empty: nothing). Steps whose index turns out
+    /// to be a constant become fixed ones; a constant outside the composite keeps its run-time meaning.
+    pub(super) fn path(&mut self, mut whole: Type, steps: &'a [Step], name: impl FnOnce() -> String) -> ir::Path {
         let structs = &self.checked.structs;
         let mut path = ir::Path::new();
+        let dynamic = steps.iter().any(|step| matches!(step, Step::Dynamic(_)));
+        let mut name = if self.checks && dynamic { name() } else { String::new() };
         for step in steps {
             let lowered = match step {
                 Step::At(at) => ir::Step::At(*at),
@@ -54,10 +60,19 @@ impl<'a> Lowering<'a> {
                     let known = known.map(|at| if at < 0 { at + count } else { at });
                     match known.filter(|at| (0..count).contains(at)) {
                         Some(at) => ir::Step::At(at as u32),
-                        None => ir::Step::Dynamic(index),
+                        None => {
+                            if self.checks {
+                                let what = Check::Component { count: count as u32, name: name.clone() };
+                                self.b.effect(Op::Check(what, ir::Values::from_slice(&[index])));
+                            }
+                            ir::Step::Dynamic(index)
+                        }
                     }
                 }
             };
+            if !name.is_empty() {
+                name.push_str(&step_name(whole, lowered, structs));
+            }
             let at = if let ir::Step::At(at) = lowered { Some(at) } else { None };
             whole = whole.step(at, structs).unwrap_or(whole);
             path.push(lowered);
@@ -170,7 +185,14 @@ impl<'a> Lowering<'a> {
         self.b.span = call.span;
         let mut types: Vec<Type> = callee.results.clone();
         types.extend(by_ref.iter().map(|&param| callee.locals[param].ty));
-        let mut results = self.b.push(Op::Call(super::func_id(id), args), &types);
+        let mut results = self.b.push(Op::Call(super::func_id(id), args.clone()), &types);
+        if let Some(test) = call.test.as_ref().filter(|_| self.checks) {
+            let adjoints: SmallVec<[ValueId; 4]> = types.iter().map(|&ty| self.b.zero(ty)).collect();
+            args.extend(adjoints);
+            let holds = self.b.one(Op::Call(super::func_id(test.callee), args), BOOL);
+            let operands = [holds, results[0]];
+            self.b.effect(Op::Check(Check::Degenerate { why: test.why.clone() }, ir::Values::from_slice(&operands)));
+        }
         for (target, &value) in targets.iter().zip(&results[callee.results.len()..]) {
             if let Some(target) = target {
                 self.write(target, value);
@@ -266,5 +288,17 @@ impl<'a> Lowering<'a> {
 
     fn to_i32(&mut self, value: ValueId) -> ValueId {
         self.convert(value, I32)
+    }
+}
+
+/// How a step into a value of type `whole` reads behind the name of the value.
+fn step_name(whole: Type, step: ir::Step, structs: &StructTable) -> String {
+    match (whole, step) {
+        (Type::Struct(id), ir::Step::At(n)) => {
+            structs[id].fields.get(n as usize).map_or(String::new(), |field| format!(".{}", field.name))
+        }
+        (Type::Transform(_), ir::Step::At(n)) => if n == 0 { ".p" } else { ".q" }.to_string(),
+        (_, ir::Step::At(n)) => format!("[{n}]"),
+        (_, ir::Step::Dynamic(_)) => "[...]".to_string(),
     }
 }

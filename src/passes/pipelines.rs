@@ -7,6 +7,7 @@
 //! | [`reversible`] | [`single_exit`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
 //! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
+//! | [`drop_tests`] | [`clean`] | a differentiated module without what only differentiation reads |
 //! | [`small_tiles`] | [`unroll`], [`local_arrays`], each cleaned | a kernel whose tiles of one element are numbers |
 //! | [`flat`] | [`inline`], [`single_exit`], [`clean`] | a kernel without calls that threads run side by side |
 //!
@@ -19,7 +20,7 @@
 use super::{adjacent, dce, forward_loads, inline, local_arrays, rewrite, select, single_exit, sink, unroll};
 use crate::analysis::effects::EffectTable;
 use crate::ir::verify::{verify, verify_function};
-use crate::ir::{FuncId, Function, Inst, Module, Op, Step, ValueId};
+use crate::ir::{Check, FuncId, Function, Inst, Module, Op, Step, ValueId};
 use crate::types::StructTable;
 
 /// More rounds than real programs need: each takes at least one thing away, most do all in two.
@@ -107,6 +108,26 @@ pub fn tidy_reverse(function: &mut Function, effects: &EffectTable) -> bool {
     }
     let joined = adjacent::run(function, effects);
     sink::into_branches(function, effects) || joined
+}
+
+/// Takes what forward code has for differentiation alone, when that is done: the tests of [`Check::Degenerate`].
+pub fn drop_tests(module: &mut Module) {
+    let is_test = |inst: &Inst| matches!(&inst.op, Op::Check(Check::Degenerate { .. }, operands) if operands.len() > 1);
+    let mut effects = EffectTable::default();
+    for id in module.functions.ids() {
+        if module.functions.is_linked(id) || !module.functions[id].has(is_test) {
+            continue;
+        }
+        for callee in module.functions.callees(id) {
+            effects.cover(module, callee);
+        }
+        let Module { functions, structs, .. } = &mut *module;
+        let function = &mut functions[id];
+        let Function { blocks, insts, .. } = &mut *function;
+        blocks.values_mut().for_each(|block| block.insts.retain(|inst| !is_test(&insts[*inst])));
+        clean(function, structs, &effects);
+        check("drop_tests", module, || verify_function(module, id));
+    }
 }
 
 /// Makes values of tiles of few elements, which are then variables of each thread of a block, for all with the same elements.

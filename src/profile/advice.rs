@@ -122,7 +122,10 @@ fn lanes(measured: &Measured, list: &mut Vec<Advice>) {
 }
 
 fn atomics(measured: &Measured, list: &mut Vec<Advice>) {
-    let is_atomic = |i: &Instruction| i.access.is_some_and(|access| access.kind == AccessKind::Atomic).then_some(());
+    let is_atomic = |i: &Instruction| {
+        let kinds = [AccessKind::Atomic, AccessKind::Reduction];
+        i.access.is_some_and(|access| kinds.contains(&access.kind)).then_some(())
+    };
     let sums = by_line(measured, is_atomic);
     let all: u64 = measured.instructions.iter().map(|i| i.counts.executed).sum();
     for ((line, ()), (counts, _)) in sums {

@@ -17,7 +17,7 @@ pub struct Page<'a> {
 
 const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;margin:2em auto;max-width:75em;padding:0 1em;color:#1b1f24;background:#fff}\
 h1{font-size:1.5em}h2{font-size:1.15em;margin-top:2em}table{border-collapse:collapse}td,th{padding:.1em .7em;text-align:right}\
-th{font-weight:600;border-bottom:1px solid #ccc}.left{text-align:left}.kind{color:#777}\
+th{font-weight:600;border-bottom:1px solid #ccc;white-space:nowrap}.scroll{overflow-x:auto}.left{text-align:left}.kind{color:#777}\
 .source td{font:12.5px/1.5 ui-monospace,monospace;white-space:pre}.source .number{color:#999}\
 .advice li{margin:.4em 0}a{color:#0a58ca}:target{outline:2px solid #0a58ca}svg{display:block;margin:.6em 0}\
 @media(prefers-color-scheme:dark){body{background:#14171a;color:#e6e6e6}.kind,.source .number{color:#999}a{color:#7db3ff}th{border-color:#444}}";
@@ -64,11 +64,13 @@ fn entry(n: usize, page: &Page, text: &mut String) {
             );
         }
         text.push_str("</ol>\n");
+    } else {
+        text.push_str("<h2>Advice</h2><p>No line stands out.</p>\n");
     }
     let _ = writeln!(
         text,
-        "<h2>{}</h2><table class=\"source\"><tr><th>line</th><th>sectors</th><th>excessive</th><th>warp instructions</th><th>lanes</th><th></th></tr>",
-        escape(&page.path)
+        "<h2>{}</h2><div class=\"scroll\"><table class=\"source\"><tr><th>line</th><th>sectors</th><th>excessive</th><th>warp instructions</th><th>lanes</th><th></th></tr>",
+        escape(&tidy(&page.path))
     );
     let value = |line: &Line, name| find(&line.metrics, name).map_or(0.0, |metric| metric.value);
     let most = |name| profile.lines.iter().map(|line| value(line, name)).fold(1.0, f64::max);
@@ -92,14 +94,14 @@ fn entry(n: usize, page: &Page, text: &mut String) {
             text,
             "<tr id=\"e{n}l{at}\" style=\"background:rgba(255,112,32,{:.2})\"><td class=\"number\">{at}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td class=\"left\">{}</td></tr>",
             0.6 * heat,
-            value(line, SECTORS),
-            value(line, EXCESS),
-            value(line, EXECUTED),
+            count(value(line, SECTORS)),
+            count(value(line, EXCESS)),
+            count(value(line, EXECUTED)),
             value(line, LANES),
             escape(words)
         );
     }
-    text.push_str("</table>\n<h2>Metrics</h2><table><tr><th class=\"left\">name</th><th>value</th><th class=\"left\">trust</th></tr>\n");
+    text.push_str("</table></div>\n<h2>Metrics</h2><table><tr><th class=\"left\">name</th><th>value</th><th class=\"left\">trust</th></tr>\n");
     for metric in &profile.metrics {
         let _ = writeln!(
             text,
@@ -110,6 +112,25 @@ fn entry(n: usize, page: &Page, text: &mut String) {
         );
     }
     text.push_str("</table></section>\n");
+}
+
+/// A count; nothing for none, so that the eye finds the others.
+fn count(value: f64) -> String {
+    if value == 0.0 { String::new() } else { value.to_string() }
+}
+
+/// A path without the steps that lead into a folder and out of it again.
+fn tidy(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match (part, parts.last()) {
+            ("..", Some(&last)) if !matches!(last, "" | "." | "..") => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
 }
 
 /// A row of warps, those that are resident filled.
@@ -135,4 +156,23 @@ fn occupancy(page: &Page, text: &mut String) {
         let _ = write!(text, "<rect x=\"{}\" y=\"1\" width=\"8\" height=\"12\" fill=\"{fill}\"/>", 10 * warp);
     }
     text.push_str("</svg>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_nowhere_and_back_no_more() {
+        for (path, short) in [
+            ("examples/launches/../spmv.py", "examples/spmv.py"),
+            ("a/b/../../c.py", "c.py"),
+            ("../a.py", "../a.py"),
+            ("./../a.py", "./../a.py"),
+            ("/../a.py", "/../a.py"),
+        ] {
+            assert_eq!(tidy(path), short);
+        }
+        assert_eq!((count(0.0), count(12.0)), (String::new(), "12".to_string()));
+    }
 }

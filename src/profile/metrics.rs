@@ -90,6 +90,20 @@ const SIDES: [Sides; 2] = [
     },
 ];
 
+/// Requests and sectors of atomics.
+const ATOMICS: [(AccessKind, &str, &str); 2] = [
+    (
+        AccessKind::Atomic,
+        "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+    ),
+    (
+        AccessKind::Reduction,
+        "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    ),
+];
+
 /// What some instructions cost together. What has nothing to count is left out.
 pub fn of(instructions: &[Instruction]) -> Vec<Metric> {
     let sum = |wanted: &dyn Fn(&Instruction) -> bool, count: &dyn Fn(&Instruction) -> u64| -> f64 {
@@ -129,6 +143,15 @@ pub fn of(instructions: &[Instruction]) -> Vec<Metric> {
             add(side.sectors, sectors, Kind::Exact);
             add(side.ratio, sectors / requests, Kind::Exact);
             add(side.efficiency, 100.0 * sum(&global, &|i| i.counts.bytes) / (32.0 * sectors), Kind::Exact);
+        }
+    }
+    for (kind, requests, sectors) in ATOMICS {
+        let global = |i: &Instruction| is(i, Space::Global, kind);
+        let count = sum(&global, &|i| i.counts.requests);
+        if count > 0.0 {
+            // ptxas makes atomics whose old value is not used reductions, and may add up over a warp first.
+            add(requests, count, Kind::Estimate);
+            add(sectors, sum(&global, &|i| i.counts.sectors), Kind::Estimate);
         }
     }
     let global = |i: &Instruction| is_in(i, Space::Global);

@@ -6,11 +6,13 @@
 //! | `occupancy` | how many blocks are resident on a multiprocessor, and what limits them? |
 //! | `advice` | what is slow, in words, and at which line? |
 //! | `html` | how does a person look at it? |
+//! | `compare` | what did a GPU count? |
 //! | `gate` | does a launch hold a bound? |
 //!
 //! No time is given: addresses and masks say what is asked of a GPU, not how long it takes.
 
 mod advice;
+pub mod compare;
 mod gate;
 mod html;
 mod metrics;
@@ -29,6 +31,7 @@ pub use metrics::{Kind, Metric, find};
 pub use occupancy::{Limits, Occupancy};
 
 use crate::sim::Measured;
+use compare::Pair;
 
 /// The architectures whose multiprocessors are known.
 pub fn known_architectures() -> Vec<&'static str> {
@@ -44,6 +47,14 @@ pub struct Profile {
     pub occupancy: Occupancy,
     /// What costs most first.
     pub advice: Vec<Advice>,
+}
+
+/// What is wrong with a launch, for programs.
+pub struct Found {
+    pub code: &'static str,
+    pub message: String,
+    /// Of the source, where there is one.
+    pub line: Option<u32>,
 }
 
 /// What a line of the source costs.
@@ -75,8 +86,8 @@ impl Profile {
         }
     }
 
-    /// For programs; `file` is the source.
-    pub fn json(&self, file: &str, arch: &str) -> Value {
+    /// For programs; `file` is the source, `findings` what is wrong with the launch, `pairs` what a GPU counted beside it.
+    pub fn json(&self, file: &str, arch: &str, findings: &[Found], pairs: Option<&[Pair]>) -> Value {
         let metrics = |list: &[Metric]| {
             let one = |m: &Metric| (m.name.to_string(), json!({ "value": m.number(), "kind": m.kind.name() }));
             Value::Object(list.iter().map(one).collect::<Map<_, _>>())
@@ -91,8 +102,12 @@ impl Profile {
             .iter()
             .map(|advice| json!({ "line": advice.line, "message": advice.message, "metric": advice.metric }))
             .collect();
+        let findings: Vec<Value> = findings
+            .iter()
+            .map(|found| json!({ "code": found.code, "message": found.message, "file": file, "line": found.line }))
+            .collect();
         let Occupancy { blocks_per_sm, warps_per_sm, limiter, free_registers, .. } = self.occupancy;
-        json!({
+        let mut all = json!({
             "entry": self.measured.entry,
             "grid": self.measured.form.grid,
             "block": self.measured.form.block,
@@ -106,6 +121,16 @@ impl Profile {
                 "registers_up_to": free_registers,
             },
             "advice": advice,
-        })
+            "findings": findings,
+        });
+        if let Some(pairs) = pairs {
+            let pair = |p: &Pair| {
+                let value =
+                    json!({ "simulated": p.ours, "measured": p.theirs, "percent": p.percent(), "kind": p.kind.name() });
+                (p.name.to_string(), value)
+            };
+            all["compared"] = Value::Object(pairs.iter().map(pair).collect());
+        }
+        all
     }
 }

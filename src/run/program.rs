@@ -25,12 +25,14 @@ pub struct Wanted {
     pub gradient_of: Option<String>,
     /// The arrays that are one in the launch.
     pub same_arrays: Option<SameArrays>,
+    /// With the checks of checked runs.
+    pub checked: bool,
 }
 
 impl Wanted {
     /// The forward entries of the kernels of a file, for arguments that share no memory.
-    pub fn of(source: &Path) -> Wanted {
-        Wanted { source: source.to_path_buf(), gradient_of: None, same_arrays: None }
+    pub fn of(source: &Path, checked: bool) -> Wanted {
+        Wanted { source: source.to_path_buf(), gradient_of: None, same_arrays: None, checked }
     }
 }
 

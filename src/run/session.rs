@@ -18,7 +18,7 @@ use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::passes::same_arrays::SameArrays;
 use crate::run::devices::{self, order};
-use crate::run::devices::{Device, Entry, How, Job, Trap, TrapKind, Trial};
+use crate::run::devices::{Device, Entry, How, Job, Note, Trap, TrapKind, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
@@ -162,7 +162,7 @@ impl<'a> Session<'a> {
 
     /// The forward entries of the source at `path`.
     pub fn program(&mut self, path: &Path) -> Rc<Program> {
-        self.compiled(&Wanted::of(path))
+        self.compiled(&Wanted::of(path, self.options.checked))
     }
 
     fn compiled(&mut self, wanted: &Wanted) -> Rc<Program> {
@@ -205,7 +205,7 @@ impl<'a> Session<'a> {
 
     /// The kernel of a launch, compiled for its direction. None: the errors of the source are the reason, and reported.
     fn prepare(&mut self, launch: &Launch, finished: &mut Finished) -> Result<Option<(Wanted, Rc<Program>, FuncId)>> {
-        let mut wanted = Wanted::of(&launch.source);
+        let mut wanted = Wanted::of(&launch.source, self.options.checked);
         let mut program = self.compiled(&wanted);
         if launch.direction != Direction::Forward
             && let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref())
@@ -293,6 +293,12 @@ impl<'a> Session<'a> {
         (finished.seconds, finished.counted) = (seconds, counted);
         finished.printed = String::from_utf8_lossy(&report.printed.bytes).into_owned();
         finished.take(report.findings);
+        if let Some(note) = &report.note {
+            let FunctionKind::Kernel { rank } = function.kind else {
+                return Err(fail(Code::E0999, "a launched function is no kernel"));
+            };
+            finished.findings.push(describe_note(note, &bounds, dim.len().max(rank.into())));
+        }
         if let Some(trap) = report.trap {
             let FunctionKind::Kernel { rank } = function.kind else {
                 return Err(fail(Code::E0999, "a launched function is no kernel"));
@@ -420,6 +426,13 @@ pub fn counts_once(kernel: &Function, dim: &[u32]) -> Result<()> {
     Err(fail(Code::E1103, message))
 }
 
+/// What a note of a launch with `dims` dimensions means.
+pub fn describe_note(note: &Note, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
+    let at: Vec<String> = devices::coordinates(bounds, dims, note.thread).iter().map(u64::to_string).collect();
+    let message = devices::near_degenerate(&format!("thread ({})", at.join(", ")), &note.why);
+    Diagnostic::new(Code::W1120, message).label(note.span, "a gradient passes here")
+}
+
 /// What a trap of a launch with `dims` dimensions means.
 pub fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
     let at: Vec<String> = devices::coordinates(bounds, dims, trap.thread).iter().map(u64::to_string).collect();
@@ -433,6 +446,15 @@ pub fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnos
             Diagnostic::new(Code::E1101, message)
                 .label(trap.span, format!("index {index}, extent {extent}"))
                 .note("the access was left out (a load gave zero), and the other threads ran on")
+        }
+        TrapKind::Component { name, index, count } => {
+            let whole = name.as_ref().map_or("the value".to_string(), |name| format!("`{name}`"));
+            let message = format!(
+                "component index {index} is out of bounds for {whole}, which has {count} components, in thread ({thread})"
+            );
+            Diagnostic::new(Code::E1101, message)
+                .label(trap.span, format!("index {index}, {count} components"))
+                .note("a read gave 0 and a write changed nothing, and the other threads ran on")
         }
         TrapKind::Assert { message } => {
             let text = if message.is_empty() { String::new() } else { format!(": {message}") };

@@ -98,6 +98,10 @@ pub enum Op {
     Call(Box<Call>),
     Print(Box<Print>),
     Assert(Box<[i64]>),
+    /// A gradient is near-degenerate: the text that says why.
+    Degenerate(Box<[u32; 1]>),
+    /// An index of a component that is not there: the text that names what has components, the index, their number.
+    NoComponent(Box<[u32; 3]>),
     Return,
     Exit,
     Trap,

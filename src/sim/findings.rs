@@ -52,6 +52,14 @@ pub enum What {
     /// A lane takes part that the exchange does not name.
     Unnamed(u32),
     Assert(String),
+    /// A gradient that is near-degenerate, for the reason given.
+    Degenerate(String),
+    /// An index of one of `count` components of what is called `name` that is none of them.
+    NoComponent {
+        name: String,
+        index: i64,
+        count: u32,
+    },
     Trap,
     Endless,
 }
@@ -59,7 +67,10 @@ pub enum What {
 impl What {
     /// Whether the launch ends with it.
     pub fn is_fatal(&self) -> bool {
-        !matches!(self, What::Uninitialised(_) | What::Race(..) | What::Assert(_))
+        !matches!(
+            self,
+            What::Uninitialised(_) | What::Race(..) | What::Assert(_) | What::NoComponent { .. } | What::Degenerate(_)
+        )
     }
 }
 

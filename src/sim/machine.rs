@@ -297,6 +297,21 @@ impl Machine<'_> {
                     self.findings.add(What::Assert(message), pc, warp.thread(active.trailing_zeros()));
                 }
             }
+            Op::Degenerate(at) => {
+                if active != 0 {
+                    let why = print::text(self, warp, at[0], active.trailing_zeros() as usize);
+                    self.findings.add(What::Degenerate(why), pc, warp.thread(active.trailing_zeros()));
+                }
+            }
+            Op::NoComponent(at) => {
+                if active != 0 {
+                    let lane = active.trailing_zeros();
+                    let name = print::text(self, warp, at[0], lane as usize);
+                    let given = |at: u32, bytes: u32| print::parameter(self, warp, at, bytes, lane as usize);
+                    let (index, count) = (given(at[1], 8) as i64, given(at[2], 4) as u32);
+                    self.findings.add(What::NoComponent { name, index, count }, pc, warp.thread(lane));
+                }
+            }
             Op::Print(print) => print::print(self, warp, print, active),
             Op::Fence { .. } => {
                 if active != 0 && self.intervals.is_some() {

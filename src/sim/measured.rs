@@ -47,7 +47,10 @@ pub struct Access {
 pub enum AccessKind {
     Load,
     Store,
+    /// Gives the old value back.
     Atomic,
+    /// An atomic whose old value nobody asks for: `red`.
+    Reduction,
 }
 
 impl Measured {
@@ -57,6 +60,7 @@ impl Measured {
             let (kind, space, bytes) = match &inst.op {
                 Op::Load(access) => (AccessKind::Load, access.space, access.bytes * access.values.len() as u32),
                 Op::Store(access) => (AccessKind::Store, access.space, access.bytes * access.values.len() as u32),
+                Op::Atomic(atomic) if atomic.d.is_none() => (AccessKind::Reduction, atomic.space, atomic.bytes),
                 Op::Atomic(atomic) => (AccessKind::Atomic, atomic.space, atomic.bytes),
                 _ => (AccessKind::Load, Space::Generic, 0),
             };

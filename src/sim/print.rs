@@ -20,7 +20,7 @@ const LONGEST: usize = 1 << 16;
 pub fn print(machine: &mut Machine, warp: &mut Warp, print: &Print, mask: u32) {
     for lane in lanes(mask) {
         let text = text(machine, warp, print.format, lane);
-        let values = parameter(machine, warp, print.values, lane);
+        let values = parameter(machine, warp, print.values, 8, lane);
         let (made, count) = formatted(machine, warp, &text, values, lane);
         if let Some(at) = print.result {
             let place = place(machine, at, lane);
@@ -38,14 +38,14 @@ fn place(machine: &Machine, at: u32, lane: usize) -> usize {
     lane * machine.code.call_bytes as usize + (at - machine.code.param_bytes) as usize
 }
 
-/// A parameter of the call, an address.
-fn parameter(machine: &Machine, warp: &Warp, at: u32, lane: usize) -> u64 {
-    read(&warp.handed, place(machine, at, lane), 8)
+/// A parameter of the call.
+pub fn parameter(machine: &Machine, warp: &Warp, at: u32, bytes: u32, lane: usize) -> u64 {
+    read(&warp.handed, place(machine, at, lane), bytes)
 }
 
 /// The text that a parameter of a call points to.
 pub fn text(machine: &Machine, warp: &Warp, at: u32, lane: usize) -> String {
-    string(machine, warp, parameter(machine, warp, at, lane), lane)
+    string(machine, warp, parameter(machine, warp, at, 8, lane), lane)
 }
 
 fn string(machine: &Machine, warp: &Warp, address: u64, lane: usize) -> String {

@@ -33,6 +33,28 @@ impl Arguments {
 }
 
 impl Memory {
+    /// The first scalar that differs by more than rounding does.
+    #[allow(dead_code, reason = "not every test compares what is computed in another order")]
+    pub fn first_far(&self, other: &Memory) -> Option<usize> {
+        let (a, b) = (words_as_bytes(&self.words), words_as_bytes(&other.words));
+        let numbers = |of: &[u8]| -> Vec<Option<f64>> {
+            let part = |&(offset, scalar): &(usize, Scalar)| float_in(&of[offset..][..scalar.size() as usize], scalar);
+            self.scalars.iter().map(part).collect()
+        };
+        let (a, b) = (numbers(a), numbers(b));
+        let most = a.iter().flatten().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
+        let far = |(n, (a, b)): (usize, (&Option<f64>, &Option<f64>))| {
+            let (Some(a), Some(b)) = (a, b) else {
+                let (offset, scalar) = self.scalars[n];
+                let bytes = |words| &words_as_bytes(words)[offset..][..scalar.size() as usize];
+                return (bytes(&self.words) != bytes(&other.words)).then_some(n);
+            };
+            let near = a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-4 * a.abs().max(b.abs()) + 1e-6 * most;
+            (!near).then_some(n)
+        };
+        a.iter().zip(&b).enumerate().find_map(far)
+    }
+
     /// The number of the first scalar that differs; NaN are alike.
     pub fn first_difference(&self, other: &Memory) -> Option<usize> {
         let (a, b) = (words_as_bytes(&self.words), words_as_bytes(&other.words));
@@ -43,6 +65,14 @@ impl Memory {
             a != b && !(is_nan(a, scalar) && is_nan(b, scalar))
         })
     }
+}
+
+/// The number in these bytes, if they are a float.
+#[allow(dead_code, reason = "as above")]
+fn float_in(bytes: &[u8], scalar: Scalar) -> Option<f64> {
+    let mut bits = [0; 8];
+    bits[..bytes.len()].copy_from_slice(bytes);
+    kc::ir::Const::new(scalar, u64::from_le_bytes(bits)).as_float()
 }
 
 fn is_nan(bytes: &[u8], scalar: Scalar) -> bool {

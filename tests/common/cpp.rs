@@ -12,6 +12,18 @@ use crate::arguments::Arguments;
 
 /// Compiles the text for the host, with one plain C entry for each of `kernels`.
 pub fn build(kernels: &[&Function], text: &str, folder: &Path, optimise: &str) -> Result<Library, String> {
+    let mut wrappers = String::new();
+    for kernel in kernels {
+        let entry = device_entry(&kernel.source_name, kernel.phase);
+        wrappers.push_str(&format!(
+            "extern \"C\" void call_{entry}(const void *launch, void **args) {{ call({entry}, launch, args); }}\n"
+        ));
+    }
+    build_with(&wrappers, text, folder, optimise)
+}
+
+/// The same, with the C entries `wrappers`.
+pub fn build_with(wrappers: &str, text: &str, folder: &Path, optimise: &str) -> Result<Library, String> {
     let asm = [
         ("asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(x));", "half_from_float(bits, x);"),
         ("asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(x) : \"h\"(bits));", "float_from_half(x, bits);"),
@@ -21,12 +33,7 @@ pub fn build(kernels: &[&Function], text: &str, folder: &Path, optimise: &str) -
         source = source.replace(device, host);
     }
     assert!(!source.contains("asm("), "inline assembly that the host shim does not know");
-    for kernel in kernels {
-        let entry = device_entry(&kernel.source_name, kernel.phase);
-        source.push_str(&format!(
-            "extern \"C\" void call_{entry}(const void *launch, void **args) {{ call({entry}, launch, args); }}\n"
-        ));
-    }
+    source.push_str(wrappers);
     let (input, output) = (folder.join("kernels.cpp"), folder.join("kernels.so"));
     std::fs::write(&input, source).expect("the temporary folder is writable");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_string());
@@ -43,14 +50,19 @@ pub fn build(kernels: &[&Function], text: &str, folder: &Path, optimise: &str) -
 
 /// Runs a kernel of a library that [`build`] made.
 pub fn run(library: &Library, kernel: &Function, launch: &LaunchBounds, arguments: &mut Arguments) {
-    let name = format!("call_{}\0", device_entry(&kernel.source_name, kernel.phase));
-    // SAFETY: `build` generated an entry of this type; its arguments have the layouts that `abi` states.
+    let base = arguments.block.as_mut_ptr().cast::<u8>();
+    let mut args: Vec<*mut c_void> =
+        arguments.offsets.iter().map(|&offset| base.wrapping_add(offset as usize).cast()).collect();
+    let entry = device_entry(&kernel.source_name, kernel.phase);
+    run_at(library, &entry, std::ptr::from_ref(launch).cast(), &mut args);
+}
+
+/// Runs the entry of a kernel with arguments at the given addresses; `launch` is what its wrapper takes first.
+pub fn run_at(library: &Library, entry: &str, launch: *const c_void, args: &mut [*mut c_void]) {
+    // SAFETY: there is a wrapper of this type for each kernel; its arguments have the layouts that `abi` states.
     unsafe {
-        let entry: Symbol<unsafe extern "C" fn(*const LaunchBounds, *mut *mut c_void)> =
-            library.get(name.as_bytes()).expect("an entry for every kernel");
-        let base = arguments.block.as_mut_ptr().cast::<u8>();
-        let mut args: Vec<*mut c_void> =
-            arguments.offsets.iter().map(|&offset| base.add(offset as usize).cast()).collect();
+        let entry: Symbol<unsafe extern "C" fn(*const c_void, *mut *mut c_void)> =
+            library.get(format!("call_{entry}\0").as_bytes()).expect("an entry for every kernel");
         entry(launch, args.as_mut_ptr());
     }
 }

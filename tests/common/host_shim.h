@@ -15,7 +15,8 @@ static void __syncthreads() {}
 #define assert(condition) ((condition) ? (void)0 : std::abort())
 
 struct Dim3 { unsigned x, y, z; };
-static const Dim3 threadIdx = {0, 0, 0}, blockIdx = {0, 0, 0}, blockDim = {1, 1, 1}, gridDim = {1, 1, 1};
+static const Dim3 threadIdx = {0, 0, 0}, blockDim = {1, 1, 1};
+static Dim3 blockIdx = {0, 0, 0}, gridDim = {1, 1, 1};
 
 template <typename To, typename From> static To bit_copy(From from) {
     static_assert(sizeof(To) == sizeof(From), "sizes differ");
@@ -31,20 +32,20 @@ static long long __double_as_longlong(double x) { return bit_copy<long long>(x);
 static double __longlong_as_double(long long x) { return bit_copy<double>(x); }
 
 // CUDA's drop NaN and order the zeros.
-template <typename T> static T lower(T a, T b) {
+template <typename T> static T shim_lower(T a, T b) {
     if (a != a) return b;
     if (b != b) return a;
     return a == b ? (std::signbit(a) ? a : b) : (a < b ? a : b);
 }
-template <typename T> static T upper(T a, T b) {
+template <typename T> static T shim_upper(T a, T b) {
     if (a != a) return b;
     if (b != b) return a;
     return a == b ? (std::signbit(a) ? b : a) : (a > b ? a : b);
 }
-#define fminf(a, b) lower<float>(a, b)
-#define fmaxf(a, b) upper<float>(a, b)
-#define fmin(a, b) lower<double>(a, b)
-#define fmax(a, b) upper<double>(a, b)
+#define fminf(a, b) shim_lower<float>(a, b)
+#define fmaxf(a, b) shim_upper<float>(a, b)
+#define fmin(a, b) shim_lower<double>(a, b)
+#define fmax(a, b) shim_upper<double>(a, b)
 #define OVERLOADS(T) \
     static T min(T a, T b) { return a < b ? a : b; } \
     static T max(T a, T b) { return a > b ? a : b; }
@@ -112,6 +113,20 @@ static void half_from_float(unsigned short &bits, float x) { bits = bit_copy<uns
 static void float_from_half(float &x, unsigned short bits) { x = (float)bit_copy<_Float16>(bits); }
 
 struct launch_bounds;
+
+// Runs a kernel with plain parameters, whose values lie at the given addresses, on every block of a grid: a thread each.
+template <typename... Args, std::size_t... N>
+static void run_grid_with(void (*kernel)(Args...), const unsigned *grid, void **args, std::index_sequence<N...>) {
+    gridDim = {grid[0], grid[1], grid[2]};
+    for (blockIdx.z = 0; blockIdx.z < grid[2]; ++blockIdx.z)
+        for (blockIdx.y = 0; blockIdx.y < grid[1]; ++blockIdx.y)
+            for (blockIdx.x = 0; blockIdx.x < grid[0]; ++blockIdx.x) kernel(*(Args *)args[N]...);
+    blockIdx = {0, 0, 0};
+    gridDim = {1, 1, 1};
+}
+template <typename... Args> static void run_grid(void (*kernel)(Args...), const unsigned *grid, void **args) {
+    run_grid_with(kernel, grid, args, std::index_sequence_for<Args...>());
+}
 
 // Calls a kernel with arguments at the given addresses.
 template <typename Launch, typename... Args, std::size_t... N>

@@ -15,6 +15,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
 
@@ -147,7 +151,7 @@ template <typename T> struct array3 {
 extern "C" __global__ void divide_cuda_kernel_forward(
     launch_bounds dim, array1<int> a, array1<int> b, array1<uint32> u, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int x = a[i];
         int y = b[i];
@@ -160,7 +164,7 @@ extern "C" __global__ void divide_cuda_kernel_forward(
 extern "C" __global__ void shifts_cuda_kernel_forward(
     launch_bounds dim, array1<int> a, array1<int> b, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int x = a[i];
         int y = b[i];
@@ -171,7 +175,7 @@ extern "C" __global__ void shifts_cuda_kernel_forward(
 extern "C" __global__ void narrow_cuda_kernel_forward(
     launch_bounds dim, array1<int8> a, array1<uint16> b, array1<int64> c)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int8 x = a[i];
         int8 product = (int8)(x * 100);
@@ -189,7 +193,7 @@ extern "C" __global__ void narrow_cuda_kernel_forward(
 extern "C" __global__ void indices_cuda_kernel_forward(
     launch_bounds dim, array2<int> a, array1<int> n, array3<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         int k = n[j];
@@ -201,7 +205,7 @@ extern "C" __global__ void indices_cuda_kernel_forward(
 
 extern "C" __global__ void slices_cuda_kernel_forward(launch_bounds dim, array2<int> a, array2<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int n = a.shape[0];
         array1<int> column = a.slice(0, 1, n, 2).fix(1, i);
@@ -216,7 +220,7 @@ extern "C" __global__ void slices_cuda_kernel_forward(launch_bounds dim, array2<
 extern "C" __global__ void convert_finite_cuda_kernel_forward(
     launch_bounds dim, array1<float> f, array1<double> d, array1<bool> b, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x = f[i];
         double y = d[i];
@@ -228,7 +232,7 @@ extern "C" __global__ void convert_finite_cuda_kernel_forward(
 
 extern "C" __global__ void literals_cuda_kernel_forward(launch_bounds dim, array1<float> f, array1<double> d)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x = f[i];
         float sum = x - 2.0f;

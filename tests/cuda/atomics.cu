@@ -9,45 +9,36 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
-// Compares the bits of *p with those of expected.
-template <typename T> static __device__ T compare_and_swap_bits(T *p, T expected, T value) {
-    if constexpr (sizeof(T) == 8) {
-        unsigned long long old = atomicCAS(
-            (unsigned long long *)p, *(unsigned long long *)&expected, *(unsigned long long *)&value);
-        return *(T *)&old;
-    } else if constexpr (sizeof(T) == 4) {
-        unsigned int old = atomicCAS((unsigned int *)p, *(unsigned int *)&expected, *(unsigned int *)&value);
-        return *(T *)&old;
-    } else {
-        unsigned short old =
-            atomicCAS((unsigned short *)p, *(unsigned short *)&expected, *(unsigned short *)&value);
-        return *(T *)&old;
-    }
-}
-template <typename T> static __device__ bool same_bits(T a, T b) {
-    for (int i = 0; i < (int)sizeof(T); ++i) {
-        if (((char *)&a)[i] != ((char *)&b)[i]) return false;
-    }
-    return true;
-}
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
+// The integer as large as a number, which atomicCAS compares and replaces.
+template <int size> struct bits_of;
+template <> struct bits_of<2> { using type = unsigned short; };
+template <> struct bits_of<4> { using type = unsigned int; };
+template <> struct bits_of<8> { using type = unsigned long long; };
 
 // Replaces *p by f(*p); gives the old value.
 template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
-    T old = *p;
-    for (;;) {
-        T seen = compare_and_swap_bits(p, old, f(old));
-        if (same_bits(seen, old)) return old;
+    using bits = typename bits_of<sizeof(T)>::type;
+    for (bits old = *(bits *)p;;) {
+        T value = f(*(T *)&old);
+        bits seen = atomicCAS((bits *)p, old, *(bits *)&value);
+        if (seen == old) return *(T *)&old;
         old = seen;
     }
 }
 
 // Replaces *p by value if it equals expected; gives the old value.
 template <typename T> static __device__ T compare_and_swap(T *p, T expected, T value) {
+    using bits = typename bits_of<sizeof(T)>::type;
     if (!(expected == expected)) value = expected;  // NaN: changes nothing
     for (T old = expected;;) {
-        T seen = compare_and_swap_bits(p, old, value);
-        if (same_bits(seen, old) || !(seen == expected)) return seen;
-        old = seen;
+        bits seen = atomicCAS((bits *)p, *(bits *)&old, *(bits *)&value);
+        T found = *(T *)&seen;
+        if (seen == *(bits *)&old || !(found == expected)) return found;
+        old = found;
     }
 }
 
@@ -95,7 +86,7 @@ extern "C" __global__ void atomics_cuda_kernel_forward(
     launch_bounds dim, array1<int> i32, array1<uint32> u32, array1<int64> i64, array1<uint64> u64,
     array1<float> f32, array1<double> f64, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int a = i32[i];
         int old = atomicAdd(&i32[0], a);

@@ -7,6 +7,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
 
@@ -74,7 +78,7 @@ extern "C" __global__ void saxpy_cuda_kernel_backward(
 {
     if (!adj_x) adj_x = x.gradient();
     if (!adj_y) adj_y = y.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float adj_y_i = adj_y ? adj_y[i] : 0.0f;
         if (adj_y) adj_y[i] = 0.0f;
@@ -92,7 +96,7 @@ extern "C" __global__ void static_product_cuda_kernel_backward(
     if (!adj_x) adj_x = x.gradient();
     if (!adj_c) adj_c = c.gradient();
     if (!adj_y) adj_y = y.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x_i = x[i];
         float p_kept[5] = {};  // p before each turn: the product needs it in reverse
@@ -123,7 +127,7 @@ extern "C" __global__ void product_cuda_kernel_backward(
 {
     if (!adj_x) adj_x = x.gradient();
     if (!adj_y) adj_y = y.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int slots = p_kept.shape[0];
         int64 most = (int64)n;
@@ -153,7 +157,7 @@ extern "C" __global__ void spring_cuda_kernel_backward(
 {
     if (!adj_s.x) adj_s.x = s.x.gradient();
     if (!adj_f) adj_f = f.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int j = to[i];
         vec3 d = s.x[i] - s.x.at(j);

@@ -12,6 +12,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Quotient, truncated; x / 0 is 0, and the lowest number / -1 wraps.
 template <typename T> static __device__ T safe_div(T a, T b) {
     if (b == 0) return 0;
@@ -24,34 +28,19 @@ template <typename T> static __device__ T floor_div(T a, T b) {
     return b != 0 && b != T(-1) && a % b != 0 && (a < 0) != (b < 0) ? T(q - 1) : q;
 }
 
-// Compares the bits of *p with those of expected.
-template <typename T> static __device__ T compare_and_swap_bits(T *p, T expected, T value) {
-    if constexpr (sizeof(T) == 8) {
-        unsigned long long old = atomicCAS(
-            (unsigned long long *)p, *(unsigned long long *)&expected, *(unsigned long long *)&value);
-        return *(T *)&old;
-    } else if constexpr (sizeof(T) == 4) {
-        unsigned int old = atomicCAS((unsigned int *)p, *(unsigned int *)&expected, *(unsigned int *)&value);
-        return *(T *)&old;
-    } else {
-        unsigned short old =
-            atomicCAS((unsigned short *)p, *(unsigned short *)&expected, *(unsigned short *)&value);
-        return *(T *)&old;
-    }
-}
-template <typename T> static __device__ bool same_bits(T a, T b) {
-    for (int i = 0; i < (int)sizeof(T); ++i) {
-        if (((char *)&a)[i] != ((char *)&b)[i]) return false;
-    }
-    return true;
-}
+// The integer as large as a number, which atomicCAS compares and replaces.
+template <int size> struct bits_of;
+template <> struct bits_of<2> { using type = unsigned short; };
+template <> struct bits_of<4> { using type = unsigned int; };
+template <> struct bits_of<8> { using type = unsigned long long; };
 
 // Replaces *p by f(*p); gives the old value.
 template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
-    T old = *p;
-    for (;;) {
-        T seen = compare_and_swap_bits(p, old, f(old));
-        if (same_bits(seen, old)) return old;
+    using bits = typename bits_of<sizeof(T)>::type;
+    for (bits old = *(bits *)p;;) {
+        T value = f(*(T *)&old);
+        bits seen = atomicCAS((bits *)p, old, *(bits *)&value);
+        if (seen == old) return *(T *)&old;
         old = seen;
     }
 }
@@ -331,7 +320,7 @@ extern "C" __global__ void integrate_cuda_kernel_forward(
     launch_bounds dim, array1<vec3> x, array1<vec3> v, array1<vec3> f, array1<float> inv_m, vec3 gravity,
     float dt)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         vec3 v1 = v[i] + (f[i] * inv_m[i] + gravity) * dt;
         v[i] = v1;
@@ -364,7 +353,7 @@ static __device__ vec3 mul(mat33 m, vec3 v) {
 extern "C" __global__ void particles_cuda_kernel_forward(
     launch_bounds dim, array1<Particle> p, array1<Cell> cells, mat33 m, array1<float> speed)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         Particle p_2 = p[i];
         vec3 n = cross(p_2.velocity, p_2.position);
@@ -392,7 +381,7 @@ extern "C" __global__ void components_cuda_kernel_forward(
     launch_bounds dim, array1<vec4> v, array1<vec6> w, array1<mat25> m, array1<int> n, array1<quatd> q,
     array1<transform> t)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int k = n[i];
         float a = component(v[i], k);
@@ -436,7 +425,7 @@ extern "C" __global__ void components_cuda_kernel_forward(
 extern "C" __global__ void accumulate_cuda_kernel_forward(
     launch_bounds dim, array1<vec3> x, array1<mat22d> m, array1<vec3i> i3, int n)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         vec3 sum = {};
         for (int k = 0; k < n; ++k) {
@@ -457,7 +446,7 @@ extern "C" __global__ void accumulate_cuda_kernel_forward(
 extern "C" __global__ void atomic_components_cuda_kernel_forward(
     launch_bounds dim, array1<vec3> v, array1<mat22d> m, array1<float> out, array1<double> d)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int c = i - 2;
         int64 j = (int64)c;

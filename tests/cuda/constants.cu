@@ -9,6 +9,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -42,7 +46,7 @@ static __device__ int component(vec5i v, int i) {
 
 extern "C" __global__ void constants_cuda_kernel_forward(launch_bounds dim, array1<int> a, array1<float> x)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int s = 0;
         float v = 1.5f;

@@ -7,6 +7,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Quotient, truncated; x / 0 is 0, and the lowest number / -1 wraps.
 template <typename T> static __device__ T safe_div(T a, T b) {
     if (b == 0) return 0;
@@ -61,7 +65,7 @@ static __device__ int floor_div_(int a, int b) {
 extern "C" __global__ void helpers_of_that_name_cuda_kernel_forward(
     launch_bounds dim, array1<vec2> v, array1<int> n)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         vec2 a = v[i];
         vec2 b = a + a;
@@ -110,7 +114,7 @@ static __device__ void min_max(float a, float b, float &low, float &high) {
 extern "C" __global__ void calls_cuda_kernel_forward(
     launch_bounds dim_2, array1<float> x, array1<int> n, array1<float> out, int dim)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim_2.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim_2.size; task += task_step()) {
         int task_2 = (int)task;
         float a = x[task_2];
         int c = n[task_2];
@@ -127,7 +131,7 @@ static __device__ uint32 randu(uint32 &state) {
 
 extern "C" __global__ void random_cuda_kernel_forward(launch_bounds dim, array2<uint32> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int n = out.shape[1];
         uint32 seed = (uint32)i;
@@ -153,7 +157,7 @@ static __device__ void fill(float (&buffer)[3], float value) {
 
 extern "C" __global__ void locals_cuda_kernel_forward(launch_bounds dim, array1<float> out, float v)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float buffer[3] = {};
         fill(buffer, v);

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
 
@@ -51,7 +55,7 @@ template <typename T> struct array2 {
 
 extern "C" __global__ void stencil_cuda_kernel_forward(launch_bounds dim, array1<float> a, array1<float> b)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         if (i > 0 && i < a.shape[0] - 1) b[i] = a[i - 1] + a[i + 1];
     }
@@ -59,7 +63,7 @@ extern "C" __global__ void stencil_cuda_kernel_forward(launch_bounds dim, array1
 
 extern "C" __global__ void early_cuda_kernel_forward(launch_bounds dim, array2<float> a, array2<float> b)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         if (i < 1 || j < 1) continue;
@@ -69,7 +73,7 @@ extern "C" __global__ void early_cuda_kernel_forward(launch_bounds dim, array2<f
 
 extern "C" __global__ void backwards_cuda_kernel_forward(launch_bounds dim, array1<float> a, int n)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int j = n - 1;
         float s = 0.0f;
@@ -88,7 +92,7 @@ extern "C" __global__ void backwards_cuda_kernel_forward(launch_bounds dim, arra
 extern "C" __global__ void flat_cuda_kernel_forward(
     launch_bounds dim, array1<float> a, array1<float> b, int w)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int m = floor_div(i * a.shape[0], 3);
         int q = safe_rem(i * 747796405, a.shape[0]);

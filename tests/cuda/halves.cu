@@ -8,6 +8,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 struct float16 {
     unsigned short bits;
     float16() = default;
@@ -56,34 +60,19 @@ static __device__ float fma_round_to_odd(double a, double b, double c) {
     return round_to_odd(__longlong_as_double(bits));
 }
 
-// Compares the bits of *p with those of expected.
-template <typename T> static __device__ T compare_and_swap_bits(T *p, T expected, T value) {
-    if constexpr (sizeof(T) == 8) {
-        unsigned long long old = atomicCAS(
-            (unsigned long long *)p, *(unsigned long long *)&expected, *(unsigned long long *)&value);
-        return *(T *)&old;
-    } else if constexpr (sizeof(T) == 4) {
-        unsigned int old = atomicCAS((unsigned int *)p, *(unsigned int *)&expected, *(unsigned int *)&value);
-        return *(T *)&old;
-    } else {
-        unsigned short old =
-            atomicCAS((unsigned short *)p, *(unsigned short *)&expected, *(unsigned short *)&value);
-        return *(T *)&old;
-    }
-}
-template <typename T> static __device__ bool same_bits(T a, T b) {
-    for (int i = 0; i < (int)sizeof(T); ++i) {
-        if (((char *)&a)[i] != ((char *)&b)[i]) return false;
-    }
-    return true;
-}
+// The integer as large as a number, which atomicCAS compares and replaces.
+template <int size> struct bits_of;
+template <> struct bits_of<2> { using type = unsigned short; };
+template <> struct bits_of<4> { using type = unsigned int; };
+template <> struct bits_of<8> { using type = unsigned long long; };
 
 // Replaces *p by f(*p); gives the old value.
 template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
-    T old = *p;
-    for (;;) {
-        T seen = compare_and_swap_bits(p, old, f(old));
-        if (same_bits(seen, old)) return old;
+    using bits = typename bits_of<sizeof(T)>::type;
+    for (bits old = *(bits *)p;;) {
+        T value = f(*(T *)&old);
+        bits seen = atomicCAS((bits *)p, old, *(bits *)&value);
+        if (seen == old) return *(T *)&old;
         old = seen;
     }
 }
@@ -141,7 +130,7 @@ static __device__ vec2h operator+(vec2h a, vec2h b) { return vec2h{a.x + b.x, a.
 extern "C" __global__ void halves_cuda_kernel_forward(
     launch_bounds dim, array1<float16> x, array1<float16> y, array1<double> d, array1<float16> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float16 a = x[i];
         float16 b = y[i];
@@ -158,7 +147,7 @@ extern "C" __global__ void halves_cuda_kernel_forward(
 extern "C" __global__ void brains_cuda_kernel_forward(
     launch_bounds dim, array1<bfloat16> x, array1<vec3_bfloat16> v, array1<int64> n, array1<float> f)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         bfloat16 a = x[i];
         bfloat16 product = a * a;
@@ -174,7 +163,7 @@ extern "C" __global__ void brains_cuda_kernel_forward(
 extern "C" __global__ void half_to_int_finite_cuda_kernel_forward(
     launch_bounds dim, array1<float16> x, array1<int> n, array1<vec2h> h)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float16 a = x[i];
         int a_as_int = (int)(float)a;

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -27,7 +31,7 @@ template <typename T> struct array2 {
 extern "C" __global__ void row_sum_cuda_kernel_forward(
     launch_bounds dim, array2<float> data, array1<float> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int n = data.shape[0];
         bool late = i >= n;
@@ -44,7 +48,7 @@ extern "C" __global__ void row_sum_cuda_kernel_forward(
 
 extern "C" __global__ void fibonacci_cuda_kernel_forward(launch_bounds dim, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int a = 0;
         int b = 1;
@@ -59,7 +63,7 @@ extern "C" __global__ void fibonacci_cuda_kernel_forward(launch_bounds dim, arra
 
 extern "C" __global__ void swap_cuda_kernel_forward(launch_bounds dim, array1<int> out, int n)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int a = i;
         int b = n;
@@ -75,7 +79,7 @@ extern "C" __global__ void swap_cuda_kernel_forward(launch_bounds dim, array1<in
 
 extern "C" __global__ void search_cuda_kernel_forward(launch_bounds dim, array1<int> data, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int n = data.shape[0];
         int found = -1;
@@ -116,7 +120,7 @@ static __device__ void first_row_with_thread(
 extern "C" __global__ void first_row_with_cuda_kernel_forward(
     launch_bounds dim, array2<int> data, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         first_row_with_thread(task, dim, data, out);
     }
 }
@@ -124,7 +128,7 @@ extern "C" __global__ void first_row_with_cuda_kernel_forward(
 extern "C" __global__ void steps_cuda_kernel_forward(
     launch_bounds dim, array1<int> out, int start, int end, int step)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int s = 0;
         for (int k = start; step > 0 ? k < end : step < 0 && k > end; k += step) {
@@ -139,7 +143,7 @@ extern "C" __global__ void steps_cuda_kernel_forward(
 
 extern "C" __global__ void collatz_cuda_kernel_forward(launch_bounds dim, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int start = i + 1;
         int n = start;
@@ -155,7 +159,7 @@ extern "C" __global__ void collatz_cuda_kernel_forward(launch_bounds dim, array1
 
 extern "C" __global__ void drain_cuda_kernel_forward(launch_bounds dim, array1<int> counts, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int turns = 0;
         for (;;) {
@@ -177,7 +181,7 @@ extern "C" __global__ void drain_cuda_kernel_forward(launch_bounds dim, array1<i
 extern "C" __global__ void bounds_change_cuda_kernel_forward(
     launch_bounds dim, array1<int> offsets, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int end = offsets[i + 1];
         for (int k = offsets[i]; k < end; ++k) {

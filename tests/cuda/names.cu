@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -38,7 +42,7 @@ static __device__ float vector(float x) {
 extern "C" __global__ void clashes_cuda_kernel_forward(
     launch_bounds dim, array1<float> int_, array1<float> threadIdx_)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x = int_[i];
         threadIdx_[i] = vector(vec3_(y0_(sinf_(x))));
@@ -48,7 +52,7 @@ extern "C" __global__ void clashes_cuda_kernel_forward(
 extern "C" __global__ void alphabets_cuda_kernel_forward(
     launch_bounds dim, array1<float> grosse, array1<float> Omegamega, float lambda, float nandu)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int iota = (int)task;
         float x = grosse[iota];
         Omegamega[iota] = x * lambda + nandu;
@@ -57,7 +61,7 @@ extern "C" __global__ void alphabets_cuda_kernel_forward(
 
 extern "C" __global__ void compared_cuda_kernel_forward(launch_bounds dim, array1<float> a, array1<float> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x = a[i];
         float y = out[i];

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
 
@@ -34,7 +38,7 @@ static __device__ int bump(array1<int> counts, int i) {
 
 extern "C" __global__ void exchange_cuda_kernel_forward(launch_bounds dim, array1<int> x, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int x_i = x[i];
         x[i] = x[i + 1];
@@ -48,7 +52,7 @@ extern "C" __global__ void exchange_cuda_kernel_forward(launch_bounds dim, array
 extern "C" __global__ void late_use_cuda_kernel_forward(
     launch_bounds dim, array1<int> x, array1<int> out, bool flag)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int a = x[i];
         if (flag) x[i] = 0;
@@ -62,7 +66,7 @@ extern "C" __global__ void late_use_cuda_kernel_forward(
 extern "C" __global__ void guarded_cuda_kernel_forward(
     launch_bounds dim, array1<int> x, array1<int> out, int n)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         bool inside = i < n;
         if (inside && x[i] > 0) {
@@ -76,7 +80,7 @@ extern "C" __global__ void guarded_cuda_kernel_forward(
 extern "C" __global__ void local_and_global_cuda_kernel_forward(
     launch_bounds dim, array1<int> x, array1<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int buffer[4] = {};
         for (int k = 0; k < 4; ++k) {

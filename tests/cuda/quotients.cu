@@ -7,6 +7,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Quotient, truncated; x / 0 is 0, and the lowest number / -1 wraps.
 template <typename T> static __device__ T safe_div(T a, T b) {
     if (b == 0) return 0;
@@ -46,7 +50,7 @@ template <typename T> struct array2 {
 
 extern "C" __global__ void known_cuda_kernel_forward(launch_bounds dim, array1<int> a, array2<int> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int x = a[i];
         out(i, 0) = safe_div(x, -1);
@@ -59,7 +63,7 @@ extern "C" __global__ void known_cuda_kernel_forward(launch_bounds dim, array1<i
 
 extern "C" __global__ void sizes_cuda_kernel_forward(launch_bounds dim, array1<uint32> a, array1<uint32> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         uint32 x = a[i];
         out[i] = x;
@@ -68,7 +72,7 @@ extern "C" __global__ void sizes_cuda_kernel_forward(launch_bounds dim, array1<u
 
 extern "C" __global__ void no_iterations_cuda_kernel_forward(launch_bounds dim, array1<int> out, int n)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int sum = i;
         out[i] = sum;

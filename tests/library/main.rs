@@ -17,7 +17,7 @@ use std::path::Path;
 
 use instance::{Instance, Role, instances};
 use kc::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
-use kc::driver::{ArrayLayout, Artefact, Compilation, Compiler, Gradients, Grid, Options, Request};
+use kc::driver::{Abi, ArrayLayout, Artefact, Compilation, Compiler, Gradients, Grid, Options, Request};
 use kc::ir::{Derivative, FuncId, Module, Phase};
 use kc::library::Library;
 use kc::source::SourceMap;
@@ -188,6 +188,7 @@ fn cuda_text_of_all() -> Result<(), Failed> {
         fmad: true,
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
+        abi: Abi::Warp,
         lineinfo: false,
         cpu: Cpu::Native,
         checked: false,

@@ -109,6 +109,8 @@ pub fn run(entry: HostEntry, threads: u32, arrays: &mut [Memory]) -> Result<(), 
         thread: 0,
         print: Some(discard),
         user: std::ptr::null_mut(),
+        note: 0,
+        note_thread: 0,
     };
     // SAFETY: the block describes memory that `arrays` own, as the entry's kernel takes it.
     unsafe { entry(&launch, block.as_ptr().cast(), 0, launch.size, &raw mut status) };

@@ -236,7 +236,18 @@ pub fn run_host(host: &HostModule, module: &Module, kernel: FuncId, dims: &[u32]
 }
 
 pub fn new_status() -> HostStatus {
-    HostStatus { kind: 0, site: 0, dim: 0, extent: 0, index: 0, thread: 0, print: None, user: std::ptr::null_mut() }
+    HostStatus {
+        kind: 0,
+        site: 0,
+        dim: 0,
+        extent: 0,
+        index: 0,
+        thread: 0,
+        print: None,
+        user: std::ptr::null_mut(),
+        note: 0,
+        note_thread: 0,
+    }
 }
 
 pub const CHECKED: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
@@ -332,7 +343,14 @@ pub fn function_of<'t>(ir: &'t str, name: &str) -> &'t str {
 }
 
 pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
-    PtxOptions { arch: Arch::from_name(arch).unwrap(), opt, fmad: true, layout: ArrayLayout::Strided, grid: Grid::Any }
+    PtxOptions {
+        arch: Arch::from_name(arch).unwrap(),
+        opt,
+        fmad: true,
+        layout: ArrayLayout::Strided,
+        grid: Grid::Any,
+        checked: false,
+    }
 }
 
 #[track_caller]

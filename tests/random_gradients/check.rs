@@ -382,6 +382,8 @@ impl Code {
                     thread: 0,
                     print: None,
                     user: std::ptr::null_mut(),
+                    note: 0,
+                    note_thread: 0,
                 };
                 // SAFETY: as above.
                 unsafe { code(bounds, args, 0, bounds.size, &raw mut status) };

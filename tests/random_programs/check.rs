@@ -248,6 +248,8 @@ fn on_host(host: &HostModule, kernel: FuncId, bounds: &LaunchBounds, arguments: 
         thread: 0,
         print: None,
         user: std::ptr::null_mut(),
+        note: 0,
+        note_thread: 0,
     };
     // SAFETY: the block describes memory that `arguments` own.
     unsafe { entry(bounds, arguments.block.as_ptr().cast(), 0, bounds.size, &raw mut status) };
@@ -262,8 +264,14 @@ fn on_simulator(
     arguments: &mut Arguments,
 ) -> Result<(), String> {
     let opt = if way == Way::SimLean { Opt::Lean } else { Opt::Full };
-    let options =
-        PtxOptions { arch: Arch::DEFAULT, opt, fmad: false, layout: ArrayLayout::Strided, grid: Grid::Covering };
+    let options = PtxOptions {
+        arch: Arch::DEFAULT,
+        opt,
+        fmad: false,
+        layout: ArrayLayout::Strided,
+        grid: Grid::Covering,
+        checked: false,
+    };
     let code =
         Kernel::load(module, kernel, &options, Trial::PLAIN).map_err(|e| format!("{} {}", e.code.name(), e.message))?;
     let memory: Vec<(u64, u64)> = arguments

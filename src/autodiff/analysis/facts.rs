@@ -7,8 +7,8 @@ use super::needed::holders;
 use super::world::World;
 use super::written::{Written, stale};
 use crate::analysis::privatization::{IndexFacts, PrivateArrays, Sharing, private_arrays_among};
-use crate::ids::IdSet;
-use crate::ir::{Access, AtomicOp, BlockId, Derivative, Function, InstId, Op, ValueId};
+use crate::ids::{IdMap, IdSet};
+use crate::ir::{Access, AtomicOp, BlockId, Check, Derivative, FuncId, Function, InstId, Op, ValueDef, ValueId};
 use crate::types::Type;
 
 /// What holds of one function in normal form.
@@ -34,6 +34,11 @@ pub struct ForwardFacts {
     pub writing: IdSet<InstId>,
     /// The instructions whose results can't be computed again after the launch.
     pub stale: IdSet<InstId>,
+    /// What is checked of indices that choose components, in code for checked runs: where an adjoint takes the same way, it is
+    /// checked again.
+    pub component_checks: IdMap<ValueId, Check>,
+    /// By call of a library function: the test for points at which its gradient is near-degenerate, and what to say then.
+    pub tests: IdMap<InstId, (FuncId, Check)>,
 }
 
 impl ForwardFacts {
@@ -47,6 +52,8 @@ impl ForwardFacts {
         ForwardFacts {
             reversed,
             storing,
+            component_checks: component_checks(function),
+            tests: degeneracy_tests(function),
             stale: stale(world.module, function, &written),
             written,
             private: private_arrays_among(function, &world.module.structs, Sharing::SameType, &known, &|_| true),
@@ -71,6 +78,31 @@ impl ForwardFacts {
     pub fn private(&self, function: &Function, array: ValueId) -> bool {
         self.private.contains(function, array)
     }
+}
+
+fn component_checks(function: &Function) -> IdMap<ValueId, Check> {
+    let mut found = IdMap::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Check(what @ Check::Component { .. }, index) = &inst.op {
+            found.entry(index[0]).or_insert_with(|| what.clone());
+        }
+    });
+    found
+}
+
+/// From `%c = call @test(...)` and `check degenerate %c, %result`.
+fn degeneracy_tests(function: &Function) -> IdMap<InstId, (FuncId, Check)> {
+    let mut found = IdMap::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Check(what @ Check::Degenerate { .. }, operands) = &inst.op
+            && let &[holds, result] = operands.as_slice()
+            && let Some(Op::Call(test, _)) = function.def(holds).map(|inst| &inst.op)
+            && let ValueDef::Result(call, _) = function.values[result].def
+        {
+            found.insert(call, (*test, what.clone()));
+        }
+    });
+    found
 }
 
 /// Collects the instructions of a block that hold reversed instructions with side effects; says whether there are any in the block.

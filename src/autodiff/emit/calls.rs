@@ -43,6 +43,10 @@ impl Reverse<'_> {
         let receivers: Vec<ValueId> =
             args.iter().copied().filter(|&arg| self.old.ty(arg).holds_floats(structs)).collect();
         let types: Vec<Type> = receivers.iter().map(|&arg| self.old.ty(arg)).collect();
+        if let Some((test, what)) = self.facts.tests.get(&id) {
+            let holds = self.b.one(Op::Call(*test, values.clone()), BOOL);
+            self.b.effect(Op::Check(what.clone(), Values::from_slice(&[holds])));
+        }
         let additions = self.b.push(Op::Call(adjoint, values), &types);
         let wanted = if self.needs_guard(inst, callee, adjoint) { self.any_nonzero(&seeds) } else { None };
         // What comes twice to one argument is added up first.

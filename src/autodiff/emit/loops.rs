@@ -35,16 +35,20 @@ impl Reverse<'_> {
         let keeps = plan.as_ref().is_some_and(|plan| plan.keeps() && plan.store != Store::Checkpoint);
         let counts = keep && first == 0;
         let wanted = inst.results.iter().any(|r| self.scope.contains(r));
-        if !(wanted || keeps || counts) {
+        let extremes = plan.as_ref().map_or(Vec::new(), Plan::extremes);
+        if !(wanted || keeps || counts || !extremes.is_empty()) {
             self.sweeps.insert(id, Sweep::default());
             return;
         }
         let live = self.live_slots(inst, params, first);
         let kept = if keeps { self.make_store(plan.as_ref().expect("kept"), inst) } else { None };
-        let numbered =
-            counts || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.iteration_from_counter(&inst.op)));
+        let numbers_extremes = !extremes.is_empty() && !self.iteration_from_counter(&inst.op);
+        let numbered = counts
+            || numbers_extremes
+            || (keeps && (matches!(kept, Some(Kept::Tape(_))) || !self.iteration_from_counter(&inst.op)));
         let mut types: Vec<Type> = live.iter().map(|&n| old.ty(inst.results[n])).collect();
         types.extend(numbered.then_some(I32));
+        types.extend(extremes.iter().map(|_| I32));
         let starts = match &inst.op {
             Op::For { init, .. } | Op::While { init, .. } => init,
             _ => return,
@@ -53,16 +57,17 @@ impl Reverse<'_> {
         if numbered {
             init.push(self.b.int(Scalar::I32, 0));
         }
+        extremes.iter().for_each(|_| init.push(self.b.int(Scalar::I32, 0)));
         let iteration_at = numbered.then_some(live.len());
         let op = match &inst.op {
             Op::For { start, end, step, .. } => {
                 let (start, end, step) = (self.primal(*start), self.primal(*end), self.primal(*step));
-                let body = self.sweep_body(inst, body, 1, &live, &types, iteration_at, kept.as_ref());
+                let body = self.sweep_body(inst, body, 1, &live, &types, iteration_at, &extremes, kept.as_ref());
                 Op::For { start, end, step, init, body }
             }
             Op::While { condition, .. } => {
                 let test = self.condition_block(*condition, &live, &types);
-                let body = self.sweep_body(inst, body, 0, &live, &types, iteration_at, kept.as_ref());
+                let body = self.sweep_body(inst, body, 0, &live, &types, iteration_at, &extremes, kept.as_ref());
                 Op::While { init, condition: test, body }
             }
             _ => return,
@@ -80,7 +85,11 @@ impl Reverse<'_> {
                 (Some(Kept::Tape(taped)), Some(iterations)) => Some(self.close_tape(taped, iterations)),
                 _ => None,
             };
-            self.sweeps.insert(id, Sweep { iterations, kept, complete });
+            let reached = results.iter().skip(live.len() + usize::from(numbered));
+            let extremes =
+                extremes.iter().zip(reached).map(|(&n, &reached)| (n, self.primal(inst.results[n]), reached));
+            let extremes = extremes.collect();
+            self.sweeps.insert(id, Sweep { iterations, kept, extremes, complete });
         }
     }
 
@@ -121,6 +130,7 @@ impl Reverse<'_> {
         live: &[usize],
         types: &[Type],
         iteration_at: Option<usize>,
+        extremes: &[usize],
         kept: Option<&Kept>,
     ) -> BlockId {
         let old = self.old;
@@ -151,6 +161,19 @@ impl Reverse<'_> {
         if let Some(iteration) = iteration {
             let one = self.b.int(Scalar::I32, 1);
             next.push(self.b.binary(BinaryOp::Add, iteration, one));
+        }
+        let reached: Vec<ValueId> = self.b.params(copy)[all.len() - extremes.len()..].to_vec();
+        for (&n, &reached) in extremes.iter().zip(&reached) {
+            self.b.name(reached, "reached");
+            let (before, after) = (self.primal(params[first + n]), self.primal(yields(old, body)[n]));
+            let changed = self.b.compare(CompareOp::Ne, after, before);
+            let number = match iteration {
+                Some(iteration) => iteration,
+                None => self.iteration_of_counter(&inst.op, params[0]),
+            };
+            let one = self.b.int(Scalar::I32, 1);
+            let done = self.b.binary(BinaryOp::Add, number, one);
+            next.push(self.b.select(changed, done, reached));
         }
         self.b.yield_(&next);
         self.b.switch_to(outside);
@@ -237,6 +260,7 @@ impl Reverse<'_> {
             _ => None,
         };
         self.bind_linear(inst, &plan, body_params, iteration);
+        self.bind_extremes(inst, &sweep, body_params, iteration);
         let before = (std::mem::take(&mut self.adjoints), std::mem::take(&mut self.parts));
         let mut next = self.reverse_iteration(&plan, body, body_params, &params[1..]);
         next.extend(top);
@@ -431,6 +455,17 @@ impl Reverse<'_> {
     pub fn bind_linear(&mut self, inst: &Inst, plan: &Plan, params: &[ValueId], iteration: ValueId) {
         for (n, slot) in plan.slots.iter().enumerate() {
             self.bind_slot(inst, n, *slot, params[n], iteration);
+        }
+    }
+
+    /// What came to its final value after so many iterations.
+    fn bind_extremes(&mut self, inst: &Inst, sweep: &Sweep, params: &[ValueId], iteration: ValueId) {
+        let Op::For { init, .. } = &inst.op else { return };
+        for &(n, last, reached) in &sweep.extremes {
+            let start = self.primal(init[n]);
+            let is_there = self.b.compare(CompareOp::Ge, iteration, reached);
+            let value = self.b.select(is_there, last, start);
+            self.bind(params[n], value);
         }
     }
 

@@ -305,7 +305,13 @@ impl Reverse<'_> {
         path.iter()
             .map(|step| match *step {
                 Step::At(n) => Step::At(n),
-                Step::Dynamic(v) => Step::Dynamic(self.primal(v)),
+                Step::Dynamic(v) => {
+                    let index = self.primal(v);
+                    if let Some(what) = self.facts.component_checks.get(&v) {
+                        self.b.effect(Op::Check(what.clone(), Values::from_slice(&[index])));
+                    }
+                    Step::Dynamic(index)
+                }
             })
             .collect()
     }

@@ -19,6 +19,9 @@ pub struct Sweep {
     /// The number of iterations, where the sweep counted them (int32).
     pub iterations: Option<ValueId>,
     pub kept: Option<Kept>,
+    /// Of each slot that holds the largest or smallest value so far: its number, its value at the end, and the number of iterations
+    /// after which it had that (int32).
+    pub extremes: Vec<(usize, ValueId, ValueId)>,
     /// Whether all iterations were kept; None: always.
     pub complete: Option<ValueId>,
 }

@@ -12,7 +12,7 @@ use crate::autodiff::{Options, Store};
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ValueId};
 use crate::passes::loops::trips;
-use crate::types::Layout;
+use crate::types::{Layout, Scalar};
 
 /// The bytes per thread that a loop may keep in local memory.
 const STACK_BYTES: u64 = 2048;
@@ -34,6 +34,9 @@ pub enum Slot {
     Dead,
     /// At start + k * amount (or minus).
     Linear { amount: ValueId, minus: bool },
+    /// At the largest or smallest value so far, which only its own `max` or `min` reads. From the iteration on in which it came to its
+    /// final value, it is that. Before, its adjoint is zero already, and all that matters is that it was another: the start will do.
+    Extreme,
     /// Where the loop's store put it.
     Kept,
 }
@@ -61,6 +64,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The numbers of the slots whose value follows from when they came to their final one.
+    pub fn extremes(&self) -> Vec<usize> {
+        (0..self.slots.len()).filter(|&n| self.slots[n] == Slot::Extreme).collect()
+    }
+
     pub fn keeps(&self) -> bool {
         self.slots.contains(&Slot::Kept)
     }
@@ -116,7 +124,11 @@ pub fn plan(
         .zip(next)
         .map(|(&param, &value)| match needs.contains(&param) {
             false => Slot::Dead,
-            true => linear(function, param, value, &inside, &given).unwrap_or(Slot::Kept),
+            true => linear(function, param, value, &inside, &given)
+                .or_else(|| {
+                    extreme(function, inst, body, param, value).filter(|_| options.store != Some(Store::Unroll))
+                })
+                .unwrap_or(Slot::Kept),
         })
         .collect();
     let iterations = match inst.op {
@@ -178,6 +190,26 @@ pub fn plan(
         outer,
         active,
     }
+}
+
+/// The largest or smallest value so far: `next` is that of `param` and another value, in every iteration, and nothing else
+/// reads either of them.
+fn extreme(function: &Function, inst: &Inst, body: BlockId, param: ValueId, next: ValueId) -> Option<Slot> {
+    let Op::For { .. } = inst.op else { return None };
+    // Of two that are equal the left one counts: the first of all.
+    let Op::Binary(BinaryOp::Max | BinaryOp::Min, left, right) = function.def(next)?.op else { return None };
+    let every_time = function.blocks[body].insts.iter().any(|&id| function.insts[id].results.contains(&next));
+    if left != param || right == param || !every_time || !function.ty(param).as_scalar().is_some_and(Scalar::is_float) {
+        return None;
+    }
+    let (mut of_param, mut of_next) = (0, 0);
+    function.walk(body, &mut |_, inst| {
+        inst.op.for_each_operand(|v| {
+            of_param += u32::from(v == param);
+            of_next += u32::from(v == next);
+        });
+    });
+    (of_param == 1 && of_next == 1).then_some(Slot::Extreme)
 }
 
 /// The instructions of a `for` with a known number of iterations when it and those inside it are unrolled; None: it has

@@ -6,7 +6,7 @@ use crate::check::body::Body;
 use crate::check::facts::Callee;
 use crate::check::host::nest::{Unknown, Why};
 use crate::check::names::habits;
-use crate::check::tree::{Call, Expr, ExprKind, FnId, Local, LocalId, Place};
+use crate::check::tree::{Call, DegeneracyTest, Expr, ExprKind, FnId, Local, LocalId, Place};
 use crate::check::types::advice::left_moves;
 use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord};
@@ -15,6 +15,7 @@ use crate::diag::explain::distance;
 use crate::diag::{Applicability, Code, Diagnostic};
 use crate::ids::Id;
 use crate::ir::{BinaryOp, CompareOp, UnaryOp};
+use crate::library::Library;
 use crate::source::Span;
 use crate::syntax::ast;
 use crate::types::{F32, LocalArrayType, Scalar, Type};
@@ -287,10 +288,11 @@ impl Body<'_, '_> {
                 self.known.remove(&id);
             }
         }
+        let test = self.degeneracy_test(&definition, callee, span);
         let function = &self.c.functions[callee];
         self.by_block |= function.by_block;
         let (results, out) = (function.results.clone(), function.out.map(|id| function.locals[id].ty));
-        let call = Call { callee, args: values, by_ref, span };
+        let call = Call { callee, args: values, by_ref, test, span };
         if let Some(array @ Type::Local(LocalArrayType { block: true, .. })) = out {
             return self.tile_of_call(call, array, span);
         }
@@ -301,6 +303,29 @@ impl Body<'_, '_> {
             [ty] => Operand::Value(Expr::new(ExprKind::Call(call), self.c.bounded(*ty, span)?, span)),
             _ => Operand::Results(call, results),
         })
+    }
+
+    /// The library's test of a function for points at which its gradient is near-degenerate, for code of the user's: `_degenerate_f` for
+    /// `f`. Its docstring has the words.
+    fn degeneracy_test(&mut self, of: &Definition, callee: FnId, span: Span) -> Option<Box<DegeneracyTest>> {
+        let name = format!("_degenerate_{}", of.ast.name.text);
+        if !self.c.tests || self.is_library() || !of.library() || !Library::has(&name) {
+            return None;
+        }
+        let function = &self.c.functions[callee];
+        let params = function.locals.values().take(function.param_count as usize).map(|local| local.ty);
+        let by_ref = function.by_ref.iter().map(|&param| function.locals[param].ty);
+        let types: Vec<Type> = params.chain(function.results.iter().copied()).chain(by_ref).collect();
+        let zero = |ty: Type| Operand::Value(Expr::new(ExprKind::Zero, ty, span));
+        let given: Vec<Given> = types.into_iter().map(|ty| Given { name: None, operand: zero(ty), span }).collect();
+        let fit = self.best_fit(&FunctionName::Builtin(name), &given).ok()??;
+        let why = fit.definition.ast.doc.clone().unwrap_or_default();
+        match self.apply(fit, given, span) {
+            Ok(Operand::Value(Expr { kind: ExprKind::Call(call), .. })) => {
+                Some(Box::new(DegeneracyTest { callee: call.callee, why }))
+            }
+            _ => None,
+        }
     }
 
     /// What a call of CUDA text gives: the type is known, so that the caller can be checked; the caller has no instance.

@@ -41,7 +41,7 @@ impl Body<'_, '_> {
         }
         let callee = self.c.gradient_function(primal);
         let results = self.c.functions[callee].results.clone();
-        let call = Call { callee, args, by_ref: Vec::new(), span };
+        let call = Call { callee, args, by_ref: Vec::new(), test: None, span };
         Ok(match results.as_slice() {
             [ty] => Operand::Value(Expr::new(ExprKind::Call(call), *ty, span)),
             _ => Operand::Results(call, results),
@@ -107,7 +107,7 @@ impl Checker<'_> {
                 Expr::new(ExprKind::Zero, param.ty, span)
             });
         }
-        let call = Call { callee: adjoint, args, by_ref: Vec::new(), span };
+        let call = Call { callee: adjoint, args, by_ref: Vec::new(), test: None, span };
         let body = [StmtKind::AssignCall { targets, call }, StmtKind::Return(values)];
         let results = params.iter().map(|param| param.ty).collect();
         let name = self.unique_name(&name);

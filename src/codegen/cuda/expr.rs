@@ -4,6 +4,7 @@ use super::composite;
 use super::function::{Fault, Translator};
 use super::helpers::Helper;
 use super::literal::literal;
+use super::plain;
 use super::plan::Form;
 use super::prelude::ArrayMember;
 use super::scalar::{self, OperandFacts, is_half, typed};
@@ -15,11 +16,14 @@ use crate::types::{ArrayType, Scalar, Type};
 impl Translator<'_> {
     /// A value where it is used: its variable, or the expression that computes it.
     pub fn value(&mut self, value: ValueId) -> Result<Expr, Fault> {
-        if self.plan.form(value) == Form::Variable {
+        if self.plan.form(value) == Form::Variable && self.plain_array(value).is_none() {
             return Ok(Expr::Var(self.variables.of(value)));
         }
         let function = self.function;
         match function.values[value].def {
+            ValueDef::Param(..) if self.plain_array(value).is_some() => {
+                Err(Fault { what: "an array as a value, with plain parameters,".to_string(), span: function.span })
+            }
             ValueDef::Result(id, _) => self.reading_at(id, |this| this.operation(&function.insts[id])),
             ValueDef::Param(..) => Ok(Expr::Var(self.variables.of(value))),
         }
@@ -134,6 +138,7 @@ impl Translator<'_> {
                 self.part(base, of, path)?
             }
             Op::Call(callee, args) => self.call(*callee, args)?,
+            Op::ThreadNumber if let Some(thread) = self.plain_thread() => thread,
             Op::ThreadNumber => {
                 let (task, _) = self.thread.ok_or_else(|| self.fault(inst, "`tid()` in a function"))?;
                 Expr::cast("int", Expr::Var(task))
@@ -141,10 +146,14 @@ impl Translator<'_> {
             Op::ThreadIndex(n) => self.thread_index(*n).ok_or_else(|| self.fault(inst, "`tid()` in a function"))?,
             Op::BlockDim => Expr::cast("int", Expr::atom("blockDim.x")),
             Op::Lane => Expr::cast("int", Expr::atom("threadIdx.x")),
+            Op::Extent(array, dim) if let Some(n) = self.plain_array(*array) => self.plain_extent(n, *dim),
             Op::Extent(array, dim) => match self.function.ty(*array) {
                 Type::Local(local) => Expr::atom(local.shape.get(usize::from(*dim)).copied().unwrap_or(1).to_string()),
                 _ => self.value(*array)?.member("shape").index(Expr::atom(dim.to_string())),
             },
+            Op::IsSet(array) if self.plain_array(*array).is_some() => {
+                Expr::cast("bool", Expr::Var(self.variables.of(*array)))
+            }
             Op::IsSet(array) => match self.function.ty(*array) {
                 Type::Local(_) => Expr::atom("true"),
                 ty => {
@@ -162,9 +171,11 @@ impl Translator<'_> {
             }
             Op::Address(array) => {
                 self.prelude.scalar(Scalar::U64);
-                let array_type = self.function.ty(*array);
-                let array = self.value(*array)?;
-                let data = if matches!(array_type, Type::Local(_)) { array } else { array.member("data") };
+                let data = match self.function.ty(*array) {
+                    _ if self.plain_array(*array).is_some() => Expr::Var(self.variables.of(*array)),
+                    Type::Local(_) => self.value(*array)?,
+                    _ => self.value(*array)?.member("data"),
+                };
                 Expr::cast(scalar_name(Scalar::U64), data)
             }
             Op::View(array, dims) => self.view(inst, *array, dims)?,
@@ -192,6 +203,7 @@ impl Translator<'_> {
             | Op::Barrier
             | Op::Print { .. }
             | Op::Assert { .. }
+            | Op::Check(..)
             | Op::Yield(_)
             | Op::Break(_)
             | Op::Continue(_)
@@ -283,6 +295,9 @@ impl Translator<'_> {
     /// Coordinate `n` of the thread; None outside kernels.
     fn thread_index(&mut self, n: u8) -> Option<Expr> {
         let crate::ir::FunctionKind::Kernel { rank } = self.function.kind else { return None };
+        if let Some(coordinate) = self.plain_coordinate(n) {
+            return Some(coordinate);
+        }
         let (task, launch) = self.thread?;
         let extent = |d: u8| Expr::Var(launch).member("shape").index(Expr::atom(d.to_string()));
         let mut e = Expr::Var(task);
@@ -335,6 +350,16 @@ impl Translator<'_> {
         let ty = self.function.ty(access.array);
         let from_start: Vec<bool> = access.indices.iter().map(|&i| self.ranges.counts_from_start(self.at, i)).collect();
         let at = self.values(&access.indices)?;
+        if let (Type::Array(array), Some(n)) = (ty, self.plain_array(access.array)) {
+            let indices = (0..).zip(at.into_iter().zip(from_start));
+            let indices = indices.map(|(dim, (i, known))| match known {
+                true => i,
+                false => Expr::call(self.prelude.helper(Helper::Wrap), [i, self.plain_extent(n, dim)]),
+            });
+            let indices: Vec<Expr> = indices.collect();
+            let at = plain::offset(indices, &mut |dim| self.plain_extent(n, dim));
+            return Ok((Expr::Var(self.variables.of(access.array)).index(at), array.element.into()));
+        }
         let base = self.value(access.array)?;
         match ty {
             Type::Local(local) => {
@@ -524,6 +549,9 @@ impl Translator<'_> {
 /// `c ? a : b`, or `&&` and `||` where one side is a constant bool.
 fn choice(c: Expr, a: Expr, b: Expr) -> Expr {
     let is = |e: &Expr, text: &str| matches!(e, Expr::Atom(t) if t == text);
+    if is(&a, "true") && is(&b, "false") {
+        return c;
+    }
     if is(&b, "false") {
         return Expr::infix(Infix::And, c, a);
     }

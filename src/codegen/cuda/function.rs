@@ -2,6 +2,7 @@
 
 use super::effects::FunctionEffects;
 use super::helpers::Helper;
+use super::plain;
 use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::remarks::Pending;
@@ -41,6 +42,8 @@ pub struct Body {
     pub returns: Option<Type>,
     /// The variables of a kernel's thread number and launch.
     pub thread: Option<(Var, Var)>,
+    /// Those of a kernel with plain parameters.
+    pub plain: Option<plain::Scope>,
     pub stmts: Vec<Stmt>,
     /// A kernel that returns from inside a loop needs a function for its body.
     pub returns_in_loop: bool,
@@ -58,6 +61,8 @@ pub struct Translator<'a> {
     uses: IdVec<ValueId, u32>,
     pub prelude: &'a mut Prelude,
     pub thread: Option<(Var, Var)>,
+    /// A kernel with plain parameters, and its variables.
+    pub plain: Option<(&'a plain::Kernel, plain::Scope)>,
     vars: Vec<VarData>,
     outs: Vec<Var>,
     /// What `yield` assigns in the block at hand, and the loops around it.
@@ -76,7 +81,12 @@ struct Loop {
     results: Vec<ValueId>,
 }
 
-pub fn translate(shared: &TextContext<'_>, function: &Function, prelude: &mut Prelude) -> Result<Body, Fault> {
+pub fn translate(
+    shared: &TextContext<'_>,
+    function: &Function,
+    plain: Option<&plain::Kernel>,
+    prelude: &mut Prelude,
+) -> Result<Body, Fault> {
     let plan = Plan::of(shared.module, function, shared.effects);
     let variables = Variables::assign(shared.module, function, &plan);
     let mut vars: Vec<VarData> = Vec::new();
@@ -99,6 +109,7 @@ pub fn translate(shared: &TextContext<'_>, function: &Function, prelude: &mut Pr
         uses: crate::analysis::uses(function),
         prelude,
         thread: None,
+        plain: plain.map(|kernel| (kernel, plain::Scope::default())),
         vars,
         outs: Vec::new(),
         yields: Vec::new(),
@@ -133,7 +144,10 @@ impl<'a> Translator<'a> {
         let function = self.function;
         let params: Vec<Var> = function.params().iter().map(|&p| self.variables.of(p)).collect();
         for &param in function.params() {
-            self.prelude.ty(function.ty(param), self.structs());
+            match function.ty(param) {
+                Type::Array(array) if self.plain.is_some() => self.prelude.ty(array.element.into(), self.structs()),
+                ty => self.prelude.ty(ty, self.structs()),
+            }
         }
         let mut returns = None;
         let plain = function.results.iter().filter(|r| r.role == ResultRole::Return).count();
@@ -153,7 +167,10 @@ impl<'a> Translator<'a> {
                 }
             }
         }
-        if function.is_kernel() {
+        if self.plain.is_some() {
+            self.name_threads();
+        } else if function.is_kernel() {
+            self.prelude.launch();
             let task = self.new_variable(crate::types::U64, "task");
             let launch = self.new_variable(crate::types::U64, "dim");
             self.thread = Some((task, launch));
@@ -168,6 +185,7 @@ impl<'a> Translator<'a> {
             outs: self.outs,
             returns,
             thread: self.thread,
+            plain: self.plain.map(|(_, scope)| scope),
             stmts,
             returns_in_loop: self.returns_in_loop,
         })
@@ -336,6 +354,8 @@ impl<'a> Translator<'a> {
                 out.push(Stmt::Eval(Expr::call("__syncthreads", [])));
                 Ok(())
             }
+            // A GPU's code checks no index, that of an array neither.
+            Op::Check(..) => Ok(()),
             Op::Assert { condition, message } => {
                 let mut condition = self.value(*condition)?;
                 if !message.is_empty() {
@@ -439,6 +459,14 @@ impl<'a> Translator<'a> {
         if then.is_empty() || is_jump(&otherwise) && !is_jump(&then) {
             condition = condition.negate();
             std::mem::swap(&mut then, &mut otherwise);
+        }
+        // What it is otherwise can stand before the choice.
+        let first = match tree::spoken(&otherwise).as_slice() {
+            [Stmt::Assign { var, value: Expr::Atom(_), declare: false }] => Some(*var),
+            _ => None,
+        };
+        if first.is_some_and(|var| !condition.reads(var) && !tree::reads(&then, var)) {
+            out.append(&mut otherwise);
         }
         // A guard: what follows need not be nested.
         let rest = if is_jump(&then) { std::mem::take(&mut otherwise) } else { Vec::new() };

@@ -37,7 +37,7 @@ impl Helper {
             Helper::Saturate => "saturate",
             Helper::RoundToOdd | Helper::IntRoundToOdd => "round_to_odd",
             Helper::FmaRoundToOdd => "fma_round_to_odd",
-            Helper::AtomicBits => "compare_and_swap_bits",
+            Helper::AtomicBits => "bits_of",
             Helper::AtomicUpdate => "atomic_update",
             Helper::AtomicCas => "compare_and_swap",
         }
@@ -45,6 +45,8 @@ impl Helper {
 
     /// Every helper's name: variables and functions of the text avoid them.
     pub const NAMES: &[&str] = &[
+        "first_task",
+        "task_step",
         "wrap",
         "take",
         "safe_div",
@@ -55,8 +57,7 @@ impl Helper {
         "saturate",
         "round_to_odd",
         "fma_round_to_odd",
-        "same_bits",
-        "compare_and_swap_bits",
+        "bits_of",
         "atomic_update",
         "compare_and_swap",
         "component",
@@ -196,37 +197,22 @@ static __device__ float fma_round_to_odd(double a, double b, double c) {
             }
             Helper::AtomicBits => {
                 "\
-// Compares the bits of *p with those of expected.
-template <typename T> static __device__ T compare_and_swap_bits(T *p, T expected, T value) {
-    if constexpr (sizeof(T) == 8) {
-        unsigned long long old = atomicCAS(
-            (unsigned long long *)p, *(unsigned long long *)&expected, *(unsigned long long *)&value);
-        return *(T *)&old;
-    } else if constexpr (sizeof(T) == 4) {
-        unsigned int old = atomicCAS((unsigned int *)p, *(unsigned int *)&expected, *(unsigned int *)&value);
-        return *(T *)&old;
-    } else {
-        unsigned short old =
-            atomicCAS((unsigned short *)p, *(unsigned short *)&expected, *(unsigned short *)&value);
-        return *(T *)&old;
-    }
-}
-template <typename T> static __device__ bool same_bits(T a, T b) {
-    for (int i = 0; i < (int)sizeof(T); ++i) {
-        if (((char *)&a)[i] != ((char *)&b)[i]) return false;
-    }
-    return true;
-}
+// The integer as large as a number, which atomicCAS compares and replaces.
+template <int size> struct bits_of;
+template <> struct bits_of<2> { using type = unsigned short; };
+template <> struct bits_of<4> { using type = unsigned int; };
+template <> struct bits_of<8> { using type = unsigned long long; };
 "
             }
             Helper::AtomicUpdate => {
                 "\
 // Replaces *p by f(*p); gives the old value.
 template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
-    T old = *p;
-    for (;;) {
-        T seen = compare_and_swap_bits(p, old, f(old));
-        if (same_bits(seen, old)) return old;
+    using bits = typename bits_of<sizeof(T)>::type;
+    for (bits old = *(bits *)p;;) {
+        T value = f(*(T *)&old);
+        bits seen = atomicCAS((bits *)p, old, *(bits *)&value);
+        if (seen == old) return *(T *)&old;
         old = seen;
     }
 }
@@ -236,11 +222,13 @@ template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
                 "\
 // Replaces *p by value if it equals expected; gives the old value.
 template <typename T> static __device__ T compare_and_swap(T *p, T expected, T value) {
+    using bits = typename bits_of<sizeof(T)>::type;
     if (!(expected == expected)) value = expected;  // NaN: changes nothing
     for (T old = expected;;) {
-        T seen = compare_and_swap_bits(p, old, value);
-        if (same_bits(seen, old) || !(seen == expected)) return seen;
-        old = seen;
+        bits seen = atomicCAS((bits *)p, *(bits *)&old, *(bits *)&value);
+        T found = *(T *)&seen;
+        if (seen == *(bits *)&old || !(found == expected)) return found;
+        old = found;
     }
 }
 "

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 
 use super::function::{Body, Fault, VarData, declare, translate};
+use super::plain::{self, Argument, Entry};
 use super::prelude::{ArrayMember, Prelude};
 use super::remarks::comment_line;
 use super::tree::{Expr, Stmt, Var};
@@ -33,20 +34,24 @@ impl print::Variables for Named<'_> {
 }
 
 /// The text of a kernel or device function.
-pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> Result<String, Fault> {
+pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> Result<(String, Option<Entry>), Fault> {
     let structs = &shared.module.structs;
+    let plain = shared.plain.get(&id);
     // What stands for absent arrays of adjoints is chosen before the loop over threads.
-    let extracted = shadow::extract(&shared.module.functions[id]);
+    let extracted = if plain.is_some() { None } else { shadow::extract(&shared.module.functions[id]) };
     let (function, shadows) = match &extracted {
         Some((function, shadows)) => (function, shadows.as_slice()),
         None => (&shared.module.functions[id], &[][..]),
     };
-    let mut body = translate(shared, function, prelude)?;
+    let mut body = translate(shared, function, plain, prelude)?;
     let defaults: Vec<Stmt> =
         shadows.iter().filter_map(|shadow| default_statement(function, &body, shadow, structs, prelude)).collect();
     let mut declared: IdList<Var> = body.params.iter().chain(&body.outs).copied().collect();
     if let Some((task, launch)) = body.thread {
         declared.extend([task, launch]);
+    }
+    if let Some(scope) = &body.plain {
+        declared.extend(scope.variables());
     }
     declarations::declare(&mut body.stmts, &declared, body.vars.len());
     if body.thread.is_some() && !body.returns_in_loop {
@@ -57,16 +62,21 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
     }
     let names = names::assign(&body, structs);
     let named = Named { vars: &body.vars, names: &names, structs };
+    if let (Some(kernel), Some(scope)) = (plain, &body.plain) {
+        let arguments = plain::arguments(function, &body, scope);
+        let text = doc(shared, function) + &plain_kernel(shared, id, kernel, scope, &arguments, &body, &named);
+        let name = shared.plain_name(id).to_string();
+        let grid = if scope.thread.is_some() { 1 } else { plain::rank(function) };
+        return Ok((text, Some(Entry { kernel: id, name, arguments, grid })));
+    }
     let params: Vec<String> = body
         .params
         .iter()
         .chain(&body.outs)
         .map(|&var| declare(&body.vars[var.0 as usize], &names[var.0 as usize], true, structs))
         .collect();
-    let doc = shared.remarks.of(function).map_or("", |remarked| &remarked.doc);
-    let doc: String =
-        doc.lines().map(|line| format!("// {}", comment_line(line)).trim_end().to_string() + "\n").collect();
-    Ok(match body.thread {
+    let doc = doc(shared, function);
+    let text = match body.thread {
         Some(thread) => doc + &kernel(function, &body, thread, &defaults, &params, &named),
         None => {
             let result = body.returns.map_or("void".to_string(), |ty| type_name(ty, structs));
@@ -79,7 +89,14 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
             out.push_str("}\n");
             out
         }
-    })
+    };
+    Ok((text, None))
+}
+
+/// The function's docstring.
+fn doc(shared: &TextContext<'_>, function: &Function) -> String {
+    let doc = shared.remarks.of(function).map_or("", |remarked| &remarked.doc);
+    doc.lines().map(|line| format!("// {}", comment_line(line)).trim_end().to_string() + "\n").collect()
 }
 
 /// The user's text as the body. Variables that it adds to, which are results, start at zero under the names that it knows.
@@ -226,7 +243,7 @@ fn kernel(
     print::statements(&mut out, defaults, 1, named);
     let (first, stride) = match function.by_block {
         true => ("blockIdx.x", "gridDim.x"),
-        false => ("blockIdx.x * (size_t)blockDim.x + threadIdx.x", "(size_t)blockDim.x * gridDim.x"),
+        false => ("first_task()", "task_step()"),
     };
     let _ = writeln!(out, "    for (size_t {task} = {first}; {task} < {launch}.size; {task} += {stride}) {{");
     if body.returns_in_loop {
@@ -237,6 +254,49 @@ fn kernel(
         print::statements(&mut out, stmts, 2, named);
     }
     out.push_str("    }\n}\n");
+    out
+}
+
+/// A kernel with plain parameters.
+fn plain_kernel(
+    shared: &TextContext<'_>,
+    id: FuncId,
+    kernel: &plain::Kernel,
+    scope: &plain::Scope,
+    arguments: &[Argument],
+    body: &Body,
+    named: &Named<'_>,
+) -> String {
+    let function = &shared.module.functions[id];
+    let name = |var: Var| named.names[var.0 as usize].to_string();
+    let params = arguments.iter().map(|&argument| match argument {
+        Argument::Array(n) => {
+            let (param, var) = (function.params()[n as usize], body.params[n as usize]);
+            let element = match function.ty(param) {
+                Type::Array(array) => type_name(array.element.into(), named.structs),
+                other => type_name(other, named.structs),
+            };
+            let constant = if kernel.read_only.contains(&param) { "const " } else { "" };
+            format!("{constant}{element} *__restrict__ {}", name(var))
+        }
+        Argument::Value(n) => {
+            let var = body.params[n as usize];
+            declare(&body.vars[var.0 as usize], &name(var), true, named.structs)
+        }
+        Argument::Extent(n, dim) => {
+            format!("int {}", scope.extents.get(&(n, dim)).map_or(String::new(), |&var| name(var)))
+        }
+        Argument::Launch(dim) => {
+            format!("int {}", scope.counts.get(usize::from(dim)).map_or(String::new(), |&var| name(var)))
+        }
+    });
+    let params: Vec<String> = params.collect();
+    let mut out = heading(function, false);
+    let entry = shared.plain_name(id);
+    out.push_str(&signature(&format!("extern \"C\" __global__ void {entry}"), &params, false));
+    plain::head(scope, &name).iter().for_each(|line| print::line(&mut out, 1, line));
+    print::statements(&mut out, &body.stmts, 1, named);
+    out.push_str("}\n");
     out
 }
 

@@ -6,6 +6,8 @@
 //! where it is used. Before all that, [`survey`] looks who calls whom, and which library functions [`memo`] has from an
 //! earlier text.
 //!
+//! Kernels take their arguments as Warp's do, or as people write them ([`Abi`], [`plain`]).
+//!
 //! The text means what the IR means, with three stated limits. The compiler may contract `a * b + c` unless it is told
 //! not to (`--fmad=false`). Indices are not checked. A `for` whose end is within one step of the largest number of its
 //! index type may overflow, unless its step is 1 or -1.
@@ -21,6 +23,7 @@ mod kernel;
 mod literal;
 mod memo;
 mod names;
+mod plain;
 mod plan;
 mod prelude;
 mod print;
@@ -39,16 +42,27 @@ use std::sync::Arc;
 use crate::codegen::blocks;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdMap;
-use crate::ir::{FuncId, Function, Module, ResultRole};
+use crate::ir::{FuncId, Function, Module, Phase, ResultRole};
 use constants::Constants;
 use effects::FunctionEffects;
 use function::Fault;
 use helpers::Helper;
 pub use memo::Texts;
+pub use plain::{Argument, Entry};
 use prelude::Prelude;
 pub use remarks::{Comment, Remarked, Remarks};
 use survey::{Order, Summary, Survey};
 pub use types::identifier;
+
+/// How kernels take their launch and their arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Abi {
+    /// As Warp's do: the launch, then arrays as descriptors with extents and strides; any grid runs the whole launch.
+    #[default]
+    Warp,
+    /// As people write them: pointers to dense arrays, sizes, numbers; the grid has a thread for each of the launch.
+    Plain,
+}
 
 /// What the text says about itself.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +71,7 @@ pub struct CudaOptions {
     pub source_name: String,
     /// What the source says beside its code.
     pub remarks: Remarks,
+    pub abi: Abi,
 }
 
 /// Prints some kernels of a module, with the functions they call. The error names the construct that has no CUDA form.
@@ -67,16 +82,38 @@ pub fn emit(
     options: &CudaOptions,
     known: &Texts,
 ) -> Result<String, Box<Diagnostic>> {
-    Printer::new(module, known).emit(kernels, options)
+    emit_with_entries(module, kernels, options, known).map(|(text, _)| text)
+}
+
+/// The same, with what each entry takes where its parameters are plain.
+pub fn emit_with_entries(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &CudaOptions,
+    known: &Texts,
+) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
+    if options.abi == Abi::Warp {
+        return Printer::new(module, known).print(kernels, options);
+    }
+    let (prepared, plain) = plain::prepare(module, kernels)?;
+    let mut printer = Printer::new(&prepared, known);
+    printer.plain = plain;
+    printer.print(kernels, options)
 }
 
 /// The same, with a mark around each statement ([`crate::source::lined`]).
-pub fn emit_marked(module: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
+pub fn emit_marked(whole: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
     // Marked texts are read once by a person: nothing is kept for them.
-    let survey = Survey::new(module, false);
     let known = Texts::new(0);
-    let constants = Constants::of(module);
-    Printer { module, survey, known: &known, printed: IdMap::default(), constants, marked: true }.emit(kernels, options)
+    let prepared = match options.abi {
+        Abi::Warp => None,
+        Abi::Plain => Some(plain::prepare(whole, kernels)?),
+    };
+    let (prepared, plain) = prepared.map_or((None, plain::Kernels::new()), |(module, plain)| (Some(module), plain));
+    let module = prepared.as_ref().unwrap_or(whole);
+    let mut printer =
+        Printer { survey: Survey::new(module, false), plain, marked: true, ..Printer::new(module, &known) };
+    printer.print(kernels, options).map(|(text, _)| text)
 }
 
 /// Prints several texts of one module: what two of them share is surveyed once, and the same functions are printed once.
@@ -87,17 +124,25 @@ pub struct Printer<'a> {
     /// The functions, without kernels, that have no place there.
     printed: IdMap<FuncId, Arc<memo::Printed>>,
     constants: Constants,
+    /// What is known of kernels whose parameters are plain.
+    plain: plain::Kernels,
     marked: bool,
 }
 
 impl<'a> Printer<'a> {
     pub fn new(module: &'a Module, known: &'a Texts) -> Printer<'a> {
         let (survey, constants) = (Survey::new(module, true), Constants::of(module));
-        Printer { module, survey, known, printed: IdMap::default(), constants, marked: false }
+        let plain = plain::Kernels::new();
+        Printer { module, survey, known, printed: IdMap::default(), constants, plain, marked: false }
     }
 
-    /// Like [`emit`].
+    /// Like [`emit`], with descriptors.
     pub fn emit(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
+        let options = CudaOptions { abi: Abi::Warp, ..options.clone() };
+        self.print(kernels, &options).map(|(text, _)| text)
+    }
+
+    fn print(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
         match blocks::shared(self.module, kernels).map_err(|error| Box::new(error.into()))? {
             Cow::Borrowed(_) => self.text(kernels, options),
             Cow::Owned(module) => {
@@ -107,22 +152,35 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn text(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
+    fn text(&mut self, kernels: &[FuncId], options: &CudaOptions) -> Result<(String, Vec<Entry>), Box<Diagnostic>> {
         let Order { printed: order, named, .. } = self.survey.order(kernels);
         let names = function_names(self.module, &named, &self.survey);
         let (effects, constants) = (&self.survey.effects, &self.constants);
-        let remarks = &options.remarks;
-        let shared = TextContext { module: self.module, effects, constants, remarks, names, marked: self.marked };
+        let (remarks, plain) = (&options.remarks, &self.plain);
+        let entries = plain_names(self.module, kernels, &names, plain);
+        let shared = TextContext {
+            module: self.module,
+            effects,
+            constants,
+            remarks,
+            names,
+            plain,
+            entries,
+            marked: self.marked,
+        };
+        let mut taken = Vec::new();
         let mut prelude = Prelude::default();
         let mut functions = String::new();
         for &(id, fingerprint) in &order {
             let function = &self.module.functions[id];
             let failed = |fault: Fault| {
                 let message = format!("{} cannot be written as CUDA C++", fault.what);
-                Box::new(
-                    Diagnostic::new(Code::E0820, message)
-                        .label(fault.span, format!("needed by `{}`", function.source_name)),
-                )
+                let diagnostic = Diagnostic::new(Code::E0820, message)
+                    .label(fault.span, format!("needed by `{}`", function.source_name));
+                Box::new(match options.abi {
+                    Abi::Warp => diagnostic,
+                    Abi::Plain => diagnostic.help("`--abi warp` may have a text for it: its arrays are descriptors"),
+                })
             };
             functions.push('\n');
             match self.survey.summary(id).filter(|_| !function.is_kernel()) {
@@ -132,17 +190,27 @@ impl<'a> Printer<'a> {
                     functions.push_str(&printed.text);
                     prelude.add(&printed.prelude);
                 }
-                None => functions.push_str(&kernel::function(&shared, id, &mut prelude).map_err(failed)?),
+                None => {
+                    let (text, entry) = kernel::function(&shared, id, &mut prelude).map_err(failed)?;
+                    functions.push_str(&text);
+                    taken.extend(entry);
+                }
             }
         }
         let mut out = format!("// Generated by kc {}", env!("CARGO_PKG_VERSION"));
         if !options.source_name.is_empty() {
             let _ = write!(out, " from {}", options.source_name.replace(['\n', '\r', '\\'], "_"));
         }
-        out.push_str(".\n\n");
+        out.push_str(".\n");
+        if options.abi == Abi::Plain {
+            out.push_str(plain::PROMISE);
+        }
+        out.push('\n');
         prelude.write(&mut out, &self.module.structs);
+        out.truncate(out.trim_end_matches('\n').len());
+        out.push('\n');
         out.push_str(&functions);
-        Ok(out)
+        Ok((out, taken))
     }
 }
 
@@ -166,7 +234,7 @@ fn device_function(
         return Ok(printed);
     }
     let mut prelude = Prelude::default();
-    let text = kernel::function(shared, id, &mut prelude)?;
+    let (text, _) = kernel::function(shared, id, &mut prelude)?;
     let printed = Arc::new(memo::Printed { names: names().map(str::to_string).collect(), text, prelude });
     match fingerprint {
         Some(fingerprint) => kept.keep(fingerprint, printed.clone()),
@@ -182,11 +250,19 @@ pub struct TextContext<'a> {
     constants: &'a Constants,
     remarks: &'a Remarks,
     names: BTreeMap<FuncId, String>,
+    /// The kernels with plain parameters, and what they are called.
+    plain: &'a plain::Kernels,
+    entries: BTreeMap<FuncId, String>,
     /// Statements tell where they come from.
     marked: bool,
 }
 
 impl TextContext<'_> {
+    /// The C++ name of a kernel with plain parameters.
+    fn plain_name(&self, id: FuncId) -> &str {
+        self.entries.get(&id).map_or("", String::as_str)
+    }
+
     /// The C++ name of a device function.
     pub fn function_name(&self, id: FuncId) -> &str {
         self.names.get(&id).map_or("", String::as_str)
@@ -221,6 +297,36 @@ fn function_names(module: &Module, order: &[FuncId], survey: &Survey<'_>) -> BTr
                 name.push('_');
             }
         }
+        names.insert(id, name);
+    }
+    names
+}
+
+/// Plain kernels have the names that the source gives them (`saxpy`, `saxpy_backward`), if nothing else in the text does.
+fn plain_names(
+    module: &Module,
+    kernels: &[FuncId],
+    functions: &BTreeMap<FuncId, String>,
+    plain: &plain::Kernels,
+) -> BTreeMap<FuncId, String> {
+    let devices = functions.iter().filter(|(id, _)| !module.functions[**id].is_kernel());
+    let mut taken: BTreeSet<&str> = devices.map(|(_, name)| name.as_str()).collect();
+    taken.extend(module.structs.values().map(|s| s.name.as_str()));
+    let mut names: BTreeMap<FuncId, String> = BTreeMap::new();
+    for &id in kernels.iter().filter(|id| plain.contains_key(id)) {
+        let function = &module.functions[id];
+        let stem = types::identifier(&function.source_name);
+        let name = match function.phase {
+            Phase::Forward => stem,
+            Phase::Augmented | Phase::Backward => format!("{stem}_{}", function.phase.name()),
+        };
+        let clashes = taken.contains(name.as_str())
+            || types::is_cuda_function(&name)
+            || plain::is_c_function(&name)
+            || types::is_type_name(&name)
+            || Helper::is_name(&name)
+            || names.values().any(|other| *other == name);
+        let name = if clashes { crate::abi::device_entry(&function.source_name, function.phase) } else { name };
         names.insert(id, name);
     }
     names

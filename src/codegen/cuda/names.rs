@@ -196,6 +196,9 @@ pub fn assign(body: &Body, structs: &StructTable) -> Vec<Rc<str>> {
         namer.name(task);
         namer.name(launch);
     }
+    if let Some(scope) = &body.plain {
+        scope.variables().for_each(|var| namer.name(var));
+    }
     namer.block(&body.stmts);
     namer.names
 }

@@ -59,12 +59,25 @@ struct Declared {
     text: Arc<str>,
 }
 
+/// What kernels take that find their arrays by descriptors.
+const LAUNCH: &str = "\
+struct launch_bounds {
+    unsigned int shape[4];
+    unsigned long long size;  // number of threads
+};
+
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+";
+
 const TEMPLATE: &str = "template <typename B> ";
 
 /// Collects declarations while functions are printed; each is added once.
 #[derive(Default)]
 pub struct Prelude {
     scalars: BTreeSet<Scalar>,
+    launch: bool,
     output: bool,
     infinity: bool,
     not_a_number: bool,
@@ -93,6 +106,11 @@ impl Prelude {
     /// Declares `printf` and `assert`, which NVRTC has built in.
     pub fn output(&mut self) {
         self.output = true;
+    }
+
+    /// Declares what a launch is, for kernels that take it as one parameter, and which of its tasks a thread takes.
+    pub fn launch(&mut self) {
+        self.launch = true;
     }
 
     pub fn infinity(&mut self) {
@@ -229,6 +247,7 @@ impl Prelude {
     pub fn add(&mut self, other: &Prelude) {
         self.scalars.extend(&other.scalars);
         self.output |= other.output;
+        self.launch |= other.launch;
         self.infinity |= other.infinity;
         self.not_a_number |= other.not_a_number;
         self.helpers.extend(&other.helpers);
@@ -268,7 +287,12 @@ impl Prelude {
             out.push_str("#ifndef __CUDACC_RTC__\n#include <assert.h>\n#include <stdio.h>\n#endif\n\n");
         }
         self.typedefs(out);
-        out.push_str("struct launch_bounds {\n    unsigned int shape[4];\n    unsigned long long size;  // number of threads\n};\n");
+        let mut parts = String::new();
+        let all = &mut *out;
+        let out = &mut parts;
+        if self.launch {
+            out.push_str(LAUNCH);
+        }
         for scalar in [Scalar::F16, Scalar::BF16] {
             if self.scalars.contains(&scalar) {
                 let _ = write!(out, "\n{}", helpers::half_struct(scalar));
@@ -301,6 +325,8 @@ impl Prelude {
         for function in &self.functions {
             let _ = write!(out, "\n{}", function.text);
         }
+        // Where plain kernels start, nothing may stand above them.
+        all.push_str(parts.trim_start_matches('\n'));
     }
 
     fn typedefs(&self, out: &mut String) {

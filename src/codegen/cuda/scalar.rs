@@ -138,6 +138,12 @@ fn operator(op: Infix, s: Scalar, a: Expr, b: Expr, prelude: &mut Prelude) -> Ex
         let positive = Expr::atom(text);
         return Expr::infix(flipped, a, positive);
     }
+    // `a + -b * c`: the sign goes through a product unchanged.
+    if let (Some(flipped), Expr::Infix(Infix::Mul, left, right)) = (flipped, &b)
+        && let Expr::Prefix("-", left) = &**left
+    {
+        return Expr::infix(flipped, a, Expr::infix(Infix::Mul, (**left).clone(), (**right).clone()));
+    }
     Expr::infix(op, a, b)
 }
 

@@ -228,6 +228,15 @@ impl Expr {
     }
 }
 
+/// Whether statements, or those nested in them, read a variable.
+pub fn reads(list: &[Stmt], var: Var) -> bool {
+    list.iter().any(|stmt| {
+        let mut found = false;
+        stmt.for_each_expr(&mut |e| found |= e.reads(var));
+        found || stmt.bodies().iter().any(|body| reads(body, var))
+    })
+}
+
 /// The statements of a list that have a text.
 pub fn spoken(list: &[Stmt]) -> SmallVec<[&Stmt; 4]> {
     list.iter().filter(|stmt| !matches!(stmt, Stmt::At(_))).collect()

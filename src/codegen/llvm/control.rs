@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::affine::LoopRange;
 use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
-use super::lower::{End, Frame, Lower, Scalars, Target};
+use super::lower::{End, Frame, Lower, Scalars};
 use crate::abi::HostStatus;
 use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId};
 use crate::types::Scalar;
@@ -317,7 +317,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Whether several iterations of a loop are better done at once: on the device, where its body is small and only reads, so
     /// that the loads of several iterations are under way together.
     fn pays_unrolled(&self, function: &Function, body: BlockId) -> bool {
-        self.target == Target::Nvptx && self.reading_size(function, body).is_some_and(|size| size <= UNROLLED_SIZE)
+        self.target.is_gpu() && self.reading_size(function, body).is_some_and(|size| size <= UNROLLED_SIZE)
     }
 
     /// The number of instructions of a block with those of its callees; None where it does more than compute and read, or

@@ -8,7 +8,7 @@ use super::lower::{Frame, Lower, Target};
 use super::print_format::{self, Kind, Wanted};
 use crate::abi::HostStatus;
 use crate::codegen::sites::SiteKind;
-use crate::ir::ValueId;
+use crate::ir::{DEGENERATE, NO_COMPONENT, ValueId};
 use crate::source::Span;
 use crate::types::Scalar;
 
@@ -75,6 +75,98 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.call_void(function, &[self.thread.status, site, dim, index, extent, thread]);
     }
 
+    /// Records an index of `count` components that is none of them, in checked runs.
+    pub fn check_component(&mut self, frame: &Frame<'a, 'ctx>, index: ValueId, count: u32, name: &str, span: Span) {
+        if !self.target.reports_checks() {
+            return;
+        }
+        let (ll, many) = (self.ll, i64::from(count));
+        let fits = |low: i128, high: i128| low >= -i128::from(many) && high < i128::from(many);
+        if frame.known.ranges.bounds_at(frame.at, index).is_some_and(|b| fits(b.interval.low, b.interval.high)) {
+            return;
+        }
+        let s = frame.scalar_ty(index);
+        let signed = s.is_signed_int();
+        let written = self.ops.cast(s, if signed { Scalar::I64 } else { Scalar::U64 }, frame.scalar(index));
+        // From `-many` to `many`, as one comparison.
+        let within = match signed {
+            true => ll.icmp(IntPredicate::ULT, ll.add(written, ll.const_i64(many)), ll.const_i64(2 * many)),
+            false => ll.icmp(IntPredicate::ULT, written, ll.const_i64(many)),
+        };
+        let (failed, go_on) = (ll.block(self.llvm_function, "nocomponent"), ll.block(self.llvm_function, "component"));
+        let bad = ll.lanes(within).is_some().then(|| self.narrowed(ll.not(within)));
+        ll.likely_br(bad.map_or(within, |bad| ll.not(ll.any(bad))), go_on, failed);
+        ll.position_at_end(failed);
+        let first = bad.map_or(written, |bad| match ll.lanes(written) {
+            Some(_) => ll.extract_lane(written, ll.first_lane(bad)),
+            None => written,
+        });
+        match self.target {
+            Target::Host { .. } => {
+                let site = self.site(span, SiteKind::Component, name);
+                let report = |lower: &mut Self| {
+                    lower.report_out_of_bounds(site, ll.const_i32(0), first, ll.const_i32(count as i32));
+                };
+                match bad {
+                    Some(_) => self.with_mask(bad, report),
+                    None => report(self),
+                }
+            }
+            Target::Nvptx { .. } => {
+                let function = ll.declare(NO_COMPONENT, None, &[ll.ptr(0), ll.i64(), ll.i32()], false);
+                ll.call_void(function, &[self.text(name), first, ll.const_i32(count as i32)]);
+            }
+        }
+        ll.br(go_on);
+        ll.position_at_end(go_on);
+    }
+
+    /// Records that a gradient is near-degenerate here, in checked runs.
+    pub fn note_degenerate(&mut self, holds: Val<'ctx>, why: &str, span: Span) {
+        if !self.target.reports_checks() {
+            return;
+        }
+        let ll = self.ll;
+        let here = ll.lanes(holds).is_some().then(|| self.narrowed(holds));
+        let (noted, go_on) = (ll.block(self.llvm_function, "noted"), ll.block(self.llvm_function, "plain"));
+        ll.likely_br(here.map_or(ll.not(holds), |here| ll.not(ll.any(here))), go_on, noted);
+        ll.position_at_end(noted);
+        match self.target {
+            Target::Host { .. } => {
+                let site = self.site(span, SiteKind::Degenerate, why);
+                match here {
+                    Some(_) => self.with_mask(here, |lower| lower.report_note(site)),
+                    None => self.report_note(site),
+                }
+            }
+            Target::Nvptx { .. } => {
+                let function = ll.declare(DEGENERATE, None, &[ll.ptr(0)], false);
+                ll.call_void(function, &[self.text(why)]);
+            }
+        }
+        ll.br(go_on);
+        ll.position_at_end(go_on);
+    }
+
+    fn report_note(&mut self, site: Val<'ctx>) {
+        let ll = self.ll;
+        let thread = self.reporting_thread();
+        let function = self.helper("kc_note", &[ll.ptr(0), ll.i32(), ll.i64()], |lower, function| {
+            let status = ll.param(function, 0);
+            let at = lower.status_field(status, offset_of!(HostStatus, note));
+            let number = ll.add(ll.param(function, 1), ll.const_i32(1));
+            let (_, first) = ll.atomic_cas(at, ll.const_i32(0), number, 4);
+            let (record, done) = (ll.block(function, "record"), ll.block(function, "done"));
+            ll.cond_br(first, record, done);
+            ll.position_at_end(record);
+            ll.store(ll.param(function, 2), lower.status_field(status, offset_of!(HostStatus, note_thread)), 8);
+            ll.br(done);
+            ll.position_at_end(done);
+            ll.ret(None);
+        });
+        ll.call_void(function, &[self.thread.status, site, thread]);
+    }
+
     pub fn assert(&mut self, condition: Val<'ctx>, message: &str, span: Span) {
         let ll = self.ll;
         if ll.lanes(condition).is_some() {
@@ -82,7 +174,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let site = match self.target {
             Target::Host { .. } => Some(self.site(span, SiteKind::Assert, message)),
-            Target::Nvptx => None,
+            Target::Nvptx { .. } => None,
         };
         let (failed, go_on) = (ll.block(self.llvm_function, "failed"), ll.block(self.llvm_function, "asserted"));
         ll.likely_br(condition, go_on, failed);
@@ -118,7 +210,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             wanted.iter().map(|w| self.print_argument(frame.scalar(args[w.arg]), types[w.arg], *w)).collect();
         match self.target {
             Target::Host { .. } => self.host_print(&format, &values),
-            Target::Nvptx => self.device_print(&format, &values),
+            Target::Nvptx { .. } => self.device_print(&format, &values),
         }
     }
 
@@ -144,7 +236,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         match self.target {
             Target::Host { .. } => self.ll.text(text),
             // The driver reads it in global memory, by its generic address.
-            Target::Nvptx => self.ll.text_in(text, 1),
+            Target::Nvptx { .. } => self.ll.text_in(text, 1),
         }
     }
 

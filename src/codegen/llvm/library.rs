@@ -67,7 +67,7 @@ impl<'a, 'ctx> Library<'a, 'ctx> {
 
     fn most_results(&self) -> usize {
         match self.target {
-            Target::Nvptx => MOST_RESULTS,
+            Target::Nvptx { .. } => MOST_RESULTS,
             Target::Host { .. } => MOST_REGISTERS,
         }
     }
@@ -130,7 +130,7 @@ impl<'ctx> ModuleState<'_, 'ctx> {
         let results = flat(&mut function.results.iter().map(|result| result.ty));
         let result = if let [one] = results[..] { one } else { ll.struct_ty(&results) };
         let made = ll.add_function(&function.name, Some(result), &params, false);
-        if self.target != Target::Nvptx && results.len() > 1 {
+        if !self.target.is_gpu() && results.len() > 1 {
             ll.set_several_results(made);
         }
         for attribute in [Attribute::Flag("nounwind"), Attribute::Flag("willreturn"), Attribute::Number("memory", 0)] {

@@ -15,7 +15,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let lanes = self.lanes.as_ref().map_or(1, |lanes| lanes.count);
         let lanes = if self.is_of_lane(frame, array) { lanes } else { 1 };
         let (size, align) = (u64::from(layout.size) * u64::from(lanes), layout.align * lanes);
-        if self.target == Target::Nvptx {
+        if self.target.is_gpu() {
             return smallvec![self.zeroed_on_device(size, align)];
         }
         let slot = self.ll.alloca(self.entry, size, align);
@@ -29,7 +29,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let (size, align) = (u64::from(layout.size), layout.align.max(MAX_ALIGN));
         smallvec![match self.target {
             Target::Host { .. } => self.ll.alloca(self.entry, size, align),
-            Target::Nvptx => {
+            Target::Nvptx { .. } => {
                 let (ll, function) = (self.ll, frame.function);
                 let own = function.values[array].name.as_deref().unwrap_or("tile");
                 let name =
@@ -43,7 +43,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn lane(&self) -> Val<'ctx> {
         match self.target {
             Target::Host { .. } => self.ll.const_i32(0),
-            Target::Nvptx => self.ll.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", &[], &[]),
+            Target::Nvptx { .. } => self.ll.intrinsic("llvm.nvvm.read.ptx.sreg.tid.x", &[], &[]),
         }
     }
 

@@ -22,7 +22,7 @@ use super::ops::Ops;
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
 use crate::ids::{Id, IdSet};
-use crate::ir::{self, BinaryOp, BlockId, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
+use crate::ir::{self, BinaryOp, BlockId, Check, CompareOp, FuncId, Function, InstId, Op, Path, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Scalar, Type};
 
@@ -33,21 +33,28 @@ pub type Scalars<'ctx> = SmallVec<[Val<'ctx>; 4]>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// `alone`: see [`super::HostOptions`].
-    Host {
-        checked: bool,
-        alone: bool,
-    },
-    Nvptx,
+    Host { checked: bool, alone: bool },
+    /// `checked`: it is for the simulator, which is told of what checked host code reports.
+    Nvptx { checked: bool },
 }
 
 impl Target {
     /// The address space of array data.
     pub fn array_space(self) -> u16 {
-        if self == Target::Nvptx { 1 } else { 0 }
+        if self.is_gpu() { 1 } else { 0 }
+    }
+
+    pub fn is_gpu(self) -> bool {
+        matches!(self, Target::Nvptx { .. })
     }
 
     pub fn is_alone(self) -> bool {
         matches!(self, Target::Host { alone: true, .. })
+    }
+
+    /// Whether somebody is told of what [`Check`] finds.
+    pub fn reports_checks(self) -> bool {
+        matches!(self, Target::Host { checked: true, .. } | Target::Nvptx { checked: true })
     }
 
     pub fn is_checked(self) -> bool {
@@ -180,12 +187,12 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         let results: Vec<Ty> = function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect();
         let result = match self.target {
             _ if results.is_empty() => None,
-            Target::Nvptx => Some(ll.struct_ty(&results)),
+            Target::Nvptx { .. } => Some(ll.struct_ty(&results)),
             Target::Host { .. } => Some(ll.results_ty(&results)),
         };
         let made = ll.add_function(&format!("{}_func", function.name), result, &params, false);
         ll.set_internal(made);
-        if self.target != Target::Nvptx {
+        if !self.target.is_gpu() {
             ll.set_several_results(made);
         }
         self.called.insert(id, made);
@@ -543,6 +550,14 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 self.print(frame, format, args);
                 return;
             }
+            Op::Check(Check::Degenerate { why }, args) => {
+                self.note_degenerate(frame.scalar(args[0]), why, inst.span);
+                return;
+            }
+            Op::Check(Check::Component { count, name }, index) => {
+                self.check_component(frame, index[0], *count, name, inst.span);
+                return;
+            }
             Op::Assert { condition, message } => {
                 self.assert(frame.scalar(*condition), message, inst.span);
                 return;
@@ -623,7 +638,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
     /// The results of a call that gives a struct of their numbers.
     fn several_results(&self, callee: FuncId, made: Func<'ctx>, args: &[Val<'ctx>]) -> Vec<Scalars<'ctx>> {
         let aggregate = match self.target {
-            Target::Nvptx => self.ll.call(made, args),
+            Target::Nvptx { .. } => self.ll.call(made, args),
             Target::Host { .. } => self.ll.call_several_results(made, args),
         };
         let mut next = 0;

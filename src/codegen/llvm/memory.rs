@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use super::builder::{IntPredicate, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start};
-use super::lower::{Frame, Lower, Scalars, Target};
+use super::lower::{Frame, Lower, Scalars};
 use crate::abi::descriptor;
 use crate::codegen::shadow;
 use crate::codegen::sites::SiteKind;
@@ -227,9 +227,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Whether the product of an index and a stride is one instruction that LLVM does not look into. Where it does several
     /// iterations at once, it turns the products into sums, which is better still.
     fn multiplies_by_hand(&self, index: Index<'ctx>) -> bool {
-        self.target == Target::Nvptx
-            && !self.unrolled
-            && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
+        self.target.is_gpu() && !self.unrolled && index.narrow.is_some_and(|narrow| self.ll.as_int(narrow).is_none())
     }
 
     /// `index * stride` as i64.

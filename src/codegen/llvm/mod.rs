@@ -15,6 +15,7 @@
 //! | `lanes`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
 //! | `library` | which library functions does lean code call, and where are their texts? |
+//! | `param_names` | what are the parameters of PTX called? |
 //! | `join`, `join_ir` | how do the PTX texts, or the LLVM IR, of several modules become one? |
 //! | `report` | how will the host run a kernel, and why so? |
 //! | `jit` | how is host code run in this process? |
@@ -46,6 +47,7 @@ mod machine;
 mod memory;
 mod nvptx;
 mod ops;
+mod param_names;
 mod print_format;
 mod processor;
 mod report;
@@ -111,6 +113,8 @@ pub struct PtxOptions {
     pub fmad: bool,
     pub layout: ArrayLayout,
     pub grid: Grid,
+    /// Indices of components are tested, which only the simulator can be told of.
+    pub checked: bool,
 }
 
 /// What host code is compiled for.

@@ -17,6 +17,7 @@ use super::join_ir::join_ir;
 use super::library::{Kind, Library, Part, Parts};
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
+use super::param_names::name_parameters;
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
 use crate::codegen::blocks;
@@ -107,7 +108,8 @@ fn emit(
         Some(_) => parts.par_iter().map(part).collect(),
         None => parts.iter().map(part).collect(),
     };
-    Ok(join(texts.into_iter().map(|text| Ok(text?.into())).collect::<Result<_, CodegenError>>()?))
+    let text = join(texts.into_iter().map(|text| Ok(text?.into())).collect::<Result<_, CodegenError>>()?);
+    Ok(name_parameters(&text, module, kernels))
 }
 
 /// The entries in parts of so many kernels.
@@ -181,9 +183,11 @@ impl Ready<'_> {
     ) -> Result<Compiled<'ctx>, CodegenError> {
         let mut machine = Machine::nvptx(options.arch, options.opt)?;
         let ll = empty_module(context, &machine, options, names);
-        let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
+        let mut state =
+            ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx { checked: options.checked }, true, names);
         state.locations = places.source().map(|source| DebugLocations::new(&ll, source));
-        state.library = (options.opt != Opt::Full).then(|| Library::new(&self.module, options.fmad, Target::Nvptx));
+        state.library = (options.opt != Opt::Full)
+            .then(|| Library::new(&self.module, options.fmad, Target::Nvptx { checked: options.checked }));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
         }
@@ -213,7 +217,14 @@ impl Ready<'_> {
         self.known.get_or_make(fingerprint, kind, || {
             let context = Context::create();
             let ll = empty_module(&context, machine, options, names);
-            let mut state = ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx, true, names);
+            let mut state = ModuleState::new(
+                &self.module,
+                &self.shadows,
+                &ll,
+                Target::Nvptx { checked: options.checked },
+                true,
+                names,
+            );
             state.library_function(id);
             machine.optimise(&ll, LEAN)?;
             let ir = names.then(|| ll.print());

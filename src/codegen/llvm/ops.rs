@@ -407,6 +407,12 @@ impl<'ctx> Ops<'_, 'ctx> {
                 }
             }
             (true, false) if ll.lanes(a).is_some() && to == Scalar::I32 => self.lanes_to_i32(from, a),
+            // The instruction (`cvt.rzi`) saturates and takes NaN for 0, which LLVM does not count on. From 64 bits or to 64 bits
+            // a NaN gives another number.
+            (true, false) if !self.is_host && ll.ty(a) == ll.f32() && matches!(to, Scalar::I32 | Scalar::U32) => {
+                let name = if to == Scalar::I32 { "llvm.nvvm.f2i.rz" } else { "llvm.nvvm.f2ui.rz" };
+                ll.intrinsic(name, &[], &[a])
+            }
             (true, false) => {
                 let name = if to.is_signed_int() { "llvm.fptosi.sat" } else { "llvm.fptoui.sat" };
                 ll.intrinsic(name, &[self.ty(to), ll.ty(a)], &[a])

@@ -12,7 +12,7 @@
 
 use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
 use super::control::Join;
-use super::lower::{Frame, Lower, Scalars, Target};
+use super::lower::{Frame, Lower, Scalars};
 use crate::ir::{Access, AtomicOp, Inst};
 use crate::types::{Scalar, Type};
 
@@ -28,7 +28,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let Some(&result) = inst.results.first() else { return false };
         let mut same = true;
         access.for_each_operand(|v| same &= frame.known.uniformity.is_invariant(v));
-        self.target == Target::Nvptx
+        self.target.is_gpu()
             && matches!(op, AtomicOp::Add | AtomicOp::Sub | AtomicOp::Min | AtomicOp::Max)
             && frame.scalar_ty(result).is_float()
             && matches!(frame.ty(access.array), Type::Array(_))
@@ -38,7 +38,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// Waits for the block. On the host a block is one thread.
     pub fn barrier(&mut self) {
-        if self.target == Target::Nvptx {
+        if self.target.is_gpu() {
             let ll = self.ll;
             // Or LLVM would copy the code around it into branches that threads of a block take differently.
             ll.add_attribute(self.llvm_function, AttributeLoc::Function, Attribute::Flag("convergent"));

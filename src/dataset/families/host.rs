@@ -140,8 +140,11 @@ impl Main<'_> {
             self.draft.roles.iter().filter(|role| role.is_array() && self.is_passed(&role.name)).collect();
         for role in roles {
             let name = &role.name;
-            let ty =
-                if ["float", "int"].contains(&role.ty.as_str()) { role.ty.clone() } else { format!("wp.{}", role.ty) };
+            let ty = if ["float", "int", "bool"].contains(&role.ty.as_str()) {
+                role.ty.clone()
+            } else {
+                format!("wp.{}", role.ty)
+            };
             let dims = role.dims.clone().unwrap_or_default();
             match role.content().0 {
                 "zeros" => self.line(format!("{name} = wp.zeros({}, dtype={ty})", tuple(&dims, false))),
@@ -206,7 +209,9 @@ impl Main<'_> {
                 false => (format!("{name}.numpy()"), expected),
             };
             match role.ty.as_str() {
-                "int" => self.line(format!("np.testing.assert_array_equal({found}, {expected})")),
+                "int" | "bool" | "vec2i" | "vec3i" => {
+                    self.line(format!("np.testing.assert_array_equal({found}, {expected})"))
+                }
                 _ => self.line(format!("np.testing.assert_allclose({found}, {expected}, rtol=1e-3, atol=1e-3)")),
             }
         }
@@ -221,8 +226,8 @@ impl Main<'_> {
 /// The scalars of an element.
 fn components(ty: &str) -> &'static [usize] {
     match ty {
-        "vec2" => &[2],
-        "vec3" => &[3],
+        "vec2" | "vec2i" => &[2],
+        "vec3" | "vec3i" => &[3],
         "vec4" | "quat" => &[4],
         "mat22" => &[2, 2],
         "mat33" => &[3, 3],
@@ -235,7 +240,9 @@ fn components(ty: &str) -> &'static [usize] {
 
 fn dtype(ty: &str) -> &'static str {
     match ty {
-        "int" => "np.int32",
+        "int" | "vec2i" | "vec3i" => "np.int32",
+        "bool" => "np.bool_",
+        "float64" => "np.float64",
         "uint32" => "np.uint32",
         _ => "np.float32",
     }
@@ -265,7 +272,7 @@ fn content(role: &Role, name: &str) -> Vec<String> {
     let shape = tuple(&shape(role), false);
     let ty = dtype(&role.ty);
     let at = |n: usize| list.get(n).copied().unwrap_or("0");
-    let ints = role.ty == "int" || role.ty == "uint32";
+    let ints = ["int", "uint32", "vec2i", "vec3i", "bool"].contains(&role.ty.as_str());
     let whole = |text: &str| text.parse::<f64>().map_or(text.to_string(), |x| (x as i64).to_string());
     let one = |text: String| vec![format!("{name} = {text}")];
     let unit = |target: &str, dims: &str| {
@@ -342,7 +349,12 @@ fn vectors(mut line: String) -> String {
         let Some(close) = code::closing(&line, at + 6) else { return line };
         let inner = line[at + 8..close - 1].to_string();
         let count = code::arguments(&inner).len();
-        line.replace_range(at..=close, &format!("wp.vec{count}({inner})"));
+        let ty = match count {
+            6 => "spatial_vector".to_string(),
+            7 => "transform".to_string(),
+            count => format!("vec{count}"),
+        };
+        line.replace_range(at..=close, &format!("wp.{ty}({inner})"));
     }
     line
 }

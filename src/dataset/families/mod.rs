@@ -8,12 +8,14 @@
 //! | [`words`] | what do people call things? |
 //! | [`code`] | how are lines of Python changed without changing what they mean? |
 //! | [`program`] | what becomes of an algorithm and what goes with it? |
+//! | [`batch`] | how does an algorithm of one system become one of many? |
 //! | [`print`] | how does a program look, with annotations, docstrings and comments? |
 //! | [`host`] | how is it launched and checked from Python? |
 //!
 //! The algorithms are the `.py` files in `algorithms/`: Python with marks where people differ. Text
 //! and not Rust, because what a kernel of a row looks like is then what one reads there, and a new algorithm is one entry.
 
+mod batch;
 mod code;
 mod host;
 pub mod library;

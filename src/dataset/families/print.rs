@@ -101,7 +101,7 @@ fn element(draft: &Draft, ty: &str) -> String {
     match (ty, draft.style.sized) {
         ("float", true) => "wp.float32".to_string(),
         ("int", true) => "wp.int32".to_string(),
-        ("float" | "int", false) => ty.to_string(),
+        ("float" | "int", false) | ("bool", _) => ty.to_string(),
         _ => format!("wp.{ty}"),
     }
 }
@@ -144,7 +144,7 @@ fn head(draft: &Draft, declared: &str) -> String {
 pub fn number(ty: &str, content: &str) -> String {
     let list: Vec<&str> = content.split_whitespace().collect();
     match (ty, list.as_slice()) {
-        ("float" | "int", [one]) => one.to_string(),
+        ("float" | "int" | "bool", [one]) => one.to_string(),
         (_, list) => format!("wp.{ty}({})", list.join(", ")),
     }
 }
@@ -155,7 +155,7 @@ fn print(draft: &Draft, function: &Built) -> Vec<String> {
     let mut out = Vec::new();
     if function.kind == Kind::Helper {
         out.push("@wp.func".to_string());
-        out.push(format!("def {}({}", function.name, head(draft, &function.head)));
+        out.extend(helper_head(&format!("def {}({}", function.name, head(draft, &function.head))));
         if let Some(doc) = function.doc.as_ref().filter(|_| style.docs) {
             out.push(format!("    \"\"\"{doc}\"\"\""));
         }
@@ -172,6 +172,18 @@ fn print(draft: &Draft, function: &Built) -> Vec<String> {
         out.extend(broken(line));
     }
     out
+}
+
+/// The header of a helper in lines that are not too long.
+fn helper_head(line: &str) -> Vec<String> {
+    let brackets = line.find('(').and_then(|open| Some((open, code::closing(line, open)?)));
+    let Some((open, close)) = brackets.filter(|_| line.len() > WIDTH) else { return vec![line.to_string()] };
+    let inner = &line[open + 1..close];
+    let params = match inner.len() + 4 <= WIDTH {
+        true => vec![format!("    {inner}")],
+        false => code::arguments(inner).iter().map(|param| format!("    {param},")).collect(),
+    };
+    [vec![line[..=open].to_string()], params, vec![line[close..].to_string()]].concat()
 }
 
 fn signature(draft: &Draft, function: &Built) -> Vec<String> {
@@ -281,7 +293,8 @@ pub fn broken(line: &str) -> Vec<String> {
             let head = head.strip_prefix("def ").unwrap_or(head);
             !code::is_compound(head)
         });
-        if let (Some(open), true) = (open, head_is_plain) {
+        let fits = open.is_some_and(|open| pad.len() + open < WIDTH);
+        if let (Some(open), true) = (open, head_is_plain && fits) {
             let inner = &text[open + 1..text.len() - 1];
             let mut out = vec![format!("{pad}{}", &text[..=open])];
             let one = format!("{pad}    {inner}");
@@ -308,11 +321,41 @@ pub fn broken(line: &str) -> Vec<String> {
     if let Some((head, value)) = split.or_else(|| text.strip_prefix("if ").map(|value| ("if ".to_string(), value))) {
         let (value, end) = value.strip_suffix(':').map_or((value, ")"), |value| (value, "):"));
         let mut out = vec![format!("{pad}{head}(")];
-        out.extend(terms(value).into_iter().map(|term| format!("{pad}    {term}")));
+        out.extend(terms(value).into_iter().flat_map(|term| broken_term(&format!("{pad}    {term}"))));
         out.push(format!("{pad}{end}"));
         return out;
     }
     vec![line.to_string()]
+}
+
+/// A part of what stands in brackets, on several lines if it is too long: what is in its last brackets, or its factors.
+fn broken_term(line: &str) -> Vec<String> {
+    if line.len() <= WIDTH {
+        return vec![line.to_string()];
+    }
+    let (line, comma) = line.strip_suffix(',').map_or((line, ""), |line| (line, ","));
+    let pad = " ".repeat(code::indent(line));
+    let close = line.len().saturating_sub(1);
+    let open = (0..line.len())
+        .find(|&at| matches!(line.as_bytes()[at], b'(' | b'[') && code::closing(line, at) == Some(close));
+    // An index stays with its array.
+    if let Some(open) = open.filter(|open| close - open > 24) {
+        let inner = &line[open + 1..close];
+        let parts = match code::arguments(inner).as_slice() {
+            [one] => terms(one).into_iter().map(|term| format!("{pad}    {term}")).collect::<Vec<_>>(),
+            list => list.iter().map(|argument| format!("{pad}    {argument},")).collect(),
+        };
+        let parts = parts.iter().flat_map(|part| broken_term(part));
+        let last = format!("{pad}{}{comma}", &line[close..]);
+        return [line[..=open].to_string()].into_iter().chain(parts).chain([last]).collect();
+    }
+    let parts = terms(line.trim_start());
+    let mut out: Vec<String> = match parts.len() {
+        1 => vec![line.to_string()],
+        _ => parts.iter().flat_map(|part| broken_term(&format!("{pad}{part}"))).collect(),
+    };
+    out.iter_mut().last().into_iter().for_each(|line| line.push_str(comma));
+    out
 }
 
 /// The parts of an expression that its loosest operators join, each with its operator in front.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::library::{self, Family, Function, Kind, Role, Size, extent};
 use super::vary::Choices;
-use super::{code, host, print, words};
+use super::{batch, code, host, print, words};
 use crate::dataset::plan::{Content, Given, Param, Plan, Step, Symbol};
 use crate::dataset::sample::random::Random;
 use crate::dataset::sample::{Meaning, Sample};
@@ -339,6 +339,13 @@ impl Parts {
             style,
             seed: random.below(100),
         };
+        if random.chance(30) {
+            batch::batch(&mut draft, random);
+        }
+        // Nobody agrees on the order of parameters of a kind.
+        if random.chance(50) {
+            shuffle(&mut draft.roles, random);
+        }
         draft.flatten(random);
         draft.numbers(random);
         draft.rename(random);
@@ -355,6 +362,12 @@ fn owner(family: &Family, function: &Function) -> Function {
         _ => function.name,
     };
     Function { name, ..function.clone() }
+}
+
+fn shuffle<T>(list: &mut [T], random: &mut Random) {
+    for n in (1..list.len()).rev() {
+        list.swap(n, random.below(n + 1));
+    }
 }
 
 /// The docstring at the top of a body.

@@ -269,6 +269,17 @@ pub(super) enum Code {
         message: String,
         span: Span,
     },
+    CheckDegenerate {
+        holds: u32,
+        why: String,
+        span: Span,
+    },
+    CheckComponent {
+        index: Count,
+        count: u32,
+        name: String,
+        span: Span,
+    },
     Yield(Moves),
     Break(Moves),
     Continue(Moves),

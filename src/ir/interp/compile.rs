@@ -6,7 +6,8 @@ use super::code::*;
 use super::ops;
 use crate::abi::argument_layout;
 use crate::ir::{
-    Access, AtomicOp, BlockId, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId, ViewIndex,
+    Access, AtomicOp, BlockId, Check, CompareOp, Const, FuncId, Function, Inst, Module, Op, Path, Step, ValueId,
+    ViewIndex,
 };
 use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
 
@@ -426,6 +427,12 @@ impl<'m, 't> Compiler<'m, 't> {
             }
             Op::Assert { condition, message } => {
                 Code::Assert { condition: self.slot(*condition), message: message.clone(), span }
+            }
+            Op::Check(Check::Degenerate { why }, args) => {
+                Code::CheckDegenerate { holds: self.slot(args[0]), why: why.clone(), span }
+            }
+            Op::Check(Check::Component { count, name }, index) => {
+                Code::CheckComponent { index: self.count(index[0]), count: *count, name: name.clone(), span }
             }
             Op::Yield(values) => Code::Yield(self.moves(values, targets.next)),
             Op::Break(values) => Code::Break(self.moves(values, targets.out)),

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::code::*;
 use super::memory::{self, LocalMemory};
-use super::{Accesses, Outcome, Trap, TrapKind, format};
+use super::{Accesses, Note, Outcome, Trap, TrapKind, format};
 use crate::abi::LaunchBounds;
 use crate::ir::{AtomicOp, BinaryOp, Const, eval};
 use crate::source::Span;
@@ -452,6 +452,18 @@ impl<'p> Machine<'p, '_, '_> {
                 if frame[*condition as usize] == 0 {
                     let (span, thread, message) = (*span, self.thread, message.clone());
                     self.trap(|| Trap { kind: TrapKind::Assert, span, thread, dim: 0, index: 0, extent: 0, message });
+                }
+            }
+            Code::CheckDegenerate { holds, why, span } => {
+                if frame[*holds as usize] != 0 && self.outcome.note.is_none() {
+                    self.outcome.note = Some(Note { span: *span, thread: self.thread, why: why.clone() });
+                }
+            }
+            Code::CheckComponent { index, count, name, span } => {
+                let (at, extent) = (index.read(frame), i64::from(*count));
+                if !(-extent..extent).contains(&at) {
+                    let (span, thread, message) = (*span, self.thread, name.clone());
+                    self.trap(|| Trap { kind: TrapKind::Component, span, thread, dim: 0, index: at, extent, message });
                 }
             }
             // `block` has run these.

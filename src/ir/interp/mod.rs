@@ -25,6 +25,8 @@ pub use code::Program;
 pub enum TrapKind {
     /// An index outside the extent, or access to memory that is not there.
     OutOfBounds,
+    /// An index of a component that is not there: `extent` is their number, `message` what has them.
+    Component,
     /// A failed `assert`.
     Assert,
     /// The step budget is used up; the run stopped there.
@@ -47,9 +49,20 @@ pub struct Trap {
     pub message: String,
 }
 
+/// Where a gradient was near-degenerate, see [`crate::ir::Check::Degenerate`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    pub span: Span,
+    /// Linear index of the thread.
+    pub thread: u64,
+    pub why: String,
+}
+
 /// What a run may use and what comes of it. Reuse it to run several ranges of threads: the first trap stays.
 pub struct Outcome<'a> {
     pub trap: Option<Trap>,
+    /// The first of a run.
+    pub note: Option<Note>,
     /// Receives every printed text.
     pub print: Box<dyn FnMut(&str) + 'a>,
     /// Instructions left to run, constants aside; None: no limit. 0 after the run: it stopped for that, even if `trap` tells of an earlier error.
@@ -64,7 +77,7 @@ pub struct Outcome<'a> {
 impl<'a> Outcome<'a> {
     /// An outcome without a trap yet and without a step limit.
     pub fn new(print: impl FnMut(&str) + 'a) -> Outcome<'a> {
-        Outcome { trap: None, print: Box::new(print), steps: None, accesses: None, operations: None }
+        Outcome { trap: None, note: None, print: Box::new(print), steps: None, accesses: None, operations: None }
     }
 }
 

@@ -169,6 +169,23 @@ impl<'t> Parser<'t> {
                 self.mark(',')?;
                 Op::Assert { condition, message: self.text()? }
             }
+            "check" if self.eat_word("degenerate") => {
+                let mut args = Values::from_slice(&[self.value()?]);
+                self.mark(',')?;
+                while !matches!(self.peek(), TokenKind::Text(_)) {
+                    args.push(self.value()?);
+                    self.mark(',')?;
+                }
+                Op::Check(Check::Degenerate { why: self.text()? }, args)
+            }
+            "check" => {
+                self.keyword("component")?;
+                let index = self.value()?;
+                self.keyword("of")?;
+                let count = self.number()?;
+                self.mark(',')?;
+                Op::Check(Check::Component { count, name: self.text()? }, Values::from_slice(&[index]))
+            }
             "yield" => Op::Yield(self.values()?),
             "break" => Op::Break(self.values()?),
             "continue" => Op::Continue(self.values()?),

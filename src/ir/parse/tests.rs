@@ -121,6 +121,9 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     yield %2
   } else {
     assert %0, "message"
+    check component %n of 3, "v"
+    check degenerate %0, "equal values"
+    check degenerate %0, %n, "equal values"
     return
   }
   %lane: int32 = lane

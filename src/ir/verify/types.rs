@@ -221,6 +221,14 @@ impl Typing<'_> {
                 check(self.ty(*condition) == BOOL, "the condition is not bool")?;
                 Ok(Types::new())
             }
+            Op::Check(what, operands) => {
+                let ty = operands.first().map(|&first| self.ty(first));
+                match what {
+                    Check::Component { .. } => check(ty.is_some_and(Type::is_int), "the index is not an integer")?,
+                    Check::Degenerate { .. } => check(ty == Some(BOOL), "the test is not bool")?,
+                }
+                Ok(Types::new())
+            }
             // Checked by `Verifier::control`.
             Op::If { .. } | Op::For { .. } | Op::While { .. } => Ok(Types::new()),
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => Ok(Types::new()),

@@ -111,7 +111,7 @@ impl Fun {
 /// The IR, after it has passed the verifier.
 fn module(functions: Vec<Function>) -> crate::ir::Module {
     let checked = Checked { functions: functions.into_iter().collect(), ..Checked::default() };
-    let module = lower(&checked);
+    let module = lower(&checked, false);
     if let Err(errors) = verify(&module) {
         panic!("{}\n{}", errors.join("\n"), print(&module));
     }
@@ -168,7 +168,7 @@ fn run(mut functions: Vec<Function>, inputs: &[[i32; 2]]) -> (String, Vec<i32>) 
     let body = (0..inputs.len() as i128)
         .map(|n| {
             let args = vec![element(io(), vec![int(3 * n)]), element(io(), vec![int(3 * n + 1)])];
-            let call = Call { callee: f, args, by_ref: Vec::new(), span: at() };
+            let call = Call { callee: f, args, by_ref: Vec::new(), test: None, span: at() };
             let place = element_place(io(), vec![int(3 * n + 2)]);
             stmt(StmtKind::Assign(place, expr(ExprKind::Call(call), I32)))
         })
@@ -353,7 +353,7 @@ fn the_place_of_a_reference_is_evaluated_once() {
         };
         let args = vec![element(k.get(A), vec![next(k)])];
         let by_ref = vec![element_place(k.get(A), vec![next(k)])];
-        vec![stmt(StmtKind::Call(Call { callee: FnId(0), args, by_ref, span: at() }))]
+        vec![stmt(StmtKind::Call(Call { callee: FnId(0), args, by_ref, test: None, span: at() }))]
     });
     let mut data = [1, 10, 20];
     launch(vec![bump, function], &mut data);

@@ -42,7 +42,13 @@ impl Writer {
 
     fn bump_call(&mut self) -> Call {
         let local = self.any();
-        Call { callee: FnId(0), args: vec![self.fun.get(local)], by_ref: vec![self.fun.place(local)], span: at() }
+        Call {
+            callee: FnId(0),
+            args: vec![self.fun.get(local)],
+            by_ref: vec![self.fun.place(local)],
+            test: None,
+            span: at(),
+        }
     }
 
     fn number(&mut self, depth: u64) -> Expr {

@@ -7,10 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use super::order::{has_atomics, prints};
 use super::privatization::Copies;
 use super::stop::Watch;
-use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind, pieces, pool};
+use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, TrapKind, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
 use crate::codegen::privatization::{ArrayArgument, privatized};
+use crate::codegen::sites::SiteKind;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::{Result, fail};
@@ -135,6 +136,8 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         thread: 0,
         print: Some(receive),
         user: (&raw mut printed).cast(),
+        note: 0,
+        note_thread: 0,
     };
     let shared = WorkerContext { entry, bounds: &job.bounds, args: job.args, status: &raw mut status };
     let size = job.bounds.size;
@@ -196,7 +199,11 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
         }
     }
     let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
-    Report { printed, trap, ..Report::default() }
+    let note = status.note.checked_sub(1).and_then(|number| {
+        let site = code.sites().get(number)?;
+        Some(Note { span: site.span, thread: status.note_thread, why: site.description.clone() })
+    });
+    Report { printed, trap, note, ..Report::default() }
 }
 
 /// Takes a printed text; `user` is a [`Printed`].
@@ -210,6 +217,11 @@ fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
     let site = code.sites().get(status.site);
     let description = site.map(|s| s.description.clone()).unwrap_or_default();
     let kind = match status.kind {
+        HostStatus::OUT_OF_BOUNDS if site.is_some_and(|site| site.kind == SiteKind::Component) => TrapKind::Component {
+            name: Some(description).filter(|name| !name.is_empty()),
+            index: status.index,
+            count: status.extent.into(),
+        },
         HostStatus::OUT_OF_BOUNDS => TrapKind::OutOfBounds {
             array: Some(description).filter(|name| !name.is_empty()),
             dim: status.dim,

@@ -38,8 +38,9 @@ impl Executable for interp::Program {
         // SAFETY: the same contract.
         unsafe { interp::Program::run(self, &job.bounds, job.args, 0, job.bounds.size, &mut outcome) };
         let trap = outcome.trap.take().map(|trap| from_interp(module, trap));
+        let note = outcome.note.take();
         drop(outcome);
-        Ok(Report { printed, trap, ..Report::default() })
+        Ok(Report { printed, trap, note, ..Report::default() })
     }
 }
 
@@ -51,6 +52,11 @@ pub fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
             dim: trap.dim,
             index: trap.index,
             extent: trap.extent,
+        },
+        interp::TrapKind::Component => TrapKind::Component {
+            name: Some(trap.message).filter(|name| !name.is_empty()),
+            index: trap.index,
+            count: trap.extent,
         },
         interp::TrapKind::Assert | interp::TrapKind::StepLimit => TrapKind::Assert { message: trap.message },
     };

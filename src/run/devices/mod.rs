@@ -36,6 +36,8 @@ use crate::types::Type;
 
 pub use entry::Entry;
 
+pub use crate::ir::interp::Note;
+
 /// Every device, in the order in which they are told of. The first one is the default.
 pub static ALL: &[&dyn Device] = &[&host::Host, &interp::Interp, &cuda::Cuda, &sim::Sim];
 
@@ -218,6 +220,8 @@ pub struct Ptx<'a> {
 pub struct Report {
     pub printed: Printed,
     pub trap: Option<Trap>,
+    /// The first gradient that is near-degenerate.
+    pub note: Option<Note>,
     /// Of the kernel alone, where the device tells.
     pub seconds: Option<f64>,
     /// What a device found that looks for faults.
@@ -245,9 +249,20 @@ pub enum TrapKind {
         index: i64,
         extent: i64,
     },
+    /// `name` is what has the `count` components, where it has a name; `index` is as written.
+    Component {
+        name: Option<String>,
+        index: i64,
+        count: i64,
+    },
     Assert {
         message: String,
     },
+}
+
+/// The note for a gradient that passes a place where a convention decides, or where digits are lost.
+pub fn near_degenerate(thread: &str, why: &str) -> String {
+    format!("a gradient is near-degenerate in {thread}: {why}")
 }
 
 /// What a kernel printed, up to a limit: a runaway kernel must not fill the memory.

@@ -41,7 +41,8 @@ impl Device for Sim {
 
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
         let (arch, layout) = (ARCH, ArrayLayout::Strided);
-        let options = PtxOptions { arch, opt: Opt::Full, fmad: how.fmad, layout, grid: Grid::Covering };
+        let &How { fmad, checked, .. } = how;
+        let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked };
         Ok(Box::new(Kernel::load(module, kernel, &options, how.trial)?))
     }
 

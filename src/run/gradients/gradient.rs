@@ -149,6 +149,7 @@ pub fn gradient(
         Some(backward) if report.trap.is_none() && report.findings.iter().all(|f| f.level != Level::Error) => {
             let reversed = reverse(module, forward, backward, arguments, threads, logs, run)?;
             report.trap = reversed.trap;
+            report.note = reversed.note;
             report.findings.extend(reversed.findings);
         }
         Some(_) => {}

@@ -123,6 +123,7 @@ fn attempt(
             return Err(match (trap.kind, u32::try_from(trap.index)) {
                 (TrapKind::OutOfBounds, Ok(index)) => Failure::Beyond(index),
                 (TrapKind::OutOfBounds, Err(_)) => Failure::Other("it reads or writes at a negative index".to_string()),
+                (TrapKind::Component, _) => Failure::Other("it names a component that is not there".to_string()),
                 (TrapKind::Assert, _) => Failure::Other(format!("an assertion fails: {}", trap.message)),
                 (TrapKind::StepLimit, _) => Failure::Other("it does not end in time".to_string()),
             });

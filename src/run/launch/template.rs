@@ -109,7 +109,7 @@ fn one_way(program: &Program, kernel: FuncId, source: &Path, dim: &[u32], intege
                     break;
                 }
             }
-            TrapKind::OutOfBounds | TrapKind::Assert => break,
+            TrapKind::OutOfBounds | TrapKind::Component | TrapKind::Assert => break,
         }
     }
     Ok(Template { launch, why })

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::modifiers::Modifiers;
 use super::{Decoder, U32, arithmetic, unknown};
+use crate::ir::{DEGENERATE, NO_COMPONENT};
 use crate::ptx::{Error, Instruction, Kind, Module, Operand, Result, Type};
 use crate::sim::code::{self, Barrier, Call, Copied, Op, Print, Reg, Shuffle, Vote, Way};
 use crate::sim::windows;
@@ -119,6 +120,10 @@ impl<'t> Decoder<'_, 't> {
                 return Ok(Op::Print(Box::new(Print { format, values, result: returned.first().map(|r| r.0) })));
             }
             ("__assertfail", &[(message, 8), ..]) => return Ok(Op::Assert(Box::new([message.into()]))),
+            (DEGENERATE, &[(why, 8)]) => return Ok(Op::Degenerate(Box::new([why]))),
+            (NO_COMPONENT, &[(name, 8), (index, 8), (count, 4)]) => {
+                return Ok(Op::NoComponent(Box::new([name, index, count])));
+            }
             _ => {}
         }
         let Some(function) = self.module.functions.iter().position(|f| f.name == name && f.body.is_some()) else {

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // What is there, leaving zero: the adjoint of an element that was overwritten.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
@@ -33,7 +37,7 @@ template <typename T> struct array1 {
 extern "C" __global__ void early_exit_cuda_kernel_forward(
     launch_bounds dim, array1<float> x, float limit, int n, array1<float> y)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         if (x[i] < 0.0f) {
             y[i] = -1.0f;
@@ -58,7 +62,7 @@ extern "C" __global__ void early_exit_cuda_kernel_backward(
 {
     if (!adj_x) adj_x = x.gradient();
     if (!adj_y) adj_y = y.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float x_i = x[i];
         float choice;
@@ -76,7 +80,7 @@ extern "C" __global__ void early_exit_cuda_kernel_backward(
                     leave = false;
                 } else {
                     total += v;
-                    leave = total > limit && true;
+                    leave = total > limit;
                 }
                 k += 1;
                 iteration += 1;

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
 
@@ -48,7 +52,7 @@ static __device__ float clamped(array2<float> image, int i, int j) {
 extern "C" __global__ void image_filter_cuda_kernel_forward(
     launch_bounds dim, array2<float> image, array2<float> out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         float sum = 0.0f + 0.0625f * clamped(image, i - 1, j - 1) + 0.125f * clamped(image, i - 1, j + 1 - 1)
@@ -76,7 +80,7 @@ extern "C" __global__ void image_filter_cuda_kernel_backward(
 {
     if (!adj_image) adj_image = image.gradient();
     if (!adj_out) adj_out = out.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         float adj_total = adj_out ? take(adj_out(i, j)) : 0.0f;

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
 
@@ -102,7 +106,7 @@ static __device__ float equilibrium(int q, float rho, vec2 u) {
 extern "C" __global__ void lattice_cuda_kernel_forward(
     launch_bounds dim, array3<float> f, array3<float> f_out)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int x = (int)(task / dim.shape[1]);
         int y = (int)(task % dim.shape[1]);
         vec2 momentum = {0.0f, 0.0f};
@@ -143,7 +147,7 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
 {
     if (!adj_f) adj_f = f.gradient();
     if (!adj_f_out) adj_f_out = f_out.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int x = (int)(task / dim.shape[1]);
         int y = (int)(task % dim.shape[1]);
         vec2 momentum = {0.0f, 0.0f};

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // What is there, leaving zero: the adjoint of an element that was overwritten.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
@@ -129,7 +133,7 @@ static __device__ mat33 inverse(mat33 a) {
 extern "C" __global__ void matrices_cuda_kernel_forward(
     launch_bounds dim, array1<mat33> f, array1<float> energy, array1<mat33> stress)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         mat33 m = f[i];
         float j = determinant(m);
@@ -199,7 +203,7 @@ extern "C" __global__ void matrices_cuda_kernel_backward(
     if (!adj_f) adj_f = f.gradient();
     if (!adj_energy) adj_energy = energy.gradient();
     if (!adj_stress) adj_stress = stress.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         mat33 m = f[i];
         mat33 adj_m = adj_stress ? take(adj_stress[i]) : mat33{};

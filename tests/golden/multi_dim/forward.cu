@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -27,7 +31,7 @@ template <typename T> struct array3 {
 extern "C" __global__ void multi_dim_cuda_kernel_forward(
     launch_bounds dim, array3<float> a, array3<float> b, array3<float> c, array1<float> bias)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int batch = (int)(task / dim.shape[2] / dim.shape[1]);
         int i = (int)(task / dim.shape[2] % dim.shape[1]);
         int j = (int)(task % dim.shape[2]);

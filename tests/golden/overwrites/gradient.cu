@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // What is there, leaving zero: the adjoint of an element that was overwritten.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
@@ -41,7 +45,7 @@ template <typename T> struct array2 {
 
 extern "C" __global__ void overwrites_cuda_kernel_forward(launch_bounds dim, array1<float> x, float dt)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         x[i] += dt * cosf(x[i]);
         x[i] *= x[i];
@@ -53,7 +57,7 @@ extern "C" __global__ void overwrites_cuda_kernel_forward(launch_bounds dim, arr
 extern "C" __global__ void overwrites_cuda_kernel_augmented(
     launch_bounds dim, array1<float> x, float dt, array2<float> log_float32)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int log_slots = log_float32.shape[0];
         int i = (int)task;
         float x_i = x[i];
@@ -75,7 +79,7 @@ extern "C" __global__ void overwrites_cuda_kernel_backward(
     array2<float> log_float32)
 {
     if (!adj_x) adj_x = x.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int thread = (int)task;
         int log_slots = log_float32.shape[0];
         if (!(0 < log_slots)) continue;

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -65,7 +69,7 @@ static __device__ quat normalize(quat a) {
 extern "C" __global__ void quaternions_cuda_kernel_forward(
     launch_bounds dim, array1<quat> q, array1<vec3> w, array1<quat> out, float dt)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         vec3 spin = quat_rotate(q[i], w[i]);
         out[i] = normalize(q[i] + mul(quat{spin.x, spin.y, spin.z, 0.0f}, q[i]) * (0.5f * dt));

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // What is there, leaving zero: the adjoint of an element that was overwritten.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
@@ -88,7 +92,7 @@ static __device__ quat normalize(quat a) {
 extern "C" __global__ void quaternions_cuda_kernel_forward(
     launch_bounds dim, array1<quat> q, array1<vec3> w, array1<quat> out, float dt)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         vec3 spin = quat_rotate(q[i], w[i]);
         out[i] = normalize(q[i] + mul(quat{spin.x, spin.y, spin.z, 0.0f}, q[i]) * (0.5f * dt));
@@ -181,7 +185,7 @@ extern "C" __global__ void quaternions_cuda_kernel_backward(
     if (!adj_q) adj_q = q.gradient();
     if (!adj_w) adj_w = w.gradient();
     if (!adj_out) adj_out = out.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         quat q_i = q[i];
         vec3 w_i = w[i];

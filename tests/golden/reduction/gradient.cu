@@ -5,34 +5,23 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
-// Compares the bits of *p with those of expected.
-template <typename T> static __device__ T compare_and_swap_bits(T *p, T expected, T value) {
-    if constexpr (sizeof(T) == 8) {
-        unsigned long long old = atomicCAS(
-            (unsigned long long *)p, *(unsigned long long *)&expected, *(unsigned long long *)&value);
-        return *(T *)&old;
-    } else if constexpr (sizeof(T) == 4) {
-        unsigned int old = atomicCAS((unsigned int *)p, *(unsigned int *)&expected, *(unsigned int *)&value);
-        return *(T *)&old;
-    } else {
-        unsigned short old =
-            atomicCAS((unsigned short *)p, *(unsigned short *)&expected, *(unsigned short *)&value);
-        return *(T *)&old;
-    }
-}
-template <typename T> static __device__ bool same_bits(T a, T b) {
-    for (int i = 0; i < (int)sizeof(T); ++i) {
-        if (((char *)&a)[i] != ((char *)&b)[i]) return false;
-    }
-    return true;
-}
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
+// The integer as large as a number, which atomicCAS compares and replaces.
+template <int size> struct bits_of;
+template <> struct bits_of<2> { using type = unsigned short; };
+template <> struct bits_of<4> { using type = unsigned int; };
+template <> struct bits_of<8> { using type = unsigned long long; };
 
 // Replaces *p by f(*p); gives the old value.
 template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
-    T old = *p;
-    for (;;) {
-        T seen = compare_and_swap_bits(p, old, f(old));
-        if (same_bits(seen, old)) return old;
+    using bits = typename bits_of<sizeof(T)>::type;
+    for (bits old = *(bits *)p;;) {
+        T value = f(*(T *)&old);
+        bits seen = atomicCAS((bits *)p, old, *(bits *)&value);
+        if (seen == old) return *(T *)&old;
         old = seen;
     }
 }
@@ -62,7 +51,7 @@ static __device__ float atomicMin(float *p, float value) {
 extern "C" __global__ void reduction_cuda_kernel_forward(
     launch_bounds dim, array1<float> x, array1<float> total, array1<float> low)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         float v = x[(int)task];
         atomicAdd(&total[0], v * v);
         atomicMin(&low[0], v);
@@ -78,18 +67,13 @@ extern "C" __global__ void reduction_cuda_kernel_backward(
     if (!adj_x) adj_x = x.gradient();
     if (!adj_total) adj_total = total.gradient();
     if (!adj_low) adj_low = low.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float v = x[i];
-        float adj_v;
+        float adj_v = 0.0f;
         if (adj_low) {
-            if (low[0] == v) {
-                adj_v = atomicExch(&adj_low[0], 0.0f);
-            } else {
-                adj_v = 0.0f;
-            }
-        } else {
             adj_v = 0.0f;
+            if (low[0] == v) adj_v = atomicExch(&adj_low[0], 0.0f);
         }
         float adj_total_value = adj_total ? adj_total[0] : 0.0f;
         if (adj_x) {

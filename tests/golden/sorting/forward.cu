@@ -7,6 +7,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Only the sign is left when n is negative, or the width or more.
 template <typename T> static __device__ T shift_right(T a, T n) {
     unsigned long long count = (unsigned long long)n;
@@ -36,7 +40,7 @@ template <typename T> struct array2 {
 extern "C" __global__ void sorting_cuda_kernel_forward(
     launch_bounds dim, array2<uint32> keys, array1<int> histogram, uint32 shift)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int row = (int)task;
         int n = keys.shape[1];
         for (int a = 1; a < n; ++a) {

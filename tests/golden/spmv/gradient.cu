@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
 
@@ -41,7 +45,7 @@ extern "C" __global__ void spmv_cuda_kernel_forward(
     launch_bounds dim, array1<int> rows, array1<int> columns, array1<float> values, array1<float> x,
     array1<float> y)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int end = rows[i + 1];
         float total = 0.0f;
@@ -62,7 +66,7 @@ extern "C" __global__ void spmv_cuda_kernel_backward(
     if (!adj_values) adj_values = values.gradient();
     if (!adj_x) adj_x = x.gradient();
     if (!adj_y) adj_y = y.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         int start = rows[i];
         int end = rows[i + 1];

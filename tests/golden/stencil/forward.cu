@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Strides are in bytes.
 template <typename T> struct array2 {
     T *data, *grad;
@@ -18,7 +22,7 @@ template <typename T> struct array2 {
 extern "C" __global__ void stencil_cuda_kernel_forward(
     launch_bounds dim, array2<float> u, array2<float> out, float c)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         if (i > 0 && i < u.shape[0] - 1 && j > 0 && j < u.shape[1] - 1) {

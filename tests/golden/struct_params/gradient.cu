@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // What is there, leaving zero: the adjoint of an element that was overwritten.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
@@ -39,7 +43,7 @@ struct Material {
 extern "C" __global__ void struct_params_cuda_kernel_forward(
     launch_bounds dim, array1<float> x, array1<float> v, Material m, array1<float> f)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         f[i] = m.stiffness * (m.rest[i] - x[i]) - m.damping * v[i];
     }
@@ -55,7 +59,7 @@ extern "C" __global__ void struct_params_cuda_kernel_backward(
     if (!adj_v) adj_v = v.gradient();
     if (!adj_m.rest) adj_m.rest = m.rest.gradient();
     if (!adj_f) adj_f = f.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float adj_f_i = adj_f ? take(adj_f[i]) : 0.0f;
         if (adj_v) atomicAdd(&adj_v[i], -adj_f_i * m.damping);

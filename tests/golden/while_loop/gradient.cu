@@ -8,6 +8,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // What is there, leaving zero: the adjoint of an element that was overwritten.
 template <typename T> static __device__ T take(T &place) {
     T value = place;
@@ -41,7 +45,7 @@ template <typename T> struct array1 {
 
 extern "C" __global__ void while_loop_cuda_kernel_forward(launch_bounds dim, array1<float> x, array1<float> y)
 {
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)task;
         float a = x[i];
         float r = 1.0f;
@@ -77,7 +81,7 @@ extern "C" __global__ void while_loop_cuda_kernel_backward(
 {
     if (!adj_x) adj_x = x.gradient();
     if (!adj_y) adj_y = y.gradient();
-    for (size_t task = blockIdx.x * (size_t)blockDim.x + threadIdx.x; task < dim.size; task += (size_t)blockDim.x * gridDim.x) {
+    for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int iteration_kept[32] = {};  // the iterations that were kept
         // r at the start of some iterations; the iterations between them are computed again
         float r_kept[32] = {};

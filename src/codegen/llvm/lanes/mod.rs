@@ -94,7 +94,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// The lanes of `condition` that are running.
-    fn narrowed(&self, condition: Val<'ctx>) -> Val<'ctx> {
+    pub(super) fn narrowed(&self, condition: Val<'ctx>) -> Val<'ctx> {
         let condition = self.ll.splat(condition, self.lane_count());
         self.mask().map_or(condition, |mask| self.ll.and(mask, condition))
     }

@@ -290,7 +290,7 @@ def reference():
 # weight: 4
 # sizes: n = 1 7 71 1024; num_length_bins = 2 4 8 16
 # - data: vec3[n] attach
-# - inv_width: float = 2.0; inverse width of a bin
+# - inv_width: float = 2.5; inverse width of a bin
 # - length_counts: int[num_length_bins] zeros; vectors in each bin
 @kernel[n] histogram count
 def bin_lengths():

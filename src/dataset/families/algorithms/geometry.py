@@ -250,7 +250,7 @@ def reference():
 # source: sphere tracing of signed distance functions (Hart 1996)
 # task: march rays through a signed distance field of a box and a sphere
 # domain: graphics
-# weight: 2
+# weight: 6
 # sizes: num_rays = 1 7 71 200
 # - origins: vec3[num_rays] uniform(-0.5, 0.5); ray origins
 # - depth: float[num_rays] zeros; distance along the ray
@@ -390,7 +390,7 @@ def reference():
 # source: polar decomposition by singular values (Higham 1986)
 # task: split deformation matrices into rotation and stretch
 # domain: geometry
-# weight: 2
+# weight: 6
 # sizes: n = 1 7 66 128
 # - mats: mat33[n] uniform(-0.4, 0.4); deformations, the identity is added
 # - rotations: mat33[n] zeros; rotations

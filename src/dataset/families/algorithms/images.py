@@ -355,7 +355,7 @@ def reference():
 # source: escape time of z <- z^2 + c (Mandelbrot 1980)
 # task: compute escape times of a fractal on a grid of points
 # domain: graphics
-# weight: 2
+# weight: 5
 # sizes: ny = 1 4 8 20; nx = 2 5 9 24
 # - iterations: int[ny, nx] zeros; steps until a point escapes
 # - center_x: float = -0.6; middle of the picture, real part

@@ -61,7 +61,7 @@ def reference():
 # source: Adam (Kingma and Ba 2015), bias-corrected
 # task: update parameters with Adam and clip the gradient first
 # domain: ml
-# weight: 3
+# weight: 6
 # sizes: n = 1 7 71 512
 # - weights: float[n] uniform(-1.0, 1.0); parameters
 # - grads: float[n] uniform(-2.0, 2.0); gradients
@@ -114,7 +114,7 @@ def reference():
 # source: fully connected layer with ReLU-type activations
 # task: evaluate a dense layer with a leaky rectifier and its mean squared error
 # domain: ml
-# weight: 3
+# weight: 8
 # sizes: batch = 1 3 9 32; inputs = 2 4 5 24; units = 1 3 8 16
 # - x: float[batch, inputs] uniform(-1.0, 1.0); inputs
 # - weights: float[units, inputs] uniform(-0.5, 0.5); weights

@@ -200,7 +200,7 @@ def reference():
 # source: binary search for the upper bound (Knuth, vol. 3, sec. 6.2.1)
 # task: find the interval of a sorted table for every query and interpolate
 # domain: generic
-# weight: 3
+# weight: 6
 # sizes: n = 1 7 71 400; m = 2 5 20 100
 # - knots: float[m] sorted(0.0, 1.0); sorted abscissas
 # - table: float[m] uniform(-1.0, 1.0); ordinates

@@ -88,7 +88,7 @@ def reference():
 # source: fractal sums of value noise on an integer lattice (Perlin 1985; Ebert et al. 2003)
 # task: build a height field from octaves of lattice noise
 # domain: graphics
-# weight: 1
+# weight: 5
 # sizes: ny = 1 4 8 24; nx = 2 5 9 32; octaves = 1 2 3 4; lattice = 16 16 16 16
 # - random_table: float[lattice] uniform(0.0, 1.0); random numbers of the lattice
 # - height: float[ny, nx] zeros; height field

@@ -185,7 +185,7 @@ impl Kernel {
     pub fn load(module: &Module, kernel: FuncId, fmad: bool) -> Result<Kernel> {
         let context = Context::open(0)?;
         let (arch, layout) = (context.arch, ArrayLayout::Strided);
-        let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering };
+        let options = PtxOptions { arch, opt: Opt::Full, fmad, layout, grid: Grid::Covering, checked: false };
         let text = emit_ptx(module, &[kernel], &options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;

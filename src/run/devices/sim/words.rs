@@ -249,6 +249,14 @@ pub fn told(finding: &Finding, arrays: &Arrays, code: &sim::Code, name: &dyn Fn(
             let text = if text.is_empty() { String::new() } else { format!(": {text}") };
             plain(Code::E1102, format!("assertion failed in {thread}{text}"), "does not hold")
         }
+        What::Degenerate(why) => {
+            plain(Code::W1120, crate::run::devices::near_degenerate(&thread, why), "a gradient passes here")
+        }
+        What::NoComponent { name, index, count } => {
+            let whole = if name.is_empty() { "a value".to_string() } else { format!("`{name}`") };
+            let message = format!("{thread} takes component {index} of {whole}, which has {count} components");
+            plain(Code::E1101, message, "no such component")
+        }
         What::Trap => plain(Code::E1117, format!("{thread} stops the kernel"), "here"),
         What::Endless => {
             let mut told = plain(

@@ -1,0 +1,403 @@
+//! Kernels with parameters as people write them: pointers to dense arrays, the sizes that the code asks for, and numbers.
+//!
+//! ```text
+//! extern "C" __global__ void saxpy(const float *__restrict__ x, float *__restrict__ y, float a, int n)
+//! ```
+//!
+//! The caller promises what descriptors could say at run time: arrays are dense and row-major, have fewer than 2^31 elements
+//! and do not overlap; all arrays of adjoints are there and have the extents of theirs. What the entry does not use of the
+//! forward kernel's parameters, a backward entry does not take.
+
+use std::collections::BTreeMap;
+
+use super::function::{Body, Translator};
+use super::plan::Form;
+use super::tree::{Expr, Infix, Stmt, Var};
+use super::types::identifier;
+use crate::analysis::effects::EffectTable;
+use crate::analysis::written::written;
+use crate::codegen::shadow::{self, ArrayPath};
+use crate::diag::{Code, Diagnostic};
+use crate::ids::{IdMap, IdSet};
+use crate::ir::{
+    Const, FuncId, Function, FunctionKind, InstId, Module, Op, Phase, ValueDef, ValueId, Values, ViewIndex,
+};
+use crate::passes::inline;
+use crate::passes::pipelines::clean;
+use crate::types::Type;
+
+/// What a text with plain kernels says at its head.
+pub const PROMISE: &str = "\
+// Arrays are dense and row-major, do not overlap, and have fewer than 2^31 elements. The grid has a thread for each
+// of the launch: columns along x, rows along y.
+";
+
+/// What the printer has to know of the kernels of a text.
+pub type Kernels = BTreeMap<FuncId, Kernel>;
+
+/// What is known of a kernel before it is printed.
+#[derive(Default)]
+pub struct Kernel {
+    /// Arrays of adjoints, each with the array whose extents it has.
+    pub like: IdMap<ValueId, ValueId>,
+    /// Arrays that nothing in the kernel writes.
+    pub read_only: IdSet<ValueId>,
+}
+
+/// What one parameter of a plain entry is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Argument {
+    /// The address of the first element of array parameter `n` of the IR's kernel.
+    Array(u32),
+    /// The extent of a dimension of array parameter `n`.
+    Extent(u32, u8),
+    /// The value of parameter `n`.
+    Value(u32),
+    /// The extent of a dimension of the launch.
+    Launch(u8),
+}
+
+/// A kernel as C++ sees it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    pub kernel: FuncId,
+    pub name: String,
+    pub arguments: Vec<Argument>,
+    /// The dimensions of the grid: with two, blocks cover rows along y and columns along x; with one, all threads along x.
+    pub grid: u8,
+}
+
+/// The variables of a kernel's sizes and threads, as its body asks for them.
+#[derive(Default)]
+pub struct Scope {
+    /// By the parameter's number and the dimension.
+    pub extents: BTreeMap<(u32, u8), Var>,
+    pub coordinates: Vec<Var>,
+    pub counts: Vec<Var>,
+    /// The row-major number of the thread, where the grid has one dimension and the launch several.
+    pub thread: Option<Var>,
+}
+
+impl Scope {
+    /// All of them: the body finds them declared.
+    pub fn variables(&self) -> impl Iterator<Item = Var> {
+        self.extents.values().chain(&self.counts).chain(&self.thread).chain(&self.coordinates).copied()
+    }
+}
+
+/// Words for the extents of an array, by its dimensions.
+pub fn extent_name(array: &str, ndim: u8, dim: u8) -> String {
+    match (ndim, dim) {
+        (1, _) => format!("{array}_size"),
+        (2, 0) => format!("{array}_rows"),
+        (2, _) => format!("{array}_cols"),
+        (_, dim) => format!("{array}_extent{dim}"),
+    }
+}
+
+/// Words for the extents of a launch of so many dimensions.
+pub fn count_names(rank: u8) -> &'static [&'static str] {
+    match rank {
+        0 | 1 => &["n"],
+        2 => &["rows", "cols"],
+        3 => &["layers", "rows", "cols"],
+        _ => &["n0", "n1", "n2", "n3"],
+    }
+}
+
+/// The dimensions of a launch of this kernel.
+pub fn rank(function: &Function) -> u8 {
+    if let FunctionKind::Kernel { rank } = function.kind { rank.max(1) } else { 1 }
+}
+
+/// Whether the threads are numbered along one dimension, though the launch has several.
+pub fn is_linear(function: &Function) -> bool {
+    // Threads that meet are those of a block, which are neighbours by their numbers.
+    let counts_threads =
+        |op: &Op| matches!(op, Op::ThreadNumber | Op::BlockDim | Op::Lane) || op.properties().synchronises;
+    rank(function) > 3 || function.has(|inst| counts_threads(&inst.op))
+}
+
+/// Whether C's library, which `nvcc` includes, has a function of this name that `extern "C"` would declare again.
+pub fn is_c_function(name: &str) -> bool {
+    #[rustfmt::skip]
+    const NAMES: &[&str] = &[
+        "abort", "alarm", "atexit", "atof", "atoi", "atol", "bcmp", "bcopy", "bsearch", "bzero", "calloc", "ctime", "difftime",
+        "drand48", "exit", "ffs", "getenv", "gmtime", "ldiv", "localtime", "lrand48", "memchr", "memcmp", "memmove",
+        "mktime", "qsort", "raise", "rand", "random", "realloc", "signal", "srand", "srandom", "strcmp", "strlen",
+        "system", "wait",
+    ];
+    debug_assert!(NAMES.is_sorted());
+    NAMES.contains(&name)
+}
+
+/// The module with kernels that need nothing but what plain parameters say, and what is known of them.
+pub fn prepare(module: &Module, kernels: &[FuncId]) -> Result<(Module, Kernels), Box<Diagnostic>> {
+    let mut prepared = module.clone();
+    let mut known = Kernels::new();
+    for &id in kernels {
+        let function = &module.functions[id];
+        if function.by_block {
+            let message =
+                format!("kernel `{}` works on tiles, which have no text with plain parameters", function.source_name);
+            let help = "`--abi warp` has a text for it";
+            return Err(Box::new(Diagnostic::new(Code::E0820, message).label(function.span, "this kernel").help(help)));
+        }
+        let (function, like) = kernel(module, id)?;
+        prepared.functions[id] = function;
+        known.insert(id, Kernel { like, read_only: IdSet::default() });
+    }
+    for (&id, kernel) in &mut known {
+        let touched = written(&prepared, id);
+        let params = prepared.functions[id].params().iter();
+        kernel.read_only = (0..).zip(params).filter(|(n, _)| !touched.may_be(*n, &[])).map(|(_, &p)| p).collect();
+    }
+    Ok((prepared, known))
+}
+
+/// The kernel with functions that take arrays inlined, and with its arrays of adjoints taken to be there.
+fn kernel(module: &Module, id: FuncId) -> Result<(Function, IdMap<ValueId, ValueId>), Box<Diagnostic>> {
+    let mut function = module.functions[id].clone();
+    let takes_arrays = |callee: FuncId| {
+        let callee = &module.functions[callee];
+        callee.params().iter().any(|&p| matches!(callee.ty(p), Type::Array(_)))
+    };
+    inline::run(&mut function, module, &takes_arrays).map_err(|too_large| {
+        let message = format!("kernel `{}` is too long with the functions that take its arrays", function.source_name);
+        let help = "`--abi warp` has a text for it";
+        Box::new(Diagnostic::new(Code::E0820, message).label(too_large.span, "called here").help(help))
+    })?;
+    let mut like = IdMap::default();
+    let mut given: Vec<ArrayPath> = function
+        .tape
+        .iter()
+        .filter_map(|buffer| function.params().get(buffer.param as usize))
+        .map(|&param| ArrayPath { param, path: Default::default() })
+        .collect();
+    if let Some((extracted, shadows)) = shadow::extract(&function) {
+        function = extracted;
+        for shadow in shadows {
+            if shadow.given.path.is_empty() && shadow.array.path.is_empty() {
+                like.insert(shadow.given.param, shadow.array.param);
+            }
+            given.push(shadow.given);
+        }
+    }
+    for at in function.insts.ids().collect::<Vec<InstId>>() {
+        if let Op::IsSet(array) = function.insts[at].op
+            && shadow::place(&function, array).is_some_and(|place| given.contains(&place))
+        {
+            function.insts[at].op = Op::Const(Const::bool(true));
+        }
+    }
+    address_through_views(&mut function);
+    let mut effects = EffectTable::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Call(callee, _) = inst.op {
+            effects.cover(module, callee);
+        }
+    });
+    clean(&mut function, &module.structs, &effects);
+    Ok((function, like))
+}
+
+/// `x[i][j]` for an element `j` of the row `i` of `x`.
+fn address_through_views(function: &mut Function) {
+    for at in function.insts.ids().collect::<Vec<InstId>>() {
+        let Some(array) = function.insts[at].op.access().map(|access| access.array) else { continue };
+        let Some((of, fixed)) = row(function, array) else { continue };
+        if let Some(access) = function.insts[at].op.access_mut() {
+            access.array = of;
+            access.indices = fixed.iter().chain(&access.indices).copied().collect();
+        }
+    }
+    for at in function.insts.ids().collect::<Vec<InstId>>() {
+        if let Op::Extent(array, dim) = function.insts[at].op
+            && let Some((of, fixed)) = row(function, array)
+        {
+            function.insts[at].op = Op::Extent(of, dim + fixed.len() as u8);
+        }
+    }
+}
+
+/// The array that a value is a part of, and the leading indices that are fixed in it.
+fn row(function: &Function, array: ValueId) -> Option<(ValueId, Values)> {
+    let ValueDef::Result(inst, _) = function.values[array].def else { return None };
+    let Op::View(of, dims) = &function.insts[inst].op else { return None };
+    let own: Option<Values> =
+        dims.iter().map(|dim| if let ViewIndex::At(at) = dim { Some(*at) } else { None }).collect();
+    let own = own?;
+    Some(match row(function, *of) {
+        Some((whole, mut fixed)) => {
+            fixed.extend(own);
+            (whole, fixed)
+        }
+        None => (*of, own),
+    })
+}
+
+impl Translator<'_> {
+    /// Gives the coordinates of a plain kernel's threads their variables: those that the source has for them.
+    pub fn name_threads(&mut self) {
+        let function = self.function;
+        let rank = rank(function);
+        let mut named: Vec<Option<Var>> = vec![None; usize::from(rank)];
+        function.walk(function.entry, &mut |_, inst| {
+            if let (Op::ThreadIndex(n), [result]) = (&inst.op, inst.results.as_slice())
+                && let Some(place @ None) = named.get_mut(usize::from(*n))
+                && self.plan.form(*result) == Form::Variable
+            {
+                let var = self.variables.of(*result);
+                let alone = self.variables.members().any(|(v, members)| v == var && members.len() == 1);
+                *place = alone.then_some(var);
+            }
+        });
+        let coordinates = (0..).zip(named).map(|(n, var): (usize, _)| {
+            var.unwrap_or_else(|| self.new_variable(crate::types::I32, ["i", "j", "k", "l"].get(n).unwrap_or(&"i")))
+        });
+        let coordinates: Vec<Var> = coordinates.collect();
+        let is_taken = |name: &str| function.params().iter().any(|&p| function.values[p].name.as_deref() == Some(name));
+        let words = match count_names(rank) {
+            ["n"] if is_taken("n") => &["threads"],
+            words => words,
+        };
+        let counts = words.iter().map(|word| self.new_variable(crate::types::I32, word)).collect();
+        let numbered = rank > 1 && is_linear(function);
+        let thread = numbered.then(|| self.new_variable(crate::types::I32, "thread"));
+        if let Some((_, scope)) = &mut self.plain {
+            *scope = Scope { extents: Default::default(), coordinates, counts, thread };
+        }
+    }
+
+    /// A coordinate of a plain kernel's thread.
+    pub fn plain_coordinate(&self, n: u8) -> Option<Expr> {
+        let (_, scope) = self.plain.as_ref()?;
+        scope.coordinates.get(usize::from(n)).map(|&var| Expr::Var(var))
+    }
+
+    /// The number of a plain kernel's thread.
+    pub fn plain_thread(&self) -> Option<Expr> {
+        let (_, scope) = self.plain.as_ref()?;
+        scope.thread.or(scope.coordinates.first().copied()).map(Expr::Var)
+    }
+
+    /// The number of the parameter that a value is, if plain parameters stand for arrays here and it is one.
+    pub fn plain_array(&self, value: ValueId) -> Option<u32> {
+        self.plain.as_ref()?;
+        let is_array = matches!(self.function.ty(value), Type::Array(_));
+        (0..).zip(self.function.params()).find(|&(_, &p)| p == value && is_array).map(|(n, _)| n)
+    }
+
+    /// An extent of an array that is plain parameter `n`.
+    pub fn plain_extent(&mut self, n: u32, dim: u8) -> Expr {
+        let function = self.function;
+        let Some((kernel, scope)) = &self.plain else { return Expr::atom("0") };
+        let given = function.params()[n as usize];
+        let owner = kernel.like.get(&given).copied().unwrap_or(given);
+        let n = (0..).zip(function.params()).find(|&(_, &p)| p == owner).map_or(n, |(n, _)| n);
+        let known = scope.extents.get(&(n, dim)).copied();
+        let var = known.unwrap_or_else(|| {
+            let ndim = if let Type::Array(array) = function.ty(owner) { array.ndim } else { 1 };
+            let word = extent_name(&identifier(&function.param_name(n as usize)), ndim, dim);
+            self.new_variable(crate::types::I32, &word)
+        });
+        if let Some((_, scope)) = &mut self.plain {
+            scope.extents.insert((n, dim), var);
+        }
+        Expr::Var(var)
+    }
+}
+
+/// What the entry takes: parameters that it uses (the forward one has all of the source's), each array with the extents that
+/// the code asks for, then the extents of the launch.
+pub fn arguments(function: &Function, body: &Body, scope: &Scope) -> Vec<Argument> {
+    let mut used = vec![false; body.vars.len()];
+    mark(&body.stmts, &mut used);
+    let is_used = |var: Var| used.get(var.0 as usize).copied().unwrap_or(false);
+    let mut list = Vec::new();
+    for (n, (&param, &var)) in (0..).zip(function.params().iter().zip(&body.params)) {
+        let wanted = function.phase == Phase::Forward || is_used(var);
+        match function.ty(param) {
+            Type::Array(array) => {
+                list.extend(wanted.then_some(Argument::Array(n)));
+                let dims = (0..array.ndim).filter(|&dim| scope.extents.get(&(n, dim)).is_some_and(|&v| is_used(v)));
+                list.extend(dims.map(|dim| Argument::Extent(n, dim)));
+            }
+            _ => list.extend(wanted.then_some(Argument::Value(n))),
+        }
+    }
+    // Of a launch that is numbered along one dimension, the first extent bounds the threads too.
+    list.extend((0..).zip(&scope.counts).map(|(dim, _)| Argument::Launch(dim)));
+    list
+}
+
+fn mark(stmts: &[Stmt], used: &mut [bool]) {
+    for stmt in stmts {
+        stmt.for_each_expr(&mut |e| {
+            e.for_each_var(&mut |var| {
+                if let Some(used) = used.get_mut(var.0 as usize) {
+                    *used = true;
+                }
+            });
+        });
+        // A parameter that is only assigned to is a variable of the body.
+        if let Stmt::Assign { var, .. } = stmt
+            && let Some(used) = used.get_mut(var.0 as usize)
+        {
+            *used = true;
+        }
+        stmt.bodies().iter().for_each(|body| mark(body, used));
+    }
+}
+
+/// Which thread is this, and is it one of the launch?
+pub fn head(scope: &Scope, name: &dyn Fn(Var) -> String) -> Vec<String> {
+    let along = |axis: char| format!("blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}");
+    let counts: Vec<String> = scope.counts.iter().map(|&count| name(count)).collect();
+    let coordinates: Vec<String> = scope.coordinates.iter().map(|&coordinate| name(coordinate)).collect();
+    let mut lines = Vec::new();
+    if let Some(thread) = scope.thread.map(name) {
+        lines.push(format!("int {thread} = {};", along('x')));
+        lines.push(format!("if ({thread} >= {}) return;", counts.join(" * ")));
+        for (n, coordinate) in coordinates.iter().enumerate() {
+            let below = counts[n + 1..].join(" * ");
+            let above = match counts.len() - n - 1 {
+                0 => thread.clone(),
+                1 => format!("{thread} / {below}"),
+                _ => format!("{thread} / ({below})"),
+            };
+            let modulo = if n > 0 { format!(" % {}", counts[n]) } else { String::new() };
+            lines.push(format!("int {coordinate} = {above}{modulo};"));
+        }
+        return lines;
+    }
+    let axes = ['x', 'y', 'z'];
+    for (n, coordinate) in coordinates.iter().enumerate() {
+        let axis = axes[(coordinates.len() - 1 - n).min(2)];
+        lines.push(format!("int {coordinate} = {};", along(axis)));
+    }
+    let outside: Vec<String> = coordinates.iter().zip(&counts).map(|(at, count)| format!("{at} >= {count}")).collect();
+    lines.push(format!("if ({}) return;", outside.join(" || ")));
+    lines
+}
+
+/// The place of an element in a dense array: `(i * rows + j) * cols + k`.
+pub fn offset(indices: Vec<Expr>, extent: &mut dyn FnMut(u8) -> Expr) -> Expr {
+    let mut parts = indices.into_iter();
+    let first = parts.next().unwrap_or_else(|| Expr::atom("0"));
+    (1..).zip(parts).fold(first, |e, (dim, index)| {
+        let is_zero = e == Expr::atom("0");
+        if is_zero {
+            return index;
+        }
+        let start = Expr::infix(Infix::Mul, e, extent(dim));
+        // `start + i - 1`
+        match index {
+            Expr::Infix(op @ (Infix::Add | Infix::Sub), a, b) => {
+                Expr::infix(op, Expr::infix(Infix::Add, start, *a), *b)
+            }
+            index if index == Expr::atom("0") => start,
+            index => Expr::infix(Infix::Add, start, index),
+        }
+    })
+}
