@@ -118,3 +118,6 @@ fn has_effects(effects: &Effects) -> bool {
         || effects.synchronises
         || effects.convergent
 }
+
+#[cfg(test)]
+mod tests;

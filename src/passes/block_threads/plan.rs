@@ -86,7 +86,10 @@ impl Planner<'_> {
                 any = true;
                 continue;
             }
-            let dealt = nested.iter().fold(false, |any, &nested| self.block(nested) || any);
+            let mut dealt = false;
+            for &nested in &nested {
+                dealt |= self.block(nested);
+            }
             if !dealt && self.is_for_one(inst) {
                 nested.iter().for_each(|&nested| self.forget(nested));
                 self.plans.insert(id, Plan::OneThread);
