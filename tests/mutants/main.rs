@@ -182,8 +182,8 @@ fn decoded(ptx: &str, entries: &[String], refused: bool) -> Result<(), String> {
     let said = |e: kc::ptx::Error| format!("kc's PTX, line {}: {}", e.at.line, e.message);
     let parsed = kc::ptx::parse(ptx).map_err(said)?;
     // What the back end refused is not there.
-    let made = entries.iter().filter(|entry| !refused || ptx.contains(&format!(".entry {entry}(")));
-    made.map(|entry| kc::sim::decode(&parsed, entry).map(drop).map_err(said)).collect()
+    let mut made = entries.iter().filter(|entry| !refused || ptx.contains(&format!(".entry {entry}(")));
+    made.try_for_each(|entry| kc::sim::decode(&parsed, entry).map(drop).map_err(said))
 }
 
 /// Kernels of the examples, the tests and the library, in pieces.

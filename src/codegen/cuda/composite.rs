@@ -194,7 +194,7 @@ pub fn compare(op: CompareOp, ty: Type, a: Expr, b: Expr, structs: &StructTable,
         prelude.function(format!("bool operator!=({name} a, {name} b)"), |_| "{ return !(a == b); }".to_string());
         return Expr::infix(Infix::Ne, a, b);
     }
-    Expr::infix(Infix::Eq, a, b)
+    Expr::infix(Infix::Same, a, b)
 }
 
 fn declare_equal(ty: Type, structs: &StructTable, prelude: &mut Prelude) {

@@ -50,6 +50,8 @@ pub enum Infix {
     Ge,
     Eq,
     Ne,
+    /// `==` of composites, beside which no `!=` may be declared.
+    Same,
     BitAnd,
     BitXor,
     BitOr,
@@ -71,7 +73,7 @@ impl Infix {
             Infix::Le => "<=",
             Infix::Gt => ">",
             Infix::Ge => ">=",
-            Infix::Eq => "==",
+            Infix::Eq | Infix::Same => "==",
             Infix::Ne => "!=",
             Infix::BitAnd => "&",
             Infix::BitXor => "^",

@@ -87,8 +87,8 @@ impl Planner<'_> {
                 continue;
             }
             let mut dealt = false;
-            for &nested in &nested {
-                dealt |= self.block(nested);
+            for &block in nested.iter() {
+                dealt |= self.block(block);
             }
             if !dealt && self.is_for_one(inst) {
                 nested.iter().for_each(|&nested| self.forget(nested));
