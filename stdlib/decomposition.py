@@ -147,7 +147,7 @@ def _qr_adjoint(
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_qr3(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 3, Float]) -> bool:
     """the first two columns are nearly parallel, or one is nearly 0: the turn that they leave open has few digits, or none"""
     Q, R = _qr3(_wide(A))
@@ -155,7 +155,7 @@ def _degenerate_qr3(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_R: Mat[3, 
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_qr3(
     A: Mat[3, 3, Float],
     Q: Mat[3, 3, Float],
@@ -236,7 +236,7 @@ def _eig_adjoint(
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_eig3(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3, Float]) -> bool:
     """two eigenvalues are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
     Q, d = _eig3(_wide(A))
@@ -244,7 +244,7 @@ def _degenerate_eig3(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3,
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_eig3(
     A: Mat[3, 3, Float], Q: Mat[3, 3, Float], d: Vec[3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3, Float]
 ) -> bool:
@@ -474,7 +474,7 @@ def _svd_adjoint(
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_svd2(
     A: Mat[2, 2, Float], adj_U: Mat[2, 2, Float], adj_sigma: Vec[2, Float], adj_V: Mat[2, 2, Float]
 ) -> bool:
@@ -484,7 +484,7 @@ def _degenerate_svd2(
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_svd2(
     A: Mat[2, 2, Float],
     U: Mat[2, 2, Float],
@@ -499,7 +499,7 @@ def _degenerate_svd2(
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_svd3(
     A: Mat[3, 3, Float], adj_U: Mat[3, 3, Float], adj_sigma: Vec[3, Float], adj_V: Mat[3, 3, Float]
 ) -> bool:
@@ -509,7 +509,7 @@ def _degenerate_svd3(
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_svd3(
     A: Mat[3, 3, Float],
     U: Mat[3, 3, Float],

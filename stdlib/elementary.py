@@ -199,7 +199,7 @@ def _(y: Float, x: Float, adj_ret: Float):
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_atan2(y: Float, x: Float, adj_ret: Float) -> bool:
     """the origin has no angle; the derivative was taken as 0"""
     return adj_ret != Float(0.0) and x == Float(0.0) and y == Float(0.0)

@@ -315,7 +315,7 @@ def _(a: Mat[N, N, Float], adj_ret: Mat[N, N, Float]):
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_inverse(a: Mat[N, N, Float], adj_ret: Mat[N, N, Float]) -> bool:
     """a matrix with determinant 0 has no inverse; zeros were taken for it and its derivative"""
     return adj_ret != Mat[N, N, Float]() and determinant(a) == Float(0.0)

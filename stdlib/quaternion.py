@@ -143,14 +143,14 @@ def normalize(a: Quat[Float]) -> Quat[Float]:
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_length(a: Quat[Float], adj_ret: Float) -> bool:
     """the length of the quaternion of zeros has no derivative; 0 was taken"""
     return adj_ret != Float(0.0) and length(a) == Float(0.0)
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_normalize(a: Quat[Float], adj_ret: Quat[Float]) -> bool:
     """the quaternion of zeros is no rotation; the derivative was taken as 0"""
     return adj_ret != Quat[Float](Float(0.0), Float(0.0), Float(0.0), Float(0.0)) and length(a) == Float(0.0)
@@ -225,7 +225,7 @@ def quat_slerp(a: Quat[Float], b: Quat[Float], t: Float) -> Quat[Float]:
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_quat_slerp(a: Quat[Float], b: Quat[Float], t: Float, adj_ret: Quat[Float]) -> bool:
     """the rotations are half a turn apart, so that two ways are equally short; the derivative is that of one of them"""
     wanted = adj_ret != Quat[Float](Float(0.0), Float(0.0), Float(0.0), Float(0.0))
@@ -292,7 +292,7 @@ def quat_to_axis_angle(quat: Quat[Float], axis: ref[Vec[3, Float]], angle: ref[F
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_quat_to_axis_angle(quat: Quat[Float], adj_axis: Vec[3, Float], adj_angle: Float) -> bool:
     """no rotation has no axis; the derivatives of axis and angle were taken as 0"""
     wanted = adj_axis != Vec[3, Float]() or adj_angle != Float(0.0)
@@ -300,7 +300,7 @@ def _degenerate_quat_to_axis_angle(quat: Quat[Float], adj_axis: Vec[3, Float], a
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_quat_to_axis_angle(
     quat: Quat[Float], axis: Vec[3, Float], angle: Float, adj_axis: Vec[3, Float], adj_angle: Float
 ) -> bool:

@@ -110,21 +110,21 @@ def normalize(a: Vec[N, Float]) -> Vec[N, Float]:
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_length(a: Vec[N, Float], adj_ret: Float) -> bool:
     """the length of the zero vector has no derivative; 0 was taken"""
     return adj_ret != Float(0.0) and length(a) == Float(0.0)
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_norm_l2(v: Vec[N, Float], adj_ret: Float) -> bool:
     """the length of the zero vector has no derivative; 0 was taken"""
     return _degenerate_length(v, adj_ret)
 
 
 @func
-@no_grad("a truth value")
+@zero_grad("a truth value")
 def _degenerate_normalize(a: Vec[N, Float], adj_ret: Vec[N, Float]) -> bool:
     """the zero vector has no direction; the derivative of it was taken as 0"""
     return adj_ret != Vec[N, Float]() and length(a) == Float(0.0)

@@ -226,7 +226,7 @@ const RUNS: &[(Code, &[&str])] = &[
     (Code::E1116, &["run", "--device", "sim", "--steps", "10000", "endless.json"]),
     (Code::E1117, &["run", "--device", "sim", "stops.json"]),
     (Code::E1118, &["profile", "first.json", "--fail-if", "smsp__inst_executed.sum > 0"]),
-    (Code::E1120, &["profile", "first.json", "--compare", "first.json"]),
+    (Code::E1121, &["profile", "first.json", "--compare", "first.json"]),
     (Code::W1119, &["run", "--device", "sim", "--schedules", "8", "first.json"]),
     (
         Code::W1120,

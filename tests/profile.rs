@@ -141,11 +141,11 @@ fn counts_stand_beside_those_of_a_gpu() {
     write("another");
     let (text, status) = profile("columns", &["--compare", path]);
     assert!(
-        status == Some(1) && text.contains("error[E1120]") && text.contains("columns_cuda_kernel_forward"),
+        status == Some(1) && text.contains("error[E1121]") && text.contains("columns_cuda_kernel_forward"),
         "{text}"
     );
     let (text, status) = profile("columns", &["--compare", "absent.csv"]);
-    assert!(status == Some(1) && text.contains("error[E1120]"), "{text}");
+    assert!(status == Some(1) && text.contains("error[E1121]"), "{text}");
 }
 
 /// A race stands in the JSON with its line, and atomics under names of their own.

@@ -122,7 +122,7 @@ impl Shown {
 
 /// The launches that a GPU counted.
 fn export(path: &Path) -> Result<Vec<compare::Launch>> {
-    let wrong = |why: String| fail(crate::diag::Code::E1120, format!("cannot compare with {}: {why}", path.display()));
+    let wrong = |why: String| fail(crate::diag::Code::E1121, format!("cannot compare with {}: {why}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| wrong(error.to_string()))?;
     compare::read(&String::from_utf8_lossy(&bytes)).map_err(wrong)
 }
@@ -163,7 +163,7 @@ fn one(
         let pairs = theirs.map(|theirs| compare::pairs(&profile.metrics, &theirs));
         if measured.is_some() && pairs.as_ref().is_none_or(Vec::is_empty) {
             let message = format!("the file to compare with has no counts of `{entry}` that there are here");
-            report(&fail(crate::diag::Code::E1120, message), &SourceMap::default());
+            report(&fail(crate::diag::Code::E1121, message), &SourceMap::default());
             exit = exit.max(Exit::Errors);
         }
         for (gate, known) in args.fail_if.iter().zip(known.iter_mut()) {

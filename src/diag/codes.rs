@@ -188,9 +188,9 @@ codes! {
     E1116 "endless-launch" "a launch that runs on and on";
     E1117 "kernel-stopped" "a kernel that stops itself";
     E1118 "profile-gate" "a launch for which `--fail-if` holds";
-    E1120 "profile-export" "an export of a profiler that is none";
     W1119 "order-shows" "a result that depends on the order of the threads";
     W1120 "near-degenerate" "a gradient that a convention decides, or that has lost digits";
+    E1121 "profile-export" "an export of a profiler that is none";
 
     // 12 numbers
     W1201 "integer-division" "`/` or `%` on integers that differs from Python";

@@ -5,6 +5,10 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
+// A grid of any size runs a launch: its threads take the tasks in turns.
+static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
+static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
+
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -96,11 +100,9 @@ extern "C" __global__ void product_cuda_kernel_forward(
             for (int k = threadIdx.x; k < 8; k += blockDim.x) {
                 int quotient = k / 4;
                 int rest = k % 4;
-                float a_value;
+                float a_value = 0.0f;
                 if (product + quotient >= 0 && product + quotient < a.shape[0] && rest < a.shape[1]) {
                     a_value = a(product + quotient, rest);
-                } else {
-                    a_value = 0.0f;
                 }
                 x[quotient][rest] = a_value;
             }
@@ -116,11 +118,9 @@ extern "C" __global__ void product_cuda_kernel_forward(
             for (int k = threadIdx.x; k < 12; k += blockDim.x) {
                 int quotient = k / 3;
                 int rest = k % 3;
-                float b_value;
+                float b_value = 0.0f;
                 if (product_2 + rest >= 0 && product_2 + rest < b.shape[0] && quotient < b.shape[1]) {
                     b_value = b(product_2 + rest, quotient);
-                } else {
-                    b_value = 0.0f;
                 }
                 y[quotient][rest] = b_value;
             }

@@ -171,6 +171,9 @@ impl<'a> Translator<'a> {
             self.name_threads();
         } else if function.is_kernel() {
             self.prelude.launch();
+            if !function.by_block {
+                self.prelude.turns();
+            }
             let task = self.new_variable(crate::types::U64, "task");
             let launch = self.new_variable(crate::types::U64, "dim");
             self.thread = Some((task, launch));

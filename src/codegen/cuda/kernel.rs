@@ -229,8 +229,10 @@ fn kernel(
     let mut all = vec![format!("launch_bounds {launch}")];
     all.extend_from_slice(params);
     let mut out = heading(function, !defaults.is_empty());
-    let arrays = body.stmts.iter().take_while(|stmt| matches!(stmt, Stmt::SharedArray(_))).count();
-    let (arrays, stmts) = body.stmts.split_at(if body.returns_in_loop { 0 } else { arrays });
+    let leading = body.stmts.iter().take_while(|stmt| matches!(stmt, Stmt::SharedArray(_) | Stmt::At(_))).count();
+    let last = body.stmts[..leading].iter().rposition(|stmt| matches!(stmt, Stmt::SharedArray(_)));
+    let arrays = last.filter(|_| !body.returns_in_loop).map_or(0, |last| last + 1);
+    let (arrays, stmts) = body.stmts.split_at(arrays);
     if body.returns_in_loop {
         let mut thread_params = vec![format!("size_t {task}")];
         thread_params.extend_from_slice(&all);

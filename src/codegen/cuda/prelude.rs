@@ -65,7 +65,10 @@ struct launch_bounds {
     unsigned int shape[4];
     unsigned long long size;  // number of threads
 };
+";
 
+/// How the threads of a grid take the tasks of a launch.
+const TURNS: &str = "
 // A grid of any size runs a launch: its threads take the tasks in turns.
 static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
 static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
@@ -78,6 +81,7 @@ const TEMPLATE: &str = "template <typename B> ";
 pub struct Prelude {
     scalars: BTreeSet<Scalar>,
     launch: bool,
+    turns: bool,
     output: bool,
     infinity: bool,
     not_a_number: bool,
@@ -108,9 +112,14 @@ impl Prelude {
         self.output = true;
     }
 
-    /// Declares what a launch is, for kernels that take it as one parameter, and which of its tasks a thread takes.
+    /// Declares what a launch is, for kernels that take it as one parameter.
     pub fn launch(&mut self) {
         self.launch = true;
+    }
+
+    /// Declares which tasks of a launch a thread takes, for kernels whose threads have tasks of their own.
+    pub fn turns(&mut self) {
+        self.turns = true;
     }
 
     pub fn infinity(&mut self) {
@@ -248,6 +257,7 @@ impl Prelude {
         self.scalars.extend(&other.scalars);
         self.output |= other.output;
         self.launch |= other.launch;
+        self.turns |= other.turns;
         self.infinity |= other.infinity;
         self.not_a_number |= other.not_a_number;
         self.helpers.extend(&other.helpers);
@@ -292,6 +302,9 @@ impl Prelude {
         let out = &mut parts;
         if self.launch {
             out.push_str(LAUNCH);
+        }
+        if self.turns {
+            out.push_str(TURNS);
         }
         for scalar in [Scalar::F16, Scalar::BF16] {
             if self.scalars.contains(&scalar) {

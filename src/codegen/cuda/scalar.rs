@@ -123,11 +123,37 @@ fn bit_count(name: &str, s: Scalar, a: Expr, prelude: &mut Prelude) -> Expr {
     if s == Scalar::I32 { call } else { Expr::cast(scalar_name(s), call) }
 }
 
+/// `x + 2 - 1` as `x + 1`: a sum and a number with one number in the place of two. It overflows only where they do.
+fn shifted(op: Infix, sum: &Expr, number: &Expr) -> Option<Expr> {
+    let signed = |op: Infix, number: &Expr| {
+        let Expr::Atom(text) = number else { return None };
+        let value: i64 = text.parse().ok()?;
+        match op {
+            Infix::Add => Some(value),
+            Infix::Sub => Some(-value),
+            _ => None,
+        }
+    };
+    let Expr::Infix(inner, x, first) = sum else { return None };
+    let total = signed(*inner, first)? + signed(op, number)?;
+    let to = if total < 0 { Infix::Sub } else { Infix::Add };
+    i32::try_from(total).ok()?;
+    Some(match total {
+        0 => (**x).clone(),
+        _ => Expr::infix(to, (**x).clone(), Expr::atom(total.unsigned_abs().to_string())),
+    })
+}
+
 /// The plain operator, with `x + -1` written as `x - 1`.
 fn operator(op: Infix, s: Scalar, a: Expr, b: Expr, prelude: &mut Prelude) -> Expr {
     if is_half(s) {
         half_operator(op, s, prelude);
         return Expr::infix(op, a, b);
+    }
+    if s == Scalar::I32
+        && let Some(sum) = shifted(op, &a, &b)
+    {
+        return sum;
     }
     let flipped = match op {
         Infix::Add => Some(Infix::Sub),
@@ -246,10 +272,19 @@ pub fn compare(op: CompareOp, s: Scalar, a: Expr, b: Expr, prelude: &mut Prelude
         CompareOp::Gt => Infix::Gt,
         CompareOp::Ge => Infix::Ge,
     };
-    if is_half(s) {
-        half_operator(op, s, prelude);
+    if !is_half(s) {
+        return Expr::infix(op, a, b);
     }
-    Expr::infix(op, a, b)
+    half_operator(op, s, prelude);
+    match op {
+        Infix::Eq => Expr::infix(Infix::Same, a, b),
+        Infix::Ne => {
+            // The text may negate it.
+            half_operator(Infix::Eq, s, prelude);
+            Expr::infix(op, a, b)
+        }
+        _ => Expr::infix(op, a, b),
+    }
 }
 
 pub fn fma(s: Scalar, a: Expr, b: Expr, c: Expr, prelude: &mut Prelude) -> Expr {

@@ -50,7 +50,7 @@ pub enum Infix {
     Ge,
     Eq,
     Ne,
-    /// `==` of composites, beside which no `!=` may be declared.
+    /// `==` of composites and 16-bit floats, beside which no `!=` may be declared.
     Same,
     BitAnd,
     BitXor,

@@ -225,11 +225,15 @@ impl<'ctx> Llvm<'ctx> {
         global
     }
 
-    /// Memory that the threads of a block share; the address is generic.
+    /// Memory that the threads of a block share; the address is generic. The first that has a name keeps it, the others get
+    /// numbers.
     pub fn shared(&self, name: &str, size: u64, align: u32) -> Val<'ctx> {
         const SHARED: u16 = 3;
         let ty = self.context.i8_type().array_type(size.max(1) as u32);
-        let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED)), name);
+        let numbered = (2..).map(|n| format!("{name}_{n}"));
+        let free =
+            std::iter::once(name.to_string()).chain(numbered).find(|name| self.module.get_global(name).is_none());
+        let global = self.module.add_global(ty, Some(AddressSpace::from(SHARED)), free.as_deref().unwrap_or(name));
         global.set_initializer(&ty.get_undef());
         global.set_linkage(Linkage::Internal);
         global.set_alignment(align);

@@ -32,8 +32,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Target::Nvptx { .. } => {
                 let (ll, function) = (self.ll, frame.function);
                 let own = function.values[array].name.as_deref().unwrap_or("tile");
-                let name =
-                    format!("{}_{}_{}", function.name, own, array.0).replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+                let name = format!("{}_{own}", function.name).replace(|c: char| !c.is_ascii_alphanumeric(), "_");
                 ll.shared(&name, size, align)
             }
         }]
