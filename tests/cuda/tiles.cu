@@ -5,10 +5,6 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
-// A grid of any size runs a launch: its threads take the tasks in turns.
-static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
-static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
-
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;

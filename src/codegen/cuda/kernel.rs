@@ -81,7 +81,11 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
         None => {
             let result = body.returns.map_or("void".to_string(), |ty| type_name(ty, structs));
             let head = format!("static __device__ {result} {}", shared.function_name(id));
-            let mut out = doc + &signature(&head, &params, true);
+            let head = signature(&head, &params, true);
+            if let Some(line) = in_one_line(&head, &body.stmts, &named).filter(|_| function.native.is_none()) {
+                return Ok((doc + &line, None));
+            }
+            let mut out = doc + &head;
             match &function.native {
                 Some(text) => native(&mut out, text, function, &body, &named),
                 None => print::statements(&mut out, &body.stmts, 1, &named),
@@ -91,6 +95,21 @@ pub fn function(shared: &TextContext<'_>, id: FuncId, prelude: &mut Prelude) -> 
         }
     };
     Ok((text, None))
+}
+
+/// A function that only returns something, if it fits into a line. `head` ends after its brace.
+fn in_one_line(head: &str, stmts: &[Stmt], named: &Named<'_>) -> Option<String> {
+    let result = stmts.iter().find(|stmt| !matches!(stmt, Stmt::At(_)))?;
+    if !matches!(result, Stmt::Return(Some(_))) || head.lines().count() != 1 {
+        return None;
+    }
+    let print = |stmts: &[Stmt]| {
+        let mut text = String::new();
+        print::statements(&mut text, stmts, 0, named);
+        text
+    };
+    let fits = head.len() + print(std::slice::from_ref(result)).len() + 2 <= print::WIDTH;
+    fits.then(|| format!("{} {} }}\n", head.trim_end(), print(stmts).trim_end()))
 }
 
 /// The function's docstring.

@@ -41,9 +41,7 @@ template <typename T> struct array2 {
     }
 };
 
-static __device__ int clamp(int x, int low, int high) {
-    return min(max(low, x), high);
-}
+static __device__ int clamp(int x, int low, int high) { return min(max(low, x), high); }
 
 static __device__ float clamped(array2<float> image, int i, int j) {
     return image.at(clamp(i, 0, image.shape[0] - 1), clamp(j, 0, image.shape[1] - 1));
@@ -55,14 +53,12 @@ extern "C" __global__ void image_filter_cuda_kernel_forward(
     for (size_t task = first_task(); task < dim.size; task += task_step()) {
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
-        float sum = 0.0f + 0.0625f * clamped(image, i - 1, j - 1) + 0.125f * clamped(image, i - 1, j + 1 - 1)
-                + 0.0625f * clamped(image, i - 1, j + 2 - 1);
-        float total = sum + 0.125f * clamped(image, i + 1 - 1, j - 1);
-        float sum_2 = total + 0.25f * clamped(image, i + 1 - 1, j + 1 - 1) + 0.125f
-                * clamped(image, i + 1 - 1, j + 2 - 1);
-        total = sum_2 + 0.0625f * clamped(image, i + 2 - 1, j - 1) + 0.125f
-                * clamped(image, i + 2 - 1, j + 1 - 1);
-        total += 0.0625f * clamped(image, i + 2 - 1, j + 2 - 1);
+        float sum = 0.0f + 0.0625f * clamped(image, i - 1, j - 1) + 0.125f * clamped(image, i - 1, j)
+                + 0.0625f * clamped(image, i - 1, j + 1);
+        float total = sum + 0.125f * clamped(image, i, j - 1);
+        float sum_2 = total + 0.25f * clamped(image, i, j) + 0.125f * clamped(image, i, j + 1);
+        total = sum_2 + 0.0625f * clamped(image, i + 1, j - 1) + 0.125f * clamped(image, i + 1, j);
+        total += 0.0625f * clamped(image, i + 1, j + 1);
         out(i, j) = total;
     }
 }
@@ -84,14 +80,14 @@ extern "C" __global__ void image_filter_cuda_kernel_backward(
         int i = (int)(task / dim.shape[1]);
         int j = (int)(task % dim.shape[1]);
         float adj_total = adj_out ? take(adj_out(i, j)) : 0.0f;
-        adj_clamped(image, i + 2 - 1, j + 2 - 1, adj_image, adj_total * 0.0625f);
-        adj_clamped(image, i + 2 - 1, j + 1 - 1, adj_image, adj_total * 0.125f);
-        adj_clamped(image, i + 2 - 1, j - 1, adj_image, adj_total * 0.0625f);
-        adj_clamped(image, i + 1 - 1, j + 2 - 1, adj_image, adj_total * 0.125f);
-        adj_clamped(image, i + 1 - 1, j + 1 - 1, adj_image, adj_total * 0.25f);
-        adj_clamped(image, i + 1 - 1, j - 1, adj_image, adj_total * 0.125f);
-        adj_clamped(image, i - 1, j + 2 - 1, adj_image, adj_total * 0.0625f);
-        adj_clamped(image, i - 1, j + 1 - 1, adj_image, adj_total * 0.125f);
+        adj_clamped(image, i + 1, j + 1, adj_image, adj_total * 0.0625f);
+        adj_clamped(image, i + 1, j, adj_image, adj_total * 0.125f);
+        adj_clamped(image, i + 1, j - 1, adj_image, adj_total * 0.0625f);
+        adj_clamped(image, i, j + 1, adj_image, adj_total * 0.125f);
+        adj_clamped(image, i, j, adj_image, adj_total * 0.25f);
+        adj_clamped(image, i, j - 1, adj_image, adj_total * 0.125f);
+        adj_clamped(image, i - 1, j + 1, adj_image, adj_total * 0.0625f);
+        adj_clamped(image, i - 1, j, adj_image, adj_total * 0.125f);
         adj_clamped(image, i - 1, j - 1, adj_image, adj_total * 0.0625f);
     }
 }

@@ -68,9 +68,7 @@ template <typename B> static __device__ vec2 &operator+=(vec2 &a, B b) { return 
 
 static __device__ vec2 operator/(vec2 a, float b) { return vec2{a.x / b, a.y / b}; }
 
-static __device__ float dot(vec2 a, vec2 b) {
-    return a.x * b.x + a.y * b.y;
-}
+static __device__ float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 
 static __device__ float equilibrium(int q, float rho, vec2 u) {
     float cu = 3.0f * ((float)component(cx, q) * u.x + (float)component(cy, q) * u.y);

@@ -93,9 +93,7 @@ static __device__ vec2 operator*(vec2 a, vec2 b) { return vec2{a.x * b.x, a.y * 
 
 static __device__ vec2 operator-(vec2 a) { return vec2{-a.x, -a.y}; }
 
-static __device__ float dot(vec2 a, vec2 b) {
-    return a.x * b.x + a.y * b.y;
-}
+static __device__ float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 
 static __device__ float equilibrium(int q, float rho, vec2 u) {
     float cu = 3.0f * ((float)component(cx, q) * u.x + (float)component(cy, q) * u.y);

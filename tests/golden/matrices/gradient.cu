@@ -88,21 +88,15 @@ static __device__ vec3 cross(vec3 a, vec3 b) {
     return vec3{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-static __device__ float dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
+static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-static __device__ float determinant(mat33 a) {
-    return dot(a.row[0], cross(a.row[1], a.row[2]));
-}
+static __device__ float determinant(mat33 a) { return dot(a.row[0], cross(a.row[1], a.row[2])); }
 
 static __device__ mat33 transpose(mat33 a) {
     return mat33{a(0, 0), a(1, 0), a(2, 0), a(0, 1), a(1, 1), a(2, 1), a(0, 2), a(1, 2), a(2, 2)};
 }
 
-static __device__ vec3 mul(vec3 a, mat33 b) {
-    return a.x * b.row[0] + a.y * b.row[1] + a.z * b.row[2];
-}
+static __device__ vec3 mul(vec3 a, mat33 b) { return a.x * b.row[0] + a.y * b.row[1] + a.z * b.row[2]; }
 
 static __device__ mat33 mul(mat33 a, mat33 b) {
     mat33 m = {};

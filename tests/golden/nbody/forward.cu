@@ -29,9 +29,7 @@ static __device__ vec3 operator+(vec3 a, vec3 b) { return vec3{a.x + b.x, a.y + 
 
 template <typename B> static __device__ vec3 &operator+=(vec3 &a, B b) { return a = a + b; }
 
-static __device__ float dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
+static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 extern "C" __global__ void nbody_cuda_kernel_forward(
     launch_bounds dim, array1<vec3> x, array1<float> mass, array1<vec3> force)

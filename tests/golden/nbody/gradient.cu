@@ -56,9 +56,7 @@ static __device__ vec3 atomicAdd(vec3 *p, vec3 value) {
     return vec3{atomicAdd(&p->x, value.x), atomicAdd(&p->y, value.y), atomicAdd(&p->z, value.z)};
 }
 
-static __device__ float dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
+static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 extern "C" __global__ void nbody_cuda_kernel_forward(
     launch_bounds dim, array1<vec3> x, array1<float> mass, array1<vec3> force)

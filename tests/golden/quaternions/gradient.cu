@@ -54,9 +54,7 @@ static __device__ vec3 operator*(vec3 a, vec3 b) { return vec3{a.x * b.x, a.y * 
 
 template <typename B> static __device__ vec3 &operator+=(vec3 &a, B b) { return a = a + b; }
 
-static __device__ float dot(vec3 a, vec3 b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z;
-}
+static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 static __device__ vec3 cross(vec3 a, vec3 b) {
     return vec3{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
@@ -75,13 +73,9 @@ static __device__ quat mul(quat a, quat b) {
     return quat{a.w * b.x + b.w * a.x + a.y * b.z - b.y * a.z, difference, difference_2, difference_3};
 }
 
-static __device__ float dot(quat a, quat b) {
-    return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
-}
+static __device__ float dot(quat a, quat b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
 
-static __device__ float length(quat a) {
-    return sqrtf(dot(a, a));
-}
+static __device__ float length(quat a) { return sqrtf(dot(a, a)); }
 
 static __device__ quat normalize(quat a) {
     float l = length(a);

@@ -5,10 +5,6 @@ struct launch_bounds {
     unsigned long long size;  // number of threads
 };
 
-// A grid of any size runs a launch: its threads take the tasks in turns.
-static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
-static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
-
 // Quotient, truncated; x / 0 is 0, and the lowest number / -1 wraps.
 template <typename T> static __device__ T safe_div(T a, T b) {
     if (b == 0) return 0;
