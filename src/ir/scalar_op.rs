@@ -42,7 +42,7 @@ pub struct NamedConstant {
 }
 
 /// The names of one source file for constants, each once.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default)]
 pub struct ConstantNames {
     names: IdVec<ConstantId, NamedConstant>,
     known: HashMap<NamedConstant, ConstantId>,
@@ -65,6 +65,13 @@ impl ConstantNames {
     /// None: an identifier of another file's names.
     pub fn get(&self, id: ConstantId) -> Option<&NamedConstant> {
         self.names.get(id)
+    }
+}
+
+/// The names in their order: what finds them has none.
+impl std::fmt::Debug for ConstantNames {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names.values()).finish()
     }
 }
 
