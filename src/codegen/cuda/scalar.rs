@@ -137,7 +137,7 @@ fn shifted(op: Infix, sum: &Expr, number: &Expr) -> Option<Expr> {
     let Expr::Infix(inner, x, first) = sum else { return None };
     let total = signed(*inner, first)? + signed(op, number)?;
     let to = if total < 0 { Infix::Sub } else { Infix::Add };
-    i32::try_from(total).ok()?;
+    i32::try_from(total.unsigned_abs()).ok()?;
     Some(match total {
         0 => (**x).clone(),
         _ => Expr::infix(to, (**x).clone(), Expr::atom(total.unsigned_abs().to_string())),
