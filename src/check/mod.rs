@@ -553,6 +553,12 @@ impl Checker<'_> {
                     continue;
                 }
             };
+            if let (true, Pattern::Exact(ty)) = (definition.kernel, &pattern)
+                && self.refuse_tile(*ty, annotation.span, "a parameter of a kernel").is_err()
+            {
+                failed = true;
+                continue;
+            }
             let (name, default) = (param.name.text.clone(), param.default.clone());
             params.push(ParamInfo { name, pattern, default, span: param.span });
         }

@@ -465,7 +465,8 @@ impl Checker<'_> {
                 failed = true;
                 continue;
             }
-            match self.concrete_type(annotation, false) {
+            let ty = self.concrete_type(annotation, false);
+            match ty.and_then(|ty| self.refuse_tile(ty, annotation.span, "a field").map(|()| ty)) {
                 Ok(ty) => fields.push(Field { name: member.name.text.clone(), ty }),
                 Err(Reported) => failed = true,
             }

@@ -61,6 +61,18 @@ impl Checker<'_> {
         }
     }
 
+    /// Refuses a tile where memory of the caller's stands. `place`: a parameter of a kernel, a field.
+    pub fn refuse_tile(&mut self, ty: Type, span: Span, place: &str) -> Res<()> {
+        if !matches!(ty, Type::Local(_)) {
+            return Ok(());
+        }
+        Err(self.report(
+            Diagnostic::new(Code::E0310, format!("{place} cannot be a tile"))
+                .label(span, "tiles are made in kernels")
+                .help("pass an array, and load a tile of it with `wp.tile_load`"),
+        ))
+    }
+
     /// Refuses a matrix or a struct of more parts than a thread can work with.
     pub fn bounded(&mut self, ty: Type, span: Span) -> Res<Type> {
         let parts = ty.parts(&self.structs);

@@ -3,7 +3,7 @@
 # task: integrate rigid bodies under gravity, applied wrenches and gyroscopic torque
 # about: Bodies may be static, dynamic or kinematic. Velocities refer to the centre of mass, poses to the body origin.
 # domain: physics
-# weight: 16
+# weight: 21
 # sizes: num_bodies = 1 7 71 256
 # - body_q: transform[num_bodies] rotation(); poses of the body frames
 # - body_qd: spatial_vector[num_bodies] uniform(-1.0, 1.0); linear velocity of the centre of mass, then angular velocity

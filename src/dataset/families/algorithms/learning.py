@@ -61,7 +61,7 @@ def reference():
 # source: Adam (Kingma and Ba 2015), bias-corrected
 # task: update parameters with Adam and clip the gradient first
 # domain: ml
-# weight: 6
+# weight: 12
 # sizes: n = 1 7 71 512
 # - weights: float[n] uniform(-1.0, 1.0); parameters
 # - grads: float[n] uniform(-2.0, 2.0); gradients

@@ -353,7 +353,7 @@ def reference():
 # source: red-black Gauss-Seidel for a tridiagonal system (Saad 2003, ch. 4)
 # task: run one red-black Gauss-Seidel sweep on a tridiagonal system
 # domain: sparse
-# weight: 3
+# weight: 4
 # sizes: n = 3 9 73 512
 # - diag: float[n] uniform(3.0, 4.0); diagonal
 # - lower: float[n] uniform(-1.0, -0.5); entries left of the diagonal

@@ -3,7 +3,7 @@
 # task: integrate particles under gravity and drag with semi-implicit Euler
 # about: Particles with zero inverse mass do not move. Positions and velocities are updated in place.
 # domain: physics
-# weight: 3
+# weight: 9
 # sizes: num_particles = 1 7 71 1000
 # - positions: vec3[num_particles] uniform(-1.0, 1.0); particle positions [m]
 # - velocities: vec3[num_particles] uniform(-1.0, 1.0); particle velocities [m/s]
@@ -527,7 +527,7 @@ def reference():
 # source: velocity Verlet (Swope et al. 1982)
 # task: advance coupled oscillators with velocity Verlet and record their energy
 # domain: physics
-# weight: 2
+# weight: 6
 # sizes: n = 2 7 71 500
 # - q: float[n] uniform(-1.0, 1.0); displacements [m]
 # - v: float[n] uniform(-1.0, 1.0); velocities [m/s]

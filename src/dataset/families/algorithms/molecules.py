@@ -245,7 +245,7 @@ def reference():
 # task: scale the velocities of several systems with chains of Nose-Hoover thermostats
 # about: Each system has one chain. Velocities are scaled by the factor that the chain's half step gives.
 # domain: physics
-# weight: 14
+# weight: 18
 # sizes: num_atoms = 1 7 71 256; num_systems = 1 2 5 8; chain_length = 3 3 3 3
 # - velocities: vec3[num_atoms] uniform(-1.0, 1.0); velocities [nm/ps]
 # - masses: float[num_atoms] uniform(1.0, 4.0); masses [u]

@@ -139,7 +139,7 @@ def reference():
 # source: odd-even transposition sort (Habermann 1972)
 # task: sort short rows in place, one row per thread
 # domain: generic
-# weight: 4
+# weight: 9
 # sizes: num_rows = 1 5 66 64; width = 3 4 6 8
 # - keys: int[num_rows, width] uniform(0, 100); keys, sorted in place
 # - order: int[num_rows, width] zeros; original column of each key

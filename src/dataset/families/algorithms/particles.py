@@ -291,7 +291,7 @@ def reference():
 # source: specular reflection at the walls of a box
 # task: move particles and reflect them at the walls of a box
 # domain: physics
-# weight: 3
+# weight: 7
 # sizes: num_particles = 1 7 71 500
 # - positions: vec3[num_particles] uniform(-1.0, 1.0); particle positions [m], updated in place
 # - velocities: vec3[num_particles] uniform(-4.0, 4.0); particle velocities [m/s], updated in place
