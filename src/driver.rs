@@ -57,6 +57,8 @@ pub struct Compilation {
     declared: Vec<String>,
     /// The kernels without errors that cannot be compiled, because they need what only Python knows.
     pub unresolved: Vec<Unresolved>,
+    /// It has gradients, and the rules for them.
+    differentiable: bool,
     /// The findings that comments of the file allow.
     allows: Allows,
     pub timings: Timings,
@@ -165,6 +167,7 @@ impl Compilation {
     }
 
     fn differentiate(&mut self, options: &Gradients) {
+        self.differentiable = options.backward;
         let Compilation { module, diagnostics, timings, compiler, .. } = self;
         timings
             .time("differentiate", || autodiff::differentiate(module, options, &compiler.cache.adjoints, diagnostics));
@@ -175,34 +178,9 @@ impl Compilation {
         }
     }
 
-    /// Adds the forward-mode kernel of the kernel `name`, or of the only one ([`autodiff::jvp::jvp`]). The error says why
-    /// there is none. What was compiled without gradients has no rules for the derivatives of functions.
-    pub fn forward_mode(&mut self, name: Option<&str>) -> Result<ir::FuncId, String> {
-        let forward = |(_, f): &(ir::FuncId, &ir::Function)| {
-            f.phase == Phase::Forward && name.is_none_or(|name| f.source_name == name)
-        };
-        let Some((kernel, function)) = self.module.kernels().find(forward) else {
-            return Err("there is no such kernel".to_string());
-        };
-        if let ir::Derivative::None(why) = &function.derivative {
-            return Err(why.clone());
-        }
-        let made = autodiff::jvp::jvp(&mut self.module, kernel).map_err(|refused| refused.reason)?;
-        ir::verify::verify(&self.module).map_err(|faults| faults.join("; "))?;
-        Ok(made)
-    }
-
-    /// Adds forward mode of the entries of a gradient run of the kernel `name`: of its augmented entry where it has one, else
-    /// of its forward entry, and of its backward entry. Together they give Hessian-vector products.
-    pub fn second_order(&mut self, name: &str) -> Result<(ir::FuncId, ir::FuncId), String> {
-        let first = self.module.entry(name, Phase::Augmented).or_else(|| self.module.entry(name, Phase::Forward));
-        let (Some(first), Some(backward)) = (first, self.module.entry(name, Phase::Backward)) else {
-            return Err("it has no backward entry".to_string());
-        };
-        let mut made = |entry| autodiff::jvp::jvp(&mut self.module, entry).map_err(|refused| refused.reason);
-        let (first, backward) = (made(first)?, made(backward)?);
-        ir::verify::verify(&self.module).map_err(|faults| faults.join("; "))?;
-        Ok((first, backward))
+    /// For derivatives in forward mode. None: it was compiled without gradients, and has no rules for those of functions.
+    pub fn differentiable(&mut self) -> Option<Differentiable<'_>> {
+        self.differentiable.then_some(Differentiable(self))
     }
 
     fn front(&mut self, file: FileId, parsed: &Parsed, options: &check::Options) -> Checked {
@@ -282,6 +260,41 @@ impl Compilation {
             Some(_) => diagnostic.note(format!("the kernels are {}", quoted(&self.kernels))),
             None => diagnostic,
         }
+    }
+}
+
+/// A compilation with gradients.
+pub struct Differentiable<'a>(&'a mut Compilation);
+
+impl Differentiable<'_> {
+    /// Adds the forward-mode kernel of the kernel `name`, or of the only one ([`autodiff::jvp::jvp`]). The error says why
+    /// there is none.
+    pub fn forward_mode(&mut self, name: Option<&str>) -> Result<ir::FuncId, String> {
+        let forward = |(_, f): &(ir::FuncId, &ir::Function)| {
+            f.phase == Phase::Forward && name.is_none_or(|name| f.source_name == name)
+        };
+        let Some((kernel, function)) = self.0.module.kernels().find(forward) else {
+            return Err("there is no such kernel".to_string());
+        };
+        if let ir::Derivative::None(why) = &function.derivative {
+            return Err(why.clone());
+        }
+        let made = autodiff::jvp::jvp(&mut self.0.module, kernel).map_err(|refused| refused.reason)?;
+        ir::verify::verify(&self.0.module).map_err(|faults| faults.join("; "))?;
+        Ok(made)
+    }
+
+    /// Adds forward mode of the entries of a gradient run of the kernel `name`: of its augmented entry where it has one, else
+    /// of its forward entry, and of its backward entry. Together they give Hessian-vector products.
+    pub fn second_order(&mut self, name: &str) -> Result<(ir::FuncId, ir::FuncId), String> {
+        let first = self.0.module.entry(name, Phase::Augmented).or_else(|| self.0.module.entry(name, Phase::Forward));
+        let (Some(first), Some(backward)) = (first, self.0.module.entry(name, Phase::Backward)) else {
+            return Err("it has no backward entry".to_string());
+        };
+        let mut made = |entry| autodiff::jvp::jvp(&mut self.0.module, entry).map_err(|refused| refused.reason);
+        let (first, backward) = (made(first)?, made(backward)?);
+        ir::verify::verify(&self.0.module).map_err(|faults| faults.join("; "))?;
+        Ok((first, backward))
     }
 }
 

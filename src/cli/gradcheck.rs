@@ -338,12 +338,14 @@ impl Compiled {
             .collect();
         let mut tangents = HashMap::new();
         let mut second = HashMap::new();
-        for name in names {
-            if args.second_order {
-                second.insert(name.clone(), compilation.second_order(&name));
+        if let Some(mut differentiable) = compilation.differentiable() {
+            for name in names {
+                if args.second_order {
+                    second.insert(name.clone(), differentiable.second_order(&name));
+                }
+                let made = differentiable.forward_mode(Some(&name));
+                tangents.insert(name, made);
             }
-            let made = compilation.forward_mode(Some(&name));
-            tangents.insert(name, made);
         }
         let left_out = compilation
             .unresolved

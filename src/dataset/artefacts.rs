@@ -132,9 +132,10 @@ pub fn compile(
     timings.add(&compilation.timings);
     let tangents: Vec<Option<FuncId>> = names
         .iter()
-        .map(|name| match checks && backward && no_backward.is_none() {
-            true => timings.time("forward mode", || compilation.forward_mode(Some(name)).ok()),
-            false => None,
+        .map(|name| {
+            let wanted = checks && no_backward.is_none();
+            let mut differentiable = compilation.differentiable().filter(|_| wanted)?;
+            timings.time("forward mode", || differentiable.forward_mode(Some(name)).ok())
         })
         .collect();
     let Some(mut compiled) = entries(compilation, names) else {

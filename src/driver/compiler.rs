@@ -226,6 +226,20 @@ mod tests {
         assert!((1..(ROOM << 12) + (256 << 10)).contains(&most[4]), "{most:?}");
     }
 
+    /// Forward mode reads the rules that come with gradients: without these it can't be asked for.
+    #[test]
+    fn forward_mode_needs_gradients() {
+        use crate::driver::Gradients;
+        for backward in [false, true] {
+            let gradients = Gradients { backward, ..Gradients::default() };
+            let text = program("sin(x[i])", "float");
+            let mut made =
+                Compiler::new().load_text(Path::new("k.py"), text, &Request { gradients, ..Request::default() });
+            let forward = made.differentiable().map(|mut with| with.forward_mode(Some("k")).is_ok());
+            assert_eq!(forward, backward.then_some(true));
+        }
+    }
+
     #[test]
     fn compilers_go_from_thread_to_thread() {
         fn shared_by_threads<T: Send + Sync>() {}

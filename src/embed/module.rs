@@ -222,7 +222,10 @@ impl Module {
         let request = Request { kernels: vec![kernel.to_string()], ..checked() };
         let mut compilation = self.0.compile(&request)?;
         let made = driver::guard(|| {
-            let made = compilation.forward_mode(Some(kernel));
+            let made = match compilation.differentiable() {
+                Some(mut differentiable) => differentiable.forward_mode(Some(kernel)),
+                None => Err("it was compiled without gradients".to_string()),
+            };
             (compilation, made)
         });
         let (compilation, made) = made.map_err(Error::fault)?;
