@@ -9,7 +9,6 @@ use super::derivative::{Form, Gradient, Part, Tangents};
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
-use crate::codegen::llvm::Cpu;
 use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
@@ -47,7 +46,8 @@ struct Shared {
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
-pub(super) const HOW: How = How { checked: true, fmad: false, alone: false, cpu: Cpu::Native, trial: Trial::PLAIN };
+pub(super) const HOW: How =
+    How { checked: true, fmad: false, alone: false, cpu: devices::Cpu::Native, trial: Trial::PLAIN };
 
 impl Kernel {
     pub(super) fn new(module: Module, name: &str) -> std::result::Result<Kernel, Error> {

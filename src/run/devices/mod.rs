@@ -27,7 +27,7 @@ pub mod stop;
 use std::ffi::c_void;
 
 use crate::abi::LaunchBounds;
-use crate::codegen::llvm::Cpu;
+pub use crate::codegen::llvm::Cpu;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
