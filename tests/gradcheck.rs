@@ -25,7 +25,8 @@ fn path(name: &str) -> PathBuf {
 
 /// The kernels of `tests/gradients`, some of which have loops that keep state.
 fn cases() -> [PathBuf; 5] {
-    ["basics", "chosen", "loops_and_overwrites", "references", "tiles"].map(|name| path(&format!("tests/gradients/{name}.py")))
+    ["basics", "chosen", "loops_and_overwrites", "references", "tiles"]
+        .map(|name| path(&format!("tests/gradients/{name}.py")))
 }
 
 /// The kernels of a source text, by their decorators.
