@@ -59,7 +59,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "abi", "run", "driver",
         ],
     ),
-    ("ide", &["ids", "source", "diag", "types", "syntax", "library", "check", "driver"]),
+    ("ide", &["ids", "limits", "source", "diag", "types", "syntax", "library", "check", "driver"]),
     ("lsp", &["ids", "source", "diag", "library", "driver", "ide"]),
     (
         "cli",

@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::check::facts::EditorFacts;
 use crate::check::lints::Allows;
@@ -24,6 +24,56 @@ pub struct Analysis {
     pub parsed: ast::Parsed,
     pub facts: EditorFacts,
     pub diagnostics: Diagnostics,
+    reads: Reads,
+}
+
+/// Files, and what was looked for among them: an analysis is as old as the first of these that changes.
+#[derive(Debug)]
+struct Recorded {
+    under: Arc<dyn FileSystem>,
+    /// By the path, a hash of what was found.
+    seen: Mutex<HashMap<PathBuf, u64>>,
+}
+
+/// What an analysis looked for among the files; it lives on without the analysis.
+#[derive(Clone, Debug)]
+pub struct Reads(Arc<Recorded>);
+
+impl Reads {
+    /// Whether the files that were looked for still say what they said, or are still missing.
+    pub fn is_current(&self) -> bool {
+        self.0.is_current()
+    }
+}
+
+impl Recorded {
+    fn hash(text: &Option<Result<String, String>>) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn is_current(&self) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter().all(|(path, hash)| Self::hash(&self.under.read(path)) == *hash)
+    }
+}
+
+impl FileSystem for Recorded {
+    fn read(&self, path: &Path) -> Option<Result<String, String>> {
+        let text = self.under.read(path);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.entry(path.to_path_buf()).or_insert_with(|| Self::hash(&text));
+        text
+    }
+
+    fn absolute(&self, path: &Path) -> PathBuf {
+        self.under.absolute(path)
+    }
+
+    fn shown(&self, path: &Path) -> Option<PathBuf> {
+        self.under.shown(path)
+    }
 }
 
 /// What is left to do after a check.
@@ -44,7 +94,8 @@ impl Analysis {
     pub const FILE: FileId = FileId(0);
 
     pub(super) fn new(path: &Path, text: String, files: Arc<dyn FileSystem>, known: &Instances) -> (Analysis, Pending) {
-        let (mut sources, mut diagnostics) = (SourceMap::with_files(files), Diagnostics::new());
+        let reads = Arc::new(Recorded { under: files, seen: Mutex::default() });
+        let (mut sources, mut diagnostics) = (SourceMap::with_files(reads.clone()), Diagnostics::new());
         let file = sources.add(SourceFile::new(path, text));
         let parsed = syntax::parse(file, &sources.file(file).text, &mut diagnostics);
         let options = check::Options { facts: true, ..check::Options::default() };
@@ -52,21 +103,25 @@ impl Analysis {
         let facts = std::mem::take(&mut checked.facts);
         let mut allows = Allows::read(&parsed, &sources.file(file).text);
         allows.apply(file, &mut diagnostics);
-        (Analysis { sources, parsed, facts, diagnostics }, Pending { checked, allows })
+        (Analysis { sources, parsed, facts, diagnostics, reads: Reads(reads) }, Pending { checked, allows })
     }
 
     /// The files that are imported from.
-    fn imported(&self) -> impl Iterator<Item = &SourceFile> {
+    pub fn imported(&self) -> impl Iterator<Item = &SourceFile> {
         let own = |(id, file): &(FileId, &SourceFile)| {
             *id != Self::FILE && file.path.to_str().is_none_or(|path| Library::text(path).is_none())
         };
         self.sources.files().filter(own).map(|(_, file)| file)
     }
 
-    /// Whether the imported files still say what they said.
+    /// What the analysis depends on beside its text.
+    pub fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    /// Whether they are as they were.
     pub fn is_current(&self) -> bool {
-        let Some(system) = self.sources.system() else { return true };
-        self.imported().all(|file| system.read(&file.path).is_some_and(|text| text.as_ref() == Ok(&file.text)))
+        self.reads.is_current()
     }
 
     /// The text that is analysed.

@@ -270,7 +270,12 @@ fn scope(file: &File, offset: u32) -> Vec<Proposal> {
             }
             Item::Import(import) => {
                 let names = import.names.iter().map(|name| name.alias.as_ref().unwrap_or(&name.name));
-                list.extend(names.filter(|name| *name != "*").map(|name| proposal(name, Kind::Builtin, "", 2)));
+                list.extend(
+                    names
+                        .map(|name| &*name.text)
+                        .filter(|name| *name != "*")
+                        .map(|name| proposal(name, Kind::Builtin, "", 2)),
+                );
                 if import.names.is_empty() {
                     let first = import.module.split('.').next().unwrap_or_default();
                     let name = import.alias.as_ref().map_or(first, |alias| &alias.text);

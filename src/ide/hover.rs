@@ -64,6 +64,8 @@ fn symbol(file: &File, symbol: &Symbol, span: Span, offset: u32) -> Option<Strin
             Some(Meaning::Module(path)) => Some(code(&format!("import {path} as {name}"))),
             _ => None,
         },
+        // What other files say.
+        Symbol::Member { .. } | Symbol::Keyword { .. } => None,
     }
 }
 
@@ -92,7 +94,8 @@ pub fn header(file: &File, function: &ast::Function) -> String {
     format!("{}({params}){returns}", function.name.text)
 }
 
-fn item(file: &File, name: &str, span: Span) -> Option<String> {
+/// A function, struct or constant of the file.
+pub fn item(file: &File, name: &str, span: Span) -> Option<String> {
     if let Some(function) = file.functions().find(|function| function.name.text == name) {
         let mut text = code(&format!("@wp.{}\ndef {}", decorator(function).unwrap_or("func"), header(file, function)));
         if let Some(doc) = &function.doc {
@@ -136,7 +139,8 @@ fn size(file: &File, name: &str) -> Option<u64> {
     Some(u64::from(crate::types::Layout::of(Type::Struct(id), structs).size))
 }
 
-fn field(file: &File, owner: &str, name: &str) -> Option<String> {
+/// A field of a struct of the file.
+pub fn field(file: &File, owner: &str, name: &str) -> Option<String> {
     let class = file.classes().find(|class| class.name.text == owner)?;
     let member = class.members.iter().find(|member| member.name.text == name)?;
     let annotation = member.annotation.as_ref().map(|a| format!(": {}", file.slice(a.span))).unwrap_or_default();

@@ -3,6 +3,7 @@
 //!
 //! - [`names`]: which name is where, and what it means; [`find`]: what is at an offset.
 //! - [`hover`], [`complete`], [`signature`], [`define`], [`rename`]: what a place tells.
+//! - [`project`]: what names mean in all files together.
 //! - [`symbols`], [`tokens`], [`hints`], [`fold`]: what the whole file shows.
 //! - [`actions`]: what can be repaired; [`view`]: what a kernel becomes; [`words`]: what the compiler itself knows.
 
@@ -14,6 +15,7 @@ pub mod fold;
 pub mod hints;
 pub mod hover;
 pub mod names;
+pub mod project;
 pub mod rename;
 pub mod signature;
 pub mod symbols;

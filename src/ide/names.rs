@@ -22,8 +22,21 @@ pub enum Symbol {
     Field { owner: String, name: String },
     /// A name of the kernel language.
     Builtin(String),
-    /// A name that the file has for a Python module.
+    /// A name that the file has for a Python module, or for something of another file.
     Module(String),
+    /// A name of another file, where an import or an attribute says its module.
+    Member { module: String, name: String },
+    /// The parameter of another file's function, in a call; the place is that of the function's name.
+    Keyword { function: Span, name: String },
+}
+
+/// What a file's name is imported as.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Import {
+    /// As written: `.x` counts from the file's package.
+    pub module: String,
+    /// None: the module itself.
+    pub member: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,12 +60,24 @@ pub struct Occurrence {
 #[derive(Debug, Default)]
 pub struct Names {
     list: Vec<Occurrence>,
+    /// What the file's names of other files are, `import a.b` by its whole path.
+    pub imports: HashMap<String, Import>,
+    /// The modules whose names are all imported.
+    pub stars: Vec<String>,
 }
 
 impl Names {
     pub fn of(parsed: &ast::Parsed, facts: &EditorFacts, text: &str) -> Names {
-        let mut walker =
-            Walker { facts, items: HashSet::new(), modules: HashMap::new(), locals: None, found: Vec::new() };
+        let mut walker = Walker {
+            facts,
+            items: HashSet::new(),
+            modules: HashMap::new(),
+            imports: HashMap::new(),
+            stars: Vec::new(),
+            import_places: Vec::new(),
+            locals: None,
+            found: Vec::new(),
+        };
         walker.declare(parsed);
         for item in parsed.all_items() {
             match item {
@@ -63,7 +88,7 @@ impl Names {
         }
         let inside = decorated(parsed);
         walker.host(parsed, &inside, text);
-        let mut list = walker.found;
+        let Walker { found: mut list, imports, stars, .. } = walker;
         list.sort_by_key(|occurrence| (occurrence.span.start, occurrence.span.end));
         list.dedup_by_key(|occurrence| occurrence.span);
         let mut seen = HashSet::new();
@@ -76,7 +101,7 @@ impl Names {
                 seen.insert(occurrence.symbol.clone());
             }
         }
-        Names { list }
+        Names { list, imports, stars }
     }
 
     /// The occurrence that an offset touches; its end counts, so that a cursor behind a name finds it.
@@ -94,6 +119,28 @@ impl Names {
     pub fn all<'a>(&'a self, symbol: &'a Symbol) -> impl Iterator<Item = &'a Occurrence> {
         self.list.iter().filter(move |occurrence| occurrence.symbol == *symbol)
     }
+}
+
+/// Whether a module is another file's, not one that the language knows.
+fn is_foreign(module: &str) -> bool {
+    !["warp", "math", "numpy", "typing", "enum"].contains(&module.split('.').next().unwrap_or_default())
+}
+
+/// `a.b.c` as its text.
+fn dotted(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name.clone()),
+        ExprKind::Attribute { base, name } => Some(format!("{}.{}", dotted(base)?, name.text)),
+        _ => None,
+    }
+}
+
+/// The names before a dot that ends at an offset: `a.b` before the `c` of `a.b.c`.
+fn chain_before(text: &str, at: usize) -> Option<&str> {
+    let before = text.get(..at)?.strip_suffix('.')?;
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let start = before.char_indices().rev().take_while(|(_, c)| part(*c)).last().map(|(at, _)| at)?;
+    before.get(start..)
 }
 
 /// The places of the items that are compiled: decorated functions, structs and enumerations.
@@ -123,6 +170,9 @@ struct Walker<'a> {
     items: HashSet<&'a str>,
     /// The file's names for modules and their members, each with its path.
     modules: HashMap<String, String>,
+    imports: HashMap<String, Import>,
+    stars: Vec<String>,
+    import_places: Vec<Span>,
     /// The function around, and the names it binds.
     locals: Option<(Span, HashSet<String>)>,
     found: Vec<Occurrence>,
@@ -132,17 +182,7 @@ impl<'a> Walker<'a> {
     fn declare(&mut self, parsed: &'a ast::Parsed) {
         for item in parsed.all_items() {
             match item {
-                Item::Import(import) => {
-                    if import.names.is_empty() {
-                        let first = import.module.split('.').next().unwrap_or_default();
-                        let name = import.alias.as_ref().map_or(first, |alias| &alias.text);
-                        self.modules.insert(name.to_string(), import.module.clone());
-                    }
-                    for imported in &import.names {
-                        let name = imported.alias.as_ref().unwrap_or(&imported.name);
-                        self.modules.insert(name.clone(), format!("{}.{}", import.module, imported.name));
-                    }
-                }
+                Item::Import(import) => self.import(import),
                 Item::Function(function) => {
                     self.items.insert(&function.name.text);
                 }
@@ -153,6 +193,36 @@ impl<'a> Walker<'a> {
                     self.items.insert(&constant.name.text);
                 }
                 Item::Region(_) | Item::Call(_) | Item::Return(_) => {}
+            }
+        }
+    }
+
+    fn import(&mut self, import: &ast::Import) {
+        let module = &import.module;
+        self.import_places.push(import.span);
+        if import.names.is_empty() {
+            let first = module.split('.').next().unwrap_or_default();
+            let name = import.alias.as_ref().map_or(first, |alias| &alias.text);
+            self.modules.insert(name.to_string(), module.clone());
+            let whole = import.alias.as_ref().map_or(module, |alias| &alias.text);
+            self.imports.insert(whole.clone(), Import { module: module.clone(), member: None });
+        }
+        for imported in &import.names {
+            if imported.name.text == "*" {
+                self.stars.push(module.clone());
+                continue;
+            }
+            let name = imported.alias.as_ref().unwrap_or(&imported.name);
+            self.modules.insert(name.text.clone(), format!("{module}.{}", imported.name.text));
+            let member = Some(imported.name.text.clone());
+            self.imports.insert(name.text.clone(), Import { module: module.clone(), member });
+            if is_foreign(module) {
+                let symbol = Symbol::Member { module: module.clone(), name: imported.name.text.clone() };
+                let found = [(imported.name.span, symbol)].into_iter();
+                let alias = imported.alias.iter().map(|alias| (alias.span, Symbol::Module(alias.text.clone())));
+                let found = found.chain(alias).filter(|(span, _)| !span.is_empty());
+                let host = |(span, symbol)| Occurrence { span, symbol, role: Role::Read, host: true };
+                self.found.extend(found.map(host));
             }
         }
     }
@@ -209,8 +279,13 @@ impl<'a> Walker<'a> {
         if self.items.contains(name) {
             return Some(Symbol::Item(name.to_string()));
         }
+        let foreign = self.imports.get(name).is_some_and(|import| is_foreign(&import.module));
         match self.facts.expressions.get(&span) {
             Some(Meaning::Builtin(name)) => return Some(Symbol::Builtin(name.clone())),
+            // Another file's: what it is called there is for all files together to say.
+            Some(_) if foreign || !self.modules.contains_key(name) && self.may_be_starred(span) => {
+                return Some(Symbol::Module(name.to_string()));
+            }
             Some(Meaning::Type(_)) => return Some(Symbol::Builtin(name.to_string())),
             _ => {}
         }
@@ -219,6 +294,17 @@ impl<'a> Walker<'a> {
             Some(member) if self.locals.is_some() || !member.contains('.') => Some(Symbol::Builtin(member.to_string())),
             _ => Some(Symbol::Module(name.to_string())),
         }
+    }
+
+    /// Whether a name that the file does not bind can come with `from module import *`.
+    fn may_be_starred(&self, span: Span) -> bool {
+        use Meaning::{Constant, Enum, Function, Value};
+        let of_files = match self.facts.expressions.get(&span) {
+            Some(Meaning::Type(Type::Struct(_)) | Value(_) | Constant(..) | Function(_) | Enum(_)) => true,
+            Some(Meaning::Type(_) | Meaning::Builtin(_) | Meaning::Module(_) | Meaning::Text | Meaning::Many(_))
+            | None => false,
+        };
+        of_files && self.stars.iter().any(|module| is_foreign(module))
     }
 
     fn expr(&mut self, expr: &'a Expr, role: Role) {
@@ -256,8 +342,11 @@ impl<'a> Walker<'a> {
     }
 
     fn attribute(&self, expr: &Expr, base: &Expr, name: &ast::Name) -> Option<Symbol> {
+        let written = dotted(base).filter(|chain| !self.is_local(chain));
+        let module = written.and_then(|chain| self.module_of(&chain));
         match self.facts.expressions.get(&expr.span) {
             Some(Meaning::Builtin(builtin)) => return Some(Symbol::Builtin(builtin.clone())),
+            _ if let Some(module) = module => return Some(Symbol::Member { module, name: name.text.clone() }),
             Some(Meaning::Type(_)) => return Some(Symbol::Builtin(name.text.clone())),
             _ => {}
         }
@@ -280,6 +369,22 @@ impl<'a> Walker<'a> {
         (path == "warp" || path.starts_with("warp.")).then(|| Symbol::Builtin(name.text.clone()))
     }
 
+    /// Whether a chain of names begins with a variable of the function.
+    fn is_local(&self, chain: &str) -> bool {
+        let first = chain.split('.').next().unwrap_or_default();
+        self.locals.as_ref().is_some_and(|(_, bound)| bound.contains(first))
+    }
+
+    /// The module of another file that a chain of names means.
+    fn module_of(&self, chain: &str) -> Option<String> {
+        let import = self.imports.get(chain).filter(|import| is_foreign(&import.module))?;
+        Some(match &import.member {
+            None => import.module.clone(),
+            Some(member) if import.module.ends_with('.') => format!("{}{member}", import.module),
+            Some(member) => format!("{}.{member}", import.module),
+        })
+    }
+
     /// The parameter or field that a keyword argument names.
     fn keyword(
         &self,
@@ -293,6 +398,10 @@ impl<'a> Walker<'a> {
             Meaning::Function(_) => {
                 let called = called?;
                 let slot = *called.slots.get(k)?;
+                if called.name.file != arg.value.span.file {
+                    let named = called.params.get(slot)? == name;
+                    return named.then(|| Symbol::Keyword { function: called.name, name: name.clone() });
+                }
                 let here = |v: &&crate::check::facts::Variable| {
                     v.function.start <= called.name.start && called.name.end <= v.function.end
                 };
@@ -327,7 +436,21 @@ impl<'a> Walker<'a> {
             if next.checked_sub(1).and_then(|k| inside.get(k)).is_some_and(|span| start < span.end) {
                 continue;
             }
-            let Some(name) = text.get(range.clone()).filter(|name| self.items.contains(*name)) else { continue };
+            let at = Span::new(parsed.file, start, end);
+            if self.import_places.iter().any(|place| place.start <= start && end <= place.end) {
+                continue;
+            }
+            let Some(name) = text.get(range.clone()) else { continue };
+            if let Some(module) = chain_before(text, range.start).and_then(|chain| self.module_of(chain)) {
+                let symbol = Symbol::Member { module, name: name.to_string() };
+                self.found.push(Occurrence { span: at, symbol, role: Role::Read, host: true });
+                continue;
+            }
+            let item = self.items.contains(name);
+            let foreign = self.imports.get(name).is_some_and(|import| is_foreign(&import.module));
+            if !item && !foreign {
+                continue;
+            }
             let before = text.get(..range.start).unwrap_or_default().trim_end_matches([' ', '\t']);
             let after = text.get(range.end..).unwrap_or_default().trim_start_matches([' ', '\t']);
             let keyword = after.starts_with('=') && !after.starts_with("==") && before.ends_with(['(', ',']);
@@ -335,8 +458,8 @@ impl<'a> Walker<'a> {
                 continue;
             }
             let role = if defined.contains(&start) { Role::Definition } else { Role::Read };
-            let span = Span::new(parsed.file, start, end);
-            self.found.push(Occurrence { span, symbol: Symbol::Item(name.to_string()), role, host: true });
+            let symbol = if item { Symbol::Item(name.to_string()) } else { Symbol::Module(name.to_string()) };
+            self.found.push(Occurrence { span: at, symbol, role, host: true });
         }
     }
 }

@@ -65,7 +65,13 @@ pub fn tokens(file: &File) -> Vec<Token> {
                     || name.starts_with("array");
                 (if is_type { Class::Type } else { Class::Function }, LIBRARY)
             }
-            Symbol::Module(_) => (Class::Module, 0),
+            Symbol::Module(_) | Symbol::Member { .. } => match facts.expressions.get(&whole(file, occurrence.span)) {
+                Some(Meaning::Function(_)) => (Class::Function, 0),
+                Some(Meaning::Type(_)) => (Class::Struct, 0),
+                Some(Meaning::Value(_) | Meaning::Constant(..)) => (Class::Constant, READONLY),
+                _ => (Class::Module, 0),
+            },
+            Symbol::Keyword { .. } => (Class::Parameter, 0),
         };
         modifiers |= match occurrence.role {
             Role::Definition => DECLARATION,
@@ -75,6 +81,12 @@ pub fn tokens(file: &File) -> Vec<Token> {
         list.push(Token { span: occurrence.span, class, modifiers });
     }
     list
+}
+
+/// The expression that a name ends: `a.b` for `b`.
+fn whole(file: &File, name: Span) -> Span {
+    let around = file.expressions_at(name.start);
+    around.into_iter().find(|e| e.span.end == name.end).map_or(name, |e| e.span)
 }
 
 fn item(file: &File, name: &str) -> Option<(Class, u32)> {

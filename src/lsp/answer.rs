@@ -94,7 +94,7 @@ impl Context<'_> {
         Uri(self.uri.to_string())
     }
 
-    fn offset(&self, value: &Value) -> Result<u32, ResponseError> {
+    pub fn offset(&self, value: &Value) -> Result<u32, ResponseError> {
         let at: lsp::TextDocumentPositionParams = params(value)?;
         Ok(self.encoding().offset(self.source(), at.position))
     }
@@ -118,6 +118,10 @@ impl Context<'_> {
             other => library_uri(self.client, &sources.path(other).to_string_lossy())?,
         };
         Some(lsp::Location { uri, range: self.encoding().range(sources.file(span.file), span) })
+    }
+
+    pub fn doc(&self, text: &str) -> Value {
+        doc(self.client, text)
     }
 
     fn hover(&self, value: &Value) -> Answer {
@@ -220,17 +224,10 @@ impl Context<'_> {
     }
 
     fn symbol(&self, entry: &symbols::Entry) -> Value {
-        let kind = match entry.kind {
-            symbols::Kind::Kernel | symbols::Kind::Function => lsp::SymbolKind::Function,
-            symbols::Kind::Struct => lsp::SymbolKind::Struct,
-            symbols::Kind::Enum => lsp::SymbolKind::Enum,
-            symbols::Kind::Field => lsp::SymbolKind::Field,
-            symbols::Kind::Constant => lsp::SymbolKind::Constant,
-        };
         json!({
             "name": entry.name,
             "detail": entry.detail,
-            "kind": kind,
+            "kind": symbol_kind(entry.kind),
             "range": self.range(entry.whole),
             "selectionRange": self.range(entry.name_span),
             "children": entry.children.iter().map(|child| self.symbol(child)).collect::<Vec<_>>(),
@@ -355,6 +352,17 @@ impl Context<'_> {
             last = at;
         }
         Ok(json!({"data": data}))
+    }
+}
+
+/// The kind of an outline's entry in the protocol.
+pub fn symbol_kind(kind: symbols::Kind) -> lsp::SymbolKind {
+    match kind {
+        symbols::Kind::Kernel | symbols::Kind::Function => lsp::SymbolKind::Function,
+        symbols::Kind::Struct => lsp::SymbolKind::Struct,
+        symbols::Kind::Enum => lsp::SymbolKind::Enum,
+        symbols::Kind::Field => lsp::SymbolKind::Field,
+        symbols::Kind::Constant => lsp::SymbolKind::Constant,
     }
 }
 

@@ -23,6 +23,10 @@ pub struct Client {
     pub shows: bool,
     /// Edits name the version that they are for.
     pub versioned_edits: bool,
+    /// Findings that were asked for can be called out of date.
+    pub refreshes: bool,
+    /// The client can be asked to watch files.
+    pub watches: bool,
     /// The user's wishes about warnings.
     pub policy: Policy,
     /// What was wrong with them.
@@ -47,6 +51,8 @@ impl Client {
             content: can("/workspace/textDocumentContent").is_some_and(Value::is_object),
             shows: yes("/window/showDocument/support"),
             versioned_edits: yes("/workspace/workspaceEdit/documentChanges"),
+            refreshes: yes("/workspace/diagnostics/refreshSupport"),
+            watches: yes("/workspace/didChangeWatchedFiles/dynamicRegistration"),
             policy: Policy::default(),
             complaints: Vec::new(),
         };
@@ -128,9 +134,13 @@ pub fn capabilities(client: &Client) -> Value {
                 "full": true,
                 "range": true,
             },
-            "diagnosticProvider": {"identifier": "kc", "interFileDependencies": false, "workspaceDiagnostics": false},
+            "diagnosticProvider": {"identifier": "kc", "interFileDependencies": true, "workspaceDiagnostics": false},
             "executeCommandProvider": {"commands": [SHOW]},
-            "workspace": {"textDocumentContent": {"schemes": [VIEW_SCHEME, LIBRARY_SCHEME]}},
+            "workspaceSymbolProvider": true,
+            "workspace": {
+                "workspaceFolders": {"supported": true, "changeNotifications": true},
+                "textDocumentContent": {"schemes": [VIEW_SCHEME, LIBRARY_SCHEME]},
+            },
         },
         "serverInfo": {"name": "kc", "version": env!("CARGO_PKG_VERSION")},
     })

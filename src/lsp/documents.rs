@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use gen_lsp_types::{Range, TextDocumentContentChangeEvent};
 
 use super::position::Encoding;
-use crate::driver::Disk;
+use crate::driver::{Disk, python_files};
 use crate::source::{FileSystem, SourceFile};
 
 /// Larger texts are kept in step but not looked at, in bytes: nobody writes them, and a check would take seconds.
@@ -26,28 +26,80 @@ pub struct Snapshot {
 /// The files that documents import from: what is open says more than the disk.
 #[derive(Debug, Default)]
 pub struct Files {
-    open: Mutex<HashMap<PathBuf, Arc<SourceFile>>>,
+    open: Mutex<HashMap<PathBuf, Open>>,
+    folders: Mutex<Vec<PathBuf>>,
+}
+
+/// An open document, by its path.
+#[derive(Clone, Debug)]
+pub struct Open {
+    pub uri: String,
+    pub version: i32,
+    pub source: Arc<SourceFile>,
 }
 
 impl Files {
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<SourceFile>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The files that are open, as they are on the screen.
     pub fn open(&self) -> Vec<Arc<SourceFile>> {
-        self.lock().values().cloned().collect()
+        self.lock().values().map(|open| open.source.clone()).collect()
     }
 
-    fn set(&self, source: &Arc<SourceFile>) {
-        self.lock().insert(self.absolute(&source.path), source.clone());
+    /// The document of an absolute path, if it is open.
+    pub fn at(&self, path: &Path) -> Option<Open> {
+        self.lock().get(path).cloned()
+    }
+
+    fn set(&self, snapshot: &Snapshot) {
+        let Snapshot { uri, version, source, .. } = snapshot.clone();
+        self.lock().insert(self.absolute(&source.path), Open { uri, version, source });
+    }
+
+    /// The folders of the workspace, absolute.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds and removes folders of the workspace.
+    pub fn change_folders(&self, added: &[String], removed: &[String]) {
+        let paths = |uris: &[String]| uris.iter().map(|uri| self.absolute(&path(uri))).collect::<Vec<_>>();
+        let (added, removed) = (paths(added), paths(removed));
+        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        folders.retain(|folder| !removed.contains(folder) && !added.contains(folder));
+        folders.extend(added);
+    }
+
+    /// Whether a rename may change a file: those of the workspace; without one, those that are open.
+    pub fn writable(&self, path: &Path) -> bool {
+        let folders = self.folders();
+        match folders.is_empty() {
+            true => self.at(path).is_some(),
+            false => folders.iter().any(|folder| path.starts_with(folder)),
+        }
+    }
+
+    /// The Python files in which names are searched: those of the workspace, and the open ones. Without a workspace, also
+    /// those beside `asked`.
+    pub fn python(&self, asked: &Path) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = self.lock().keys().cloned().collect();
+        let folders = self.folders();
+        match asked.parent() {
+            Some(beside) if folders.is_empty() => python_files(beside, false, &mut found),
+            _ => folders.iter().for_each(|folder| python_files(folder, true, &mut found)),
+        }
+        found.sort();
+        found.dedup();
+        found
     }
 }
 
 impl FileSystem for Files {
     fn read(&self, path: &Path) -> Option<Result<String, String>> {
-        if let Some(source) = self.lock().get(path) {
-            return Some(Ok(source.text.clone()));
+        if let Some(open) = self.lock().get(path) {
+            return Some(Ok(open.source.text.clone()));
         }
         Disk.read(path)
     }
@@ -67,14 +119,14 @@ impl Snapshot {
 #[derive(Debug, Default)]
 pub struct Documents {
     open: HashMap<String, Snapshot>,
-    files: Arc<Files>,
+    pub files: Arc<Files>,
 }
 
 impl Documents {
     pub fn open(&mut self, uri: String, version: i32, text: String) -> Snapshot {
         let source = Arc::new(SourceFile::new(path(&uri), text));
-        self.files.set(&source);
         let snapshot = Snapshot { uri: uri.clone(), version, source, files: self.files.clone() };
+        self.files.set(&snapshot);
         self.open.insert(uri, snapshot.clone());
         snapshot
     }
@@ -122,7 +174,7 @@ impl Documents {
             snapshot.source = Arc::new(SourceFile::new(source.path.clone(), text));
         }
         snapshot.version = version;
-        snapshot.files.set(&snapshot.source);
+        snapshot.files.set(snapshot);
         Some(snapshot.clone())
     }
 }

@@ -1,10 +1,12 @@
 //! The editor server: how are the features of [`crate::ide`] said in the Language Server Protocol (3.18)?
 //!
 //! - [`transport`]: bytes to messages. [`client`]: what both sides can. [`documents`]: the open texts. [`position`]: offsets.
+//! - [`across`]: what is answered from several of them.
 //! - [`worker`]: the thread that looks at texts. [`answer`], [`findings`]: what it says. [`views`]: what kernels become.
 //!
 //! The main loop reads messages and never waits for work, so an edit takes effect at once.
 
+mod across;
 mod answer;
 mod client;
 mod documents;
@@ -50,6 +52,19 @@ pub fn serve(connection: Connection) -> bool {
         }
     }
     false
+}
+
+/// The addresses of a list of workspace folders.
+fn folder_uris(list: Option<&Value>) -> Vec<String> {
+    let uri = |folder: &Value| folder.get("uri").and_then(Value::as_str).map(str::to_string);
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(uri).collect()
+}
+
+/// The folders that `initialize` names; older clients know one.
+fn folders_of(params: &Value) -> Vec<String> {
+    let list = folder_uris(params.get("workspaceFolders"));
+    let root = params.get("rootUri").and_then(Value::as_str).map(str::to_string);
+    if list.is_empty() { root.into_iter().collect() } else { list }
 }
 
 /// The views that were shown, by their addresses.
@@ -112,12 +127,16 @@ impl Server {
                 let document = open.text_document;
                 let snapshot = self.documents.open(document.uri.0, document.version, document.text);
                 self.worker.check(snapshot, client);
+                self.recheck();
             }),
             "textDocument/didChange" => params(&value).map(|change: lsp::DidChangeTextDocumentParams| {
                 let uri = &change.text_document.text_document_identifier.uri.0;
                 let version = change.text_document.version;
                 match self.documents.change(uri, version, change.content_changes, client.encoding) {
-                    Some(snapshot) => self.worker.check(snapshot, client),
+                    Some(snapshot) => {
+                        self.worker.check(snapshot, client);
+                        self.recheck();
+                    }
                     None => self.log(&format!("an edit of `{uri}`, which is not open")),
                 }
             }),
@@ -125,8 +144,24 @@ impl Server {
                 let uri = &close.text_document.uri.0;
                 if self.documents.close(uri) {
                     self.worker.close(uri);
+                    self.recheck();
                 }
             }),
+            "initialized" => {
+                self.watch(&client);
+                Ok(())
+            }
+            "workspace/didChangeWatchedFiles" => {
+                self.recheck();
+                Ok(())
+            }
+            "workspace/didChangeWorkspaceFolders" => {
+                let event = value.get("event").unwrap_or(&Value::Null);
+                self.documents
+                    .files
+                    .change_folders(&folder_uris(event.get("added")), &folder_uris(event.get("removed")));
+                Ok(())
+            }
             "workspace/didChangeConfiguration" => {
                 self.configure(value.get("settings").unwrap_or(&Value::Null));
                 Ok(())
@@ -142,6 +177,25 @@ impl Server {
         };
         if let Err(fault) = done {
             self.log(&format!("`{method}`: {}", fault.message));
+        }
+    }
+
+    /// Looks again at the documents whose imported files may have changed.
+    fn recheck(&self) {
+        let Some(client) = &self.client else { return };
+        for snapshot in self.documents.all() {
+            self.worker.recheck(snapshot.clone(), client.clone());
+        }
+    }
+
+    /// Asks the client to tell of files that change on the disk.
+    fn watch(&self, client: &Client) {
+        if client.watches {
+            let method = "workspace/didChangeWatchedFiles";
+            let options = json!({"watchers": [{"globPattern": "**/*.py"}]});
+            let params = json!({"registrations": [{"id": "kc/watch", "method": method, "registerOptions": options}]});
+            let id = RequestId::from("kc/watch".to_string());
+            self.send(Request::new(id, "client/registerCapability".to_string(), params).into());
         }
     }
 
@@ -166,6 +220,7 @@ impl Server {
                 let client = Client::new(&request.params);
                 let answer = client::capabilities(&client);
                 client.complaints.iter().for_each(|complaint| self.log(complaint));
+                self.documents.files.change_folders(&folders_of(&request.params), &[]);
                 self.client = Some(Arc::new(client));
                 Ok(answer)
             }
@@ -177,6 +232,9 @@ impl Server {
                 Ok(Value::Null)
             }
             ("completionItem/resolve", Some(client)) => answer::resolve(&client, &request.params),
+            ("workspace/symbol", Some(client)) => {
+                return self.worker.ask_all(request, self.documents.files.clone(), client);
+            }
             ("workspace/textDocumentContent", _) => return self.content(request),
             ("kc/lines", _) => self.lines(&request.params),
             ("workspace/executeCommand", Some(client)) => return self.execute(request, client),

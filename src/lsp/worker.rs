@@ -11,11 +11,13 @@ use crossbeam_channel::Sender;
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId, Response, ResponseError};
 use serde_json::{Value, json};
 
+use super::across::{self, Across};
 use super::answer::{self, Answer, Context, error};
 use super::client::Client;
-use super::documents::Snapshot;
-use crate::driver::{self, Compiler};
-use crate::ide::File;
+use super::documents::{Files, Snapshot};
+use crate::driver::{self, Compiler, Reads};
+use crate::ide::{File, project};
+use crate::source::FileSystem;
 
 /// The most analyses that are kept: those of the documents used last.
 const MAX_KEPT: usize = 8;
@@ -23,10 +25,17 @@ const MAX_KEPT: usize = 8;
 /// When more kernels than these are to be differentiated, what is known without that is shown first.
 const MANY_GRADIENTS: usize = 4;
 
-/// A request about a document, as it was when the request came.
+/// What a request is about.
+enum About {
+    /// A document, as it was when the request came.
+    Document(Snapshot),
+    /// All files.
+    Workspace(Arc<Files>),
+}
+
 struct Ask {
     request: Request,
-    snapshot: Snapshot,
+    about: About,
     client: Arc<Client>,
 }
 
@@ -35,6 +44,8 @@ struct Queue {
     asks: VecDeque<Ask>,
     /// The newest text of each document that is to be looked at.
     checks: Vec<(Snapshot, Arc<Client>)>,
+    /// Documents to look at again if what they import has changed.
+    rechecks: Vec<(Snapshot, Arc<Client>)>,
     /// Documents that were closed: what is known of them is dropped.
     closed: Vec<String>,
     /// What is being worked on, and how to stop it.
@@ -43,7 +54,18 @@ struct Queue {
     over: bool,
 }
 
+impl Queue {
+    /// Stops what can wait.
+    fn interrupt(&self) {
+        if let Some(running) = self.running.as_ref().filter(|running| running.again) {
+            running.stop.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 struct Running {
+    /// A look at a document that nobody edited.
+    again: bool,
     uri: String,
     version: i32,
     request: Option<RequestId>,
@@ -87,14 +109,31 @@ impl Worker {
         {
             running.stop.store(true, Ordering::Relaxed);
         }
+        queue.interrupt();
         queue.checks.retain(|(other, _)| other.uri != snapshot.uri);
         queue.checks.push((snapshot, client));
         self.shared.wake.notify_one();
     }
 
+    /// Looks at a document again, when there is nothing else to do, if what it imports has changed.
+    pub fn recheck(&self, snapshot: Snapshot, client: Arc<Client>) {
+        let mut queue = self.shared.lock();
+        queue.rechecks.retain(|(other, _)| other.uri != snapshot.uri);
+        queue.rechecks.push((snapshot, client));
+        self.shared.wake.notify_one();
+    }
+
+    /// Answers a request about all files.
+    pub fn ask_all(&self, request: Request, files: Arc<Files>, client: Arc<Client>) {
+        self.shared.lock().asks.push_back(Ask { request, about: About::Workspace(files), client });
+        self.shared.wake.notify_one();
+    }
+
     /// Answers a request about a document.
     pub fn ask(&self, request: Request, snapshot: Snapshot, client: Arc<Client>) {
-        self.shared.lock().asks.push_back(Ask { request, snapshot, client });
+        let mut queue = self.shared.lock();
+        queue.interrupt();
+        queue.asks.push_back(Ask { request, about: About::Document(snapshot), client });
         self.shared.wake.notify_one();
     }
 
@@ -115,6 +154,7 @@ impl Worker {
     pub fn close(&self, uri: &str) {
         let mut queue = self.shared.lock();
         queue.checks.retain(|(other, _)| other.uri != uri);
+        queue.rechecks.retain(|(other, _)| other.uri != uri);
         queue.closed.push(uri.to_string());
         self.shared.wake.notify_one();
     }
@@ -139,6 +179,7 @@ impl Drop for Worker {
 enum Task {
     Ask(Ask, Arc<AtomicBool>),
     Check(Snapshot, Arc<Client>, Arc<AtomicBool>),
+    Recheck(Snapshot, Arc<Client>, Arc<AtomicBool>),
     Close(Vec<String>),
     End,
 }
@@ -159,6 +200,12 @@ struct Work<'a> {
     shown: HashMap<String, bool>,
     /// What is remembered about gradients.
     gradients: HashMap<String, driver::Memory>,
+    /// For each open document its version that was checked, and what that depends on.
+    reads: HashMap<String, (i32, Reads)>,
+    /// What is remembered of other files.
+    others: project::Kept,
+    /// How often the client was asked to ask again.
+    refreshes: u64,
 }
 
 impl<'a> Work<'a> {
@@ -170,6 +217,9 @@ impl<'a> Work<'a> {
             kept: Vec::new(),
             shown: HashMap::new(),
             gradients: HashMap::new(),
+            reads: HashMap::new(),
+            others: project::Kept::default(),
+            refreshes: 0,
         }
     }
 
@@ -185,12 +235,22 @@ impl<'a> Work<'a> {
                     self.send(Response { id, response_result }.into());
                 }
                 Task::Check(snapshot, client, stop) => {
-                    if let Err(fault) = driver::catch(|| self.check(&snapshot, &client, &stop)) {
-                        let message = json!({"type": 1, "message": internal(&fault).message});
-                        self.send(Notification::new("window/logMessage".to_string(), message).into());
-                    }
+                    let done = driver::catch(|| self.check(&snapshot, &client, &stop));
+                    self.complain(done);
+                }
+                Task::Recheck(snapshot, client, stop) => {
+                    let done = driver::catch(|| self.recheck(&snapshot, &client, &stop));
+                    self.complain(done);
                 }
             }
+        }
+    }
+
+    /// Logs a fault of our own.
+    fn complain(&self, done: Result<(), driver::Fault>) {
+        if let Err(fault) = done {
+            let message = json!({"type": 1, "message": internal(&fault).message});
+            self.send(Notification::new("window/logMessage".to_string(), message).into());
         }
     }
 
@@ -206,6 +266,7 @@ impl<'a> Work<'a> {
             }
             let stop = Arc::new(AtomicBool::new(false));
             let running = |snapshot: &Snapshot, request| Running {
+                again: false,
                 uri: snapshot.uri.clone(),
                 version: snapshot.version,
                 request,
@@ -213,15 +274,20 @@ impl<'a> Work<'a> {
             };
             if let Some(ask) = queue.asks.pop_front() {
                 // A newer text waits: the answer would be about one that is gone, unless it is known already.
-                let old =
-                    queue.checks.iter().any(|(s, _)| s.uri == ask.snapshot.uri && s.version != ask.snapshot.version);
-                stop.store(old, Ordering::Relaxed);
-                queue.running = Some(running(&ask.snapshot, Some(ask.request.id.clone())));
+                if let About::Document(about) = &ask.about {
+                    let newer = |s: &Snapshot| s.uri == about.uri && s.version != about.version;
+                    stop.store(queue.checks.iter().any(|(s, _)| newer(s)), Ordering::Relaxed);
+                    queue.running = Some(running(about, Some(ask.request.id.clone())));
+                }
                 return Task::Ask(ask, stop);
             }
             if let Some((snapshot, client)) = queue.checks.pop() {
                 queue.running = Some(running(&snapshot, None));
                 return Task::Check(snapshot, client, stop);
+            }
+            if let Some((snapshot, client)) = queue.rechecks.pop() {
+                queue.running = Some(Running { again: true, ..running(&snapshot, None) });
+                return Task::Recheck(snapshot, client, stop);
             }
             queue = self.shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
@@ -264,6 +330,7 @@ impl<'a> Work<'a> {
         }
         client.policy.apply(&mut file.analysis.diagnostics);
         let file = Arc::new(file);
+        self.reads.insert(snapshot.uri.clone(), (snapshot.version, file.analysis.reads().clone()));
         self.kept.push(Kept { uri: snapshot.uri.clone(), version: snapshot.version, file: file.clone() });
         if self.kept.len() > MAX_KEPT {
             self.kept.remove(0);
@@ -272,17 +339,31 @@ impl<'a> Work<'a> {
     }
 
     fn answer(&mut self, ask: &Ask, stop: &AtomicBool) -> Answer {
-        let Ask { request, snapshot, client } = ask;
+        let Ask { request, about, client } = ask;
+        let snapshot = match about {
+            About::Document(snapshot) => snapshot,
+            About::Workspace(files) => {
+                let mut across = Across::new(files, &self.compiler, &mut self.others);
+                return across::workspace_symbols(&mut across, client, &request.params);
+            }
+        };
         if !snapshot.concerns_us() {
             return Ok(nothing(&request.method));
         }
         let Some(file) = self.file(snapshot, client, stop) else {
             return Err(error(ErrorCode::ContentModified, "the document has changed since"));
         };
+        let context = Context { file: &file, uri: &snapshot.uri, version: snapshot.version, client };
+        if across::METHODS.contains(&request.method.as_str()) {
+            self.others.put(snapshot.files.absolute(&snapshot.source.path), file.clone());
+            let mut across = Across::new(&snapshot.files, &self.compiler, &mut self.others);
+            if let Some(answer) = across::answer(&context, &mut across, &request.method, &request.params) {
+                return answer;
+            }
+        }
         if !file.has_kernels() {
             return Ok(nothing(&request.method));
         }
-        let context = Context { file: &file, uri: &snapshot.uri, version: snapshot.version, client };
         answer::answer(&context, &request.method, &request.params)
             .unwrap_or_else(|| Err(error(ErrorCode::MethodNotFound, format!("`{}` is not known", request.method))))
     }
@@ -301,6 +382,25 @@ impl<'a> Work<'a> {
             }
         } else if self.shown.insert(snapshot.uri.clone(), false) == Some(true) {
             self.publish(&snapshot.uri, Some(snapshot.version), json!([]));
+        }
+    }
+
+    /// Checks a document again that is known, if what it imports has changed.
+    fn recheck(&mut self, snapshot: &Snapshot, client: &Arc<Client>, stop: &AtomicBool) {
+        let known = self.reads.get(&snapshot.uri).filter(|(version, _)| *version == snapshot.version);
+        if known.is_some_and(|(_, reads)| reads.is_current()) || !snapshot.concerns_us() {
+            return;
+        }
+        self.check(snapshot, client, stop);
+        if stop.load(Ordering::Relaxed) {
+            // Something more urgent came.
+            self.shared.lock().rechecks.insert(0, (snapshot.clone(), client.clone()));
+            return;
+        }
+        if client.pulls && client.refreshes {
+            self.refreshes += 1;
+            let id = RequestId::from(format!("kc/diagnostics/{}", self.refreshes));
+            self.send(Request::new(id, "workspace/diagnostic/refresh".to_string(), Value::Null).into());
         }
     }
 
@@ -324,6 +424,7 @@ impl<'a> Work<'a> {
     fn forget(&mut self, uri: &str) {
         self.kept.retain(|kept| kept.uri != uri);
         self.gradients.remove(uri);
+        self.reads.remove(uri);
         if self.shown.remove(uri) == Some(true) {
             self.publish(uri, None, json!([]));
         }

@@ -2,6 +2,7 @@
 
 mod files;
 pub mod lined;
+pub mod modules;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

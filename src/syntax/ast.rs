@@ -101,8 +101,9 @@ pub struct Import {
 
 #[derive(Clone, Debug)]
 pub struct ImportedName {
-    pub name: String,
-    pub alias: Option<String>,
+    /// `*`, at no place, for all of them.
+    pub name: Name,
+    pub alias: Option<Name>,
 }
 
 #[derive(Clone, Debug)]

@@ -308,11 +308,12 @@ pub fn expression(value: Expr) -> StmtKind {
 }
 
 pub fn import_star() -> Vec<ImportedName> {
-    vec![ImportedName { name: "*".to_owned(), alias: None }]
+    let nowhere = Span::new(FileId(0), 0, 0);
+    vec![ImportedName { name: Name { text: "*".to_owned(), span: nowhere }, alias: None }]
 }
 
 pub fn imported(name: Name, alias: Option<Name>) -> ImportedName {
-    ImportedName { name: name.text, alias: alias.map(|a| a.text) }
+    ImportedName { name, alias }
 }
 
 pub fn param(name: Name, annotation: Option<Expr>, default: Option<Expr>, star: Star) -> Param {

@@ -24,6 +24,13 @@ async def client(request, lsp_client: LanguageClient):
     parameters = types.InitializeParams(
         process_id=None, root_uri=None, capabilities=client_capabilities(request.param)
     )
+    watched = []
+
+    # What the editors' own clients do when they are asked to watch files.
+    @lsp_client.feature(types.CLIENT_REGISTER_CAPABILITY)
+    def register(params: types.RegistrationParams):
+        watched.extend(registration.method for registration in params.registrations)
+
     await lsp_client.initialize_session(parameters)
     lsp_client.text_document_did_open(
         types.DidOpenTextDocumentParams(
@@ -31,6 +38,9 @@ async def client(request, lsp_client: LanguageClient):
         )
     )
     yield
+    files = parameters.capabilities.workspace.did_change_watched_files
+    asked = [types.WORKSPACE_DID_CHANGE_WATCHED_FILES] if files and files.dynamic_registration else []
+    assert watched == asked
     await lsp_client.shutdown_session()
 
 

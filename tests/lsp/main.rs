@@ -3,6 +3,7 @@
 mod client;
 mod imports;
 mod typing;
+mod workspace;
 
 use client::{Client, URI, position};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Where does an imported name come from? Other files are found by Python's rules (beside the file, and from the folder
-//! above the outermost package that holds it), read when a name of theirs is first needed, and never executed.
+//! Where does an imported name come from? Other files are found by [`Home`]'s rules, read when a name of theirs is first
+//! needed, and never executed.
 //!
 //! Each file has a scope of its own. Only what the checked file uses of another one is checked: its functions
 //! are checked where they are called, its structs and constants where they are named; its kernels are not compiled.
@@ -14,6 +14,7 @@ use crate::check::Checker;
 use crate::check::types::value::{Operand, Reported, Res};
 use crate::diag::{Code, Diagnostic, Diagnostics, Level};
 use crate::limits::{MAX_FILES, MAX_IMPORTS};
+use crate::source::modules::{Home, absolute};
 use crate::source::{FileId, SourceFile, Span};
 use crate::syntax;
 use crate::syntax::ast::Parsed;
@@ -21,8 +22,8 @@ use crate::syntax::ast::Parsed;
 /// The files that the checked one imports from.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
-    /// The folders that absolute imports are searched in.
-    roots: Vec<PathBuf>,
+    /// Where the file to check stands: imports are searched from there.
+    home: Home,
     /// What is taken off paths in messages: the file to check was given relative to it.
     base: PathBuf,
     /// The files that were looked for, by their path.
@@ -57,27 +58,14 @@ impl Checker<'_> {
         let Some(system) = self.sources.system() else { return };
         let given = self.sources.path(parsed.file).to_path_buf();
         let path = system.absolute(&given);
-        let mut folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let package = stem == "__init__";
-        let mut names = if package { Vec::new() } else { vec![stem] };
-        let mut roots = vec![folder.clone()];
-        while system.read(&folder.join("__init__.py")).is_some()
-            && let (Some(parent), Some(name)) = (folder.parent(), folder.file_name())
-        {
-            names.insert(0, name.to_string_lossy().into_owned());
-            folder = parent.to_path_buf();
-        }
-        if folder != roots[0] {
-            roots.insert(0, folder);
-        }
+        let home = Home::of(&path, &*system);
         let mut base = path.clone();
         for _ in given.components() {
             base.pop();
         }
         let base = if given.is_relative() && base.join(&given) == path { base } else { PathBuf::new() };
-        let module = Module { name: names.join("."), package, file: parsed.file, faults: Vec::new() };
-        self.modules = Modules { roots, base, ..Modules::default() };
+        let module = Module { name: home.name.clone(), package: home.package, file: parsed.file, faults: Vec::new() };
+        self.modules = Modules { home, base, ..Modules::default() };
         self.modules.known.insert(path, Found::Here(MODULE));
         self.modules.files.insert(MODULE, module);
     }
@@ -99,19 +87,9 @@ impl Checker<'_> {
     /// The module that an import of the current file means, from a root: `.x` in `a.b` is `a.x`. What leads out of the
     /// outermost package stays as it is.
     pub fn absolute_module(&self, written: &str) -> String {
-        let path = written.trim_start_matches('.');
-        let level = written.len() - path.len();
-        let Some(module) = self.modules.files.get(&self.module_of(self.scope)).filter(|_| level > 0) else {
-            return written.to_string();
-        };
-        let mut parts: Vec<&str> = module.name.split('.').filter(|part| !part.is_empty()).collect();
-        let up = if module.package { level - 1 } else { level };
-        if up > parts.len() {
-            return written.to_string();
-        }
-        parts.truncate(parts.len() - up);
-        parts.extend(path.split('.').filter(|part| !part.is_empty()));
-        parts.join(".")
+        let module = self.modules.files.get(&self.module_of(self.scope));
+        let meant = module.and_then(|module| absolute(&module.name, module.package, written));
+        meant.unwrap_or_else(|| written.to_string())
     }
 
     /// The scope of a module's names, if there is a file of it.
@@ -119,22 +97,10 @@ impl Checker<'_> {
         if is_builtin_alias(name) || name.is_empty() || name.starts_with('.') {
             return None;
         }
-        self.candidates_of(name).iter().find_map(|path| match self.file_at(path, name) {
+        self.modules.home.candidates(name).iter().find_map(|path| match self.file_at(path, name) {
             Found::Here(scope) => Some(scope),
             Found::Missing | Found::Unreadable(_) => None,
         })
-    }
-
-    /// The files that a module can be in, the first that is there counts.
-    fn candidates_of(&self, name: &str) -> Vec<PathBuf> {
-        let relative: PathBuf = name.split('.').collect();
-        let in_root = |root: &PathBuf| {
-            let stem = root.join(&relative);
-            let mut file = stem.clone().into_os_string();
-            file.push(".py");
-            [stem.join("__init__.py"), PathBuf::from(file)]
-        };
-        self.modules.roots.iter().flat_map(in_root).collect()
     }
 
     fn file_at(&mut self, path: &Path, name: &str) -> Found {
@@ -278,7 +244,7 @@ impl Checker<'_> {
             .label(span, "kc reads the files of one package")
             .help(help);
         }
-        let paths = self.candidates_of(module);
+        let paths = self.modules.home.candidates(module);
         for path in &paths {
             if let Some(Found::Unreadable(reason)) = self.modules.known.get(path) {
                 let path = self.shown(path);

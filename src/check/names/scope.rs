@@ -274,7 +274,7 @@ impl Checker<'_> {
         }
         let module = self.absolute_module(&import.module);
         for imported in &import.names {
-            if imported.name == "*" {
+            if imported.name.text == "*" {
                 if is_core(&module) {
                     let here = self.module_of(self.scope);
                     self.scopes[here].star_import |= is_warp(&module);
@@ -291,9 +291,9 @@ impl Checker<'_> {
                 }
                 continue;
             }
-            let name = imported.alias.clone().unwrap_or_else(|| imported.name.clone());
-            let global = Global::Member { module: module.clone(), name: imported.name.clone() };
-            self.bind(&name, global);
+            let name = imported.alias.as_ref().unwrap_or(&imported.name);
+            let global = Global::Member { module: module.clone(), name: imported.name.text.clone() };
+            self.bind(&name.text, global);
         }
     }
 
