@@ -91,6 +91,8 @@ class _Taken:
     def _take(self, kernel, hooks):
         from ._warp_text import text_of
 
+        if kernel.module.options.get("strip_hash"):
+            raise ValueError("its module is loaded as it was compiled once (strip_hash)")
         if hooks.det_launch_meta is not None and hooks.det_launch_meta.needs_deterministic:
             raise ValueError("deterministic launches are Warp's")
         text, name = text_of(kernel)

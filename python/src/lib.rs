@@ -35,7 +35,7 @@ mod _native {
     #[pymodule_export]
     use super::memory::{describe, digest, extent, meeting, overlaps};
     #[pymodule_export]
-    use super::module::{Module, builtins, compile, version};
+    use super::module::{Module, builtins, compile, kept_objects, version};
     #[pymodule_export]
     use super::view::Array;
     #[pymodule_export]

@@ -175,6 +175,16 @@ struct Given {
     extent: Extent,
 }
 
+/// An array of Warp: kc's descriptor, but for the last two numbers, which have 16 bits each, and then nothing that is set.
+///
+/// # Safety
+/// A descriptor lies there.
+unsafe fn array(from: *const u8) -> ArrayDescriptor {
+    // SAFETY: the caller's promise; any bytes are numbers.
+    let found = unsafe { from.cast::<ArrayDescriptor>().read_unaligned() };
+    ArrayDescriptor { ndim: found.ndim & 0xffff, flags: (found.ndim >> 16) & 0xffff, ..found }
+}
+
 /// The arrays of a struct of arguments with their gradients. None: one has a gradient that is not its own.
 ///
 /// # Safety
@@ -195,9 +205,7 @@ unsafe fn arrays(
             }
             Type::Array(ty) => {
                 // SAFETY: the caller's promise.
-                let read = |from: *const u8| unsafe {
-                    from.add(place.offset as usize).cast::<ArrayDescriptor>().read_unaligned()
-                };
+                let read = |from: *const u8| unsafe { array(from.add(place.offset as usize)) };
                 let (descriptor, adjoint) = (read(args), read(adjoints));
                 if adjoint.data != 0 && adjoint.data != descriptor.grad {
                     return None;
