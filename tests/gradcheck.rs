@@ -24,8 +24,9 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// The kernels of `tests/gradients`, some of which have loops that keep state.
-fn cases() -> [PathBuf; 3] {
-    ["basics", "loops_and_overwrites", "tiles"].map(|name| path(&format!("tests/gradients/{name}.py")))
+fn cases() -> [PathBuf; 5] {
+    ["basics", "chosen", "loops_and_overwrites", "references", "tiles"]
+        .map(|name| path(&format!("tests/gradients/{name}.py")))
 }
 
 /// The kernels of a source text, by their decorators.

@@ -46,7 +46,8 @@ struct Shared {
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
-pub(super) const HOW: How = How { checked: true, fmad: false, alone: false, trial: Trial::PLAIN };
+pub(super) const HOW: How =
+    How { checked: true, fmad: false, alone: false, cpu: devices::Cpu::Native, trial: Trial::PLAIN };
 
 impl Kernel {
     pub(super) fn new(module: Module, name: &str) -> std::result::Result<Kernel, Error> {

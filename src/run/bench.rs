@@ -10,6 +10,7 @@ use super::launch::{Direction, Launch};
 use super::program::Program;
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
+use crate::codegen::llvm::Cpu;
 use crate::diag::Code;
 use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
@@ -22,6 +23,8 @@ pub struct Options {
     pub device: &'static dyn Device,
     /// Test every array index.
     pub checked: bool,
+    /// What host code is made for; the machine must have its instructions.
+    pub cpu: Cpu,
     /// Worker threads on the host; 0: one per core.
     pub threads: usize,
     /// Timed runs, after one that is not.
@@ -74,7 +77,7 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
         arguments.restore(&start);
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
             let memory = [&memory, more].concat();
-            let how = How { checked: options.checked, fmad: true, alone: false, trial: Trial::PLAIN };
+            let how = How { checked: options.checked, fmad: true, alone: false, cpu: options.cpu, trial: Trial::PLAIN };
             let code =
                 ready.entry(entry).or_insert_with(|| Rc::new(Entry::new(module, entry, options.device, how))).clone();
             let executable = code.ready(module, &bounds, options.threads)?;

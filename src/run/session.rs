@@ -14,6 +14,7 @@ use super::launch::{self, AnyLaunch, Direction, Launch};
 use super::{Result, fail, foreign};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
+use crate::codegen::llvm::Cpu;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::passes::same_arrays::SameArrays;
@@ -312,7 +313,8 @@ impl<'a> Session<'a> {
     /// An entry, which is compiled once for each form that a launch of it needs.
     fn entry(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Rc<Entry> {
         let Options { device, checked, fmad, trial, .. } = self.options;
-        let new = || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false, trial }));
+        let new =
+            || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false, cpu: Cpu::Native, trial }));
         self.entries.entry((wanted.clone(), entry)).or_insert_with(new).clone()
     }
 

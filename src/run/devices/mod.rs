@@ -29,6 +29,7 @@ pub mod stop;
 use std::ffi::c_void;
 
 use crate::abi::LaunchBounds;
+pub use crate::codegen::llvm::Cpu;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
@@ -130,6 +131,8 @@ pub struct How {
     pub fmad: bool,
     /// For launches that one worker runs: then host code needs no atomics.
     pub alone: bool,
+    /// The processor that host code is made for: this machine's, or an older one.
+    pub cpu: Cpu,
     pub trial: Trial,
 }
 

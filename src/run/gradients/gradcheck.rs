@@ -14,6 +14,7 @@ use std::collections::hash_map::Entry;
 
 use super::{double, gradient};
 use crate::abi::LaunchBounds;
+use crate::codegen::llvm::Cpu;
 use crate::diag::Code;
 use crate::ir::{Derivative, FuncId, Module, Phase, TapeRole};
 use crate::run::args::random::SplitMix;
@@ -359,7 +360,7 @@ pub(in crate::run) struct Runner<'a> {
 impl Runner<'_> {
     pub fn run(&mut self, entry: FuncId, args: *const std::ffi::c_void) -> Result<Report> {
         if let Entry::Vacant(slot) = self.ready.entry(entry) {
-            let how = How { checked: true, fmad: false, alone: true, trial: Trial::PLAIN };
+            let how = How { checked: true, fmad: false, alone: true, cpu: Cpu::Native, trial: Trial::PLAIN };
             slot.insert(devices::prepare(&Interp, self.module, entry, &how)?);
         }
         let job = Job::new(self.bounds, args, 1);
