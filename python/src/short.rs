@@ -35,11 +35,20 @@ struct Wanted {
 
 enum What {
     /// Elements of this type, in so many dimensions.
-    Array { dtype: Py<PyAny>, dims: u16 },
+    Array {
+        dtype: Py<PyAny>,
+        dims: u16,
+    },
     /// An object of this class, whose bytes go over: a vector, a matrix.
-    Object { class: Py<PyType>, size: usize },
+    Object {
+        class: Py<PyType>,
+        size: usize,
+    },
     /// A struct of Warp.
-    Struct { is: Py<PyAny>, size: usize },
+    Struct {
+        is: Py<PyAny>,
+        size: usize,
+    },
     Number(Scalar),
 }
 
@@ -73,7 +82,9 @@ impl Short {
                 ("object", _) => What::Object { class: class.cast_into::<PyType>()?.unbind(), size },
                 ("struct", Type::Struct(_)) => What::Struct { is: class.unbind(), size },
                 // What Python's numbers become by rounding twice is Warp's to say.
-                ("number", Type::Scalar(scalar)) if !matches!(scalar, Scalar::F16 | Scalar::BF16) => What::Number(scalar),
+                ("number", Type::Scalar(scalar)) if !matches!(scalar, Scalar::F16 | Scalar::BF16) => {
+                    What::Number(scalar)
+                }
                 _ => return Err(refuse(&param.name)),
             };
             if offset != param.offset as usize || offset + size > signature.size() {
@@ -171,9 +182,7 @@ impl Short {
                 let room = &mut room[..ARRAY];
                 Ok(copy(&known, room)? && room[NDIM..NDIM + 2] == dims.to_ne_bytes())
             }
-            What::Object { class, size } => {
-                Ok(value.get_type().is(class) && copy(value, &mut room[..*size])?)
-            }
+            What::Object { class, size } => Ok(value.get_type().is(class) && copy(value, &mut room[..*size])?),
             What::Struct { is, size } => {
                 let Some(of) = value.getattr_opt(intern!(py, "_cls"))? else { return Ok(false) };
                 Ok(of.is(is) && copy(&value.call_method0(intern!(py, "__ctype__"))?, &mut room[..*size])?)

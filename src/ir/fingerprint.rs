@@ -248,9 +248,13 @@ mod tests {
         let contents = |text: &str| contents(&parse(text).unwrap_or_else(|e| panic!("{e}\n{text}")));
         let text = format!("struct S {{\n  a: float32\n}}\n\n{CALLEE}{CALLER}");
         assert_eq!(contents(&text), contents(&text));
-        for (from, to) in
-            [("2.0", "2.5"), ("a: float32", "a: int32"), ("a: float32", "b: float32"), ("@g(%x", "@h(%x"), ("mul", "add")]
-        {
+        for (from, to) in [
+            ("2.0", "2.5"),
+            ("a: float32", "a: int32"),
+            ("a: float32", "b: float32"),
+            ("@g(%x", "@h(%x"),
+            ("mul", "add"),
+        ] {
             assert_ne!(contents(&text), contents(&text.replace(from, to)), "{from} -> {to}");
         }
         // Who is called counts by its place.

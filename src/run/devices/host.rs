@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::objects::Place;
 use super::order::{has_atomics, prints};
 use super::privatization::Copies;
 use super::stop::Watch;
-use super::objects::Place;
 use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, TrapKind, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{CodegenError, HostModule, HostOptions, Opt};
