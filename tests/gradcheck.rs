@@ -131,7 +131,13 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                     &Interp,
                     module,
                     entry,
-                    &How { checked: true, fmad: false, alone: true, trial: kc::run::devices::Trial::PLAIN },
+                    &How {
+                        checked: true,
+                        fmad: false,
+                        alone: true,
+                        cpu: kc::run::devices::Cpu::Native,
+                        trial: kc::run::devices::Trial::PLAIN,
+                    },
                 )?;
                 let job = Job::new(bounds, args, 1);
                 // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
