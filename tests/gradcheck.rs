@@ -135,7 +135,7 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                         checked: true,
                         fmad: false,
                         alone: true,
-                        cpu: Cpu::Native,
+                        cpu: kc::run::devices::Cpu::Native,
                         trial: kc::run::devices::Trial::PLAIN,
                     },
                 )?;
