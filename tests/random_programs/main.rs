@@ -5,6 +5,7 @@
 //! | `KC_PROGRAMS_SEED=N` | begin with the program of this seed |
 //! | `KC_PROGRAMS_COUNT=N` | so many programs |
 //! | `KC_PROGRAMS_WAYS=host,sim` | run them in these ways only: `host`, `unchecked`, `lean`, `plain`, `sim`, `simlean`, `cuda` |
+//! | `KC_PROGRAMS_TURNS=1` | each file in one of the ways only, in turn |
 //! | `KC_PROGRAMS_FILE=N` | so many programs in a file |
 //! | `KC_PROGRAMS_SHOW=1` | print the first one |
 //! | `KC_PROGRAMS_KEEP=1` | do not make failing programs smaller |
@@ -76,13 +77,16 @@ fn programs_give_the_same_bits_everywhere() {
         println!("{}", file(&[&program(first)]));
     }
     let ways = ways();
+    let turns = variable("KC_PROGRAMS_TURNS").is_some();
     let length = variable("KC_PROGRAMS_FILE").unwrap_or(FILE).max(1);
     let starts: Vec<u64> = (first..first + count).step_by(length as usize).collect();
     let mut verdicts: Vec<(Program, Verdict)> = starts
         .into_par_iter()
         .flat_map_iter(|start| {
             let programs: Vec<Program> = (start..(start + length).min(first + count)).map(program).collect();
-            let verdicts = check(&programs.iter().collect::<Vec<_>>(), &ways);
+            let turn = [ways[(start / length) as usize % ways.len()]];
+            let ways = if turns { &turn[..] } else { &ways[..] };
+            let verdicts = check(&programs.iter().collect::<Vec<_>>(), ways);
             programs.into_iter().zip(verdicts)
         })
         .collect();
