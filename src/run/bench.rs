@@ -15,6 +15,7 @@ use crate::diag::Code;
 use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::gradients::gradient;
+use crate::run::told::describe_trap;
 use crate::types::Type;
 
 /// How a launch is measured.
@@ -87,8 +88,8 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
             let report = unsafe { executable.run(module, &job) }?;
             let (wall, cpu) = (wall.elapsed().as_secs_f64(), processor_seconds() - cpu);
             if let Some(trap) = &report.trap {
-                let message = format!("{origin}: the launch is in error in thread {}: {:?}", trap.thread, trap.kind);
-                return Err(fail(Code::E1101, message));
+                let error = describe_trap(trap, &bounds, launch.dim.len());
+                return Err(Box::new(error.note(format!("{origin} does not run, so nothing is measured"))));
             }
             if repeat > 0 {
                 let (walls, cpus) = times.entry(entry).or_default();

@@ -88,6 +88,12 @@ impl Native {
     }
 }
 
+/// What code for the processor that kc runs on depends on, beside kc: the processor, and LLVM.
+pub fn native_processor() -> String {
+    let (Native { triple, cpu, features }, version) = (Native::of(), inkwell::support::get_llvm_version());
+    format!("LLVM {version:?} {triple} {cpu} {features}")
+}
+
 /// An architecture of NVIDIA GPUs that kc compiles for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arch {

@@ -10,6 +10,7 @@
 //! | [`entry`] | which code does a launch need? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
 //! | [`stop`] | may a launch go on? |
+//! | [`objects`] | which code is on the disk already? |
 //! | [`pieces`], [`pool`], `privatization` | how do the workers of the host share a launch? |
 
 pub mod copies;
@@ -17,6 +18,7 @@ pub mod cuda;
 mod entry;
 pub mod host;
 pub mod interp;
+pub mod objects;
 pub mod order;
 pub mod pieces;
 pub mod pool;
