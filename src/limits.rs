@@ -48,6 +48,8 @@ limits! {
     MAX_INSTANCES: usize = 32_768, "E0910", "versions of the functions of a file, one for each combination of argument types";
     MAX_GRADIENT_DEPTH: u32 = 8, "E0910", "`wp.grad` of functions that call `wp.grad`, inside one another";
     MAX_DIFFERENTIATED: usize = 1 << 17, "W0607, E0605", "operations of a kernel or function with all that is inlined, to be differentiated";
+    MAX_ORIGINS: usize = 8, "W0607", "arrays among which a branch or loop chooses one, in a kernel that is differentiated";
+    MAX_VIEWS: usize = 4, "W0607", "views of views of such an array";
 
     MAX_SUGGESTIONS: usize = 256, "", "unknown names of a file for which a similar one is looked for; the others are reported without";
 

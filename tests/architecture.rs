@@ -30,7 +30,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("library", &["html", "ids", "memo", "source", "diag", "syntax", "types", "ir"]),
     ("check", &["ids", "limits", "memo", "source", "diag", "syntax", "types", "ir", "analysis", "library"]),
     ("lower", &["ids", "source", "types", "ir", "check"]),
-    ("passes", &["ids", "source", "types", "ir", "analysis"]),
+    ("passes", &["ids", "limits", "source", "types", "ir", "analysis"]),
     ("autodiff", &["ids", "limits", "memo", "source", "diag", "types", "abi", "ir", "analysis", "passes"]),
     ("link", &["ids", "memo", "ir", "analysis", "check", "lower", "passes", "autodiff"]),
     // Host code for lanes wants calls inlined and one exit per region.

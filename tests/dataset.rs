@@ -440,3 +440,107 @@ fn kernels_of_files_have_hashes() {
         assert!(known.lines().any(|known| known == line), "`{line}` is missing in known.txt");
     }
 }
+
+fn validate(set: &Path) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
+    let output = command.args(["dataset", "validate", "--sample", "0"]).arg(set).output().expect("kc runs");
+    (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+}
+
+/// One byte changed, one cut off, one added, or the whole file gone, for every file of a set; and what the files say of each other.
+#[test]
+fn no_file_of_a_set_changes_unseen() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    good(&kc(&["-n", "4", "--shard-rows", "2", "--seed", "5", "--emit", "cuda", "--repair"], &set));
+    assert_eq!(validate(&set).0, Some(0), "{}", validate(&set).1);
+    let whole = files(&set);
+    assert!(whole.len() >= 10, "{:?}", whole.keys());
+    for (name, bytes) in &whole {
+        let path = set.join(name.trim_start_matches('/'));
+        let middle = bytes.len() / 2;
+        let changed = [&bytes[..middle], &[bytes[middle] ^ 1], &bytes[middle + 1..]].concat();
+        let cut = bytes[..bytes.len() - 2].to_vec();
+        let longer = [&bytes[..], b"\n"].concat();
+        for (what, other) in [("changed", Some(changed)), ("cut", Some(cut)), ("longer", Some(longer)), ("gone", None)]
+        {
+            match other {
+                Some(other) => std::fs::write(&path, other).expect("a writable file"),
+                None => std::fs::remove_file(&path).expect("a file"),
+            }
+            let (code, said) = validate(&set);
+            let file = path.file_name().expect("a name").to_string_lossy();
+            // A journal that is longer by an empty line says the same.
+            let same = (what, &*file) == ("longer", "journal.jsonl");
+            assert_eq!(code, Some(if same { 0 } else { 1 }), "{name}, {what}: {said}");
+            // Without options it is no set, and a journal that lacks lines is not that of the manifest.
+            let named = said.contains(&*file) || said.contains("no data set of kc") || file == "journal.jsonl";
+            assert!(same || named, "{name}, {what}: {said}");
+            std::fs::write(&path, bytes).expect("a writable file");
+        }
+    }
+    let journal = std::fs::read_to_string(set.join("journal.jsonl")).expect("a journal");
+    let lines: Vec<&str> = journal.split_inclusive('\n').collect();
+    for (other, said) in [
+        (lines[0].to_string(), "manifest.json: -: it is not that of the journal"),
+        (lines[1].to_string() + lines[0] + lines[0], "line 3 names shard 0 again"),
+        (journal.replacen("\"rows\":", "\"rows\":1", 1), "line 1 is not what was written"),
+    ] {
+        std::fs::write(set.join("journal.jsonl"), &other).expect("a writable file");
+        let (code, found) = validate(&set);
+        assert!(code == Some(1) && found.contains(said), "{said}: {found}");
+    }
+    std::fs::write(set.join("journal.jsonl"), &journal).expect("a writable file");
+    std::fs::write(set.join("data/pairs/train-00007-of-00009.parquet"), "").expect("a writable file");
+    let (code, said) = validate(&set);
+    assert!(code == Some(1) && said.contains("no line of the journal names it"), "{said}");
+}
+
+/// A limit of the process ends a command with an error of kc, not with a signal; what stood there stays.
+#[test]
+fn limits_of_the_process_are_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let under = |limit: &str, args: &str| {
+        let script = format!("{limit}; exec {} {args} 2>&1", env!("CARGO_BIN_EXE_kc"));
+        let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().expect("a shell");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nbody.py");
+    std::fs::write(folder.path().join("nbody.o"), "what was there").expect("a writable folder");
+    let (code, said) = under("ulimit -f 1", &format!("compile {example} --emit obj -o nbody.o"));
+    assert!(code == Some(1) && said.contains("[E0904]: cannot write `nbody.o`: it grows larger"), "{said}");
+    assert_eq!(std::fs::read(folder.path().join("nbody.o")).expect("the old file"), b"what was there");
+    let (code, said) = under("ulimit -f 8", "dataset -n 3 --emit cuda -o set");
+    assert!(code == Some(1) && said.contains("[E0904]") && said.contains("`ulimit -f`"), "{said}");
+    let left: Vec<String> = files(&folder.path().join("set")).into_keys().collect();
+    assert_eq!(left, ["/options.json"], "nothing half-written stays");
+    let (code, said) = under("ulimit -v 4000000", "dataset -n 3 --emit cuda -o other --jobs 1000");
+    assert!(code == Some(1) && said.contains("[E1404]: this machine does not start 1000 worker threads"), "{said}");
+    let (code, said) = under("true", &format!("compile {example} --emit ptx -o /dev/full"));
+    assert!(code == Some(1) && said.contains("[E0904]"), "{said}");
+    let (code, said) = under("true", &format!("check {example} --format json --quiet 2>&1 > /dev/full"));
+    assert!(!said.contains("panic") && code != Some(101), "{said}");
+}
+
+/// On a disk of 64 KiB, where the system lets users mount one.
+#[test]
+fn a_full_disk_is_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/raymarch.py");
+    let script = format!(
+        "mount -t tmpfs -o size=64k none . || exit 77; cd .; echo old > {dir}/b.o\n\
+         {kc} compile {example} --no-backward --emit obj -o {dir}/a.o; dd if=/dev/zero of={dir}/rest bs=4k 2>/dev/null\n\
+         {kc} compile {example} --emit obj -o {dir}/b.o; echo code $?; cat {dir}/b.o; {kc} dataset -n 2 --emit cuda -o {dir}/set; echo code $?",
+        dir = folder.path().display(),
+        kc = env!("CARGO_BIN_EXE_kc"),
+    );
+    let output = Command::new("unshare").args(["-rm", "sh", "-c", &script]).current_dir(folder.path()).output();
+    let Ok(output) = output else { return println!("no `unshare` here: not tested") };
+    if output.status.code() == Some(77) || output.stdout.is_empty() {
+        return println!("no file system can be mounted here: not tested");
+    }
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(out.contains("code 1\nold\n"), "{out}\n{err}");
+    assert!(out.ends_with("code 1\n"), "{out}\n{err}");
+    assert_eq!(err.matches("the disk is full").count(), 2, "{out}\n{err}");
+}

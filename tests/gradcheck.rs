@@ -24,8 +24,9 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// The kernels of `tests/gradients`, some of which have loops that keep state.
-fn cases() -> [PathBuf; 3] {
-    ["basics", "loops_and_overwrites", "tiles"].map(|name| path(&format!("tests/gradients/{name}.py")))
+fn cases() -> [PathBuf; 5] {
+    ["basics", "chosen", "loops_and_overwrites", "references", "tiles"]
+        .map(|name| path(&format!("tests/gradients/{name}.py")))
 }
 
 /// The kernels of a source text, by their decorators.
@@ -130,7 +131,13 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                     &Interp,
                     module,
                     entry,
-                    &How { checked: true, fmad: false, alone: true, trial: kc::run::devices::Trial::PLAIN },
+                    &How {
+                        checked: true,
+                        fmad: false,
+                        alone: true,
+                        cpu: kc::run::devices::Cpu::Native,
+                        trial: kc::run::devices::Trial::PLAIN,
+                    },
                 )?;
                 let job = Job::new(bounds, args, 1);
                 // SAFETY: `args` was made for this entry, and its arrays live in `arguments`.
@@ -393,4 +400,33 @@ def counts(y: wp.array(dtype=int), s: float):
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(text.contains("  x ") && !text.contains("  s "), "{text}");
     assert!(text.contains("nothing to check"), "{text}");
+}
+
+/// A launch that is in error says so as `kc run` does: which array, which thread, where.
+#[test]
+fn a_launch_in_error_is_told_in_words() {
+    let folder = in_file(
+        "@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    y[i] = x[i + 9] * x[i]\n",
+    );
+    let array = |name: &str| {
+        let dtype = serde_json::json!({"class": "scalar", "scalar": "float32", "shape": []});
+        serde_json::json!({"name": name, "kind": "array", "dtype": dtype, "ndim": 1, "shape": [4], "fill": "random:1"})
+    };
+    let launch = serde_json::json!({
+        "format": 1, "id": "far", "source": "kernels.py", "kernel": "k", "direction": "gradient", "dim": [4], "block_dim": 256,
+        "args": [array("x"), array("y")],
+    });
+    let launch_file = folder.path().join("far.json");
+    std::fs::write(&launch_file, launch.to_string()).expect("a launch file");
+    for verb in ["gradcheck", "bench"] {
+        let output = Command::new(env!("CARGO_BIN_EXE_kc")).arg(verb).arg(&launch_file).output().expect("kc runs");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for words in
+            ["[E1101]: index 9 is out of bounds for dimension 0 of `x`", "in thread (0)", "does not run, so nothing is"]
+        {
+            assert!(said.contains(words), "{verb}: {said}");
+        }
+        assert!(!said.contains("OutOfBounds"), "{verb}: {said}");
+    }
 }

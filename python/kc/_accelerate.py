@@ -6,6 +6,7 @@ kernel. They are C functions for the same bounds and structs of arguments, so re
 
 from __future__ import annotations
 
+import ast
 import ctypes
 import functools
 import json
@@ -42,23 +43,24 @@ def accelerate() -> bool:
         return False
     from warp._src import context
 
+    from . import _warp_launch as _launch
+
     lookup = context.ModuleExec.get_kernel_hooks
 
     @functools.wraps(lookup)
     def get_kernel_hooks(self, kernel):
         hooks = lookup(self, kernel)
-        if self.device.is_cpu and self.block_dim == 1 and not hasattr(hooks, "_kc"):
-            hooks._kc = _Taken(kernel, hooks)
+        if self.device.is_cpu and self.block_dim == 1:
+            if not hasattr(hooks, "_kc"):
+                hooks._kc = _Taken(kernel, hooks)
+            _launch.shorten(kernel, self, hooks._kc)
         return hooks
 
     context.ModuleExec.get_kernel_hooks = get_kernel_hooks
     # Errors of kernels are raised where Warp's launch, or graph, comes back to Python.
     context.invoke = _telling(context.invoke)
-    for name in ("launch", "capture_launch"):
-        told = _telling(getattr(context, name))
-        setattr(context, name, told)
-        if hasattr(warp, name):
-            setattr(warp, name, told)
+    context.launch = warp.launch = _launch.short(context, _telling(context.launch))
+    context.capture_launch = warp.capture_launch = _telling(context.capture_launch)
     _active = True
     return True
 
@@ -78,7 +80,7 @@ class _Taken:
 
     def __init__(self, kernel, hooks):
         self.module, self.name = kernel.module.name, kernel.key
-        self.place = self.why = self.why_backward = None
+        self.place = self.why = self.why_backward = self.short = None
         _kernels.append(self)
         try:
             self._take(kernel, hooks)
@@ -89,8 +91,15 @@ class _Taken:
             self.why = f"{code}{first.splitlines()[0]}"
 
     def _take(self, kernel, hooks):
+        import warp
+
+        from . import _warp_launch as _launch
         from ._warp_text import text_of
 
+        if kernel.module.options.get("strip_hash"):
+            raise ValueError("its module is loaded as it was compiled once (strip_hash)")
+        if (kernel.module.resolved_options.get(1) or {}).get("verify_fp", warp.config.verify_fp):
+            raise ValueError("Warp reports what is not finite (verify_fp)")
         if hooks.det_launch_meta is not None and hooks.det_launch_meta.needs_deterministic:
             raise ValueError("deterministic launches are Warp's")
         text, name = text_of(kernel)
@@ -108,10 +117,13 @@ class _Taken:
                 records, self.why_backward = True, f"{error.code}: {error.message}"
             if records:
                 self.why_backward = self.why_backward or "the launch overwrites what its gradient reads"
+            elif _prints(text):
+                self.why_backward = "Warp prints adjoints where a kernel prints"
         backward = 0 if self.why_backward else addresses[1]
         place, forward, backward = _native.warp_take(made, kernel.adj.kernel_dim, (addresses[0], backward))
         # Warp's own functions live as long as what holds them.
         self.held, self.kernel, self.place = own, made, place
+        self.short = _launch.short_way(kernel, place, _native.layout(made))
         function = ctypes.CFUNCTYPE(None)
         hooks.forward = function(forward)
         if backward:
@@ -127,6 +139,11 @@ class _Taken:
         if self.why_backward:
             found["gradient_reason"] = self.why_backward
         return found
+
+
+def _prints(text) -> bool:
+    calls = (node.func for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    return any(getattr(called, "id", getattr(called, "attr", None)) == "print" for called in calls)
 
 
 def _compare_layout(kernel, known):

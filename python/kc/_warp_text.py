@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import enum
+import itertools
 import types
 import typing
 
@@ -28,7 +29,8 @@ class Refused(Exception):
 
 def text_of(kernel):
     """The source text of a kernel whose types are known, and the kernel's name in it."""
-    text = _Text()
+    options = kernel.module.resolved_options.get(1) or {}
+    text = _Text(asserts=(options.get("mode") or wp.config.mode) == "debug")
     name = text.unique(kernel.key)
     body = text.definition(kernel.adj, "@wp.kernel", name)
     head = ["from typing import Any", "import warp as wp", *text.aliases]
@@ -36,7 +38,9 @@ def text_of(kernel):
 
 
 class _Text:
-    def __init__(self):
+    def __init__(self, asserts):
+        #: Warp looks at assertions in its debug mode alone.
+        self.asserts = asserts
         self.aliases, self.parts = [], []
         #: Names by object, which are kept: an id is free again once its object is gone.
         self.names, self.kept, self.types, self.used = {}, [], {}, set(_PYTHON)
@@ -128,7 +132,9 @@ class _Text:
             items = [self.value(item) for item in v]
             return None if None in items else ast.Tuple(items, ast.Load())
         if hasattr(type(v), "_wp_scalar_type_") and hasattr(type(v), "_shape_"):
-            numbers = [self.value(x) for x in np.array(v).reshape(-1).tolist()]
+            # Each by its index: the memory of halves holds their bits.
+            places = itertools.product(*map(range, v._shape_))
+            numbers = [self.value(v[place if len(place) > 1 else place[0]]) for place in places]
             return ast.Call(_parsed(self.type(type(v))), numbers, [])
         return None
 
@@ -187,6 +193,12 @@ class _Names(ast.NodeTransformer):
 
     def visit_arg(self, node):
         return node
+
+    def visit_Assert(self, node):
+        if self.text.asserts:
+            return self.generic_visit(node)
+        calls = any(isinstance(part, ast.Call) for part in ast.walk(node.test))
+        return ast.Expr(self.visit(node.test)) if calls else ast.Pass()
 
     def visit_Name(self, node):
         if hasattr(node, "warp_func"):

@@ -11,6 +11,8 @@
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
+//! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
+//! | `random` | which C library does the package need? |
 //! | `error` | which exception is raised? |
 
 mod bind;
@@ -20,6 +22,9 @@ mod error;
 mod kernel;
 mod memory;
 mod module;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod random;
+mod short;
 mod value;
 mod view;
 mod warp;
@@ -35,7 +40,9 @@ mod _native {
     #[pymodule_export]
     use super::memory::{describe, digest, extent, meeting, overlaps};
     #[pymodule_export]
-    use super::module::{Module, builtins, compile, version};
+    use super::module::{Module, builtins, compile, kept_objects, version};
+    #[pymodule_export]
+    use super::short::Short;
     #[pymodule_export]
     use super::view::Array;
     #[pymodule_export]

@@ -14,8 +14,26 @@ fn compiler() -> &'static kc::Compiler {
     static COMPILER: OnceLock<kc::Compiler> = OnceLock::new();
     COMPILER.get_or_init(|| {
         kc::run::devices::stop::ask_during_launches(crate::kernel::interrupted);
+        if let Some(folder) = cache_folder() {
+            kc::run::devices::objects::keep_in(&folder);
+        }
         kc::Compiler::new()
     })
+}
+
+/// Where compiled code is kept: `KC_CACHE_DIR` (empty: nowhere), or else the user's folder for such files.
+fn cache_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    match std::env::var_os("KC_CACHE_DIR") {
+        Some(given) => std::path::absolute(given).ok(),
+        None => set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache"))).map(|folder| folder.join("kc")),
+    }
+}
+
+/// How many objects came from the disk, and how many went there.
+#[pyfunction]
+pub fn kept_objects() -> (u64, u64) {
+    kc::run::devices::objects::counts()
 }
 
 /// The compiled kernels of one source text.

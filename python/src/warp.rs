@@ -56,6 +56,32 @@ impl Taken {
     fn count(&self, what: Count) {
         self.counts[what as usize].fetch_add(1, Ordering::Relaxed);
     }
+
+    /// Runs the kernel.
+    ///
+    /// # Safety
+    /// A struct of arguments of this kernel.
+    unsafe fn launch(&self, bounds: LaunchBounds, args: *const u8) {
+        self.count(Count::Forward);
+        // SAFETY: the caller's promise.
+        conclude(unsafe { self.kernel.launch_block(bounds, self.dims, args.cast::<c_void>()) });
+    }
+}
+
+/// What a kernel that was taken over takes, and the dimensions of its bounds.
+pub fn taken(place: usize) -> Option<(&'static Signature, usize)> {
+    let taken = TAKEN.get(place)?.get()?;
+    Some((taken.kernel.signature(), taken.dims))
+}
+
+/// Runs a kernel that was taken over; [`warp_raise`] has its error.
+///
+/// # Safety
+/// A struct of arguments of the kernel, aligned to 8 bytes.
+pub unsafe fn launch(place: usize, bounds: &LaunchBounds, args: *const u8) {
+    let Some(taken) = TAKEN.get(place).and_then(OnceLock::get) else { return };
+    // SAFETY: the caller's promise.
+    unsafe { taken.launch(*bounds, args) };
 }
 
 /// The bounds of a launch of Warp: extents, then the number of threads, then how many threads have the same coordinates. None:
@@ -101,11 +127,8 @@ unsafe extern "C" fn forward<const N: usize>(launch: *const u8, args: *const u8)
     let Some(taken) = TAKEN[N].get() else { return };
     // SAFETY: Warp calls this as its own function of the kernel.
     match unsafe { bounds(launch, taken.dims) } {
-        Some(bounds) => {
-            taken.count(Count::Forward);
-            // SAFETY: as above; the layouts were compared.
-            conclude(unsafe { taken.kernel.launch_block(bounds, taken.dims, args.cast::<c_void>()) });
-        }
+        // SAFETY: as above; the layouts were compared.
+        Some(bounds) => unsafe { taken.launch(bounds, args) },
         None => {
             taken.count(Count::ForwardByWarp);
             // SAFETY: as above.
@@ -175,6 +198,16 @@ struct Given {
     extent: Extent,
 }
 
+/// An array of Warp: kc's descriptor, but for the last two numbers, which have 16 bits each, and then nothing that is set.
+///
+/// # Safety
+/// A descriptor lies there.
+unsafe fn array(from: *const u8) -> ArrayDescriptor {
+    // SAFETY: the caller's promise; any bytes are numbers.
+    let found = unsafe { from.cast::<ArrayDescriptor>().read_unaligned() };
+    ArrayDescriptor { ndim: found.ndim & 0xffff, flags: (found.ndim >> 16) & 0xffff, ..found }
+}
+
 /// The arrays of a struct of arguments with their gradients. None: one has a gradient that is not its own.
 ///
 /// # Safety
@@ -195,9 +228,7 @@ unsafe fn arrays(
             }
             Type::Array(ty) => {
                 // SAFETY: the caller's promise.
-                let read = |from: *const u8| unsafe {
-                    from.add(place.offset as usize).cast::<ArrayDescriptor>().read_unaligned()
-                };
+                let read = |from: *const u8| unsafe { array(from.add(place.offset as usize)) };
                 let (descriptor, adjoint) = (read(args), read(adjoints));
                 if adjoint.data != 0 && adjoint.data != descriptor.grad {
                     return None;

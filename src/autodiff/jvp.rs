@@ -7,9 +7,10 @@
 //! applied to a backward entry it computes products with second derivatives.
 //!
 //! The conventions where there is no derivative are those of reverse mode: the first operand of `min` and `max` takes
-//! ties, the derivative of `abs` and `copy_sign` at 0 is 0, rounding has derivative 0. A tangent that is exactly 0 stays 0
-//! through a division or square root, whatever the factor. Threads run in the interpreter's order where it matters: an
-//! atomic `min`, `max`, `exchange` or `cas` moves the tangent with a plain load and store.
+//! ties, the derivative of `abs` at 0 is 0, that of `copy_sign` goes by the sign of the zero, rounding has derivative 0. A
+//! tangent that is exactly 0 stays 0 through a division or square root, whatever the factor. Threads run in the
+//! interpreter's order where it matters: an atomic `min`, `max`, `exchange` or `cas` moves the tangent with a plain load and
+//! store.
 
 use std::collections::HashMap;
 

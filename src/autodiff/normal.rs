@@ -1,6 +1,7 @@
 //! The form that can be reversed: one exit per region, local arrays as values, and calls only of functions that keep an
 //! adjoint of their own.
 
+use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::autodiff::analysis::written::Written;
 use crate::diag::Diagnostic;
@@ -98,8 +99,9 @@ fn replace_by_replay(module: &Module, function: &mut Function) {
     }
 }
 
-/// Functions with effects, and those given an array that this function writes: an adjoint function could not tell whether what
-/// they read is still there.
+/// Functions with effects, those given an array that this function writes, for an adjoint function could not tell whether what
+/// they read is still there, and those that give an array, or are given a struct with arrays that was put together: these have to
+/// be known.
 fn calls_to_inline(
     module: &Module,
     function: &Function,
@@ -116,9 +118,12 @@ fn calls_to_inline(
         }
         let shared = args.iter().any(|&arg| {
             function.ty(arg).bears_array(&module.structs)
-                && (matches!(function.ty(arg), Type::Local(_)) || written.overwrites_any(function, arg))
+                && (matches!(function.ty(arg), Type::Local(_))
+                    || written.overwrites_any(function, arg)
+                    || matches!(function.ty(arg), Type::Struct(_)) && root(function, arg) == Root::Unknown)
         });
-        if !effects[*callee].is_removable() || shared {
+        let gives_array = module.functions[*callee].results.iter().any(|result| result.ty.bears_array(&module.structs));
+        if !effects[*callee].is_removable() || shared || gives_array {
             found.push(*callee);
         }
     });

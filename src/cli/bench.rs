@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::run::{compile, report};
 use super::{Exit, output};
+use crate::codegen::llvm::{Cpu, Machine};
 use crate::driver;
 use crate::run::bench::{self, Row};
 use crate::run::devices::{self, Device};
@@ -33,6 +34,9 @@ pub(super) struct Args {
     /// Worker threads on the host; 0 takes one per core.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
+    /// What host code is made for: `native`, or a level of x86-64 that this machine has, to see what older processors get.
+    #[arg(long, default_value = "native", value_name = "LEVEL", value_parser = level)]
+    cpu: Cpu,
     /// Do not test array indices.
     #[arg(long)]
     unchecked: bool,
@@ -42,6 +46,13 @@ pub(super) struct Args {
     /// One JSON object per entry, with all times.
     #[arg(long)]
     json: bool,
+}
+
+/// A level whose instructions this machine has.
+fn level(name: &str) -> std::result::Result<Cpu, String> {
+    let runs = |name: &&str| Cpu::from_name(name).is_some_and(Machine::host_runs);
+    let known = || Cpu::names().filter(runs).collect::<Vec<_>>().join(", ");
+    Some(name).filter(runs).and_then(Cpu::from_name).ok_or_else(|| format!("this machine runs code for {}", known()))
 }
 
 pub(super) fn run(args: &Args) -> Exit {
@@ -116,6 +127,7 @@ fn options(args: &Args) -> bench::Options {
     bench::Options {
         device: args.device,
         checked: !args.unchecked,
+        cpu: args.cpu,
         threads: args.threads.into(),
         repeats: args.repeats,
     }

@@ -312,7 +312,13 @@ fn generate(args: &Args) -> Result<()> {
 fn workers(jobs: usize) -> Result<ThreadPool> {
     let builder = rayon::ThreadPoolBuilder::new().num_threads(jobs);
     // The stages recurse as deep as a program nests.
-    builder.stack_size(64 << 20).build().map_err(|e| fail(Code::E0999, format!("cannot start threads: {e}")))
+    builder.stack_size(64 << 20).build().map_err(|_| {
+        let count = if jobs == 0 { "the worker threads".to_string() } else { format!("{jobs} worker threads") };
+        let mut error =
+            fail(Code::E1404, format!("this machine does not start {count}, for lack of memory or by a limit"));
+        error.help = Some("ask for fewer with `--jobs`: more than there are cores gain nothing".to_string());
+        error
+    })
 }
 
 /// The file that `--rejected` names.
@@ -438,7 +444,8 @@ fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
     if !(0.0..=1.0).contains(&sample) {
         return Err(fail(Code::E1404, format!("`--sample {sample}`: expected a share from 0 to 1")));
     }
-    let report = validate::validate(&open(dir)?, sample, leakage)?;
+    let store = open(dir)?;
+    let report = workers(0)?.install(|| validate::validate(&store, sample, leakage))?;
     if json {
         print(&json!(report))?;
     } else {

@@ -33,14 +33,11 @@ pub(super) fn run(args: &Args) -> Exit {
             Form::Md => ("builtins.md", reference::markdown()),
         };
         let written = match &args.out {
-            Some(folder) => std::fs::create_dir_all(folder)
-                .and_then(|()| std::fs::write(folder.join(name), page))
-                .map_err(|error| format!("{}: {error}", folder.join(name).display())),
-            None => output::out(page.as_bytes()).map_err(|diagnostic| diagnostic.message),
+            Some(folder) => output::write_file(&folder.join(name), page.as_bytes()),
+            None => output::out(page.as_bytes()),
         };
-        if let Err(message) = written {
-            output::err(&format!("error: {message}\n"));
-            exit = Exit::Errors;
+        if let Err(error) = written {
+            exit = output::fail(&error);
         }
     }
     exit

@@ -113,6 +113,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     output::configure(&command.show);
+    output::survive_limits();
     driver::on_fatal_error(|reason| {
         // LLVM would end the process with status 1 and words of its own.
         let fault = driver::Fault { message: reason.to_string(), place: "LLVM".to_string() };

@@ -101,6 +101,15 @@ pub(super) fn out(bytes: &[u8]) -> Result<(), Diagnostic> {
     }
 }
 
+/// A write beyond the limit of the process (`ulimit -f`) becomes an error like others: the system's answer is to end the process.
+pub(super) fn survive_limits() {
+    #[cfg(unix)]
+    // SAFETY: no handler is installed; the signal is ignored from here on.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 /// Writes a file whole: under a temporary name beside it, then renamed. Missing folders are made.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Diagnostic> {
     let write = || -> std::io::Result<()> {

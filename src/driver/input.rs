@@ -1,6 +1,7 @@
 //! Reading source files: what can stand in the way?
 
 use std::collections::HashMap;
+use std::io::ErrorKind;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,12 @@ use crate::source::{FileId, FileSystem, SourceFile, SourceMap};
 
 /// The reason of a system error in a few words, without its number.
 pub fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::StorageFull => return "the disk is full".to_string(),
+        ErrorKind::QuotaExceeded => return "the disk quota is used up".to_string(),
+        ErrorKind::FileTooLarge => return "it grows larger than this process may write (`ulimit -f`)".to_string(),
+        _ => {}
+    }
     let text = error.to_string();
     match text.find(" (os error") {
         Some(end) => text[..end].to_lowercase(),

@@ -13,7 +13,7 @@ use crate::driver;
 use crate::ir::{FuncId, FunctionKind, Module as Ir};
 use crate::run::devices::{self, Device, Entry, Executable, How, Job, Report, Trial};
 use crate::run::program::{self, Program};
-use crate::run::session;
+use crate::run::told;
 use crate::run::{Fail, Result};
 use crate::types::StructTable;
 
@@ -46,7 +46,8 @@ struct Shared {
 }
 
 /// Indices are tested: a slice's neighbours are not the kernel's.
-pub(super) const HOW: How = How { checked: true, fmad: false, alone: false, trial: Trial::PLAIN };
+pub(super) const HOW: How =
+    How { checked: true, fmad: false, alone: false, cpu: devices::Cpu::Native, trial: Trial::PLAIN };
 
 impl Kernel {
     pub(super) fn new(module: Module, name: &str) -> std::result::Result<Kernel, Error> {
@@ -224,7 +225,7 @@ impl Kernel {
             FunctionKind::Kernel { rank } => rank.into(),
             FunctionKind::Device => 0,
         };
-        let error = session::describe_trap(&trap, bounds, dims.max(rank));
+        let error = told::describe_trap(&trap, bounds, dims.max(rank));
         let thread = devices::coordinates(bounds, dims.max(rank), trap.thread);
         Err(self.error(Box::new(error), program).with_printed(printed).with_trap(trap, thread))
     }

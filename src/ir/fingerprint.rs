@@ -8,7 +8,7 @@ use twox_hash::XxHash3_128;
 
 use super::{Block, FuncId, Function, Inst, Module, Op, Value};
 use crate::ids::IdVec;
-use crate::types::{Element, Type};
+use crate::types::{Element, Field, StructDef, Type};
 
 /// The fingerprints of the functions of a module, each found when it is first asked for.
 ///
@@ -81,6 +81,38 @@ pub(super) fn whole(name: &str, own: u128, callees: &[u128]) -> u128 {
 
 /// None if a type mentions a struct of the user's.
 pub(super) fn own(function: &Function) -> Option<Own> {
+    let results = function.results.iter().map(|result| result.ty);
+    if results.chain(function.values.values().map(|value| value.ty)).any(mentions_struct) {
+        return None;
+    }
+    let (mut out, mut callees) = (Parts::default(), Vec::new());
+    describe(function, &mut out, |callee| {
+        callees.iter().position(|known| *known == callee).unwrap_or_else(|| {
+            callees.push(callee);
+            callees.len() - 1
+        })
+    });
+    Some(Own { fingerprint: out.fingerprint(), callees })
+}
+
+/// Everything that a back end can see of a module, as bytes: modules of the same bytes get the same code, by the same build of
+/// kc.
+pub fn contents(module: &Module) -> Vec<u8> {
+    let mut out = Parts::default();
+    module.structs.len().hash(&mut out);
+    for StructDef { name, fields } in module.structs.values() {
+        (name, fields.len()).hash(&mut out);
+        fields.iter().for_each(|Field { name, ty }| (name, ty).hash(&mut out));
+    }
+    for function in module.functions.values() {
+        function.name.hash(&mut out);
+        describe(function, &mut out, |callee| callee.0 as usize);
+    }
+    out.0
+}
+
+/// Writes all of a function but its name and derivative; `number` gives what stands for a function that it calls.
+fn describe(function: &Function, out: &mut Parts, mut number: impl FnMut(FuncId) -> usize) {
     // Named one by one, so that nobody adds a field without asking whether it belongs here.
     let Function {
         name: _,
@@ -104,36 +136,22 @@ pub(super) fn own(function: &Function) -> Option<Own> {
         blocks,
         span,
     } = function;
-    if results.iter().any(|result| mentions_struct(result.ty)) {
-        return None;
-    }
-    let (mut out, mut callees) = (Parts::default(), Vec::new());
-    (source_name, kind, results, cuda_name, native, library, by_block, by_lane, phase).hash(&mut out);
-    (tape, assumed_disjoint, kept, notes, entry, span).hash(&mut out);
-    (values.len(), insts.len(), blocks.len()).hash(&mut out);
+    (source_name, kind, results, cuda_name, native, library, by_block, by_lane, phase).hash(out);
+    (tape, assumed_disjoint, kept, notes, entry, span).hash(out);
+    (values.len(), insts.len(), blocks.len()).hash(out);
     for Value { ty, def, name, span } in values.values() {
-        if mentions_struct(*ty) {
-            return None;
-        }
-        (ty, def, name, span).hash(&mut out);
+        (ty, def, name, span).hash(out);
     }
     for Inst { op, results, span } in insts.values() {
         match op {
-            Op::Call(callee, args) => {
-                let at = callees.iter().position(|known| known == callee).unwrap_or_else(|| {
-                    callees.push(*callee);
-                    callees.len() - 1
-                });
-                (discriminant(op), at, args).hash(&mut out);
-            }
-            op => op.hash(&mut out),
+            Op::Call(callee, args) => (discriminant(op), number(*callee), args).hash(out),
+            op => op.hash(out),
         }
-        (results, span).hash(&mut out);
+        (results, span).hash(out);
     }
     for Block { params, insts } in blocks.values() {
-        (params, insts).hash(&mut out);
+        (params, insts).hash(out);
     }
-    Some(Own { fingerprint: out.fingerprint(), callees })
 }
 
 fn mentions_struct(ty: Type) -> bool {
@@ -223,6 +241,26 @@ mod tests {
             assert!(!seen.contains(&changed), "{from} -> {to}");
             seen.push(changed);
         }
+    }
+
+    #[test]
+    fn the_contents_of_a_module_have_everything() {
+        let contents = |text: &str| contents(&parse(text).unwrap_or_else(|e| panic!("{e}\n{text}")));
+        let text = format!("struct S {{\n  a: float32\n}}\n\n{CALLEE}{CALLER}");
+        assert_eq!(contents(&text), contents(&text));
+        for (from, to) in [
+            ("2.0", "2.5"),
+            ("a: float32", "a: int32"),
+            ("a: float32", "b: float32"),
+            ("@g(%x", "@h(%x"),
+            ("mul", "add"),
+        ] {
+            assert_ne!(contents(&text), contents(&text.replace(from, to)), "{from} -> {to}");
+        }
+        // Who is called counts by its place.
+        let other = "func @h(%x: float32) -> (float32) {\n  return %x\n}\n";
+        let calls = |callee: &str| contents(&format!("{CALLEE}{other}{}", CALLER.replace("@g", callee)));
+        assert_ne!(calls("@g"), calls("@h"));
     }
 
     #[test]

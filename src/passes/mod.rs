@@ -12,6 +12,7 @@
 //! | [`select()`] | removes functions that no kernel calls, and kernels that nobody wants |
 //! | [`inline`] | replaces calls by the code they run |
 //! | [`single_exit`] | removes `break`, `continue` and early `return` |
+//! | [`chosen_arrays`] | makes branches between known arrays of an access of one that was chosen |
 //! | [`local_arrays`] | makes values of arrays that only this thread sees |
 //! | [`forward_loads`] | reads no element again that this thread has just written |
 //! | [`sink`] | moves under a branch what only one side of a choice needs |
@@ -28,6 +29,7 @@ pub mod algebra;
 mod barrier_tests;
 pub mod block_alone;
 pub mod block_threads;
+pub mod chosen_arrays;
 pub mod copy;
 pub mod dce;
 pub mod fold;

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`simplify`] | [`rewrite`], [`dce`], until nothing changes; then [`select()`] | the module that is differentiated for readers |
 //! | [`clean`] | [`rewrite`], [`dce`] | what a transformation left unused is gone |
-//! | [`reversible`] | [`single_exit`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
+//! | [`reversible`] | [`single_exit`], [`chosen_arrays`], [`local_arrays`], [`forward_loads`], [`sink`], each cleaned | the form that can be differentiated |
 //! | [`tidy_reverse`] | [`adjacent`], [`sink`] | reverse code with few branches, which compute only what they need |
 //! | [`write_out`] | [`unroll`], [`clean`] | the module that is differentiated for machine code |
 //! | [`drop_tests`] | [`clean`] | a differentiated module without what only differentiation reads |
@@ -14,10 +14,12 @@
 //! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what the walk left unused, and
 //! fewer carried values let the walk find more; and only calls that are gone no longer keep their functions.
 //!
-//! In [`reversible`], local arrays become values only where every region has one exit; a load is forwarded more often when
+//! In [`reversible`], arrays are chosen by number, and local arrays become values, only where every region has one exit; a load is forwarded more often when
 //! fewer arrays are left; and only then is it known which choices guard values that need not exist.
 
-use super::{adjacent, dce, forward_loads, inline, local_arrays, rewrite, select, single_exit, sink, unroll};
+use super::{
+    adjacent, chosen_arrays, dce, forward_loads, inline, local_arrays, rewrite, select, single_exit, sink, unroll,
+};
 use crate::analysis::effects::EffectTable;
 use crate::ir::verify::{verify, verify_function};
 use crate::ir::{Check, FuncId, Function, Inst, Module, Op, Step, ValueId};
@@ -80,12 +82,16 @@ pub fn clean(function: &mut Function, structs: &StructTable, effects: &EffectTab
     }
 }
 
-/// Brings a function into the form that can be differentiated: one exit per region, small local arrays as values, no load of
+/// Brings a function into the form that can be differentiated: one exit per region, no accesses of arrays that were chosen, small
+/// local arrays as values, no load of
 /// an element that the thread itself has just stored. With `sinking`, what only one side of a choice needs moves under a
 /// branch.
 pub fn reversible(function: &mut Function, structs: &StructTable, effects: &EffectTable, sinking: bool) {
     single_exit::run(function);
     clean(function, structs, effects);
+    if chosen_arrays::run(function, structs) {
+        clean(function, structs, effects);
+    }
     if function.has(|inst| matches!(inst.op, Op::LocalArray)) {
         let most = if function.by_block { MAX_TILE_SCALARS } else { MAX_LOCAL_SCALARS };
         local_arrays::run(function, structs, most);

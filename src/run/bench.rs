@@ -10,10 +10,12 @@ use super::launch::{Direction, Launch};
 use super::program::Program;
 use super::{Result, fail};
 use crate::abi::LaunchBounds;
+use crate::codegen::llvm::Cpu;
 use crate::diag::Code;
 use crate::ir::{FuncId, Module, Op, Phase, ValueId, interp};
 use crate::run::devices::{Device, Entry, How, Job, Report, Trial};
 use crate::run::gradients::gradient;
+use crate::run::told::describe_trap;
 use crate::types::Type;
 
 /// How a launch is measured.
@@ -22,6 +24,8 @@ pub struct Options {
     pub device: &'static dyn Device,
     /// Test every array index.
     pub checked: bool,
+    /// What host code is made for; the machine must have its instructions.
+    pub cpu: Cpu,
     /// Worker threads on the host; 0: one per core.
     pub threads: usize,
     /// Timed runs, after one that is not.
@@ -74,7 +78,7 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
         arguments.restore(&start);
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
             let memory = [&memory, more].concat();
-            let how = How { checked: options.checked, fmad: true, alone: false, trial: Trial::PLAIN };
+            let how = How { checked: options.checked, fmad: true, alone: false, cpu: options.cpu, trial: Trial::PLAIN };
             let code =
                 ready.entry(entry).or_insert_with(|| Rc::new(Entry::new(module, entry, options.device, how))).clone();
             let executable = code.ready(module, &bounds, options.threads)?;
@@ -84,8 +88,8 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
             let report = unsafe { executable.run(module, &job) }?;
             let (wall, cpu) = (wall.elapsed().as_secs_f64(), processor_seconds() - cpu);
             if let Some(trap) = &report.trap {
-                let message = format!("{origin}: the launch is in error in thread {}: {:?}", trap.thread, trap.kind);
-                return Err(fail(Code::E1101, message));
+                let error = describe_trap(trap, &bounds, launch.dim.len());
+                return Err(Box::new(error.note(format!("{origin} does not run, so nothing is measured"))));
             }
             if repeat > 0 {
                 let (walls, cpus) = times.entry(entry).or_default();

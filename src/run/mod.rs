@@ -11,6 +11,7 @@
 //! | [`files`] | how are arrays and results read, written and shown? |
 //! | [`program`] | what does a run get from the compiler? |
 //! | [`session`] | in what order does all this happen? |
+//! | [`told`] | what does a launch that was in error say? |
 //! | [`bench`] | how fast is it? |
 //! | [`verify`] | do devices agree? |
 //!
@@ -28,6 +29,7 @@ pub mod launch;
 pub mod meeting;
 pub mod program;
 pub mod session;
+pub mod told;
 pub mod verify;
 
 /// Why a launch, or a part of it, could not be done. Boxed: it travels through every `Result` of this folder.

@@ -14,16 +14,18 @@ use super::launch::{self, AnyLaunch, Direction, Launch};
 use super::{Result, fail, foreign};
 use crate::abi::LaunchBounds;
 use crate::analysis::written::written;
+use crate::codegen::llvm::Cpu;
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{FuncId, Function, FunctionKind, Module};
 use crate::passes::same_arrays::SameArrays;
-use crate::run::devices::{self, order};
-use crate::run::devices::{Device, Entry, How, Job, Note, Trap, TrapKind, Trial};
+use crate::run::devices::order;
+use crate::run::devices::{Device, Entry, How, Job, Trial};
 use crate::run::files::output;
 use crate::run::gradients::gradient;
 use crate::run::gradients::seed::seed;
 use crate::run::meeting::{Looked, Threads};
 use crate::run::program::{Compile, Program, Wanted, kernel};
+use crate::run::told::{describe_note, describe_trap};
 use crate::sim::Measured;
 use crate::source::Span;
 
@@ -312,7 +314,8 @@ impl<'a> Session<'a> {
     /// An entry, which is compiled once for each form that a launch of it needs.
     fn entry(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Rc<Entry> {
         let Options { device, checked, fmad, trial, .. } = self.options;
-        let new = || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false, trial }));
+        let new =
+            || Rc::new(Entry::new(module, entry, device, How { checked, fmad, alone: false, cpu: Cpu::Native, trial }));
         self.entries.entry((wanted.clone(), entry)).or_insert_with(new).clone()
     }
 
@@ -424,42 +427,4 @@ pub fn counts_once(kernel: &Function, dim: &[u32]) -> Result<()> {
         dim.len()
     );
     Err(fail(Code::E1103, message))
-}
-
-/// What a note of a launch with `dims` dimensions means.
-pub fn describe_note(note: &Note, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
-    let at: Vec<String> = devices::coordinates(bounds, dims, note.thread).iter().map(u64::to_string).collect();
-    let message = devices::near_degenerate(&format!("thread ({})", at.join(", ")), &note.why);
-    Diagnostic::new(Code::W1120, message).label(note.span, "a gradient passes here")
-}
-
-/// What a trap of a launch with `dims` dimensions means.
-pub fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
-    let at: Vec<String> = devices::coordinates(bounds, dims, trap.thread).iter().map(u64::to_string).collect();
-    let thread = at.join(", ");
-    match &trap.kind {
-        TrapKind::OutOfBounds { array, dim, index, extent } => {
-            let array = array.as_ref().map_or("the array".to_string(), |name| format!("`{name}`"));
-            let message = format!(
-                "index {index} is out of bounds for dimension {dim} of {array}, which has extent {extent}, in thread ({thread})"
-            );
-            Diagnostic::new(Code::E1101, message)
-                .label(trap.span, format!("index {index}, extent {extent}"))
-                .note("the access was left out (a load gave zero), and the other threads ran on")
-        }
-        TrapKind::Component { name, index, count } => {
-            let whole = name.as_ref().map_or("the value".to_string(), |name| format!("`{name}`"));
-            let message = format!(
-                "component index {index} is out of bounds for {whole}, which has {count} components, in thread ({thread})"
-            );
-            Diagnostic::new(Code::E1101, message)
-                .label(trap.span, format!("index {index}, {count} components"))
-                .note("a read gave 0 and a write changed nothing, and the other threads ran on")
-        }
-        TrapKind::Assert { message } => {
-            let text = if message.is_empty() { String::new() } else { format!(": {message}") };
-            Diagnostic::new(Code::E1102, format!("assertion failed in thread ({thread}){text}"))
-                .label(trap.span, "does not hold")
-        }
-    }
 }

@@ -327,6 +327,11 @@ impl Type {
         matches!(self, Type::Local(LocalArrayType { block: true, .. }))
     }
 
+    /// An array of one thread, or of one block.
+    pub fn is_local_array(self) -> bool {
+        matches!(self, Type::Local(_))
+    }
+
     /// Whether it is an array or a struct with arrays in it.
     pub fn bears_array(self, structs: &StructTable) -> bool {
         match self {

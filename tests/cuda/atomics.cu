@@ -30,16 +30,11 @@ template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
     }
 }
 
-// Replaces *p by value if it equals expected; gives the old value.
+// Replaces *p by value if its bits are those of expected; gives the old value.
 template <typename T> static __device__ T compare_and_swap(T *p, T expected, T value) {
     using bits = typename bits_of<sizeof(T)>::type;
-    if (!(expected == expected)) value = expected;  // NaN: changes nothing
-    for (T old = expected;;) {
-        bits seen = atomicCAS((bits *)p, *(bits *)&old, *(bits *)&value);
-        T found = *(T *)&seen;
-        if (seen == *(bits *)&old || !(found == expected)) return found;
-        old = found;
-    }
+    bits seen = atomicCAS((bits *)p, *(bits *)&expected, *(bits *)&value);
+    return *(T *)&seen;
 }
 
 // Strides are in bytes.

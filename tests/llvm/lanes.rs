@@ -111,6 +111,44 @@ fn lanes_update_places_that_meet() {
     assert_eq!(run(&bad), Some(Failure::OutOfBounds { dim: 0, index: 9, extent: 9, thread: 20 }));
 }
 
+/// Elements of several components, side by side: read and written by wide accesses and shuffles where all lanes run, by gathers where some do.
+#[test]
+fn elements_of_several_components() {
+    let widths = [("vec2f", 2), ("vec3f", 3), ("quatf", 4), ("vec(5, float32)", 5), ("vec(6, float32)", 6)];
+    let wider = [("transformf", 7), ("vec(8, float32)", 8), ("mat33f", 9), ("mat44f", 16)];
+    for (ty, width) in widths.into_iter().chain(wider) {
+        // Arithmetic enough for lanes, on each component.
+        let steps: String = (1..8).map(|n| format!("%v{n}: {ty} = add %v{}, %b\n", n - 1)).collect();
+        let text = format!(
+            "kernel @k(%a: array(dtype={ty}), %r: array(dtype={ty}), %n: int32) rank 1 {{
+                %i: int32 = thread_index 0
+                %within: bool = lt %i, %n
+                if %within {{
+                  %v0: {ty} = load %a[%i]
+                  %b: {ty} = load %r[%i]
+                  {steps}
+                  store %r[%i], %v7
+                }}
+                return
+              }}"
+        );
+        assert_lanes(&text, 16);
+        let (_, ir) = host_code(&text, true, false);
+        assert!(ir.contains("\nall:"), "vectors of which all lanes run have code of their own: {ir}");
+        // Whole vectors, such a vector and a rest, and vectors of which the guard leaves a part.
+        for (threads, limit) in [(64, 64), (53, 53), (64, 41), (64, 0), (7, 7)] {
+            let shape = [threads as i32];
+            let own = |step: f32| {
+                let scalars: Vec<u64> =
+                    (0..threads * width).map(|n| u64::from((n as f32 * step - 3.0).to_bits())).collect();
+                kc_array(Scalar::F32, width, &shape, &scalars)
+            };
+            let args = [own(0.25), own(0.75), Arg::Value(Scalar::I32, limit)];
+            assert_eq!(compare(&text, &[threads as u32], &args).failure, None, "{ty}, {threads} threads");
+        }
+    }
+}
+
 fn kc_array(scalar: Scalar, width: usize, shape: &[i32], scalars: &[u64]) -> Arg {
     Arg::Array(Array::new(scalar, width, shape, scalars))
 }

@@ -364,7 +364,13 @@ impl Code {
         match self {
             Code::Interp(prepared) => {
                 if let std::collections::hash_map::Entry::Vacant(slot) = prepared.entry(entry) {
-                    let how = How { checked: true, fmad: false, alone: true, trial: kc::run::devices::Trial::PLAIN };
+                    let how = How {
+                        checked: true,
+                        fmad: false,
+                        alone: true,
+                        cpu: kc::run::devices::Cpu::Native,
+                        trial: kc::run::devices::Trial::PLAIN,
+                    };
                     slot.insert(devices::prepare(&Interp, module, entry, &how)?);
                 }
                 let job = Job::new(*bounds, args, 1);

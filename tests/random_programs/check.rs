@@ -3,6 +3,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use kc::abi::{HostStatus, LaunchBounds};
 use kc::codegen::cuda::{CudaOptions, Texts, emit};
@@ -38,8 +39,34 @@ pub enum Way {
     Cuda,
 }
 
+/// Processor time of this thread in microseconds, and of the compilers that it waited for.
+fn spent() -> u64 {
+    let seconds = |clock| {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the clock writes to a place of ours.
+        unsafe { libc::clock_gettime(clock, &raw mut time) };
+        time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1000
+    };
+    seconds(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// What took how long, in microseconds: the front end with the interpreter, then each way.
+pub static TIMES: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
+
+fn timed<T>(slot: usize, work: impl FnOnce() -> T) -> T {
+    let before = spent();
+    let made = work();
+    TIMES[slot].fetch_add(spent() - before, Ordering::Relaxed);
+    made
+}
+
 impl Way {
     pub const ALL: [Way; 7] = [Way::Host, Way::Unchecked, Way::Lean, Way::Plain, Way::Sim, Way::SimLean, Way::Cuda];
+
+    /// As a variable of the environment has it.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
 
     fn host(self) -> Option<HostOptions> {
         let (checked, opt, cpu, alone) = match self {
@@ -88,7 +115,7 @@ pub fn check(programs: &[&Program], ways: &[Way]) -> Vec<Verdict> {
 fn check_file(programs: &[&Program], ways: &[Way]) -> Option<Vec<Verdict>> {
     let mut request = Request::default();
     request.gradients.backward = false;
-    let compilation = Compiler::new().load_text(Path::new("random.py"), file(programs), &request);
+    let compilation = timed(0, || Compiler::new().load_text(Path::new("random.py"), file(programs), &request));
     if let Some(error) = compilation.diagnostics.iter().find(|d| d.level == Level::Error) {
         if programs.len() > 1 {
             return None;
@@ -101,9 +128,9 @@ fn check_file(programs: &[&Program], ways: &[Way]) -> Option<Vec<Verdict>> {
         }]);
     }
     let module = &compilation.module;
-    let mut runs: Vec<Run> = programs.iter().map(|program| Run::new(program, module)).collect();
+    let mut runs: Vec<Run> = timed(0, || programs.iter().map(|program| Run::new(program, module)).collect());
     for &way in ways {
-        compare_way(&mut runs, module, way);
+        timed(1 + way as usize, || compare_way(&mut runs, module, way));
     }
     Some(runs.into_iter().map(|run| run.verdict).collect())
 }
@@ -231,9 +258,22 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         }
         return;
     }
-    for run in alive {
-        let (kernel, bounds) = (run.kernel, run.bounds);
-        run.compare(way, module, &mut |arguments| on_simulator(module, kernel, &bounds, way, arguments));
+    let opt = if way == Way::SimLean { Opt::Lean } else { Opt::Full };
+    let options = PtxOptions {
+        arch: Arch::DEFAULT,
+        opt,
+        fmad: false,
+        layout: ArrayLayout::Strided,
+        grid: Grid::Covering,
+        checked: false,
+    };
+    let codes = match Kernel::load_all(module, &kernels, &options, &Trial::PLAIN) {
+        Ok(codes) => codes,
+        Err(error) => return fail(alive, format!("{way:?}: {} {}", error.code.name(), error.message)),
+    };
+    for (run, code) in alive.into_iter().zip(codes) {
+        let bounds = run.bounds;
+        run.compare(way, module, &mut |arguments| on_simulator(module, &code, &bounds, arguments));
     }
 }
 
@@ -258,22 +298,10 @@ fn on_host(host: &HostModule, kernel: FuncId, bounds: &LaunchBounds, arguments: 
 
 fn on_simulator(
     module: &Module,
-    kernel: FuncId,
+    code: &Kernel,
     bounds: &LaunchBounds,
-    way: Way,
     arguments: &mut Arguments,
 ) -> Result<(), String> {
-    let opt = if way == Way::SimLean { Opt::Lean } else { Opt::Full };
-    let options = PtxOptions {
-        arch: Arch::DEFAULT,
-        opt,
-        fmad: false,
-        layout: ArrayLayout::Strided,
-        grid: Grid::Covering,
-        checked: false,
-    };
-    let code =
-        Kernel::load(module, kernel, &options, Trial::PLAIN).map_err(|e| format!("{} {}", e.code.name(), e.message))?;
     let memory: Vec<(u64, u64)> = arguments
         .arrays
         .iter()

@@ -4,6 +4,9 @@
 //! |---|---|
 //! | `KC_PROGRAMS_SEED=N` | begin with the program of this seed |
 //! | `KC_PROGRAMS_COUNT=N` | so many programs |
+//! | `KC_PROGRAMS_WAYS=host,sim` | run them in these ways only: `host`, `unchecked`, `lean`, `plain`, `sim`, `simlean`, `cuda` |
+//! | `KC_PROGRAMS_TURNS=1` | each file in one of the ways only, in turn |
+//! | `KC_PROGRAMS_FILE=N` | so many programs in a file |
 //! | `KC_PROGRAMS_SHOW=1` | print the first one |
 //! | `KC_PROGRAMS_KEEP=1` | do not make failing programs smaller |
 //!
@@ -31,8 +34,9 @@ mod table;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 
-use check::{Verdict, Way, check};
+use check::{TIMES, Verdict, Way, check};
 use generate::program;
 use rayon::prelude::*;
 use shrink::shrink;
@@ -57,6 +61,13 @@ fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+/// The ways that the run is about.
+fn ways() -> Vec<Way> {
+    let Ok(names) = std::env::var("KC_PROGRAMS_WAYS") else { return Way::ALL.to_vec() };
+    let way = |name: &str| Way::ALL.into_iter().find(|way| way.name() == name);
+    names.split(',').map(|name| way(name).unwrap_or_else(|| panic!("there is no way `{name}`"))).collect()
+}
+
 #[test]
 fn programs_give_the_same_bits_everywhere() {
     let first = variable("KC_PROGRAMS_SEED").unwrap_or(FIRST);
@@ -65,12 +76,17 @@ fn programs_give_the_same_bits_everywhere() {
     if variable("KC_PROGRAMS_SHOW").is_some() {
         println!("{}", file(&[&program(first)]));
     }
-    let starts: Vec<u64> = (first..first + count).step_by(FILE as usize).collect();
+    let ways = ways();
+    let turns = variable("KC_PROGRAMS_TURNS").is_some();
+    let length = variable("KC_PROGRAMS_FILE").unwrap_or(FILE).max(1);
+    let starts: Vec<u64> = (first..first + count).step_by(length as usize).collect();
     let mut verdicts: Vec<(Program, Verdict)> = starts
         .into_par_iter()
         .flat_map_iter(|start| {
-            let programs: Vec<Program> = (start..(start + FILE).min(first + count)).map(program).collect();
-            let verdicts = check(&programs.iter().collect::<Vec<_>>(), &Way::ALL);
+            let programs: Vec<Program> = (start..(start + length).min(first + count)).map(program).collect();
+            let turn = [ways[(start / length) as usize % ways.len()]];
+            let ways = if turns { &turn[..] } else { &ways[..] };
+            let verdicts = check(&programs.iter().collect::<Vec<_>>(), ways);
             programs.into_iter().zip(verdicts)
         })
         .collect();
@@ -91,6 +107,11 @@ fn programs_give_the_same_bits_everywhere() {
         "same {same} in {comparisons} comparisons, refused {all_refused}, endless {endless}, wrong {}",
         wrong.len()
     );
+    let names = std::iter::once("front end and interpreter".to_string()).chain(Way::ALL.map(|way| way.name()));
+    for (name, time) in names.zip(&TIMES) {
+        let time = time.load(Ordering::Relaxed) as f64 / 1000.0;
+        println!("  {name}: {:.2} ms a program", time / verdicts.len().max(1) as f64);
+    }
     for (why, seeds) in &refused {
         println!("  refused {}: {why} (seed {})", seeds.len(), seeds[0]);
     }

@@ -140,7 +140,7 @@ fn reversed(
             // What a store leaves in an array does not depend on what was there before, active or not.
             Op::Store { access: Access { array, .. }, value } => {
                 let ty = function.ty(*array);
-                (matches!(ty, Type::Array(_)) || ty.is_tile())
+                (matches!(ty, Type::Array(_)) || ty.is_local_array())
                     && function.ty(*value).holds_floats(&world.module.structs)
             }
             // So does one that may replace the content.

@@ -32,7 +32,7 @@ impl Fills {
             for (n, &id) in function.blocks[block].insts.iter().enumerate() {
                 let inst = &function.insts[id];
                 if let (Op::LocalArray, [tile]) = (&inst.op, &inst.results[..])
-                    && function.ty(*tile).is_tile()
+                    && function.ty(*tile).is_local_array()
                 {
                     all.tiles.insert(*tile, Tile { home: block, fills: Vec::new() });
                 }
@@ -45,7 +45,7 @@ impl Fills {
         let mut opaque = IdSet::default();
         let mut any_opaque = false;
         function.walk(function.entry, &mut |id, inst| match &inst.op {
-            Op::Store { access: Access { array, .. }, .. } if function.ty(*array).is_tile() => {
+            Op::Store { access: Access { array, .. }, .. } if function.ty(*array).is_local_array() => {
                 match root(function, *array) {
                     Root::Local(tile) => all.note(tile, id, holders),
                     _ => any_opaque = true,
@@ -64,7 +64,7 @@ impl Fills {
             // What an atomic operation finds is not found again.
             op if op.properties().writes => {
                 if let Some(access) = op.access()
-                    && function.ty(access.array).is_tile()
+                    && function.ty(access.array).is_local_array()
                 {
                     match root(function, access.array) {
                         Root::Local(tile) => _ = opaque.insert(tile),

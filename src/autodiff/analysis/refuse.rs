@@ -1,14 +1,13 @@
 //! What can't be differentiated, and why: findings with a code, before any reverse code is built.
 
-use super::activity::yields;
 use super::facts::ForwardFacts;
 use super::floats::has_tangent;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdSet;
-use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueDef, ValueId};
-use crate::passes::pipelines::MAX_LOCAL_SCALARS;
+use crate::ir::{Access, AtomicOp, Derivative, Function, InstId, Op, ValueId};
+use crate::limits::{MAX_ORIGINS, MAX_VIEWS};
 use crate::passes::single_exit::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
@@ -68,24 +67,24 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
                     Op::Store { value, .. } => function.ty(*value).holds_floats(structs),
                     _ => active_result,
                 };
-                match root(function, *array) {
-                    // A tile has a shadow, like an array of the caller's.
-                    Root::Local(_) if function.ty(*array).is_tile() => {}
-                    Root::Local(local) if floats && unknown.insert(local) => {
-                        found.push(limit(inst.span, local_array(function, local)));
-                    }
-                    Root::Local(_) => {}
-                    _ if floats && unknown.insert(*array) && function.ty(*array).is_tile() => {
-                        found.push(limit(inst.span, "a tile that a branch or loop chooses".to_string()));
-                    }
-                    _ => {}
+                // One that this function makes has a shadow, like an array of the caller's.
+                let known = matches!(root(function, *array), Root::Local(_));
+                if floats && !known && unknown.insert(*array) {
+                    found.push(limit(inst.span, "a local array that a branch or loop chooses".to_string()));
                 }
             }
-            Op::Load(Access { array, .. }) if active_result => {
-                if let Some(array) = unknown_array(function, *array)
+            Op::Load(Access { array, .. })
+            | Op::Store { access: Access { array, .. }, .. }
+            | Op::Atomic { access: Access { array, .. }, .. } => {
+                let floats = match &inst.op {
+                    Op::Store { value, .. } | Op::Atomic { value, .. } => function.ty(*value).holds_floats(structs),
+                    _ => active_result,
+                };
+                if floats
+                    && let Some(array) = unknown_array(function, *array)
                     && unknown.insert(array)
                 {
-                    found.push(limit(inst.span, "an array that a branch or loop chooses".to_string()));
+                    found.push(chosen(inst.span));
                 }
             }
             Op::Call(callee, args)
@@ -112,6 +111,14 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
                 if let Derivative::None(reason) = &callee.derivative {
                     found.push(no_gradient(&callee.source_name, reason, inst.span));
                 }
+                for &arg in args.iter().filter(|&&arg| matches!(function.ty(arg), Type::Array(_))) {
+                    if let Some(array) = unknown_array(function, arg)
+                        && has_tangent(function.ty(array), structs)
+                        && unknown.insert(array)
+                    {
+                        found.push(chosen(inst.span));
+                    }
+                }
             }
             _ => {}
         }
@@ -125,38 +132,21 @@ fn unknown_array(function: &Function, array: ValueId) -> Option<ValueId> {
     while let Some(Op::View(inner, _)) = function.def(at).map(|inst| &inst.op) {
         at = *inner;
     }
-    let known = root(function, at) != Root::Unknown
-        || chosen_arrays(function, at).is_some()
-        || matches!(
-            function.def(at).map(|inst| &inst.op),
-            Some(Op::Select { .. } | Op::Load(_) | Op::Extract(..) | Op::Zero)
-        );
+    let mut whole = at;
+    while let Some(Op::Extract(inner, _)) = function.def(whole).map(|inst| &inst.op) {
+        whole = *inner;
+    }
+    // One inside an element of another has a gradient of its own; null has none.
+    let op = function.def(whole).map(|inst| &inst.op);
+    let known = root(function, at) != Root::Unknown || matches!(op, Some(Op::Load(_) | Op::Zero));
     (!known).then_some(at)
 }
 
-/// The condition and the two arrays of a branch that gives one of them, if both are known outside of it.
-pub fn chosen_arrays(function: &Function, array: ValueId) -> Option<(ValueId, [ValueId; 2])> {
-    let ValueDef::Result(inst, n) = function.values[array].def else { return None };
-    let Op::If { condition, then, otherwise } = function.insts[inst].op else { return None };
-    let of = |block| yields(function, block).get(n as usize).copied();
-    let arrays = [of(then)?, of(otherwise)?];
-    let is_outside = |&array: &ValueId| {
-        let is_view = matches!(function.def(array).map(|inst| &inst.op), Some(Op::View(..)));
-        matches!(root(function, array), Root::Param(..)) && !is_view
-    };
-    arrays.iter().all(is_outside).then_some((condition, arrays))
-}
-
-/// Why a local array is none of values.
-fn local_array(function: &Function, array: ValueId) -> String {
-    let Type::Local(ty) = function.ty(array) else { return "a local array".to_string() };
-    let scalars = ty.len().saturating_mul(Type::from(ty.element).scalar_count().map_or(1, u64::from));
-    let name = function.values[array].name.as_ref().map(|name| format!("`{name}`, ")).unwrap_or_default();
-    if scalars > MAX_LOCAL_SCALARS {
-        format!("{name}a local array with gradients of {scalars} scalars, which is more than {MAX_LOCAL_SCALARS}")
-    } else {
-        format!("{name}a local array with gradients that other code sees")
-    }
+fn chosen(span: Span) -> Diagnostic {
+    let what = format!(
+        "an array that a branch or loop chooses, not among at most {MAX_ORIGINS} that are parameters or at most {MAX_VIEWS} views of them"
+    );
+    limit(span, what)
 }
 
 pub fn no_gradient(name: &str, reason: &str, span: Span) -> Diagnostic {

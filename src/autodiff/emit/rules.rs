@@ -205,7 +205,10 @@ impl Reverse<'_> {
             BinaryOp::CopySign if self.is_active(a) => {
                 let (pa, pr) = (self.primal(a), self.primal(result));
                 let to_a = self.by_component(&[d, pa, pr], |this, parts| {
-                    let same = this.b.compare(CompareOp::Eq, parts[2], parts[1]);
+                    // By the signs, which zeros have too.
+                    let one = this.float(this.b.ty(parts[0]), 1.0);
+                    let [before, after] = [1, 2].map(|n| this.b.binary(BinaryOp::CopySign, one, parts[n]));
+                    let same = this.b.compare(CompareOp::Eq, before, after);
                     let minus = this.b.unary(UnaryOp::Neg, parts[0]);
                     this.b.select(same, parts[0], minus)
                 });

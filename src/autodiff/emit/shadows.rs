@@ -8,7 +8,6 @@ use super::rules::scalar_path;
 use super::state::Shadow;
 use crate::analysis::alias::{Root, root};
 use crate::autodiff::analysis::floats::has_tangent;
-use crate::autodiff::analysis::refuse::chosen_arrays;
 use crate::ir::{
     Access, AtomicOp, BinaryOp, BlockId, CompareOp, Const, InstId, Op, Path, Step, UnaryOp, ValueDef, ValueId, Values,
     ViewIndex,
@@ -40,17 +39,6 @@ impl Reverse<'_> {
         let old = self.old;
         let ValueDef::Result(inst, _) = old.values[array].def else { return None };
         let shadow = match &old.insts[inst].op {
-            Op::Select { condition, then, otherwise } => {
-                let (then, otherwise) = (self.shadow_of(*then)?, self.shadow_of(*otherwise)?);
-                let condition = self.primal(*condition);
-                self.b.select(condition, then.array, otherwise.array)
-            }
-            Op::If { .. } => {
-                let (condition, arrays) = chosen_arrays(old, array)?;
-                let [then, otherwise] = arrays.map(|array| self.shadow_of(array));
-                let condition = self.primal(condition);
-                self.b.select(condition, then?.array, otherwise?.array)
-            }
             // An array inside an element of another: its own gradient.
             Op::Load(_) | Op::Extract(..) if found == Root::Unknown => {
                 let copy = self.primal(array);
@@ -69,7 +57,7 @@ impl Reverse<'_> {
             let inst = &old.insts[id];
             let (Op::LocalArray, Some(&tile)) = (&inst.op, inst.results.first()) else { continue };
             let ty = old.ty(tile);
-            if ty.is_tile() && has_tangent(ty, &self.world.module.structs) {
+            if ty.is_local_array() && has_tangent(ty, &self.world.module.structs) {
                 let array = self.b.one(Op::LocalArray, ty);
                 self.name_after(array, "adj_", tile);
                 let set = self.b.constant(Const::bool(true));

@@ -194,12 +194,11 @@ impl Copy<'_, '_, '_> {
             BinaryOp::CopySign => {
                 let (ta, z) = (ta?, self.value(result));
                 Some(self.each(ty, &[x, z, ta], |this, s, v| {
-                    let zero = this.float(s, 0.0);
-                    let at_zero = this.new.compare(CompareOp::Eq, v[0], zero);
-                    let same = this.new.compare(CompareOp::Eq, v[0], v[1]);
+                    let one = this.float(s, 1.0);
+                    let [before, after] = [v[0], v[1]].map(|v| this.new.binary(BinaryOp::CopySign, one, v));
+                    let same = this.new.compare(CompareOp::Eq, before, after);
                     let minus = this.new.unary(UnaryOp::Neg, v[2]);
-                    let slope = this.new.select(same, v[2], minus);
-                    this.new.select(at_zero, zero, slope)
+                    this.new.select(same, v[2], minus)
                 }))
             }
             // Integers.

@@ -463,12 +463,12 @@ impl<'a> Translator<'a> {
             condition = condition.negate();
             std::mem::swap(&mut then, &mut otherwise);
         }
-        // What it is otherwise can stand before the choice.
+        // What it is otherwise can stand before the choice, unless the other side keeps what it was.
         let first = match tree::spoken(&otherwise).as_slice() {
             [Stmt::Assign { var, value: Expr::Atom(_), declare: false }] => Some(*var),
             _ => None,
         };
-        if first.is_some_and(|var| !condition.reads(var) && !tree::reads(&then, var)) {
+        if first.is_some_and(|var| !condition.reads(var) && !tree::reads(&then, var) && tree::sets(&then, var)) {
             out.append(&mut otherwise);
         }
         // A guard: what follows need not be nested.

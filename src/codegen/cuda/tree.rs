@@ -239,6 +239,15 @@ pub fn reads(list: &[Stmt], var: Var) -> bool {
     })
 }
 
+/// Whether statements set a variable, whichever way they take.
+pub fn sets(list: &[Stmt], var: Var) -> bool {
+    list.iter().any(|stmt| match stmt {
+        Stmt::Assign { var: set, .. } => *set == var,
+        Stmt::If { then, otherwise, .. } => sets(then, var) && sets(otherwise, var),
+        _ => false,
+    })
+}
+
 /// The statements of a list that have a text.
 pub fn spoken(list: &[Stmt]) -> SmallVec<[&Stmt; 4]> {
     list.iter().filter(|stmt| !matches!(stmt, Stmt::At(_))).collect()

@@ -54,6 +54,36 @@ impl Engine {
         let jit = Jit::new().map_err(CodegenError::llvm)?;
         Ok(Engine { jit, library: IdSet::default() })
     }
+
+    /// One without a module.
+    fn idle() -> Result<Engine, CodegenError> {
+        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.map_or_else(Engine::new, Ok)
+    }
+
+    /// Links the object of some kernels, after library functions that it calls.
+    fn link(
+        mut self,
+        object: &[u8],
+        library: Vec<(u128, Vec<u8>)>,
+        sites: Sites,
+        module: &Module,
+        kernels: &[FuncId],
+    ) -> Result<HostModule, CodegenError> {
+        for (fingerprint, object) in library {
+            self.jit.add(&object).map_err(CodegenError::llvm)?;
+            self.library.insert(fingerprint);
+        }
+        let own = self.jit.add_removable(object).map_err(CodegenError::llvm)?;
+        let mut host = HostModule { engine: Some(self), own: Some(own), entries: Vec::new(), sites };
+        for &kernel in kernels {
+            let function = &module.functions[kernel];
+            let name = abi::host_entry(&function.source_name, function.phase);
+            let entry = host.address(&name)?;
+            host.entries.push((kernel, entry));
+        }
+        Ok(host)
+    }
 }
 
 impl Drop for HostModule {
@@ -71,25 +101,34 @@ impl Drop for HostModule {
 impl HostModule {
     /// Compiles the kernels and links them into this process.
     pub fn compile(module: &Module, kernels: &[FuncId], options: &HostOptions) -> Result<HostModule, CodegenError> {
-        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut engine = idle.map_or_else(Engine::new, Ok)?;
+        HostModule::compile_to_keep(module, kernels, options).map(|(code, _)| code)
+    }
+
+    /// The same, with the object, of which [`HostModule::link`] makes the same code. None: it needs more than itself.
+    pub fn compile_to_keep(
+        module: &Module,
+        kernels: &[FuncId],
+        options: &HostOptions,
+    ) -> Result<(HostModule, Option<Vec<u8>>), CodegenError> {
+        let engine = Engine::idle()?;
         let context = Context::create();
         let library = shares(options).then_some(&engine.library);
         let compiled = host::compile(&context, module, kernels, options, false, library)?;
         let object = compiled.machine.emit(&compiled.ll, false)?;
-        for (fingerprint, object) in compiled.library {
-            engine.jit.add(&object).map_err(CodegenError::llvm)?;
-            engine.library.insert(fingerprint);
-        }
-        let own = engine.jit.add_removable(&object).map_err(CodegenError::llvm)?;
-        let mut host = HostModule { engine: Some(engine), own: Some(own), entries: Vec::new(), sites: compiled.sites };
-        for &kernel in kernels {
-            let function = &module.functions[kernel];
-            let name = abi::host_entry(&function.source_name, function.phase);
-            let entry = host.address(&name)?;
-            host.entries.push((kernel, entry));
-        }
-        Ok(host)
+        // What a site's number means has to follow from the module.
+        let is_whole = !shares(options) && compiled.sites == Sites::of(module, options.checked);
+        let code = engine.link(&object, compiled.library, compiled.sites, module, kernels)?;
+        Ok((code, is_whole.then_some(object)))
+    }
+
+    /// Links an object that [`HostModule::compile_to_keep`] gave for the same module, kernels and options, on this processor.
+    pub fn link(
+        module: &Module,
+        kernels: &[FuncId],
+        options: &HostOptions,
+        object: &[u8],
+    ) -> Result<HostModule, CodegenError> {
+        Engine::idle()?.link(object, Vec::new(), Sites::of(module, options.checked), module, kernels)
     }
 
     fn address(&self, name: &str) -> Result<HostEntry, CodegenError> {

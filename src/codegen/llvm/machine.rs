@@ -88,6 +88,12 @@ impl Native {
     }
 }
 
+/// What code for the processor that kc runs on depends on, beside kc: the processor, and LLVM.
+pub fn native_processor() -> String {
+    let (Native { triple, cpu, features }, version) = (Native::of(), inkwell::support::get_llvm_version());
+    format!("LLVM {version:?} {triple} {cpu} {features}")
+}
+
 /// An architecture of NVIDIA GPUs that kc compiles for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arch {
@@ -183,6 +189,22 @@ impl Machine {
             Cpu::Native => Native::of().has("+f16c"),
             Cpu::Named(processor) => processor.has_half,
         }
+    }
+
+    /// Whether this machine is known to run code for a processor: for its own, and for the levels of x86-64 that it has.
+    pub fn host_runs(cpu: Cpu) -> bool {
+        const V2: &[&str] = &["+cx16", "+popcnt", "+sse4.2", "+ssse3"];
+        const V3: &[&str] = &["+avx2", "+bmi", "+bmi2", "+f16c", "+fma", "+lzcnt", "+movbe"];
+        const V4: &[&str] = &["+avx512f", "+avx512bw", "+avx512cd", "+avx512dq", "+avx512vl"];
+        let Cpu::Named(processor) = cpu else { return true };
+        let needs: &[&[&str]] = match processor.name {
+            "x86-64" => &[],
+            "x86-64-v2" => &[V2],
+            "x86-64-v3" => &[V2, V3],
+            "x86-64-v4" => &[V2, V3, V4],
+            _ => return false,
+        };
+        needs.iter().copied().flatten().all(|feature| Native::of().has(feature))
     }
 
     /// What memory costs the lanes of the host.

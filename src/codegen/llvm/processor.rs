@@ -11,15 +11,17 @@ pub struct Costs {
     pub scattered: f64,
     /// Elements side by side of so many components that they are gathered: each lane has cache lines of its own, but in order.
     pub wide: f64,
+    /// Masks make accesses side by side slower: an unaligned masked load is taken apart.
+    pub masks: bool,
 }
 
 /// Sapphire Rapids, for which the model was made first (the table in docs/performance.md), and its relatives.
-const INTEL: Costs = Costs { scattered: 2.0, wide: 2.0 };
+const INTEL: Costs = Costs { scattered: 2.0, wide: 2.0, masks: false };
 
 /// Zen 5, and its relatives. Milliseconds thread by thread and as lanes: the density of fluid particles 3.0 and 5.5, springs 4.2 and 20, the gradient of
 /// the product of 4 x 4 matrices 0.17 and 0.80 and that of inverse and product of 3 x 3 matrices 3.6 and 4.6, these themselves 8.0 and 3.0,
 /// the gradient of the density 20 and 9.
-const AMD: Costs = Costs { scattered: 4.0, wide: 3.0 };
+const AMD: Costs = Costs { scattered: 4.0, wide: 3.0, masks: true };
 
 /// A processor, or a level that many have.
 #[derive(PartialEq, Debug)]

@@ -118,6 +118,12 @@ impl<'ctx> Llvm<'ctx> {
         self.icmp(IntPredicate::NE, bits, self.zero(self.ty(bits)))
     }
 
+    /// Whether all lanes of the mask are set.
+    pub fn all(&self, mask: Val<'ctx>) -> Val<'ctx> {
+        let bits = self.mask_bits(mask);
+        self.icmp(IntPredicate::EQ, bits, self.not(self.zero(self.ty(bits))))
+    }
+
     /// The number of the first set lane (i64); one must be set.
     pub fn first_lane(&self, mask: Val<'ctx>) -> Val<'ctx> {
         let bits = self.mask_bits(mask);

@@ -2,14 +2,16 @@
 //!
 //! ```text
 //! options.json   what makes the set: written first
-//! journal.jsonl  one line per finished shard, synced
+//! journal.jsonl  one line per finished shard, with a SHA-256 of its own, synced
 //! data/pairs/    train-00000-of-00025.parquet, train-00000-of-00025.jsonl.zst, validation-..., test-...
 //! data/repair/   the same of the configuration `repair`, where it was asked for
 //! manifest.json  files with their SHA-256; stats.json, README.md, croissant.json: written last
 //! ```
 
 mod card;
+mod journal;
 mod parquet;
+mod whole;
 mod writer;
 
 pub use writer::Writer;
@@ -27,9 +29,10 @@ use sha2::{Digest, Sha256};
 
 use super::diversity::{Kernel, Kernels, MEASURED};
 use super::produce::Tally;
-use super::{Config, Options, Result, fail, record};
+use super::{Config, Options, Result, fail};
 use crate::diag::Code;
 use crate::driver::reason;
+use journal::Journal;
 
 /// A finished file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,13 +72,14 @@ pub struct Store {
     pub options: Options,
     /// By number.
     pub shards: BTreeMap<u64, Shard>,
+    /// What is wrong with the journal.
+    journal_faults: Vec<String>,
     /// What is measured of the shards that this process made, so that they need not be read: of their programs in the
     /// order of their files, of shards that are measured ([`Options::is_measured`]).
     made: BTreeMap<u64, Kernels>,
 }
 
 const OPTIONS: &str = "options.json";
-const MANIFEST: &str = "manifest.json";
 const JOURNAL: &str = "journal.jsonl";
 const SPLITS: [&str; 3] = ["train", "validation", "test"];
 const LINES: &str = ".jsonl.zst";
@@ -113,6 +117,7 @@ impl Store {
             folder: folder.to_path_buf(),
             options: options.clone(),
             shards: BTreeMap::new(),
+            journal_faults: Vec::new(),
             made: BTreeMap::new(),
         };
         store.write(OPTIONS, pretty(&json!(options)).as_bytes())?;
@@ -127,17 +132,20 @@ impl Store {
         let text = fs::read(&path)
             .map_err(|e| fail(Code::E1401, format!("`{}` is no data set of kc: {}", folder.display(), reason(&e))))?;
         let options: Options = serde_json::from_slice(&text).map_err(|e| damaged(&path, format!("is damaged: {e}")))?;
-        let mut store = Store { folder: folder.to_path_buf(), options, shards: BTreeMap::new(), made: BTreeMap::new() };
-        let journal = fs::read_to_string(folder.join(JOURNAL)).unwrap_or_default();
-        for line in journal.lines() {
-            // A line that was cut off stands for a shard that is made again.
-            if let Ok(shard) = serde_json::from_str::<Shard>(line) {
-                if let Some(entry) = shard.files.iter().find(|entry| !is_inside(&entry.path)) {
-                    return Err(damaged(&folder.join(JOURNAL), format!("names `{}`, which is elsewhere", entry.path)));
-                }
-                store.shards.insert(shard.shard, shard);
+        let journal = match fs::read(folder.join(JOURNAL)) {
+            Ok(bytes) => journal::read(&String::from_utf8_lossy(&bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Journal::default(),
+            Err(error) => {
+                return Err(damaged(&folder.join(JOURNAL), format!("cannot be read: {}", reason(&error))));
             }
+        };
+        let mut files = journal.shards.values().flat_map(|shard| &shard.files);
+        if let Some(entry) = files.find(|entry| !is_inside(&entry.path)) {
+            return Err(damaged(&folder.join(JOURNAL), format!("names `{}`, which is elsewhere", entry.path)));
         }
+        let Journal { shards, faults } = journal;
+        let folder = folder.to_path_buf();
+        let store = Store { folder, options, shards, journal_faults: faults, made: BTreeMap::new() };
         Ok(store)
     }
 
@@ -197,7 +205,7 @@ impl Store {
             if before.last().is_some_and(|&b| b != b'\n') {
                 file.write_all(b"\n")?;
             }
-            file.write_all(format!("{}\n", json!(shard)).as_bytes())?;
+            file.write_all(journal::line(shard).as_bytes())?;
             file.sync_all()
         };
         write().map_err(|e| unwritten(&path, &e))
@@ -265,26 +273,6 @@ impl Store {
             }
         }
         out
-    }
-
-    /// Writes what describes the complete set. `stats` holds its measures.
-    pub fn finish(&self, stats: &Value) -> Result<()> {
-        let files: Vec<&Entry> = self.entries().collect();
-        let manifest = json!({
-            "schema_version": record::SCHEMA,
-            "generator": format!("kc {}", self.options.version),
-            "options": self.options,
-            "rows": self.options.rows,
-            "shards": self.options.shards(),
-            "license": record::LICENSE,
-            "tally": self.tally(),
-            "files": files,
-            "sha256_of_files": sha256(files.iter().map(|f| f.sha256.as_str()).collect::<String>().as_bytes()),
-        });
-        self.write("stats.json", pretty(stats).as_bytes())?;
-        self.write("README.md", card::readme(self, stats).as_bytes())?;
-        self.write("croissant.json", pretty(&card::croissant(self)).as_bytes())?;
-        self.write(MANIFEST, pretty(&manifest).as_bytes())
     }
 
     /// What is measured of the programs of the first rows, [`MEASURED`] at most. Files that are read for it are checked
@@ -378,17 +366,6 @@ impl Store {
         fs::read(&path).ok().filter(|_| is_lines).and_then(|bytes| lines(&bytes, &path).ok()).unwrap_or_default()
     }
 
-    /// What is wrong with the manifest of a complete set; None: nothing.
-    pub fn manifest_fault(&self) -> Option<String> {
-        let text = match fs::read(self.folder.join(MANIFEST)) {
-            Ok(text) => text,
-            Err(error) => return Some(format!("cannot be read: {}", reason(&error))),
-        };
-        let manifest: Value = serde_json::from_slice(&text).unwrap_or_default();
-        let same = manifest["files"] == json!(self.entries().collect::<Vec<_>>());
-        (!same).then(|| "its files are not those of the journal".to_string())
-    }
-
     /// Adds the shards of another part of the same set.
     pub fn adopt(&mut self, part: &Store) -> Result<()> {
         if let Some(difference) = difference(&part.options, &self.options) {
@@ -415,7 +392,7 @@ impl Store {
 
     /// Puts the journal's lines in order, as one uninterrupted run writes them.
     pub fn sort_journal(&self) -> Result<()> {
-        let text: String = self.shards.values().map(|shard| format!("{}\n", json!(shard))).collect();
+        let text: String = self.shards.values().map(journal::line).collect();
         self.write(JOURNAL, text.as_bytes())
     }
 }

@@ -44,8 +44,19 @@ impl Style {
 
 /// One diagnostic, with its line end.
 pub fn render(diagnostic: &Diagnostic, sources: &SourceMap, format: Format, style: Style) -> String {
+    render_next(diagnostic, &mut terminal::Files::new(sources), sources, format, style)
+}
+
+/// One of several diagnostics, with what is kept of their files.
+fn render_next(
+    diagnostic: &Diagnostic,
+    files: &mut terminal::Files<'_>,
+    sources: &SourceMap,
+    format: Format,
+    style: Style,
+) -> String {
     match format {
-        Format::Full => terminal::render(diagnostic, sources, style),
+        Format::Full => terminal::render(diagnostic, files, style),
         Format::Short => short::render(diagnostic, sources),
         Format::Json => json::render(diagnostic, sources),
         Format::Sarif => sarif::render(diagnostic, sources),
@@ -67,6 +78,7 @@ pub fn render_all(
     max_errors: usize,
 ) -> String {
     let mut text = String::new();
+    let mut files = terminal::Files::new(sources);
     let mut errors = 0;
     for (shown, diagnostic) in diagnostics.iter().enumerate() {
         if max_errors > 0 && errors == max_errors {
@@ -81,7 +93,7 @@ pub fn render_all(
             break;
         }
         errors += usize::from(diagnostic.level == Level::Error);
-        text.push_str(&render(diagnostic, sources, format, style));
+        text.push_str(&render_next(diagnostic, &mut files, sources, format, style));
     }
     text
 }

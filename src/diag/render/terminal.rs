@@ -1,5 +1,6 @@
 //! Findings for people: a headline, the source text with labels under it, notes, help.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use ariadne::{CharSet, Color, Config, IndexType, Label, Report, ReportKind, Source};
@@ -14,9 +15,22 @@ const LONGEST_LINE: usize = 400;
 /// A label over more lines than this is drawn at its first line only.
 const MOST_LINES: u32 = 12;
 
-pub(super) fn render(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> String {
+/// The files that findings are drawn in, each taken apart into lines once.
+pub(super) struct Files<'a> {
+    sources: &'a SourceMap,
+    lines: HashMap<usize, Source<String>>,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn new(sources: &'a SourceMap) -> Files<'a> {
+        Files { sources, lines: HashMap::new() }
+    }
+}
+
+pub(super) fn render(diagnostic: &Diagnostic, files: &mut Files<'_>, style: Style) -> String {
+    let sources = files.sources;
     let mut text = headline(diagnostic, style);
-    if let Some(drawn) = draw(diagnostic, sources, style) {
+    if let Some(drawn) = draw(diagnostic, files, style) {
         text.push_str(&drawn);
     } else {
         text.push_str(&quote(diagnostic, sources));
@@ -93,36 +107,19 @@ fn remark(kind: &str, message: &str, style: Style) -> String {
     format!("{lead}{body}\n")
 }
 
-/// The part of a file that one drawing shows. Empty lines stand for what comes before it, which gives ariadne the right
-/// line numbers at little cost.
-struct Excerpt {
-    id: FileId,
-    name: String,
-    source: Source<String>,
-    /// Byte offset of the first shown line in the file.
-    start: usize,
-    /// Number of empty lines before it.
-    padding: usize,
-}
-
 /// The labels in the source text. None when there is none, or a line is too long to draw.
-fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<String> {
+fn draw(diagnostic: &Diagnostic, files: &mut Files<'_>, style: Style) -> Option<String> {
+    let sources = files.sources;
     let mut ranges: Vec<(FileId, Range<usize>, &str)> = Vec::new();
     for label in &diagnostic.labels {
         let range = clip(label.span.file, clamp(label.span, sources), sources);
         ranges.push((label.span.file, range, &label.message));
     }
     let primary = ranges.first()?.clone();
-    let mut excerpts: Vec<Excerpt> = Vec::new();
-    for (id, ..) in &ranges {
-        if excerpts.iter().all(|e| e.id != *id) {
-            excerpts.push(excerpt(*id, ranges.iter().filter(|r| r.0 == *id).map(|r| r.1.clone()), sources)?);
-        }
+    if ranges.iter().any(|(id, range, _)| is_too_long(*id, range, sources)) {
+        return None;
     }
-    let local = |id: FileId, range: &Range<usize>| {
-        let (start, padding) = excerpts.iter().find(|e| e.id == id).map_or((0, 0), |e| (e.start, e.padding));
-        (id.index(), range.start - start + padding..range.end - start + padding)
-    };
+    let local = |id: FileId, range: &Range<usize>| (id.index(), range.clone());
     let config = Config::new()
         .with_color(style.color)
         .with_compact(false)
@@ -145,9 +142,8 @@ fn draw(diagnostic: &Diagnostic, sources: &SourceMap, style: Style) -> Option<St
         let message = if message.is_empty() { "here".to_string() } else { printable(message) };
         report.add_label(Label::new(local(*id, range)).with_color(color).with_message(message));
     }
-    let mut cache = Excerpts(excerpts);
     let mut bytes = Vec::new();
-    report.finish().write(&mut cache, &mut bytes).ok()?;
+    report.finish().write(files, &mut bytes).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     // ariadne's own headline goes, ours has the code and the slug; so do the line that closes the box, and spaces that
     // nobody sees.
@@ -168,25 +164,12 @@ fn clip(id: FileId, range: Range<usize>, sources: &SourceMap) -> Range<usize> {
     range.start..end
 }
 
-/// The lines of a file that hold all of the ranges.
-fn excerpt(id: FileId, ranges: impl Iterator<Item = Range<usize>>, sources: &SourceMap) -> Option<Excerpt> {
-    let file = sources.file(id);
-    let ranges: Vec<_> = ranges.collect();
-    let first = ranges.iter().map(|r| r.start).min()?;
-    let last = ranges.iter().map(|r| r.end).max()?;
-    let start = file.text[..first].rfind('\n').map_or(0, |n| n + 1);
-    let end = file.text[last..].find('\n').map_or(file.text.len(), |n| last + n + 1);
-    let text = &file.text[start..end];
-    if ranges.iter().any(|range| {
-        let from = file.text[..range.start].rfind('\n').map_or(0, |n| n + 1);
-        let to = file.text[range.start..].find('\n').map_or(file.text.len(), |n| range.start + n);
-        to - from > LONGEST_LINE
-    }) {
-        return None;
-    }
-    let padding = file.line_column(start as u32).line as usize - 1;
-    let source = Source::from("\n".repeat(padding) + &drawable(text));
-    Some(Excerpt { id, name: file.path.display().to_string(), source, start, padding })
+/// Whether a line that a range begins or ends in is too long to be drawn.
+fn is_too_long(id: FileId, range: &Range<usize>, sources: &SourceMap) -> bool {
+    let text = &sources.file(id).text;
+    let from = text[..range.start].rfind('\n').map_or(0, |n| n + 1);
+    let to = text[range.start..].find('\n').map_or(text.len(), |n| range.start + n);
+    to - from > LONGEST_LINE
 }
 
 /// The same text with the same byte offsets, but with nothing in it that moves a terminal's cursor or that ariadne
@@ -233,16 +216,15 @@ fn quote(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
     text
 }
 
-struct Excerpts(Vec<Excerpt>);
-
-impl ariadne::Cache<usize> for &mut Excerpts {
+impl ariadne::Cache<usize> for &mut Files<'_> {
     type Storage = String;
 
     fn fetch(&mut self, id: &usize) -> Result<&Source<String>, impl std::fmt::Debug> {
-        self.0.iter().find(|e| e.id.index() == *id).map(|e| &e.source).ok_or("no such file")
+        let text = || drawable(&self.sources.file(FileId::new(*id)).text);
+        Ok::<_, &str>(self.lines.entry(*id).or_insert_with(|| Source::from(text())))
     }
 
     fn display<'a>(&self, id: &'a usize) -> Option<impl std::fmt::Display + 'a> {
-        self.0.iter().find(|e| e.id.index() == *id).map(|e| e.name.clone())
+        Some(self.sources.file(FileId::new(*id)).path.display().to_string())
     }
 }

@@ -4,12 +4,13 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::objects::Place;
 use super::order::{has_atomics, prints};
 use super::privatization::Copies;
 use super::stop::Watch;
 use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, TrapKind, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
-use crate::codegen::llvm::{Cpu, HostModule, HostOptions, Opt};
+use crate::codegen::llvm::{CodegenError, HostModule, HostOptions, Opt};
 use crate::codegen::privatization::{ArrayArgument, privatized};
 use crate::codegen::sites::SiteKind;
 use crate::diag::{Code, Diagnostic};
@@ -39,11 +40,27 @@ impl Device for Host {
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> Result<Box<dyn Executable>> {
         let sharing = sharing(module, kernel, how.alone);
         let alone = !matches!(sharing, Sharing::Free);
-        let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: Cpu::Native, alone };
-        let code = HostModule::compile(module, &[kernel], &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: how.cpu, alone };
+        let code = code(module, kernel, &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
         Ok(Box::new(Compiled { code, entry, sharing, smallest: pieces::smallest(module, kernel) }))
     }
+}
+
+/// The code of a kernel: what was kept of it, or else made now.
+fn code(module: &Module, kernel: FuncId, options: &HostOptions) -> std::result::Result<HostModule, CodegenError> {
+    let Some(place) = Place::of(module, kernel, options) else {
+        return HostModule::compile(module, &[kernel], options);
+    };
+    let kept = place.read().and_then(|object| HostModule::link(module, &[kernel], options, &object).ok());
+    if let Some(code) = kept {
+        return Ok(code);
+    }
+    let (code, object) = HostModule::compile_to_keep(module, &[kernel], options)?;
+    if let Some(object) = object {
+        place.write(&object);
+    }
+    Ok(code)
 }
 
 /// A kernel as machine code.

@@ -10,6 +10,7 @@
 //! | [`entry`] | which code does a launch need? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
 //! | [`stop`] | may a launch go on? |
+//! | [`objects`] | which code is on the disk already? |
 //! | [`pieces`], [`pool`], `privatization` | how do the workers of the host share a launch? |
 
 pub mod copies;
@@ -17,6 +18,7 @@ pub mod cuda;
 mod entry;
 pub mod host;
 pub mod interp;
+pub mod objects;
 pub mod order;
 pub mod pieces;
 pub mod pool;
@@ -27,6 +29,7 @@ pub mod stop;
 use std::ffi::c_void;
 
 use crate::abi::LaunchBounds;
+pub use crate::codegen::llvm::Cpu;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, Module};
 use crate::run::{Result, fail};
@@ -128,6 +131,8 @@ pub struct How {
     pub fmad: bool,
     /// For launches that one worker runs: then host code needs no atomics.
     pub alone: bool,
+    /// The processor that host code is made for: this machine's, or an older one.
+    pub cpu: Cpu,
     pub trial: Trial,
 }
 

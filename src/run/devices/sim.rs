@@ -82,28 +82,39 @@ pub struct Kernel {
 impl Kernel {
     /// Compiles a kernel to PTX and decodes it.
     pub fn load(module: &Module, kernel: FuncId, options: &PtxOptions, trial: Trial) -> Result<Kernel> {
-        let function = &module.functions[kernel];
-        let text = emit_ptx_located(module, &[kernel], options, &Parts::new(0), function.span.file)
+        let all = Kernel::load_all(module, &[kernel], options, &trial)?;
+        all.into_iter().next().ok_or_else(|| fail(Code::E0999, "one kernel makes one"))
+    }
+
+    /// The same for kernels of one file, in their order: one text is made for all.
+    pub fn load_all(module: &Module, kernels: &[FuncId], options: &PtxOptions, trial: &Trial) -> Result<Vec<Kernel>> {
+        let Some(&first) = kernels.first() else { return Ok(Vec::new()) };
+        let file = module.functions[first].span.file;
+        let text = emit_ptx_located(module, kernels, options, &Parts::new(0), file)
             .map_err(|e| Box::new(Diagnostic::from(e)))?;
-        let entry = abi::device_entry(&function.source_name, function.phase);
         let parsed = ptx::parse(&text).map_err(|error| own_text(&error, &text))?;
-        let code = sim::decode(&parsed, &entry).map_err(|error| own_text(&error, &text))?;
-        let params = function.params();
-        Ok(Kernel {
-            code,
-            id: kernel,
-            params: params.iter().map(|&p| function.ty(p)).collect(),
-            names: params.iter().map(|&p| function.values[p].name.clone().unwrap_or_default()).collect(),
-            structs: module.structs.clone(),
-            rank: match function.kind {
-                FunctionKind::Kernel { rank } => rank.into(),
-                FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
-            },
-            grid: options.grid,
-            by_block: function.by_block,
-            trial,
-            shift: 0,
-        })
+        let load = |&kernel: &FuncId| {
+            let function = &module.functions[kernel];
+            let entry = abi::device_entry(&function.source_name, function.phase);
+            let code = sim::decode(&parsed, &entry).map_err(|error| own_text(&error, &text))?;
+            let params = function.params();
+            Ok(Kernel {
+                code,
+                id: kernel,
+                params: params.iter().map(|&p| function.ty(p)).collect(),
+                names: params.iter().map(|&p| function.values[p].name.clone().unwrap_or_default()).collect(),
+                structs: module.structs.clone(),
+                rank: match function.kind {
+                    FunctionKind::Kernel { rank } => rank.into(),
+                    FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
+                },
+                grid: options.grid,
+                by_block: function.by_block,
+                trial: trial.clone(),
+                shift: 0,
+            })
+        };
+        kernels.iter().map(load).collect()
     }
 
     /// The same, with arrays at addresses that are multiples of `shift` only.

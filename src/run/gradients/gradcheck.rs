@@ -14,6 +14,7 @@ use std::collections::hash_map::Entry;
 
 use super::{double, gradient};
 use crate::abi::LaunchBounds;
+use crate::codegen::llvm::Cpu;
 use crate::diag::Code;
 use crate::ir::{Derivative, FuncId, Module, Phase, TapeRole};
 use crate::run::args::random::SplitMix;
@@ -22,6 +23,7 @@ use crate::run::devices::interp::Interp;
 use crate::run::devices::{self, Executable, How, Job, Report, Trial};
 use crate::run::launch::{Argument, ArgumentKind, Direction, Launch};
 use crate::run::program::Program;
+use crate::run::told::describe_trap;
 use crate::run::{Result, fail};
 use crate::types::{Scalar, StructTable};
 
@@ -238,7 +240,8 @@ impl<'a> Check<'a> {
             active.extend((0..arguments.parameters.len()).map(Subject::Parameter));
         }
         let start = arguments.snapshot();
-        let runner = Runner { module: &program.module, bounds, origin, ready: HashMap::new() };
+        let dims = launch.dim.len();
+        let runner = Runner { module: &program.module, bounds, dims, origin, ready: HashMap::new() };
         Ok(Check { program, kernels, arguments, start, active, runner, seed })
     }
 
@@ -352,6 +355,8 @@ impl<'a> Check<'a> {
 pub(in crate::run) struct Runner<'a> {
     module: &'a Module,
     pub bounds: LaunchBounds,
+    /// Of the launch.
+    dims: usize,
     origin: &'a str,
     ready: HashMap<FuncId, Box<dyn Executable>>,
 }
@@ -359,7 +364,7 @@ pub(in crate::run) struct Runner<'a> {
 impl Runner<'_> {
     pub fn run(&mut self, entry: FuncId, args: *const std::ffi::c_void) -> Result<Report> {
         if let Entry::Vacant(slot) = self.ready.entry(entry) {
-            let how = How { checked: true, fmad: false, alone: true, trial: Trial::PLAIN };
+            let how = How { checked: true, fmad: false, alone: true, cpu: Cpu::Native, trial: Trial::PLAIN };
             slot.insert(devices::prepare(&Interp, self.module, entry, &how)?);
         }
         let job = Job::new(self.bounds, args, 1);
@@ -367,8 +372,8 @@ impl Runner<'_> {
         let report = unsafe { self.ready[&entry].run(self.module, &job) }?;
         match report.trap {
             Some(trap) => {
-                let origin = self.origin;
-                Err(fail(Code::E1101, format!("{origin}: the launch itself is in error: {:?}", trap.kind)))
+                let error = describe_trap(&trap, &self.bounds, self.dims);
+                Err(Box::new(error.note(format!("{} does not run, so nothing is checked", self.origin))))
             }
             None => Ok(report),
         }

@@ -3,6 +3,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::interleave::is_interleaved;
 use crate::codegen::llvm::builder::{IntPredicate, Val};
 use crate::codegen::llvm::flatten::{self, Leaf, LeafKind};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
@@ -11,9 +12,6 @@ use crate::codegen::sites::SiteKind;
 use crate::ir::{Access, Step, ValueId};
 use crate::source::Span;
 use crate::types::{Layout, Scalar, Type};
-
-/// Elements of up to so many components are taken apart by shuffles.
-pub const MAX_INTERLEAVED: u32 = 4;
 
 /// How many bytes before they are read they are asked for, how many at most at once, and how many come together.
 const FETCHED_AHEAD: i64 = 3072;
@@ -213,7 +211,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let whole =
             access.ty.scalar_part() == Some(s) && step == i64::from(Layout::of(access.ty, &self.ir.structs).size);
         let components = access.ty.scalar_count().unwrap_or(1);
-        (whole && access.scale == 1 && access.offsets.is_none() && components <= MAX_INTERLEAVED)
+        (whole && access.scale == 1 && access.offsets.is_none() && is_interleaved(components))
             .then_some((components, access.part_offset / size))
     }
 
@@ -274,14 +272,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 smallvec![self.ops.decode(scalar, raw)]
             }
             Some((components, first)) if mask.is_none() => {
-                let ty = ll.vector_ty(self.ops.memory_ty(scalar), lanes * components);
-                let wide = ll.load(ty, access.base, scalar.size());
-                (0..leaves.len() as u32)
-                    .map(|k| {
-                        let order: Vec<i32> = (0..lanes).map(|n| (n * components + first + k) as i32).collect();
-                        self.ops.decode(scalar, ll.shuffle(wide, ll.undefined(ty), &order))
-                    })
-                    .collect()
+                let wanted = first..first + leaves.len() as u32;
+                let memory = (self.ops.memory_ty(scalar), scalar.size());
+                let parts = self.read_interleaved(access.base, components, wanted, memory);
+                parts.into_iter().map(|part| self.ops.decode(scalar, part)).collect()
             }
             _ => leaves
                 .iter()
@@ -361,9 +355,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 }
             }
             Some((components, 0)) if mask.is_none() && leaves.len() as u32 == components => {
-                let raw: Vec<Val> = values.iter().map(|v| self.ops.encode(scalar, *v)).collect();
-                let wide = self.interleave(&raw);
-                ll.store(wide, access.base, scalar.size());
+                let raw = values.iter().map(|v| self.ops.encode(scalar, *v)).collect();
+                self.write_interleaved(access.base, raw, scalar.size());
             }
             _ => {
                 let mask = mask.unwrap_or_else(|| ll.splat(ll.bool(true), lanes));
@@ -373,25 +366,6 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 }
             }
         }
-    }
-
-    /// Lane 0 of each vector, then lane 1 of each, and so on. Up to [`MAX_INTERLEAVED`] vectors.
-    fn interleave(&self, vectors: &[Val<'ctx>]) -> Val<'ctx> {
-        let ll = self.ll;
-        let lanes = self.lane_count() as i32;
-        let join = |a: Val<'ctx>, b: Val<'ctx>, width: i32| {
-            let order: Vec<i32> = (0..2 * width).collect();
-            ll.shuffle(a, b, &order)
-        };
-        let any = |like: Val<'ctx>| ll.undefined(ll.ty(like));
-        let pair = |k: usize| join(vectors[k], vectors.get(k + 1).copied().unwrap_or(any(vectors[k])), lanes);
-        let count = vectors.len() as i32;
-        let order: Vec<i32> = (0..lanes).flat_map(|lane| (0..count).map(move |k| k * lanes + lane)).collect();
-        if vectors.len() <= 2 {
-            let both = pair(0);
-            return ll.shuffle(both, any(both), &order);
-        }
-        ll.shuffle(pair(0), pair(2), &order)
     }
 
     /// An assert of each running lane.

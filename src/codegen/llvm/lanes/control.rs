@@ -10,6 +10,9 @@ use crate::ir::{BlockId, Inst, Op, ValueId};
 /// A branch with more instructions than this is skipped where no lane takes it.
 const SKIP_FROM: usize = 12;
 
+/// A branch with more instructions than this is compiled once, whatever it gains.
+const MOST_TWICE: usize = 160;
+
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// An `if` whose lanes go different ways: both are run.
     pub fn if_lanes(
@@ -37,6 +40,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let mut join = Join::new(ll, self.llvm_function, "endlanes", &types);
             let some = ll.block(self.llvm_function, "lanes");
             let zeros: Scalars = types.iter().map(|t| ll.zero(*t)).collect();
+            if self.gains_without_mask(frame, body) {
+                let (all, not_all) = (ll.block(self.llvm_function, "all"), ll.block(self.llvm_function, "notall"));
+                ll.cond_br(ll.all(mask), all, not_all);
+                ll.position_at_end(all);
+                let values = self.masked_block(frame, body);
+                join.jump(ll, &values);
+                ll.position_at_end(not_all);
+            }
             join.come_from_here(ll, &zeros);
             ll.cond_br(ll.any(mask), some, join.block);
             ll.position_at_end(some);
@@ -46,6 +57,19 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let values = sides[0].iter().zip(&sides[1]).map(|(t, o)| ll.select(condition, *t, *o)).collect();
         self.bind(frame, &inst.results, values);
+    }
+
+    /// Whether a block is compiled a second time, for vectors of which all lanes take it: without masks, elements of a few components are
+    /// read by wide accesses instead of gathers, and single ones are read faster where masks cost. Only where no mask holds yet, so that
+    /// nested branches grow with their depth, not by powers of two.
+    fn gains_without_mask(&self, frame: &Frame<'a, 'ctx>, block: BlockId) -> bool {
+        let Some(lanes) = self.lanes.as_ref().filter(|lanes| lanes.mask.is_none()) else { return false };
+        let (mut insts, mut gains) = (0, false);
+        frame.function.walk(block, &mut |_, inst| {
+            insts += 1;
+            gains |= inst.op.access().is_some_and(|access| lanes.plan.loses_by_masks(frame.function, access));
+        });
+        gains && insts <= MOST_TWICE
     }
 
     /// A block without early exits; what it yields.

@@ -11,6 +11,7 @@
 //! | `refused` | why does a kernel run thread by thread? |
 //! | `control` | how do lanes branch and loop? |
 //! | `access` | how do lanes read and write memory? |
+//! | `interleave` | how do elements of several components become one vector for each, and back? |
 //! | `update` | how do lanes update memory atomically? |
 //! | `privatization` | how do lanes add to elements that they share, iteration after iteration? |
 //! | `quotients` | how do lanes divide several numbers by one? |
@@ -19,6 +20,7 @@
 
 mod access;
 mod control;
+mod interleave;
 mod plan;
 mod privatization;
 mod quotients;

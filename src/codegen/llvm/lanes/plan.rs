@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::Cpu;
 use super::super::machine::Machine;
 use super::super::processor::Costs;
+use super::interleave::{cost, is_interleaved};
 use super::is_in;
 use super::refused::Refused;
 use crate::analysis::alias::{Root, accessed, root};
@@ -34,6 +35,8 @@ pub struct Plan {
     /// By value: something reads it.
     used: Vec<bool>,
     private: PrivateArrays,
+    /// Single elements side by side take longer under a mask, on the processor.
+    masks_cost: bool,
     /// Of a backward entry, the arrays that it adds to and does not use otherwise.
     sums: BTreeSet<Root>,
     /// The number of instructions.
@@ -80,6 +83,12 @@ impl Plan {
         is_in(&self.used, value)
     }
 
+    /// The access takes longer under a mask.
+    pub fn loses_by_masks(&self, function: &Function, access: &Access) -> bool {
+        let neighbours = self.reach(function, access) == Reach::Neighbours;
+        neighbours && (self.masks_cost || components(function, access.array) > 1.0)
+    }
+
     /// Where the elements are that an access uses.
     pub fn reach(&self, function: &Function, access: &Access) -> Reach {
         self.differences.reach(function, access)
@@ -111,6 +120,7 @@ pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, P
         private: &private,
         structs: &module.structs,
         costs: Machine::host_costs(cpu),
+        bits,
         differences: &differences,
         used: vec![false; function.values.len()],
         obstacle: None,
@@ -133,7 +143,11 @@ pub fn prepare(module: &Module, kernel: FuncId, cpu: Cpu) -> Result<(Function, P
     }
     let Survey { used, insts, .. } = survey;
     let sums = sums(&function, &used);
-    Ok((function, Plan { differences, used, private, sums, insts, gain }, count))
+    Ok((
+        function,
+        Plan { differences, used, private, masks_cost: Machine::host_costs(cpu).masks, sums, insts, gain },
+        count,
+    ))
 }
 
 struct Survey<'a> {
@@ -141,6 +155,8 @@ struct Survey<'a> {
     private: &'a PrivateArrays,
     structs: &'a StructTable,
     costs: Costs,
+    /// Of vectors.
+    bits: u32,
     differences: &'a Differences,
     used: Vec<bool>,
     /// Why there can be no lanes.
@@ -278,7 +294,8 @@ impl Survey<'_> {
         let scalar = count * lanes;
         match self.differences.reach(self.function, access) {
             Reach::Same => (count, scalar),
-            Reach::Neighbours => (if components == 1.0 { count } else { 3.0 * components }, scalar),
+            Reach::Neighbours if components == 1.0 => (count, scalar),
+            Reach::Neighbours => (cost(components as u32, lanes as u32, self.bits), scalar),
             Reach::Apart => {
                 let side_by_side = self.differences.is_side_by_side(self.function, access);
                 let lane = if side_by_side { self.costs.wide } else { self.costs.scattered };
@@ -323,9 +340,7 @@ impl Differences {
     fn reach(&self, function: &Function, access: &Access) -> Reach {
         if !access.indices.iter().any(|v| self.varies(*v)) {
             Reach::Same
-        } else if self.is_side_by_side(function, access)
-            && components(function, access.array) <= super::access::MAX_INTERLEAVED as f64
-        {
+        } else if self.is_side_by_side(function, access) && is_interleaved(components(function, access.array) as u32) {
             Reach::Neighbours
         } else {
             Reach::Apart

@@ -1,0 +1,95 @@
+"""The short way of `wp.launch` to kernels that kc runs.
+
+Warp's own launch looks at modules, devices and types anew each time, which costs many times what a small kernel does. Where all of
+that is as it was when the kernel was launched first, and the arguments are exactly what it takes, kc's code is called at once.
+Everything else goes Warp's way.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+import warp
+from warp._src import codegen
+from warp._src import types as warp_types
+
+from . import _native
+
+
+class _Short:
+    """What must be as it was, and the native half."""
+
+    __slots__ = ("launch", "module", "exec", "key", "hasher", "taken")
+
+    def __init__(self, kernel, exec, taken):
+        self.taken, self.module, self.exec = taken, kernel.module, exec
+        self.key = (exec.device.context, 1)
+        # Warp makes another one when a module is changed.
+        self.hasher = kernel.module.hashers.get(1)
+        self.launch = taken.short.launch
+
+
+def short_way(kernel, place, layout):
+    """The native half; None: an argument is of a kind that only Warp's launch knows."""
+    wanted = []
+    for argument, (offset, size) in zip(kernel.adj.args, layout):
+        kind = argument.type
+        if isinstance(kind, codegen.Struct):
+            what = ("struct", kind, 0)
+        elif warp_types.is_array(kind):
+            what = ("array", kind.dtype, kind.ndim)
+        elif kind in (int, float, bool) or kind in warp_types.scalar_types or kind is warp_types.bool:
+            what = ("number", None, 0)
+        elif issubclass(kind, ctypes.Array):
+            what = ("object", kind, 0)
+        else:
+            return None
+        wanted.append((offset, size, *what))
+    try:
+        return _native.Short(place, warp.array, wanted)
+    except ValueError:
+        return None
+
+
+def shorten(kernel, exec, taken):
+    """Warp has looked up a kernel's functions: next time it need not."""
+    known = getattr(kernel, "_kc_short", None)
+    if taken.short is None or not kernel.uses_warp_entry_point_abi or kernel.module.has_unresolved_static_expressions:
+        kernel._kc_short = None
+    elif known is None or known.taken is not taken or known.exec is not exec or known.hasher is not kernel.module.hashers.get(1):
+        kernel._kc_short = _Short(kernel, exec, taken)
+
+
+def short(context, launch):
+    """`wp.launch` with the short way."""
+    config, relaxed = warp.config, warp.config.LaunchArrayAccessMode.RELAXED
+
+    @functools.wraps(launch)
+    def call(
+        kernel, dim, inputs=[], outputs=[], adj_inputs=[], adj_outputs=[], device=None, stream=None, adjoint=False,
+        record_tape=True, record_cmd=False, max_blocks=0, block_dim=None,
+    ):
+        known = getattr(kernel, "_kc_short", None)
+        if known is not None and block_dim is None and stream is None and not (adjoint or record_cmd or adj_inputs or adj_outputs):
+            runtime, module = context.runtime, known.module
+            if device is None:
+                device = runtime.default_device
+            if (
+                (device is known.exec.device or device == "cpu")
+                and module.execs.get(known.key) is known.exec
+                and module.hashers.get(1) is known.hasher
+                and not module.has_unresolved_static_expressions
+                and (runtime.tape is None or not record_tape)
+                and runtime._apic_capture is None
+                and config.launch_array_access_mode == relaxed
+                and not config.print_launches
+                and known.launch(dim, inputs, outputs)
+            ):
+                return None
+        return launch(
+            kernel, dim, inputs, outputs, adj_inputs, adj_outputs, device, stream, adjoint, record_tape, record_cmd, max_blocks,
+            block_dim,
+        )
+
+    return call

@@ -1,0 +1,226 @@
+//! How does `wp.launch` of Warp come to kc's code without Warp's own way there? The arguments are laid out here, if each is exactly
+//! what the kernel takes; whatever has to be converted, checked or explained is for Warp's launch.
+
+use kc::abi::LaunchBounds;
+use kc::types::{MAX_DIMS, Scalar, Type};
+use pyo3::exceptions::PyValueError;
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple, PyType};
+use smallvec::SmallVec;
+
+use crate::value;
+use crate::warp;
+
+/// The short way to one kernel.
+#[pyclass(frozen, module = "kc._native")]
+pub struct Short {
+    /// As [`warp::warp_take`] gave it.
+    place: usize,
+    /// The dimensions of its bounds.
+    dims: usize,
+    /// Of the struct of arguments.
+    size: usize,
+    /// Warp's class of arrays.
+    array: Py<PyType>,
+    wanted: Vec<Wanted>,
+}
+
+/// What the kernel takes for one parameter.
+struct Wanted {
+    offset: usize,
+    what: What,
+}
+
+enum What {
+    /// Elements of this type, in so many dimensions.
+    Array {
+        dtype: Py<PyAny>,
+        dims: u16,
+    },
+    /// An object of this class, whose bytes go over: a vector, a matrix.
+    Object {
+        class: Py<PyType>,
+        size: usize,
+    },
+    /// A struct of Warp.
+    Struct {
+        is: Py<PyAny>,
+        size: usize,
+    },
+    Number(Scalar),
+}
+
+/// Bytes of a descriptor, and where in it the dimensions are.
+const ARRAY: usize = 56;
+const NDIM: usize = 48;
+
+type Block = SmallVec<[u64; 64]>;
+
+#[pymethods]
+impl Short {
+    /// `wanted`: for each parameter its offset, bytes, and what it is: `("array", dtype, ndim)`, `("object", class, 0)`,
+    /// `("struct", struct, 0)` or `("number", None, 0)`.
+    #[new]
+    fn new(
+        place: usize,
+        array: Bound<'_, PyType>,
+        wanted: Vec<(usize, usize, String, Bound<'_, PyAny>, u16)>,
+    ) -> PyResult<Short> {
+        let refuse = |what: &str| PyValueError::new_err(format!("no short way: {what}"));
+        let (signature, dims) = warp::taken(place).ok_or_else(|| refuse("the kernel is Warp's"))?;
+        if wanted.len() != signature.params().len() {
+            return Err(refuse("another number of parameters"));
+        }
+        let mut found = Vec::new();
+        for ((offset, size, kind, class, ndim), param) in wanted.into_iter().zip(signature.params()) {
+            let what = match (kind.as_str(), param.ty) {
+                ("array", Type::Array(ty)) if size == ARRAY && ty.ndim == ndim as u8 => {
+                    What::Array { dtype: class.unbind(), dims: ndim }
+                }
+                ("object", _) => What::Object { class: class.cast_into::<PyType>()?.unbind(), size },
+                ("struct", Type::Struct(_)) => What::Struct { is: class.unbind(), size },
+                // What Python's numbers become by rounding twice is Warp's to say.
+                ("number", Type::Scalar(scalar)) if !matches!(scalar, Scalar::F16 | Scalar::BF16) => {
+                    What::Number(scalar)
+                }
+                _ => return Err(refuse(&param.name)),
+            };
+            if offset != param.offset as usize || offset + size > signature.size() {
+                return Err(refuse(&param.name));
+            }
+            found.push(Wanted { offset, what });
+        }
+        Ok(Short { place, dims, size: signature.size(), array: array.unbind(), wanted: found })
+    }
+
+    /// Launches, if the arguments are what the kernel takes. False: nothing was done.
+    fn launch(
+        &self,
+        py: Python<'_>,
+        dim: &Bound<'_, PyAny>,
+        inputs: &Bound<'_, PyAny>,
+        outputs: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
+        let Some(bounds) = self.bounds(dim) else { return Ok(false) };
+        let mut block: Block = SmallVec::from_elem(0, self.size.div_ceil(8));
+        let mut n = 0;
+        for list in [inputs, outputs] {
+            // An array is held by its list as long as the launch takes: what other threads do to the list does not matter.
+            if let Ok(list) = list.cast_exact::<PyList>() {
+                for value in list.iter() {
+                    if !self.put(n, &value, &mut block)? {
+                        return Ok(false);
+                    }
+                    n += 1;
+                }
+            } else if let Ok(tuple) = list.cast_exact::<PyTuple>() {
+                for value in tuple.iter_borrowed() {
+                    if !self.put(n, &value, &mut block)? {
+                        return Ok(false);
+                    }
+                    n += 1;
+                }
+            } else {
+                return Ok(false);
+            }
+        }
+        if n != self.wanted.len() {
+            return Ok(false);
+        }
+        let block = block.as_ptr().expose_provenance();
+        // SAFETY: each argument is what the kernel takes, and the caller's lists hold the arrays.
+        py.detach(|| unsafe { warp::launch(self.place, &bounds, std::ptr::with_exposed_provenance(block)) });
+        warp::warp_raise(py)?;
+        Ok(true)
+    }
+}
+
+impl Short {
+    /// None: not a few numbers, or no threads.
+    fn bounds(&self, dim: &Bound<'_, PyAny>) -> Option<LaunchBounds> {
+        let mut shape = [1u32; MAX_DIMS];
+        if dim.is_exact_instance_of::<PyInt>() {
+            shape[0] = dim.extract().ok()?;
+        } else {
+            let put = |n: usize, item: &Bound<'_, PyAny>, shape: &mut [u32; MAX_DIMS]| -> Option<()> {
+                let is_number = n < self.dims && item.is_exact_instance_of::<PyInt>();
+                shape[n] = is_number.then(|| item.extract().ok()).flatten()?;
+                Some(())
+            };
+            if let Ok(tuple) = dim.cast_exact::<PyTuple>() {
+                for (n, item) in tuple.iter_borrowed().enumerate() {
+                    put(n, &item, &mut shape)?;
+                }
+            } else {
+                for (n, item) in dim.cast_exact::<PyList>().ok()?.iter().enumerate() {
+                    put(n, &item, &mut shape)?;
+                }
+            }
+        }
+        LaunchBounds::new(&shape[..self.dims]).filter(|bounds| bounds.size > 0)
+    }
+
+    /// Puts an argument in its place. False: it is not what the kernel takes.
+    fn put(&self, n: usize, value: &Bound<'_, PyAny>, block: &mut Block) -> PyResult<bool> {
+        let Some(wanted) = self.wanted.get(n) else { return Ok(false) };
+        let py = value.py();
+        // SAFETY: words are bytes, all of which are there.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(block.as_mut_ptr().cast::<u8>(), block.len() * 8) };
+        let room = &mut bytes[wanted.offset..];
+        match &wanted.what {
+            What::Array { .. } if value.is_none() => Ok(true),
+            What::Array { dtype, dims } => {
+                if !value.get_type().is(&self.array) || !value.getattr(intern!(py, "dtype"))?.is(dtype) {
+                    return Ok(false);
+                }
+                let mut known = value.getattr(intern!(py, "ctype"))?;
+                if known.is_none() {
+                    known = value.call_method0(intern!(py, "__ctype__"))?;
+                }
+                let room = &mut room[..ARRAY];
+                Ok(copy(&known, room)? && room[NDIM..NDIM + 2] == dims.to_ne_bytes())
+            }
+            What::Object { class, size } => Ok(value.get_type().is(class) && copy(value, &mut room[..*size])?),
+            What::Struct { is, size } => {
+                let Some(of) = value.getattr_opt(intern!(py, "_cls"))? else { return Ok(false) };
+                Ok(of.is(is) && copy(&value.call_method0(intern!(py, "__ctype__"))?, &mut room[..*size])?)
+            }
+            What::Number(scalar) => {
+                let plain = match scalar {
+                    Scalar::Bool => value.is_exact_instance_of::<PyBool>(),
+                    Scalar::F32 | Scalar::F64 => {
+                        value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyInt>()
+                    }
+                    _ => value.is_exact_instance_of::<PyInt>(),
+                };
+                if !plain {
+                    return Ok(false);
+                }
+                // A number that is too large has another meaning for Warp.
+                let Ok(Some(found)) = value::pack(Type::Scalar(*scalar), value) else { return Ok(false) };
+                room[..found.len()].copy_from_slice(&found);
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// Copies the memory of a ctypes object. False: it has another size.
+fn copy(object: &Bound<'_, PyAny>, room: &mut [u8]) -> PyResult<bool> {
+    // SAFETY: all zeros is a view that is filled in.
+    let mut view: ffi::Py_buffer = unsafe { std::mem::zeroed() };
+    // SAFETY: the interpreter is held, and the object lives.
+    if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut view, ffi::PyBUF_SIMPLE) } != 0 {
+        return Err(PyErr::fetch(object.py()));
+    }
+    let fits = usize::try_from(view.len) == Ok(room.len());
+    if fits {
+        // SAFETY: the view has so many bytes, and the room is ours.
+        unsafe { std::ptr::copy_nonoverlapping(view.buf.cast::<u8>(), room.as_mut_ptr(), room.len()) };
+    }
+    // SAFETY: it was filled above.
+    unsafe { ffi::PyBuffer_Release(&mut view) };
+    Ok(fits)
+}

@@ -1,0 +1,261 @@
+//! Which code is on the disk already? Objects that kc made for the host are kept for other processes, where the program that kc
+//! is a part of wants that.
+//!
+//! An object is found by the SHA-256 of all that it was made from: the kernel's module after all passes (so whatever the kernel
+//! depends on: sources, captured values, types), options, processor, LLVM, and the file that kc itself was loaded from. A file
+//! that is not whole, or not for this key, counts as none.
+
+use std::ffi::{CStr, OsStr, c_void};
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+
+use crate::codegen::llvm::{HostOptions, native_processor};
+use crate::ir::{FuncId, Module, fingerprint};
+
+/// The first bytes of a file; then its key, the SHA-256 of the object, and the object.
+const MAGIC: &[u8] = b"kc object 1\n";
+
+const SUFFIX: &str = "object";
+
+/// When a process has written so many, or this is the first, it looks how much there is.
+const WRITTEN_BETWEEN_SWEEPS: u64 = 64;
+
+/// What was kept longest without use goes when there are more bytes than this, until half is left.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// A file that is not complete after this long has lost its writer.
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 3600);
+
+static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+static READ: AtomicU64 = AtomicU64::new(0);
+static WRITTEN: AtomicU64 = AtomicU64::new(0);
+
+/// Objects are kept in this folder, which is made when it is first needed. Only the first call counts.
+pub fn keep_in(folder: &Path) {
+    FOLDER.get_or_init(|| Some(folder.to_path_buf()));
+}
+
+/// How many objects this process has read, and written.
+pub fn counts() -> (u64, u64) {
+    (READ.load(Ordering::Relaxed), WRITTEN.load(Ordering::Relaxed))
+}
+
+/// The place of an object.
+pub struct Place {
+    folder: &'static Path,
+    key: [u8; 32],
+}
+
+impl Place {
+    /// That of the code of a kernel. None: nothing is kept.
+    pub fn of(module: &Module, kernel: FuncId, options: &HostOptions) -> Option<Place> {
+        let folder = FOLDER.get()?.as_deref().filter(|folder| is_ours(folder))?;
+        let mut hash = Sha256::new();
+        let HostOptions { checked, opt, cpu, alone } = options;
+        let head = format!("{}\n{}\n{kernel:?} {checked} {opt:?} {cpu:?} {alone}\n", this_kc()?, native_processor());
+        hash.update((head.len() as u64).to_le_bytes());
+        hash.update(head);
+        hash.update(fingerprint::contents(module));
+        Some(Place { folder, key: hash.finalize().into() })
+    }
+
+    fn path(&self) -> PathBuf {
+        let name: String = self.key.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(name).with_extension(SUFFIX)
+    }
+
+    /// The object, if it is there.
+    pub fn read(&self) -> Option<Vec<u8>> {
+        let mut file = fs::File::open(self.path()).ok()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).ok()?;
+        let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&self.key)?;
+        let (digest, object) = rest.split_at_checked(32)?;
+        if digest != Sha256::digest(object).as_slice() {
+            return None;
+        }
+        // What was used last is swept last; a folder that cannot be written is as good.
+        let _ = file.set_modified(SystemTime::now());
+        READ.fetch_add(1, Ordering::Relaxed);
+        Some(object.to_vec())
+    }
+
+    /// Keeps the object, whole or not at all. That it cannot be kept is nobody's error.
+    pub fn write(&self, object: &[u8]) {
+        let written = || -> std::io::Result<()> {
+            let mut file = tempfile::Builder::new().suffix(".new").tempfile_in(self.folder)?;
+            let digest = Sha256::digest(object);
+            for part in [MAGIC, &self.key, digest.as_slice(), object] {
+                file.write_all(part)?;
+            }
+            file.persist(self.path()).map(drop).map_err(|error| error.error)
+        };
+        if written().is_ok() && WRITTEN.fetch_add(1, Ordering::Relaxed).is_multiple_of(WRITTEN_BETWEEN_SWEEPS) {
+            sweep(self.folder, MOST_BYTES);
+        }
+    }
+}
+
+/// Whether the folder is there, and nobody else could have put code into it.
+fn is_ours(folder: &Path) -> bool {
+    if let Ok(about) = fs::metadata(folder) {
+        // SAFETY: it only reads a number.
+        return about.is_dir() && about.uid() == unsafe { libc::geteuid() } && about.mode() & 0o022 == 0;
+    }
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).is_ok()
+}
+
+/// The file that this code was loaded from, as it is now: another build is another file.
+fn this_kc() -> Option<&'static str> {
+    static THIS: OnceLock<Option<String>> = OnceLock::new();
+    let find = || {
+        // SAFETY: all zeros is a value of it.
+        let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+        // SAFETY: an address of this code, and room for the answer.
+        let known = unsafe { libc::dladdr(keep_in as *const c_void, &mut found) };
+        if known == 0 || found.dli_fname.is_null() {
+            return None;
+        }
+        // SAFETY: the loader's text, which lives as long as this code.
+        let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes()));
+        let about = fs::metadata(path).ok()?;
+        let (size, time) = (about.len(), (about.mtime(), about.mtime_nsec()));
+        Some(format!("kc {} {size} {time:?} {} {}", env!("CARGO_PKG_VERSION"), about.dev(), about.ino()))
+    };
+    THIS.get_or_init(find).as_deref()
+}
+
+/// Removes what was used longest ago, if there is too much, and what was never finished.
+fn sweep(folder: &Path, most: u64) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut kept = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let Ok(about) = fs::metadata(&path) else { continue };
+        let Ok(time) = about.modified() else { continue };
+        match path.extension().and_then(OsStr::to_str) {
+            Some(SUFFIX) => kept.push((time, about.len(), path)),
+            Some("new") if time.elapsed().is_ok_and(|age| age > LEFT_BEHIND) => _ = fs::remove_file(path),
+            _ => {}
+        }
+    }
+    let mut bytes: u64 = kept.iter().map(|(_, size, _)| size).sum();
+    if bytes <= most {
+        return;
+    }
+    kept.sort();
+    for (_, size, path) in kept {
+        if bytes <= most / 2 {
+            return;
+        }
+        if fs::remove_file(path).is_ok() {
+            bytes -= size;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codegen::llvm::{Cpu, Opt};
+    use crate::ir::parse::parse;
+
+    const HOW: HostOptions = HostOptions { checked: true, opt: Opt::Full, cpu: Cpu::Native, alone: false };
+
+    fn place(folder: &'static Path, key: u8) -> Place {
+        Place { folder, key: [key; 32] }
+    }
+
+    fn folder() -> &'static Path {
+        let made = tempfile::tempdir().expect("a folder").keep();
+        Box::leak(made.into_boxed_path())
+    }
+
+    #[test]
+    fn what_is_not_whole_is_not_there() {
+        let folder = folder();
+        let (mine, other) = (place(folder, 1), place(folder, 2));
+        assert_eq!(mine.read(), None);
+        mine.write(b"code");
+        assert_eq!(mine.read().as_deref(), Some(&b"code"[..]));
+        assert_eq!(other.read(), None);
+        let whole = fs::read(mine.path()).expect("it was written");
+        fs::write(other.path(), &whole).expect("a copy");
+        assert_eq!(other.read(), None, "it is of another key");
+        for n in 0..whole.len() {
+            fs::write(mine.path(), &whole[..n]).expect("a part");
+            assert_eq!(mine.read(), None, "the first {n} bytes");
+            let mut changed = whole.clone();
+            changed[n] ^= 1;
+            fs::write(mine.path(), changed).expect("a change");
+            assert_eq!(mine.read(), None, "byte {n}");
+        }
+        fs::remove_dir_all(folder).expect("it is ours");
+    }
+
+    #[test]
+    fn what_was_used_last_stays() {
+        let folder = folder();
+        let places: Vec<Place> = (0..8).map(|key| place(folder, key)).collect();
+        for (n, place) in places.iter().enumerate() {
+            place.write(&[0; 1000]);
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(n as u64);
+            fs::File::options().append(true).open(place.path()).and_then(|file| file.set_modified(time)).expect("ours");
+        }
+        assert!(places[0].read().is_some(), "the oldest is used");
+        sweep(folder, 6000);
+        let left: Vec<usize> = (0..8).filter(|&n| places[n].path().exists()).collect();
+        assert_eq!(left, [0, 7]);
+        fs::remove_dir_all(folder).expect("it is ours");
+    }
+
+    #[test]
+    fn folders_of_others_are_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = folder();
+        assert!(is_ours(folder) && is_ours(&folder.join("a/b")));
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).expect("it is ours");
+        assert!(!is_ours(folder));
+        let file = folder.join("file");
+        fs::write(&file, "").expect("a file");
+        assert!(!is_ours(&file) && !is_ours(&file.join("below")));
+        fs::remove_dir_all(folder).expect("it is ours");
+    }
+
+    #[test]
+    fn the_key_has_all_that_code_depends_on() {
+        let folder = folder();
+        keep_in(folder);
+        let text = |number: &str| {
+            format!(
+                "kernel @k(%x: array(dtype=float32)) rank 1 {{\n  %i: int32 = thread_index 0\n  \
+                 %v: float32 = const {number}\n  store %x[%i], %v\n  return\n}}\n"
+            )
+        };
+        let key = |number: &str, options: &HostOptions| {
+            let module = parse(&text(number)).unwrap_or_else(|e| panic!("{e}"));
+            let kernel = module.find("k").expect("the kernel");
+            Place::of(&module, kernel, options).expect("a place").key
+        };
+        assert_eq!(key("2.0", &HOW), key("2.0", &HOW));
+        let others = [
+            HostOptions { checked: false, ..HOW },
+            HostOptions { opt: Opt::None, ..HOW },
+            HostOptions { cpu: Cpu::V3, ..HOW },
+            HostOptions { alone: true, ..HOW },
+        ];
+        let mut keys: Vec<[u8; 32]> = others.iter().map(|options| key("2.0", options)).collect();
+        keys.extend([key("2.0", &HOW), key("3.0", &HOW)]);
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), others.len() + 2);
+        fs::remove_dir_all(folder).expect("it is ours");
+    }
+}
