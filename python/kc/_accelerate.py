@@ -91,11 +91,15 @@ class _Taken:
             self.why = f"{code}{first.splitlines()[0]}"
 
     def _take(self, kernel, hooks):
+        import warp
+
         from . import _warp_launch as _launch
         from ._warp_text import text_of
 
         if kernel.module.options.get("strip_hash"):
             raise ValueError("its module is loaded as it was compiled once (strip_hash)")
+        if (kernel.module.resolved_options.get(1) or {}).get("verify_fp", warp.config.verify_fp):
+            raise ValueError("Warp reports what is not finite (verify_fp)")
         if hooks.det_launch_meta is not None and hooks.det_launch_meta.needs_deterministic:
             raise ValueError("deterministic launches are Warp's")
         text, name = text_of(kernel)

@@ -11,8 +11,6 @@ import ast
 import builtins
 import enum
 import functools
-import inspect
-import linecache
 import math
 import os
 import sys
@@ -67,6 +65,9 @@ def _no_source(function, why: str) -> SourceError:
 
 
 def _file(function):
+    # They take longer to import than all of kc.
+    import linecache
+
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines and code.co_filename == "<string>" and function.__module__ == "__main__":
@@ -74,6 +75,8 @@ def _file(function):
         if "-c" in given[:-1]:
             lines = given[given.index("-c") + 1].splitlines(keepends=True)
     if not lines:
+        import inspect
+
         try:
             lines, _ = inspect.findsource(function)
         except (OSError, TypeError):
@@ -299,6 +302,8 @@ def _target(value):
 def _fields_of(cls) -> dict:
     if hasattr(cls, "_kc_class"):
         return cls._fields()
+    import inspect
+
     return inspect.get_annotations(cls, eval_str=True)
 
 

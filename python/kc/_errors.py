@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import builtins
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Error(Exception):
     """An error of kc. ``str(error)`` has the source lines and what to do; ``kc explain CODE`` tells more.
@@ -13,7 +17,16 @@ class Error(Exception):
     ``printed``: what the kernel printed before.
     """
 
-    def __init__(self, text: str = "", **facts):
+    code: str
+    codes: list[str]
+    message: str
+    filename: str | None
+    lineno: int | None
+    column: int | None
+    printed: str
+    json: str
+
+    def __init__(self, text: str = "", **facts: Any):
         super().__init__(text)
         self.code = facts.get("code", "E0999")
         self.codes = facts.get("codes") or [self.code]
@@ -52,7 +65,9 @@ class DeviceError(Error, RuntimeError):
 class LaunchError(Error, RuntimeError):
     """A thread of a kernel was in error. ``thread``: its coordinates."""
 
-    def __init__(self, text: str = "", **facts):
+    thread: tuple[int, ...] | None
+
+    def __init__(self, text: str = "", **facts: Any):
         super().__init__(text, **facts)
         self.thread = facts.get("thread")
 
@@ -64,7 +79,12 @@ class IndexError(LaunchError, builtins.IndexError):
     ``extent`` their number, and ``dimension`` is None.
     """
 
-    def __init__(self, text: str = "", **facts):
+    array: str | None
+    dimension: int | None
+    index: int | None
+    extent: int | None
+
+    def __init__(self, text: str = "", **facts: Any):
         super().__init__(text, **facts)
         self.array = facts.get("array")
         self.dimension = facts.get("dimension")

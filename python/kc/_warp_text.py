@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import enum
+import itertools
 import types
 import typing
 
@@ -131,7 +132,9 @@ class _Text:
             items = [self.value(item) for item in v]
             return None if None in items else ast.Tuple(items, ast.Load())
         if hasattr(type(v), "_wp_scalar_type_") and hasattr(type(v), "_shape_"):
-            numbers = [self.value(x) for x in np.array(v).reshape(-1).tolist()]
+            # Each by its index: the memory of halves holds their bits.
+            places = itertools.product(*map(range, v._shape_))
+            numbers = [self.value(v[place if len(place) > 1 else place[0]]) for place in places]
             return ast.Call(_parsed(self.type(type(v))), numbers, [])
         return None
 

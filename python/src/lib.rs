@@ -12,6 +12,7 @@
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
 //! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
+//! | `random` | which C library does the package need? |
 //! | `error` | which exception is raised? |
 
 mod bind;
@@ -21,6 +22,8 @@ mod error;
 mod kernel;
 mod memory;
 mod module;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod random;
 mod short;
 mod value;
 mod view;

@@ -67,6 +67,21 @@ def test_mypy_finds_what_is_wrong_and_nothing_else(tmp_path):
     assert found == wanted, done.stdout + done.stderr
 
 
+def test_pyright_finds_the_same_lines(tmp_path):
+    """Where pyright is installed (`pip install "pyright[nodejs]"`)."""
+    import json
+
+    import numpy
+
+    pytest.importorskip("pyright")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    paths = [str(ROOT), os.path.dirname(os.path.dirname(numpy.__file__))]
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": paths, "typeCheckingMode": "strict"}))
+    done = run("-m", "pyright", "--outputjson", "program.py", cwd=tmp_path)
+    found = {finding["range"]["start"]["line"] + 1 for finding in json.loads(done.stdout)["generalDiagnostics"]}
+    assert found == {n for n, line in enumerate(PROGRAM.splitlines(), 1) if "# E: " in line}, done.stdout
+
+
 def test_the_stub_is_up_to_date():
     done = run(str(ROOT / "stubs.py"), "--check", cwd=ROOT)
     assert done.returncode == 0, done.stderr

@@ -49,7 +49,8 @@ def launch(
     record_tape=True, record_cmd=False, max_blocks=0, block_dim=256,
 ):
     """Runs a kernel: ``wp.launch(kernel, dim=n, inputs=[...], outputs=[...])``."""
-    get_device(device)
+    if device is not None and device != "cpu":
+        get_device(device)
     if not isinstance(kernel, Kernel):
         raise TypeError(f"wp.launch takes a kernel, not a {type(kernel).__name__}: decorate it with @wp.kernel")
     dim = tuple(dim) if isinstance(dim, (list, tuple)) else int(dim)
@@ -58,12 +59,15 @@ def launch(
             raise NotImplementedError("kc.warp keeps no adjoint launches")
         arguments, adjoints = (*inputs, *outputs), (*adj_inputs, *adj_outputs)
         return done(lambda: _adjoint(kernel, dim, arguments, adjoints))
-    command = Launch(kernel, dim, (*inputs, *outputs))
     if record_cmd:
-        return command
+        return Launch(kernel, dim, (*inputs, *outputs))
     if not record_tape and _tape.current() is not None:
         raise NotImplementedError("kc.warp records all launches inside of a tape: record_tape=False is not there")
-    command.launch()
+    if getattr(_local, "graph", None) is None:
+        # As nearly always: nothing needs to be kept.
+        kernel(dim, *inputs, *outputs)
+        return None
+    Launch(kernel, dim, (*inputs, *outputs)).launch()
     return None
 
 

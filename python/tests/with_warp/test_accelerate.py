@@ -104,3 +104,64 @@ def test_the_command_line(tmp_path):
     assert "kc ran 0 of 0 kernels" in done.stderr
     missing = subprocess.run([sys.executable, "-m", "kc", "run", "no.py"], capture_output=True, text=True, cwd=tmp_path)
     assert missing.returncode != 0
+
+
+CONSTANTS = """
+import kc, warp as wp, numpy as np
+wp.config.quiet = True
+assert kc.accelerate()
+wp.init()
+HALVES = wp.constant(wp.types.vector(3, wp.float16)(1.0, 2.5, -3.0))
+MATRIX = wp.constant(wp.types.matrix((2, 2), wp.float16)(1.0, 2.0, 3.0, 4.5))
+BYTES = wp.constant(wp.vec3ub(1, 200, 255))
+TURN = wp.constant(wp.quat(0.0, 0.5, 0.25, 1.0))
+
+@wp.kernel
+def constants(out: wp.array(dtype=float)):
+    for k in range(3):
+        out[k] = float(HALVES[k])
+        out[3 + k] = float(BYTES[k])
+    out[6] = float(MATRIX[1, 1])
+    out[7] = TURN[1]
+    assert out[0] == 7.0
+
+out = wp.zeros(8, dtype=float, device="cpu")
+wp.launch(constants, dim=1, inputs=[out], device="cpu")
+print(out.numpy().tolist(), kc.report()["by_kc"])
+
+@wp.kernel
+def watched(out: wp.array(dtype=float)):
+    out[0] = 1.0 / out[0]
+
+wp.config.verify_fp = True
+wp.launch(watched, dim=1, inputs=[out], device="cpu")
+print(kc.report()["kernels"][-1]["reason"])
+"""
+
+
+def test_constants_and_modes(tmp_path):
+    (tmp_path / "constants.py").write_text(CONSTANTS)
+    lines = python("constants.py", cwd=tmp_path).stdout.splitlines()
+    assert "[1.0, 2.5, -3.0, 1.0, 200.0, 255.0, 4.5, 0.5] 1" in lines and any("verify_fp" in line for line in lines)
+
+
+def test_the_ledger_of_warps_own_tests(tmp_path):
+    """Whatever passes with Warp passes with kc, but for what is explained; a file is run, so that the ledger is no hearsay."""
+    sys.path.insert(0, os.path.dirname(HERE))
+    try:
+        import warp_suite
+    finally:
+        sys.path.pop(0)
+    with open(warp_suite.LEDGER) as file:
+        ledger = json.load(file)
+    assert set(ledger["files"]) == set(warp_suite.files()) and ledger["total"] == warp_suite.total(ledger["files"])
+    assert ledger["total"]["passed_plain"] > 2000 and ledger["total"]["share_of_core_launches"] >= 0.9
+    for name, facts in ledger["files"].items():
+        differ = facts.get("only_with_kc", {})
+        assert facts["kc"] + len(differ) == facts["plain"], name
+        assert all(why.startswith("explained: ") for why in differ.values()), (name, differ)
+    for name in ("test_lerp", "test_generics"):
+        with_kc = warp_suite.run(name, True, 600, str(tmp_path))
+        facts = ledger["files"][name]
+        assert sum(outcome == "ok" for outcome in with_kc["tests"].values()) == facts["kc"], with_kc
+        assert sum(kernel["launches"] for kernel in with_kc["report"]) == facts["launches"]["kc"]
