@@ -18,6 +18,7 @@
 //! | [`sink`] | moves under a branch what only one side of a choice needs |
 //! | [`adjacent`] | joins neighbouring branches on one condition |
 //! | [`unroll`] | makes straight code of short loops |
+//! | [`block_alone`] | orders loops over elements of tiles for one thread with vectors |
 //! | [`block_threads`] | shares among the threads of a block what a kernel with tiles does |
 //!
 //! [`pipelines`] has the orders in which they run. [`mod@copy`] repeats code, for these and for others.
@@ -26,6 +27,7 @@ pub mod adjacent;
 pub mod algebra;
 #[cfg(test)]
 mod barrier_tests;
+pub mod block_alone;
 pub mod block_threads;
 pub mod chosen_arrays;
 pub mod copy;

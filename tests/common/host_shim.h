@@ -42,10 +42,10 @@ template <typename T> static T shim_upper(T a, T b) {
     if (b != b) return a;
     return a == b ? (std::signbit(a) ? b : a) : (a > b ? a : b);
 }
-#define fminf(a, b) shim_lower<float>(a, b)
-#define fmaxf(a, b) shim_upper<float>(a, b)
-#define fmin(a, b) shim_lower<double>(a, b)
-#define fmax(a, b) shim_upper<double>(a, b)
+#define fminf shim_lower<float>
+#define fmaxf shim_upper<float>
+#define fmin shim_lower<double>
+#define fmax shim_upper<double>
 #define OVERLOADS(T) \
     static T min(T a, T b) { return a < b ? a : b; } \
     static T max(T a, T b) { return a > b ? a : b; }

@@ -320,8 +320,16 @@ impl Generator {
         let Some(array) = self.array(s.into(), Use::Own) else { return self.assign() };
         let (target, mut args) = self.place(&array, 1);
         let values = if name == "atomic_cas" { 2 } else { 1 };
-        for _ in 0..values {
-            args.push(self.expr(s.into(), 2));
+        for n in 0..values {
+            // It is compared bit by bit, and which NaN an operation gives is open.
+            let compared = n == 0 && values == 2 && s.is_float();
+            args.push(match compared {
+                true => Expr::leaf(
+                    s.into(),
+                    format!("{}({})", self.python(s.into()), self.random.pick(&["0.0", "-0.0", "1.0"])),
+                ),
+                false => self.expr(s.into(), 2),
+            });
         }
         self.note(name);
         let text = call(name, &array, &target, values);

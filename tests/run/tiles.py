@@ -135,6 +135,34 @@ def sorting(x: wp.array(dtype=int), keys: wp.array(dtype=int), places: wp.array(
     wp.tile_store(places, order, offset=i * 13)
 
 
+
+@wp.kernel
+def chains(x: wp.array3d(dtype=float), sums: wp.array2d(dtype=float), rows: wp.array2d(dtype=float), columns: wp.array2d(dtype=float)):
+    i = wp.tid()
+    # Sides of chains that 32 divides, and that it does not.
+    even = wp.tile_load(x[i], shape=(3, 64))
+    odd = wp.tile_load(x[i], shape=(5, 71))
+    sums[i, 0] = wp.tile_sum(even)[0]
+    sums[i, 1] = wp.tile_sum(odd * odd)[0]
+    sums[i, 2] = wp.tile_min(odd)[0]
+    sums[i, 3] = wp.tile_max(even)[0]
+    sums[i, 4] = wp.tile_reduce(wp.mul, wp.tile_load(x[i, 0], shape=33))[0]
+    sums[i, 5] = wp.tile_sum(wp.tile_load(x[i, 1], shape=100))[0]
+    wp.tile_store(rows[i], wp.tile_sum(odd, axis=1))
+    wp.tile_store(columns[i], wp.tile_reduce(wp.max, odd, axis=0))
+
+
+@wp.kernel
+def products(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float), square: wp.array2d(dtype=float)):
+    # Rows and steps that 4 divides, and that it does not; a product of a tile with itself.
+    x = wp.tile_load(a, shape=(7, 9))
+    y = wp.tile_load(b, shape=(9, 11))
+    z = wp.tile_load(b, shape=(9, 9))
+    wp.tile_matmul(z, wp.tile_transpose(z), z)
+    wp.tile_store(c, wp.tile_matmul(x, y))
+    wp.tile_store(square, z)
+
+
 def tiled(kernel, dim, args, expect, **more):
     """One launch as wp.launch does it with blocks of one thread; `gemm` as wp.launch_tiled, with blocks of 32."""
     block_dim = more.pop("block_dim", 1)
@@ -230,4 +258,28 @@ def cases():
         3,
         dict(x=x, keys=np.zeros(39), places=np.zeros(39)),
         dict(keys=keys.reshape(-1), places=order.reshape(-1)),
+    )
+
+    x = (rng.random(size=(2, 5, 71)) * 2.0 - 0.9).astype(np.float32)
+    x[:, 0, :33] = 1.0 + x[:, 0, :33] / 20.0
+    x[1, 2, 40] = np.nan
+    even, odd = x[:, :3, :64].astype(np.float64), x.astype(np.float64)
+    long = np.hstack([odd[:, 1], np.zeros((2, 29))])
+    sums = [even.sum((1, 2)), (odd * odd).sum((1, 2)), np.nanmin(odd, (1, 2)), np.nanmax(even, (1, 2)), odd[:, 0, :33].prod(1), long.sum(1)]
+    yield tiled(
+        "chains",
+        2,
+        dict(x=x, sums=np.zeros((2, 6)), rows=np.zeros((2, 5)), columns=np.zeros((2, 71))),
+        dict(sums=np.stack(sums, 1), rows=odd.sum(2), columns=np.nanmax(odd, 1)),
+        rtol=1e-5,
+    )
+
+    a, b = rng.normal(size=(7, 9)).astype(np.float32), rng.normal(size=(9, 11)).astype(np.float32)
+    z = b[:, :9].astype(np.float64)
+    yield tiled(
+        "products",
+        1,
+        dict(a=a, b=b, c=np.zeros((7, 11)), square=np.zeros((9, 9))),
+        dict(c=a.astype(np.float64) @ b, square=z @ z.T + z),
+        rtol=1e-5,
     )

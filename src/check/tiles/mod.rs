@@ -11,8 +11,8 @@
 //! A variable is an array of the block, and assigning it sets the elements. Where the array stands, so that those of a loop are
 //! new in each iteration, is decided when all of the function is known ([`homes`]).
 //!
-//! Sums, products of matrices and scans go through the elements upward, in row-major order; a product is a chain of fused
-//! multiply-adds over the inner index.
+//! A product is a chain of fused multiply-adds over the inner index, upward; scans go through the elements upward, in row-major
+//! order; `fold` says in which order sums do.
 //!
 //! | file | question |
 //! |---|---|
@@ -22,6 +22,7 @@
 //! | `memory` | tiles from arrays and to arrays |
 //! | `map` | functions and operators, element by element |
 //! | `shape` | views: the same elements under other indices; parts |
+//! | `fold` | in which order does one value come of many elements? |
 //! | `reduce` | sums, extrema, scans |
 //! | `matmul` | products of matrices |
 //! | `solve` | sorting, factors, systems of equations |
@@ -35,6 +36,7 @@ mod arguments;
 mod assign;
 mod construct;
 mod elements;
+mod fold;
 mod fourier;
 mod homes;
 mod lanes;

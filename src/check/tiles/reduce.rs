@@ -1,16 +1,16 @@
-//! Sums, extrema, scans: what goes through the elements upward.
+//! Sums, extrema, scans.
 
 use std::rc::Rc;
 
 use super::elements::{Elements, arithmetic, compare, count, number, set, unflatten, variable};
+use super::fold::{Fold, Step};
 use crate::check::body::Body;
 use crate::check::calls::call::Given;
-use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind};
+use crate::check::tree::{Expr, ExprKind, Stmt, StmtKind};
 use crate::check::types::value::{Operand, Res};
 use crate::diag::Code;
 use crate::ir::{BinaryOp, CompareOp};
 use crate::source::Span;
-use crate::syntax::ast;
 use crate::types::{Element, I32, Scalar, Type};
 
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub(super) enum Scan {
 }
 
 impl Extremum {
-    fn op(self) -> BinaryOp {
+    pub fn op(self) -> BinaryOp {
         match self {
             Extremum::Min => BinaryOp::Min,
             Extremum::Max => BinaryOp::Max,
@@ -34,96 +34,7 @@ impl Extremum {
     }
 }
 
-/// What becomes of the value so far and the next element.
-type Step = Rc<dyn Fn(&mut Body<'_, '_>, Expr, Expr) -> Res<Expr>>;
-
-/// A way to make one value of many.
-#[derive(Clone)]
-struct Fold {
-    step: Step,
-    /// Begins with zero, not with the first element.
-    from_zero: bool,
-}
-
-impl Fold {
-    fn sum(span: Span) -> Fold {
-        let step: Step = Rc::new(move |body, sum, element| {
-            let (sum, element) = (Operand::Value(sum), Operand::Value(element));
-            let sum = body.element_binary(ast::BinaryOp::Add, sum, element, (span, span, span))?;
-            body.materialize(sum, span)
-        });
-        Fold { step, from_zero: true }
-    }
-
-    fn extremum(which: Extremum) -> Fold {
-        Fold { step: Rc::new(move |_, so_far, element| Ok(arithmetic(which.op(), so_far, element))), from_zero: false }
-    }
-}
-
 impl Body<'_, '_> {
-    /// One value of all elements, or with an axis one of each line along it.
-    fn folded(&mut self, tile: Elements, axis: Option<usize>, fold: &Fold, span: Span) -> Res<Elements> {
-        // Each element is read once, but a first element twice, and what a check leaves open at both ends of a branch.
-        let tile = if fold.from_zero && tile.checks.is_empty() { tile } else { self.cheap(tile, span)? };
-        let extents = tile.ty.extents().to_vec();
-        let Some(axis) = axis.filter(|_| extents.len() > 1) else {
-            let so_far = self.new_local("", tile.element(), span);
-            let stmts = self.fold_into(so_far, &tile, &extents, fold, span, |index| index.to_vec())?;
-            self.pending.extend(stmts);
-            return Ok(Elements::single(variable(so_far, tile.element(), span), tile.ty.element));
-        };
-        let rest: Vec<u32> = (0..extents.len()).filter(|&k| k != axis).map(|k| extents[k]).collect();
-        let (id, result) = self.scratch(tile.ty.element, &rest, span);
-        let so_far = self.new_local("", tile.element(), span);
-        let stmts = self.over(&rest, span, |this, outer| {
-            let outer = outer.to_vec();
-            let line = |inner: &[Expr]| {
-                let mut index = outer.clone();
-                index.splice(axis..axis, inner.iter().cloned());
-                index
-            };
-            let mut stmts = this.fold_into(so_far, &tile, &extents[axis..=axis], fold, span, line)?;
-            stmts.push(set(result.clone(), &outer, variable(so_far, tile.element(), span), span));
-            Ok(stmts)
-        })?;
-        self.fills(id, &stmts);
-        self.pending.extend(stmts);
-        self.result(id, span)
-    }
-
-    /// Statements that make `so_far` the fold of the elements at `to` of all indices below `extents`.
-    fn fold_into(
-        &mut self,
-        so_far: LocalId,
-        tile: &Elements,
-        extents: &[u32],
-        fold: &Fold,
-        span: Span,
-        to: impl Fn(&[Expr]) -> Vec<Expr>,
-    ) -> Res<Vec<Stmt>> {
-        let value = variable(so_far, tile.element(), span);
-        let mut stmts = Vec::new();
-        if fold.from_zero {
-            stmts.push(self.assign_local(so_far, Expr::new(ExprKind::Zero, tile.element(), span), span));
-            stmts.extend(self.over(extents, span, |this, index| {
-                let element = (tile.at)(this, &to(index), false)?;
-                let next = (fold.step)(this, value, element)?;
-                Ok(vec![this.assign_local(so_far, next, span)])
-            })?);
-            return Ok(stmts);
-        }
-        let zeros: Vec<Expr> = extents.iter().map(|_| number(0, span)).collect();
-        let first = (tile.at)(self, &to(&zeros), false)?;
-        stmts.push(self.assign_local(so_far, first, span));
-        let total: u32 = extents.iter().product();
-        let n = self.new_local("", I32, span);
-        let index = unflatten(&variable(n, I32, span), extents);
-        let element = (tile.at)(self, &to(&index), false)?;
-        let next = (fold.step)(self, value, element)?;
-        stmts.push(count(n, [1, total], vec![self.assign_local(so_far, next, span)], span));
-        Ok(stmts)
-    }
-
     fn optional_axis(&mut self, axis: Option<&Given>, tile: &Elements) -> Res<Option<usize>> {
         axis.map(|axis| self.axis_argument(axis, usize::from(tile.ty.ndim))).transpose()
     }

@@ -5,6 +5,7 @@
 //! dimension (see `affine`), runs in a loop without those checks that LLVM can vectorise; the rest runs in a function of its own
 //! that checks everything and takes any strides.
 
+use std::borrow::Cow;
 use std::mem::offset_of;
 
 use super::affine::Guards;
@@ -21,6 +22,7 @@ use crate::codegen::shadow;
 use crate::codegen::sites::Sites;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
+use crate::passes::block_alone;
 use crate::types::{MAX_DIMS, Scalar, Type};
 
 /// A kernel larger than this (in IR instructions) has one loop only, to save compile time.
@@ -82,7 +84,11 @@ pub(super) fn compile<'ctx>(
     machine.prepare(&ll);
     let sites = Sites::of(module, options.checked);
     let target = Target::Host { checked: options.checked, alone: options.alone };
-    let (mut module, shadows) = shadow::extract_all(module, kernels);
+    let blocks = match options.opt {
+        Opt::Full => block_alone::alone(module, kernels),
+        Opt::Lean | Opt::None => Cow::Borrowed(module),
+    };
+    let (mut module, shadows) = shadow::extract_all(&blocks, kernels);
     let mut bodies = Vec::new();
     for &kernel in kernels {
         let prepared = match options.opt {

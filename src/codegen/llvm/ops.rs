@@ -211,14 +211,24 @@ impl<'ctx> Ops<'_, 'ctx> {
         self.ll.intrinsic(name, &[self.ll.ty(args[0])], args)
     }
 
-    /// A float of which nothing is known. LLVM 22's scalar code for AVX-512 gives the NaN of an operand of `minimumnum` or
-    /// `maximumnum` where it knows that the other operand is none: `min(float(n), x)`, `min(max(x, 0.5), x)`.
-    fn fenced(&self, a: Val<'ctx>) -> Val<'ctx> {
-        if self.is_host && self.ll.lanes(a).is_none() && !self.ll.is_constant(a) {
-            self.float_intrinsic("llvm.arithmetic.fence", &[a])
-        } else {
-            a
+    /// The smaller or the larger of two floats: the other one where one is NaN, and -0 below 0.
+    ///
+    /// The host's scalars compare, for two reasons. LLVM 22's scalar code for AVX-512 gives the NaN of an operand of `minimumnum` or
+    /// `maximumnum` where it knows that the other operand is none: `min(float(n), x)`, `min(max(x, 0.5), x)`. And loops of these
+    /// it does not make vectors of.
+    fn extremum(&self, max: bool, a: Val<'ctx>, b: Val<'ctx>) -> Val<'ctx> {
+        let ll = self.ll;
+        if !self.is_host || ll.lanes(a).is_some() || ll.lanes(b).is_some() {
+            return self.float_intrinsic(if max { "llvm.maximumnum" } else { "llvm.minimumnum" }, &[a, b]);
         }
+        let beyond = ll.fcmp(if max { FloatPredicate::OGT } else { FloatPredicate::OLT }, a, b);
+        let alone = ll.fcmp(FloatPredicate::UNO, b, b);
+        let one = ll.select(ll.or(beyond, alone), a, b);
+        // Equal floats differ in the sign of zero at most.
+        let bits = if ll.ty(a) == ll.f64() { ll.i64() } else { ll.i32() };
+        let [x, y] = [a, b].map(|v| ll.bitcast(v, bits));
+        let both = ll.bitcast(if max { ll.and(x, y) } else { ll.or(x, y) }, ll.ty(a));
+        ll.select(ll.fcmp(FloatPredicate::OEQ, a, b), both, one)
     }
 
     pub fn unary(&self, op: UnaryOp, s: Scalar, a: Val<'ctx>) -> Val<'ctx> {
@@ -268,8 +278,7 @@ impl<'ctx> Ops<'_, 'ctx> {
                 let less = ll.and(ll.and(inexact, differ), nonzero);
                 ll.sub(quotient, ll.zext(less, self.ty(s)))
             }
-            BinaryOp::Min if float => self.float_intrinsic("llvm.minimumnum", &[self.fenced(a), self.fenced(b)]),
-            BinaryOp::Max if float => self.float_intrinsic("llvm.maximumnum", &[self.fenced(a), self.fenced(b)]),
+            BinaryOp::Min | BinaryOp::Max if float => self.extremum(op == BinaryOp::Max, a, b),
             BinaryOp::Min if s == Scalar::Bool => ll.and(a, b),
             BinaryOp::Max if s == Scalar::Bool => ll.or(a, b),
             BinaryOp::Min => ll.intrinsic(if signed { "llvm.smin" } else { "llvm.umin" }, &[ll.ty(a)], &[a, b]),

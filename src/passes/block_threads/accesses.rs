@@ -6,12 +6,13 @@ use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, UnaryOp, ValueDef, ValueId, Values};
+use crate::ir::{BinaryOp, BlockId, Function, InstId, Op, UnaryOp, ValueDef, ValueId, Values, ViewIndex};
+use crate::passes::loops::trips;
 use crate::types::Type;
 
 /// Whose memory an array is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Memory {
+pub(in crate::passes) enum Memory {
     /// A tile, named by its definition.
     Block(ValueId),
     /// A local array, of which each thread has its own.
@@ -21,7 +22,7 @@ pub(super) enum Memory {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Kind {
+pub(in crate::passes) enum Kind {
     Read,
     Write,
     Atomic,
@@ -29,7 +30,7 @@ pub(super) enum Kind {
 
 /// One access of some code.
 #[derive(Clone, Debug)]
-pub(super) struct Touch {
+pub(in crate::passes) struct Touch {
     pub at: InstId,
     pub kind: Kind,
     pub memory: Memory,
@@ -39,7 +40,7 @@ pub(super) struct Touch {
 }
 
 /// Whose memory `array` is. An array of adjoints that is chosen counts as the given one: both stand for the same.
-pub(super) fn memory(function: &Function, array: ValueId) -> Memory {
+pub(in crate::passes) fn memory(function: &Function, array: ValueId) -> Memory {
     let found = match function.def(array).map(|inst| &inst.op) {
         Some(&Op::Select { then, .. }) if matches!(function.ty(array), Type::Array(_)) => {
             return memory(function, then);
@@ -84,14 +85,14 @@ pub(super) fn touches(function: &Function, effects: &EffectTable, id: InstId, fo
 }
 
 /// The accesses in a block and in those nested in it.
-pub(super) fn all_touches(function: &Function, effects: &EffectTable, block: BlockId) -> Vec<Touch> {
+pub(in crate::passes) fn all_touches(function: &Function, effects: &EffectTable, block: BlockId) -> Vec<Touch> {
     let mut found = Vec::new();
     function.walk(block, &mut |id, _| touches(function, effects, id, &mut found));
     found
 }
 
 /// The values that are defined in a block and in those nested in it.
-pub(super) fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
+pub(in crate::passes) fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> {
     let mut inside: IdSet<ValueId> = function.blocks[block].params.iter().copied().collect();
     function.walk(block, &mut |_, inst| {
         inside.extend(inst.results.iter().copied());
@@ -102,7 +103,7 @@ pub(super) fn defined_in(function: &Function, block: BlockId) -> IdSet<ValueId> 
 
 /// An integer as a sum: what it is made of, each so many times, and a constant.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Sum {
+pub(in crate::passes) struct Sum {
     pub terms: BTreeMap<ValueId, i128>,
     pub constant: i128,
 }
@@ -155,6 +156,8 @@ pub(super) struct Region<'a> {
     pub function: &'a Function,
     pub ranges: &'a Ranges,
     pub loops: &'a IdMap<BlockId, [ValueId; 2]>,
+    /// By the variables of loops between constants that count by 1: how many values they have.
+    pub counts: &'a IdMap<ValueId, u64>,
     pub touches: Vec<Touch>,
     /// What is defined in it: other in every iteration.
     pub inside: IdSet<ValueId>,
@@ -191,21 +194,63 @@ impl Region<'_> {
     fn differ(&self, a: &Touch, b: &Touch, variable: ValueId) -> bool {
         let (Some(first), Some(second)) = (&a.indices, &b.indices) else { return false };
         // Through different views, indices say little.
-        if a.array != b.array || first.len() != second.len() || self.inside.contains(&a.array) {
+        if a.array != b.array || first.len() != second.len() || !self.is_one_array(a.array) {
             return false;
         }
         let from_start = |touch: &Touch, index| self.ranges.counts_from_start(touch.at, index);
         first.iter().zip(second).any(|(&i, &j)| {
             from_start(a, i)
                 && from_start(b, j)
-                && (self.moves_with(i, j, variable) || self.is_below(i, j) || self.is_below(j, i))
+                && (self.moves_with(i, j, variable)
+                    || self.is_far_from(i, j, variable)
+                    || self.is_digit(i, j, variable)
+                    || self.is_below(i, j)
+                    || self.is_below(j, i))
         })
+    }
+
+    /// Whether an array is the same in all iterations: made outside, or a part of such a one that outside says which it is.
+    fn is_one_array(&self, array: ValueId) -> bool {
+        let outside = |v: ValueId| !self.inside.contains(&v) || self.function.as_const(v).is_some();
+        if outside(array) {
+            return true;
+        }
+        let Some(Op::View(of, dims)) = self.function.def(array).map(|inst| &inst.op) else { return false };
+        self.is_one_array(*of)
+            && dims.iter().all(|dim| match *dim {
+                ViewIndex::At(index) => outside(index),
+                ViewIndex::Range { start, stop, step } => [start, stop, step].into_iter().all(outside),
+            })
     }
 
     /// Whether both are the variable and one number.
     fn moves_with(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
         let beside = |v| Sum::of(self.function, v).beside(variable, &self.inside);
         beside(i).is_some_and(|sum| beside(j).as_ref() == Some(&sum))
+    }
+
+    /// Whether both are the variable and a number, and these numbers differ by more than the variable does.
+    fn is_far_from(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
+        let beside = |v| Sum::of(self.function, v).beside(variable, &self.inside);
+        let (Some((times, first)), Some((other, second))) = (beside(i), beside(j)) else { return false };
+        let Some(trips) = self.counts.get(&variable) else { return false };
+        times == other
+            && first.terms == second.terms
+            && (first.constant - second.constant).unsigned_abs() >= u128::from(*trips)
+    }
+
+    /// Whether both are one sum, in which all that differs between iterations but the variable counts in steps no smaller than the
+    /// number of values that the variable has: `32 * row + variable`, with 32 of them.
+    fn is_digit(&self, i: ValueId, j: ValueId, variable: ValueId) -> bool {
+        let sum = Sum::of(self.function, i);
+        let Some(trips) = self.counts.get(&variable) else { return false };
+        let step = |gcd: i128, (term, times): (&ValueId, &i128)| match *term != variable && self.inside.contains(term) {
+            true => greatest_divisor(gcd, times.abs()),
+            false => gcd,
+        };
+        sum.terms.get(&variable).is_some_and(|times| times.abs() == 1)
+            && sum.terms.iter().fold(0, step) >= i128::from(*trips)
+            && sum == Sum::of(self.function, j)
     }
 
     /// Whether `a < b`, whatever iterations they belong to.
@@ -240,6 +285,25 @@ impl Region<'_> {
         let ValueDef::Param(block, 0) = self.function.values[variable].def else { return None };
         self.loops.get(&block).copied()
     }
+}
+
+fn greatest_divisor(a: i128, b: i128) -> i128 {
+    if b == 0 { a } else { greatest_divisor(b, a % b) }
+}
+
+/// By their variables, how many iterations loops have that count by 1, up or down, between constants.
+pub(super) fn counts(function: &Function) -> IdMap<ValueId, u64> {
+    let mut counts = IdMap::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::For { start, end, step, body, .. } = inst.op
+            && function.as_const(step).and_then(|c| c.as_int()).is_some_and(|step| step.abs() == 1)
+            && let (Some(&variable), Some(trips)) =
+                (function.blocks[body].params.first(), trips(function, start, end, step))
+        {
+            counts.insert(variable, trips);
+        }
+    });
+    counts
 }
 
 /// By their bodies, start and end of the loops that count upward.

@@ -1,7 +1,7 @@
 //! Carries plans out: loops become loops of each thread, and effects stand under `if lane == 0`.
 
 use super::accesses::{Memory, Touch, memory};
-use super::fill::{Fill, filled};
+use super::fill::{Fill, fills};
 use super::plan::{Nest, Plan};
 use crate::analysis::effects::EffectTable;
 use crate::ids::{IdMap, IdVec};
@@ -69,22 +69,6 @@ fn arrays_first(function: &mut Function) {
     }
     let entry = function.entry;
     function.blocks[entry].insts.splice(0..0, arrays);
-}
-
-/// What becomes of the zeros of new tiles.
-fn fills(function: &Function, effects: &EffectTable, plans: &IdMap<InstId, Plan>) -> IdMap<InstId, Fill> {
-    let mut found = IdMap::default();
-    for block in function.blocks.values() {
-        for (n, &id) in block.insts.iter().enumerate() {
-            let inst = &function.insts[id];
-            if let (Op::LocalArray, Some(&array)) = (&inst.op, inst.results.first())
-                && function.ty(array).is_tile()
-            {
-                found.insert(id, filled(function, effects, plans, &block.insts[n + 1..], array));
-            }
-        }
-    }
-    found
 }
 
 struct Dealer<'a> {

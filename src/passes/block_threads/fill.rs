@@ -9,7 +9,7 @@ use crate::types::Type;
 
 /// What becomes of the zeros of a new tile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fill {
+pub(in crate::passes) enum Fill {
     /// They are needed.
     Zeros,
     /// All elements are set first.
@@ -18,8 +18,28 @@ pub(super) enum Fill {
     Each(InstId),
 }
 
+/// What becomes of the zeros of new tiles.
+pub(in crate::passes) fn fills(
+    function: &Function,
+    effects: &EffectTable,
+    plans: &IdMap<InstId, Plan>,
+) -> IdMap<InstId, Fill> {
+    let mut found = IdMap::default();
+    for block in function.blocks.values() {
+        for (n, &id) in block.insts.iter().enumerate() {
+            let inst = &function.insts[id];
+            if let (Op::LocalArray, Some(&array)) = (&inst.op, inst.results.first())
+                && function.ty(array).is_tile()
+            {
+                found.insert(id, filled(function, effects, plans, &block.insts[n + 1..], array));
+            }
+        }
+    }
+    found
+}
+
 /// `rest`: what comes after the tile is made.
-pub(super) fn filled(
+fn filled(
     function: &Function,
     effects: &EffectTable,
     plans: &IdMap<InstId, Plan>,

@@ -20,11 +20,11 @@
 //! | `registers` | which elements stay in registers while a thread goes through a loop? |
 //! | `barriers` | where must threads wait for each other? |
 
-mod accesses;
+pub(super) mod accesses;
 mod barriers;
 mod deal;
-mod fill;
-mod plan;
+pub(super) mod fill;
+pub(super) mod plan;
 mod registers;
 
 use std::borrow::Cow;
@@ -61,11 +61,7 @@ pub fn shared<'m>(module: &'m Module, kernels: &[FuncId]) -> Result<Cow<'m, Modu
 
 fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Result<Function, Refused> {
     let mut function = module.functions[id].clone();
-    let matters = |callee: FuncId| {
-        let callee_function = &module.functions[callee];
-        let takes_local = callee_function.params().iter().any(|&p| matches!(callee_function.ty(p), Type::Local(_)));
-        callee_function.by_block || takes_local || has_effects(&effects[callee])
-    };
+    let matters = |callee: FuncId| has_tiles(&module.functions[callee]) || has_effects(&effects[callee]);
     inline::run(&mut function, module, &matters).map_err(|error| {
         let why = format!("with its functions it has more than {} instructions", inline::MAX_INSTS);
         Refused { kernel: id, why, span: error.span }
@@ -109,6 +105,11 @@ fn fold_known(function: &mut Function) {
     for id in certain {
         function.insts[id].op = Op::Const(Const::new(Scalar::Bool, 1));
     }
+}
+
+/// Whether a function makes tiles, or takes them.
+pub(super) fn has_tiles(function: &Function) -> bool {
+    function.by_block || function.params().iter().any(|&p| matches!(function.ty(p), Type::Local(_)))
 }
 
 fn has_effects(effects: &Effects) -> bool {

@@ -7,7 +7,7 @@
 //!
 //! What only sets elements one after the other, such as a sort, is done by one thread. All else, every thread does.
 
-use super::accesses::{Kind, Memory, Region, all_touches, defined_in, upward_loops};
+use super::accesses::{Kind, Memory, Region, all_touches, counts, defined_in, upward_loops};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdVec};
@@ -17,7 +17,7 @@ use crate::types::I32;
 
 /// What becomes of a loop or branch.
 #[derive(Clone, Debug)]
-pub(super) enum Plan {
+pub(in crate::passes) enum Plan {
     Deal(Nest),
     /// Thread 0 does it.
     OneThread,
@@ -25,12 +25,12 @@ pub(super) enum Plan {
 
 /// Loops one in another, the outermost first.
 #[derive(Clone, Debug)]
-pub(super) struct Nest {
+pub(in crate::passes) struct Nest {
     pub loops: Vec<Level>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Level {
+pub(in crate::passes) struct Level {
     pub inst: InstId,
     pub body: BlockId,
     pub variable: ValueId,
@@ -58,14 +58,16 @@ pub(super) struct Planner<'a> {
     effects: &'a EffectTable,
     ranges: Ranges,
     loops: IdMap<BlockId, [ValueId; 2]>,
+    counts: IdMap<ValueId, u64>,
     uses: IdVec<ValueId, u32>,
     plans: IdMap<InstId, Plan>,
 }
 
 /// The plans of a kernel's loops and branches; those without one are done by every thread.
-pub(super) fn plan(function: &Function, effects: &EffectTable) -> IdMap<InstId, Plan> {
+pub(in crate::passes) fn plan(function: &Function, effects: &EffectTable) -> IdMap<InstId, Plan> {
     let (ranges, loops, uses) = (Ranges::of(function), upward_loops(function), crate::analysis::uses(function));
-    let mut planner = Planner { function, effects, ranges, loops, uses, plans: IdMap::default() };
+    let counts = counts(function);
+    let mut planner = Planner { function, effects, ranges, loops, counts, uses, plans: IdMap::default() };
     planner.block(function.entry);
     planner.plans
 }
@@ -163,6 +165,7 @@ impl Planner<'_> {
             function,
             ranges: &self.ranges,
             loops: &self.loops,
+            counts: &self.counts,
             touches: all_touches(function, self.effects, first.body),
             inside: defined_in(function, first.body),
         };
@@ -209,7 +212,7 @@ impl Planner<'_> {
 }
 
 /// Whether something in a loop or branch leaves it, or returns. `own`: `break` and `continue` of the loop itself do not count.
-pub(super) fn leaves(function: &Function, inst: &Inst, own: bool) -> bool {
+pub(in crate::passes) fn leaves(function: &Function, inst: &Inst, own: bool) -> bool {
     fn search(function: &Function, block: BlockId, in_loop: bool) -> bool {
         function.blocks[block].insts.iter().any(|&id| {
             let op = &function.insts[id].op;

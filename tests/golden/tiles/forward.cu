@@ -73,7 +73,9 @@ constexpr int K = 16;
 extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2<float> x, array2<float> y)
 {
     __shared__ float t[1024];
+    __shared__ float tile[32];
     __shared__ float e[1024];
+    __shared__ float tile_2[32];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         array1<float> x_part = x[i];
@@ -87,17 +89,33 @@ extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2
             }
         }
         __syncthreads();
-        float value = t[0];
-        for (int k = 1; k < 1024; ++k) {
-            value = fmaxf(value, t[k]);
+        for (int k = threadIdx.x; k < 32; k += blockDim.x) {
+            float value = t[k];
+            for (int k_2 = 1; k_2 < 32; ++k_2) {
+                value = fmaxf(value, t[k_2 * 32 + k]);
+            }
+            tile[k] = value;
+        }
+        __syncthreads();
+        float value = fmaxf(fmaxf(tile[0], tile[16]), fmaxf(tile[8], tile[24]));
+        for (int k = 1; k < 8; ++k) {
+            value = fmaxf(value, fmaxf(fmaxf(tile[k], tile[k + 16]), fmaxf(tile[k + 8], tile[k + 24])));
         }
         for (int k = threadIdx.x; k < 1024; k += blockDim.x) {
             e[k] = expf(t[k] - value);
         }
         __syncthreads();
+        for (int k = threadIdx.x; k < 32; k += blockDim.x) {
+            float value_2 = 0.0f;
+            for (int k_2 = 0; k_2 < 32; ++k_2) {
+                value_2 += e[k_2 * 32 + k];
+            }
+            tile_2[k] = value_2;
+        }
+        __syncthreads();
         float value_2 = 0.0f;
-        for (int k = 0; k < 1024; ++k) {
-            value_2 += e[k];
+        for (int k = 0; k < 8; ++k) {
+            value_2 += tile_2[k] + tile_2[k + 16] + (tile_2[k + 8] + tile_2[k + 24]);
         }
         array1<float> y_part = y[i];
         if (0 <= y_part.shape[0] - 1024) {
@@ -221,15 +239,24 @@ extern "C" __global__ void cholesky_cuda_kernel_forward(
 extern "C" __global__ void row_sum_cuda_kernel_forward(
     launch_bounds dim, array2<float> x, array1<float> sums, array1<float> total)
 {
+    __shared__ float tile[32];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)task;
         array1<float> x_part = x[i];
+        __syncthreads();
+        for (int k = threadIdx.x; k < 32; k += blockDim.x) {
+            float value = 0.0f;
+            for (int k_2 = 0; k_2 < 32; ++k_2) {
+                value += x_part[k_2 * 32 + k];
+            }
+            tile[k] = value;
+        }
+        __syncthreads();
         float value = 0.0f;
-        for (int k = 0; k < 1024; ++k) {
-            value += x_part[k];
+        for (int k = 0; k < 8; ++k) {
+            value += tile[k] + tile[k + 16] + (tile[k + 8] + tile[k + 24]);
         }
         bool test = 0 <= total.shape[0] - 1;
-        __syncthreads();
         if (threadIdx.x == 0) {
             sums[i] = value;
             if (test) {

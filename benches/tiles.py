@@ -1,0 +1,101 @@
+"""How fast are tiles on one core of the host? kc beside Warp's CPU back end, and for the product of matrices beside numpy's BLAS.
+
+    benches/tiles.py [--kc target/release/kc] [--warp PYTHON] [--repeats 9]
+
+Prints the least processor time of each in milliseconds. The time is that of the compiled kernels: how kc itself was built does not matter.
+"""
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import tempfile
+import time
+
+# One core for all; numpy looks when it is imported.
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+
+KERNELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels", "tiles.py")
+ROWS, COLUMNS, SIDE = 4096, 1024, 512
+# The blocks, and by array its shape; the last one is what comes out.
+CASES = {
+    "gemm": ([SIDE // 64, SIDE // 64], {"a": (SIDE, SIDE), "b": (SIDE, SIDE), "c": (SIDE, SIDE)}),
+    "row_sums": ([ROWS], {"a": (ROWS, COLUMNS), "s": (ROWS,)}),
+    "softmax": ([ROWS], {"a": (ROWS, COLUMNS), "b": (ROWS, COLUMNS)}),
+    "layer_norm": ([ROWS], {"a": (ROWS, COLUMNS), "g": (COLUMNS,), "h": (COLUMNS,), "b": (ROWS, COLUMNS)}),
+}
+
+
+def arrays(shapes):
+    rng = np.random.default_rng(1)
+    *given, out = shapes
+    return {name: rng.random(shapes[name], dtype=np.float32) for name in given} | {out: np.zeros(shapes[out], np.float32)}
+
+
+def least(run, repeats):
+    times = []
+    run()
+    for _ in range(repeats):
+        start = time.process_time()
+        run()
+        times.append(time.process_time() - start)
+    return min(times) * 1e3
+
+
+def of_kc(options, kernel):
+    dim, shapes = CASES[kernel]
+    dtype = {"class": "scalar", "scalar": "float32", "shape": []}
+    args = [{"name": name, "kind": "array", "dtype": dtype, "ndim": len(shape), "shape": shape, "data": name} for name, shape in shapes.items()]
+    with tempfile.TemporaryDirectory() as folder:
+        np.savez(os.path.join(folder, "inputs.npz"), **arrays(shapes))
+        path = os.path.join(folder, "case.json")
+        with open(path, "w") as file:
+            json.dump({"format": 1, "id": kernel, "source": KERNELS, "kernel": kernel, "direction": "forward", "dim": dim, "args": args}, file)
+        command = [options.kc, "bench", path, "--json", "--threads", "1", "--repeats", str(options.repeats)]
+        output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return min(json.loads(output.splitlines()[0])["cpu"]) * 1e3
+
+
+def warp_times(repeats):
+    import warp as wp
+    wp.config.quiet = True
+    spec = importlib.util.spec_from_file_location("tiles", KERNELS)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for kernel, (dim, shapes) in CASES.items():
+        given = [wp.array(array, dtype=float, device="cpu") for array in arrays(shapes).values()]
+        run = lambda: wp.launch_tiled(getattr(module, kernel), dim=dim, inputs=given, block_dim=64, device="cpu")
+        print(json.dumps({kernel: least(run, repeats)}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--kc", default="target/release/kc")
+    parser.add_argument("--warp", help="a Python that has warp-lang and numpy")
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--as-warp", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.as_warp:
+        return warp_times(options.repeats)
+    warp = {}
+    if options.warp:
+        command = [options.warp, os.path.abspath(__file__), "--as-warp", "--repeats", str(options.repeats)]
+        for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines():
+            warp |= json.loads(line) if line.startswith("{") else {}
+    found = {kernel: of_kc(options, kernel) for kernel in CASES}
+    print("| kernel | Warp | kc | Warp / kc | |\n|---|---|---|---|---|")
+    flops, bytes_read = 2 * SIDE**3, 4 * ROWS * COLUMNS
+    for kernel, own in found.items():
+        rate = f"{flops / own / 1e6:.0f} GFLOP/s" if kernel == "gemm" else f"{bytes_read / own / 1e6:.1f} GB/s read"
+        other = warp.get(kernel)
+        print(f"| {kernel} | {other:.2f} | {own:.2f} | {other / own:.1f} | {rate} |" if other else f"| {kernel} | | {own:.2f} | | {rate} |")
+    a, b, _ = arrays(CASES["gemm"][1]).values()
+    blas = least(lambda: a @ b, options.repeats)
+    print(f"\nnumpy's product of the same matrices takes {blas:.2f} ms: {blas / found['gemm']:.2f} of kc's time.")
+
+
+if __name__ == "__main__":
+    main()

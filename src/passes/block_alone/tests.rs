@@ -1,0 +1,84 @@
+//! What is reordered, and what stays because the order or the memory would show.
+
+use super::*;
+use crate::ir::parse::parse;
+use crate::ir::print::print;
+use crate::ir::verify::verify;
+
+/// The text of a kernel's form for one thread. `body` has arrays `%x` and `%y` and tiles `%t` of 64 and `%u` of 32 numbers.
+fn form(body: &str) -> String {
+    let head = "kernel @k(%x: array(dtype=float32), %y: array(dtype=float32)) rank 1 by_block {\n\
+                %0: int32 = const 0\n%1: int32 = const 1\n%2: int32 = const 2\n%32: int32 = const 32\n%64: int32 = const 64\n\
+                %zero: float32 = zero\n%t: tile(float32, 64) = local_array\n%u: tile(float32, 32) = local_array\n\
+                for %i: int32 = %0 to %64 step %1 {\n%v: float32 = load %x[%i]\nstore %t[%i], %v\n}\n";
+    let module = parse(&format!("{head}{body}return\n}}\n")).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(verify(&module), Ok(()));
+    let kernel = module.find("k").expect("a kernel");
+    let made = alone(&module, &[kernel]).into_owned();
+    assert_eq!(verify(&made), Ok(()), "{}", print(&made));
+    print(&made)
+}
+
+/// A sum of each chain: of the elements at `index` of the numbers `%row` and `%n`, set by `set`.
+fn sums(index: &str, set: &str) -> String {
+    format!(
+        "for %n: int32 = %0 to %32 step %1 {{\n%s: float32 = for %row: int32 = %0 to %2 step %1 carry %c: float32 = %zero {{\n\
+         {index}%e: float32 = load %t[%at]\n%d: float32 = add %c, %e\nyield %d\n}}\n{set}}}\n\
+         for %o: int32 = %0 to %32 step %1 {{\n%w: float32 = load %u[%o]\nstore %y[%o], %w\n}}\n"
+    )
+}
+
+const SIDE_BY_SIDE: &str = "%first: int32 = mul %row, %32\n%at: int32 = add %first, %n\n";
+
+#[test]
+fn chains_that_lie_side_by_side_are_computed_together() {
+    let text = form(&sums(SIDE_BY_SIDE, "store %u[%n], %s\n"));
+    assert!(!text.contains("carry"), "{text}");
+    // The sums are tiles, and none of the three is cleared first.
+    assert_eq!((text.matches("shared_array").count(), text.matches("local_array").count()), (3, 0), "{text}");
+}
+
+#[test]
+fn chains_that_lie_one_after_the_other_stay() {
+    let apart = "%first: int32 = mul %n, %2\n%at: int32 = add %first, %row\n";
+    assert!(form(&sums(apart, "store %u[%n], %s\n")).contains("carry"));
+}
+
+#[test]
+fn chains_that_read_what_others_set_stay() {
+    assert!(form(&sums(SIDE_BY_SIDE, "store %u[%n], %s\nstore %t[%n], %s\n")).contains("carry"));
+}
+
+#[test]
+fn tiles_that_are_read_before_they_are_set_begin_with_zeros() {
+    let text = form("%w: float32 = load %u[%1]\nstore %y[%0], %w\nstore %u[%1], %w\n");
+    assert_eq!((text.matches("shared_array").count(), text.matches("local_array").count()), (1, 1), "{text}");
+}
+
+/// `c = a @ b` of 6 x 5 and 5 x 8; `c` names the tile that is added to, `at` its index.
+fn product(c: &str, at: &str) -> String {
+    format!(
+        "%5: int32 = const 5\n%6: int32 = const 6\n%8: int32 = const 8\n%a: tile(float32, 8, 8) = local_array\n\
+         %b: tile(float32, 8, 8) = local_array\n%c: tile(float32, 8, 8) = local_array\n\
+         for %p: int32 = %0 to %6 step %1 {{\nfor %q: int32 = %0 to %5 step %1 {{\n%l: float32 = load %a[%p, %q]\n\
+         for %h: int32 = %0 to %8 step %1 {{\n%r: float32 = load %b[%q, %h]\n%s: float32 = load %{c}[{at}]\n\
+         %f: float32 = fma %l, %r, %s\nstore %{c}[{at}], %f\n}}\n}}\n}}\n\
+         %w: float32 = load %{c}[%1, %1]\nstore %y[%0], %w\n"
+    )
+}
+
+#[test]
+fn products_do_four_rows_and_steps_at_once() {
+    let text = form(&product("c", "%p, %h"));
+    // 4 rows by 4 steps; 4 by 1; of the other rows 1 by 4 and 1 by 1.
+    assert_eq!(text.matches("= fma").count(), 16 + 4 + 4 + 1, "{text}");
+    let stores = text.lines().filter(|line| line.trim().starts_with("store %c")).count();
+    assert_eq!(stores, 4 + 4 + 1 + 1, "{text}");
+}
+
+#[test]
+fn products_that_read_what_they_set_stay() {
+    for (c, at) in [("b", "%p, %h"), ("a", "%p, %h"), ("c", "%q, %h"), ("c", "%p, %q"), ("c", "%p, %0")] {
+        assert_eq!(form(&product(c, at)).matches("= fma").count(), 1, "{c}[{at}]");
+    }
+}
