@@ -44,7 +44,8 @@ impl Dump<'_> {
             let _ = write!(text, " as {}", alias.text);
         }
         for name in &import.names {
-            let _ = write!(text, " ({} {})", name.name, name.alias.as_deref().unwrap_or("_"));
+            let alias = name.alias.as_ref().map_or("_", |alias| &alias.text);
+            let _ = write!(text, " ({} {alias})", name.name.text);
         }
         self.line(0, &text);
     }

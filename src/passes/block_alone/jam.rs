@@ -76,7 +76,7 @@ fn counted(function: &Function, inst: &Inst) -> Option<Counted> {
 }
 
 /// What stands before the loop that a block ends with, and the loop.
-fn around<'f>(function: &'f Function, block: BlockId) -> Option<(&'f [InstId], &'f Inst)> {
+fn around(function: &Function, block: BlockId) -> Option<(&[InstId], &Inst)> {
     let [before @ .., last, _] = &function.blocks[block].insts[..] else { return None };
     Some((before, &function.insts[*last]))
 }

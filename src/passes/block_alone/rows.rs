@@ -99,9 +99,8 @@ fn chains(function: &Function, effects: &EffectTable, inst: &Inst) -> Option<Cha
             let sum = Sum::of(function, *last);
             let others = sum.terms.keys().any(|term| *term != variable && depends.contains(term));
             all &= !others && !depends.contains(array) && !above.iter().any(|index| depends.contains(index));
-            match sum.terms.get(&variable) {
-                Some(times) => (some, all) = (true, all && *times == 1),
-                None => {}
+            if let Some(times) = sum.terms.get(&variable) {
+                (some, all) = (true, all && *times == 1);
             }
         }
     });

@@ -110,7 +110,7 @@ impl Kernel {
                 },
                 grid: options.grid,
                 by_block: function.by_block,
-                trial: trial.clone(),
+                trial: *trial,
                 shift: 0,
             })
         };
