@@ -54,6 +54,11 @@ impl Kept {
         }
         self.files.insert(path, file);
     }
+
+    /// Drops what is known of a file whose text has changed: two analyses of one file would stay otherwise, and the next question would free one.
+    pub fn forget(&mut self, path: &Path) {
+        self.files.remove(path);
+    }
 }
 
 /// The files that a question is about.

@@ -314,6 +314,7 @@ impl<'a> Work<'a> {
             return None;
         }
         let (path, text) = (&snapshot.source.path, snapshot.source.text.clone());
+        self.others.forget(&snapshot.files.absolute(path));
         let (mut file, pending) = File::new(path, text, snapshot.files.clone(), &self.compiler);
         if stopped() {
             return None;
