@@ -1,0 +1,118 @@
+//! The tour of the commands (docs/commands.md) is true: each line after `$` is typed into a shell, in a folder with the files that the page
+//! gives, and says what stands below it, with the exit code that the page gives (0 where it gives none).
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A command of the page.
+struct Typed {
+    command: String,
+    /// What it says; `...` stands for any text of a line, or alone for any lines.
+    says: Vec<String>,
+    /// Of the line `$ echo $?` after it.
+    code: i32,
+}
+
+fn page() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md")).expect("the page")
+}
+
+/// The fenced blocks of a language.
+fn blocks<'t>(text: &'t str, language: &str) -> Vec<&'t str> {
+    let fence = format!("\n```{language}\n");
+    let ends = text.match_indices(&fence).map(|(at, fence)| &text[at + fence.len()..]);
+    ends.map(|rest| rest.split_once("```\n").expect("a fence that is closed").0).collect()
+}
+
+fn typed(text: &str) -> Vec<Typed> {
+    let mut all: Vec<Typed> = Vec::new();
+    let mut asks_code = false;
+    for line in blocks(text, "console").into_iter().flat_map(str::lines) {
+        match (line.strip_prefix("$ "), all.last_mut()) {
+            (Some("echo $?"), Some(_)) => asks_code = true,
+            (Some(command), _) => all.push(Typed { command: command.to_string(), says: Vec::new(), code: 0 }),
+            (None, Some(last)) if asks_code => {
+                last.code = line.parse().expect("an exit code");
+                asks_code = false;
+            }
+            (None, Some(last)) => last.says.push(line.to_string()),
+            (None, None) => panic!("{line} stands before a command"),
+        }
+    }
+    assert!(!asks_code, "a code is missing");
+    all
+}
+
+/// Whether a line is as the page shows it.
+fn is_line(shown: &str, line: &str) -> bool {
+    let mut parts = shown.split("...");
+    let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, between)) = parts.split_last() else { return rest.is_empty() };
+    for part in between {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+/// Whether the lines are as the page shows them.
+fn is_text(shown: &[String], lines: &[&str]) -> bool {
+    match (shown.split_first(), lines.split_first()) {
+        (None, lines) => lines.is_none(),
+        (Some((first, after)), _) if first == "..." => (0..=lines.len()).any(|skip| is_text(after, &lines[skip..])),
+        (Some(_), None) => false,
+        (Some((first, after)), Some((line, rest))) => is_line(first, line) && is_text(after, rest),
+    }
+}
+
+#[test]
+fn patterns_stand_for_what_they_say() {
+    let shown = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
+    assert!(is_line("a ... c", "a b c") && is_line("...", "") && is_line("a", "a") && is_line("a...", "a b"));
+    assert!(!is_line("a ... c", "a b d") && !is_line("a", "a b") && !is_line("a...c...c", "a c"));
+    assert!(is_text(&shown("a\n...\nc"), &["a", "b", "b", "c"]) && is_text(&shown("...\nc"), &["c"]));
+    assert!(!is_text(&shown("a\n...\nc"), &["a", "b"]) && !is_text(&shown("a"), &[]) && !is_text(&[], &["a"]));
+}
+
+#[test]
+fn the_commands_say_what_the_page_says() {
+    let text = page();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let files = blocks(&text, "python");
+    for file in &files {
+        let name = file.lines().next().and_then(|line| line.strip_prefix("# ")).expect("a name");
+        std::fs::write(folder.path().join(name), file).expect("a writable folder");
+    }
+    assert_eq!(files.len(), 2);
+    let commands = typed(&text);
+    let of_kc = commands.iter().filter(|typed| typed.command.starts_with("kc ")).count();
+    assert!(of_kc >= 30, "{of_kc} commands");
+    let kc = Path::new(env!("CARGO_BIN_EXE_kc")).parent().expect("a folder");
+    let path = format!("{}:{}", kc.display(), std::env::var("PATH").unwrap_or_default());
+    let mut wrong = Vec::new();
+    for Typed { command, says, code } in &commands {
+        let output = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1; {command}")])
+            .current_dir(folder.path())
+            .env("PATH", &path)
+            .stdin(Stdio::null())
+            .output()
+            .expect("a shell");
+        let said = String::from_utf8(output.stdout).expect("UTF-8");
+        let lines: Vec<&str> = said.lines().collect();
+        if output.status.code() != Some(*code) || !is_text(says, &lines) {
+            let shown = says.join("\n");
+            wrong.push(format!(
+                "$ {command}\n{said}({:?})\n-- the page shows\n{shown}\n({code})\n",
+                output.status.code()
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), commands.len(), wrong.join("\n"));
+    // What they wrote is there and has something in it.
+    for name in ["heat.ptx", "heat.cu", "native/heat.o", "new.npy", "profile.html", "kc.bash", "man/kc-run.1"] {
+        let written = std::fs::metadata(folder.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(written.len() > 100, "{name} has {} bytes", written.len());
+    }
+}
