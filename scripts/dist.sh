@@ -12,7 +12,7 @@ name=kc-$("$kc" --version | cut -d' ' -f2)-$(uname -m)-linux
 work=$(mktemp -d "$target/.kc-dist-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 root=$work/$name
-mkdir -p "$root"/{bin,share/man/man1,share/bash-completion/completions,share/zsh/site-functions,share/fish/vendor_completions.d,share/kc}
+mkdir -p "$root"/{bin,share/man/man1,share/bash-completion/completions,share/zsh/site-functions,share/fish/vendor_completions.d,share/kc,lib/cmake/kc}
 
 cp "$kc" "$root/bin/kc"
 chmod 755 "$root/bin/kc"
@@ -22,9 +22,10 @@ gzip -9n "$root"/share/man/man1/*.1
 "$kc" completions zsh >"$root/share/zsh/site-functions/_kc"
 "$kc" completions fish >"$root/share/fish/vendor_completions.d/kc.fish"
 "$kc" completions powershell >"$root/share/kc/kc.ps1"
+cp scripts/cmake/kcConfig.cmake "$root/lib/cmake/kc"
 cp -r README.md CHANGELOG.md LICENSE docs "$root/share/kc"
 mkdir "$root/share/kc/examples"
-cp -r examples/*.py examples/launches "$root/share/kc/examples"
+cp -r examples/*.py examples/launches examples/embed_native "$root/share/kc/examples"
 if [[ -f editors/vscode/kc.vsix ]]; then
     cp editors/vscode/kc.vsix "$root/share/kc"
 fi

@@ -105,6 +105,7 @@ DATA_PACKAGES=(pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datasets==5.2.0 mlcro
 
 setup_test() {
     setup_build
+    command -v cmake >/dev/null || install cmake
     environment .env-test "${PYTHON_PACKAGES[@]}" "${EDITOR_PACKAGES[@]}"
     environment .env-data "${DATA_PACKAGES[@]}"
 }

@@ -6,8 +6,10 @@
 //! | [`alias`] | which memory does an access touch? |
 //! | [`barriers`] | which barriers do some threads of a block not come to? |
 //! | [`effects`] | what does a function do besides giving its results? |
+//! | [`grain`] | how many threads of a launch are worth handing to a worker? |
 //! | [`independence`] | in which arrays may threads meet so that their order shows? |
 //! | [`interval`] | which integers can an operation give? |
+//! | [`order`] | does the order of threads show in what a kernel leaves? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
 //! | [`strides`] | by how much does an integer grow from a thread to the next one? |
@@ -18,8 +20,10 @@
 pub mod alias;
 pub mod barriers;
 pub mod effects;
+pub mod grain;
 pub mod independence;
 pub mod interval;
+pub mod order;
 pub mod privatization;
 pub mod ranges;
 pub mod strides;

@@ -6,62 +6,28 @@ use std::fmt::Write as _;
 
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
+use crate::analysis::{grain, order};
 use crate::ir::{FuncId, Function, Module, TapeRole};
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, Layout, Scalar, StructId, StructTable, Type};
 
-/// The types that every kc header declares, once per program.
-const COMMON: &str = "\
-#ifndef KC_TYPES
-#define KC_TYPES
+/// What every kc header declares, once per program: types, constructors, and helpers for launches.
+const KIT: &str = include_str!("kit.h");
 
-/* A launch: extents (unused ones are 1) and their product, the number of threads. */
-typedef struct kc_launch_bounds {
-    uint32_t shape[4];
-    uint64_t size;
-} kc_launch_bounds;
-
-/* A strided array of up to four dimensions; strides are in bytes. An array that a kernel writes, or the gradient of one, shares
- * no memory with another array of the same launch, and no two of its elements share bytes. */
-typedef struct kc_array {
-    void *data;
-    void *grad; /* gradient array of the same shape and strides, or null */
-    int32_t shape[4];
-    int32_t strides[4];
-    int32_t ndim;
-    int32_t flags;
-} kc_array;
-
-enum { KC_OK = 0, KC_OUT_OF_BOUNDS = 1, KC_ASSERT = 2 };
-
-/* A place in the source: an access to an array, a choice of a component, or an assert. */
-typedef struct kc_site {
-    const char *file;
-    uint32_t line, column;
-    const char *what; /* the array, what has components, or the message of the assert */
-} kc_site;
-
-/* What a host run reports; zero it before the run. Several threads may share one. */
-typedef struct kc_status {
-    uint32_t kind; /* KC_OK or the first error */
-    uint32_t site; /* which place: an entry of FILE_sites */
-    uint32_t dim;
-    int32_t extent;
-    int64_t index;
-    uint64_t thread; /* linear index */
-    void (*print)(void *user, const uint8_t *text, uint64_t length); /* null: standard output */
-    void *user;
-    uint32_t note; /* 0, or 1 + the site of the first gradient that is near-degenerate */
-    uint64_t note_thread;
-} kc_status;
-
+/// What the kit needs.
+const INCLUDES: &str = "\
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #ifdef __cplusplus
-#define KC_ASSERT_LAYOUT(condition) static_assert(condition, \"layout of kernel arguments\")
-#else
-#define KC_ASSERT_LAYOUT(condition) _Static_assert(condition, \"layout of kernel arguments\")
+#include <atomic>
+#include <initializer_list>
+#include <stdexcept>
+#include <thread>
+#include <type_traits>
+#include <vector>
 #endif
-KC_ASSERT_LAYOUT(sizeof(kc_launch_bounds) == 24 && sizeof(kc_array) == 56);
-
-#endif /* KC_TYPES */
 ";
 
 /// The header for some kernels of a module; `source_name` is the name of the source file, without folders, and `sites` what
@@ -76,10 +42,7 @@ pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str, sites: &[Sit
         env!("CARGO_PKG_VERSION"),
         if name.is_empty() { String::new() } else { format!(" from {name}") }
     );
-    let _ = write!(
-        out,
-        "#ifndef {guard}\n#define {guard}\n\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n\n{COMMON}"
-    );
+    let _ = write!(out, "#ifndef {guard}\n#define {guard}\n\n{INCLUDES}\n{KIT}");
     let mut needed = BTreeSet::new();
     for &id in kernels {
         let kernel = &module.functions[id];
@@ -96,7 +59,7 @@ pub fn emit(module: &Module, kernels: &[FuncId], source_name: &str, sites: &[Sit
     }
     for &id in kernels {
         out.push('\n');
-        out.push_str(&kernel_text(&module.functions[id], &module.structs));
+        out.push_str(&kernel_text(module, id));
     }
     if !sites.is_empty() {
         let rows: Vec<String> = sites.iter().map(|site| format!("    {},\n", site.initialiser())).collect();
@@ -122,7 +85,8 @@ fn structs_of(ty: Type, structs: &StructTable, out: &mut BTreeSet<StructId>) {
     }
 }
 
-fn kernel_text(kernel: &Function, structs: &StructTable) -> String {
+fn kernel_text(module: &Module, id: FuncId) -> String {
+    let (kernel, structs) = (&module.functions[id], &module.structs);
     let types: Vec<Type> = kernel.params().iter().map(|&p| kernel.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, structs);
     let mut fields: Vec<(String, Type)> = Vec::new();
@@ -144,6 +108,27 @@ fn kernel_text(kernel: &Function, structs: &StructTable) -> String {
         "\n#ifdef __cplusplus\nextern \"C\"\n#endif\n/* Runs the threads begin..end; status may be null. */\n\
          void {host}(const kc_launch_bounds *launch, const {name}_args *args, uint64_t begin, uint64_t end,\n    \
          kc_status *status);\n"
+    );
+    let (grain, why) = match order::prints(module, id) {
+        true => ("UINT64_MAX".to_string(), "One worker runs it all, since it prints"),
+        false => (
+            format!("UINT64_C({})", grain::smallest(module, id)),
+            "The fewest threads of a launch that are worth a worker",
+        ),
+    };
+    let sums = if order::order_shows(module, id) {
+        "; the order of threads shows in its results: by rounding, or by who came first"
+    } else {
+        ""
+    };
+    let _ = write!(
+        out,
+        "\n/* {why}{sums}. */\n#define {name}_cpu_grain {grain}\n\
+         static inline void {name}_cpu_piece(const kc_job *job, uint64_t n)\n{{\n    \
+         {host}(job->launch, (const {name}_args *)job->args, n * job->threads, kc_piece_end(job, n), job->status);\n}}\n\
+         static inline void {name}_cpu_launch(const kc_launch_bounds *launch, const {name}_args *args, kc_status *status,\n    \
+         unsigned workers, kc_executor executor, void *user)\n{{\n    \
+         kc_run({name}_cpu_piece, {name}_cpu_grain, launch, args, status, workers, executor, user);\n}}\n"
     );
     let sizes: Vec<String> =
         fields.iter().map(|(name, ty)| format!("{name} {}", Layout::of(*ty, structs).size)).collect();

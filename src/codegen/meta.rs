@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::blocks;
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
+use crate::analysis::{grain, order};
 use crate::ir::{Derivative, FuncId, Function, FunctionKind, Module, ParamRole, TapeRole};
 use crate::types::{Layout, StructTable, Type};
 
@@ -69,6 +70,7 @@ struct Entry {
     /// The struct of host arguments, in bytes. Device entries take the launch and then each argument by value.
     args_size: u32,
     args_align: u32,
+    host: Host,
     params: Vec<Param>,
     /// The entry computes once for each block of threads, of any number: the launch has the coordinates of blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,6 +86,17 @@ struct Entry {
     /// Of all tape buffers together; null where compilation can't tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     tape_bytes_per_thread: Option<Option<u64>>,
+}
+
+/// How callers may divide launches of the host entry.
+#[derive(Serialize)]
+struct Host {
+    /// Whether several threads of the caller may run ranges of one launch at once. Otherwise the kernel prints: one runs it, in order.
+    parallel: bool,
+    /// The fewest threads of a launch that are worth a thread of the caller.
+    grain: u64,
+    /// Whether the results are then the same in any order. Otherwise sums of floats round by it, or old values tell who came first.
+    same_in_any_order: bool,
 }
 
 #[derive(Serialize)]
@@ -190,7 +203,12 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         if let Derivative::Zero(reason) | Derivative::None(reason) = &function.derivative {
             kernels[at].no_gradient = Some(reason.clone());
         }
-        let mut made = entry(function, &module.structs, &mut structs);
+        let host = Host {
+            parallel: !order::prints(module, id),
+            grain: grain::smallest(module, id),
+            same_in_any_order: !order::order_shows(module, id),
+        };
+        let mut made = entry(function, host, &module.structs, &mut structs);
         made.block = function.by_block.then(|| Block { shared_bytes: shared_bytes(module, id) });
         kernels[at].entries.insert(function.phase, made);
     }
@@ -218,7 +236,7 @@ fn shared_bytes(module: &Module, kernel: FuncId) -> Option<u64> {
     Some(blocks::shared_arrays(&shared.functions[kernel], &shared.structs).iter().map(|(_, bytes)| bytes).sum())
 }
 
-fn entry(function: &Function, structs: &StructTable, used: &mut BTreeMap<String, Struct>) -> Entry {
+fn entry(function: &Function, host: Host, structs: &StructTable, used: &mut BTreeMap<String, Struct>) -> Entry {
     let types: Vec<Type> = function.params().iter().map(|&p| function.ty(p)).collect();
     let (offsets, layout) = abi::argument_layout(&types, structs);
     let name = |n: usize| function.param_name(n);
@@ -264,6 +282,7 @@ fn entry(function: &Function, structs: &StructTable, used: &mut BTreeMap<String,
         cpu: abi::host_entry(&function.source_name, function.phase),
         args_size: layout.size,
         args_align: layout.align,
+        host,
         params,
         block: None,
         kept: function

@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
-use super::{Device, Executable, How, order, pieces, prepare};
+use super::{Device, Executable, How, pieces, prepare};
 use crate::abi::LaunchBounds;
+use crate::analysis::{grain, order};
 use crate::ir::{FuncId, Module};
 use crate::run::Result;
 
@@ -12,7 +13,7 @@ pub struct Entry {
     kernel: FuncId,
     device: &'static dyn Device,
     how: How,
-    /// As [`pieces::smallest`].
+    /// As [`grain::smallest`].
     smallest: u64,
     has_atomics: bool,
     /// For launches that workers share, and for those that one runs.
@@ -27,7 +28,7 @@ impl Entry {
             kernel,
             device,
             how,
-            smallest: pieces::smallest(module, kernel),
+            smallest: grain::smallest(module, kernel),
             has_atomics: order::has_atomics(module, kernel),
             shared: OnceLock::new(),
             alone: OnceLock::new(),

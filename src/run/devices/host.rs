@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::objects::Place;
-use super::order::{has_atomics, prints};
 use super::privatization::Copies;
 use super::stop::Watch;
 use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, TrapKind, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
+use crate::analysis::grain;
+use crate::analysis::order::{has_atomics, prints};
 use crate::codegen::llvm::{CodegenError, HostModule, HostOptions, Opt};
 use crate::codegen::privatization::{ArrayArgument, privatized};
 use crate::codegen::sites::SiteKind;
@@ -43,7 +44,7 @@ impl Device for Host {
         let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: how.cpu, alone };
         let code = code(module, kernel, &options).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
-        Ok(Box::new(Compiled { code, entry, sharing, smallest: pieces::smallest(module, kernel) }))
+        Ok(Box::new(Compiled { code, entry, sharing, smallest: grain::smallest(module, kernel) }))
     }
 }
 
@@ -68,7 +69,7 @@ pub struct Compiled {
     code: HostModule,
     entry: HostEntry,
     sharing: Sharing,
-    /// As [`pieces::smallest`].
+    /// As [`grain::smallest`].
     smallest: u64,
 }
 

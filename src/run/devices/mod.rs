@@ -8,7 +8,6 @@
 //! | [`sim`] | how would one run it, and what does it do wrong? |
 //! | [`copies`] | how do arguments get to a device with memory of its own? |
 //! | [`entry`] | which code does a launch need? |
-//! | [`order`] | does the order of threads show in what a kernel leaves? |
 //! | [`stop`] | may a launch go on? |
 //! | [`objects`] | which code is on the disk already? |
 //! | [`pieces`], [`pool`], `privatization` | how do the workers of the host share a launch? |
@@ -19,7 +18,6 @@ mod entry;
 pub mod host;
 pub mod interp;
 pub mod objects;
-pub mod order;
 pub mod pieces;
 pub mod pool;
 mod privatization;

@@ -1,0 +1,285 @@
+//! Objects of kc in programs of others: the examples in C++, C, Rust, Python (ctypes) and CMake compute the same, and the helpers of the header
+//! divide every launch into pieces that meet once, and refuse what does not fit.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/embed_native");
+const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+
+/// What a program prints; it must succeed.
+#[track_caller]
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{said}{errors}", output.status);
+    said.into_owned()
+}
+
+/// A folder with the object, header and description of a file of kernels.
+fn compiled(source: &Path, flags: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+    run(kc.arg("compile").arg(source).args(["--emit", "obj,header,meta", "-q", "-o"]).arg(folder.path()).args(flags));
+    folder
+}
+
+fn wave() -> tempfile::TempDir {
+    compiled(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/wave2d.py")), &["--checked"])
+}
+
+/// What `kc run` computes for the same launches.
+fn expected() -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let fill = |field: &str| format!(r#""{field}": {{"shape": [200, 200], "file": "start.npy"}}"#);
+    let program = format!(
+        r#"{{"format": 1, "source": "{}/examples/wave2d.py", "arrays": {{{}, {}}}, "values": {{"courant": 0.25, "damping": 0}},
+        "steps": [{{"repeat": 10, "steps": [{{"kernel": "step", "dim": [200, 200]}}, {{"swap": ["now", "before"]}}]}}]}}"#,
+        env!("CARGO_MANIFEST_DIR"),
+        fill("now"),
+        fill("before")
+    );
+    let mut start = vec![0f32; 200 * 200];
+    start[100 * 200 + 100] = 1.0;
+    // An array as NumPy stores it: a header that fills 128 bytes, then the numbers.
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (200, 200), }";
+    let mut bytes = [&b"\x93NUMPY\x01\x00\x76\x00"[..], format!("{header:<117}\n").as_bytes()].concat();
+    bytes.extend(start.iter().flat_map(|x| x.to_le_bytes()));
+    std::fs::write(folder.path().join("start.npy"), bytes).expect("a writable folder");
+    std::fs::write(folder.path().join("wave.json"), program).expect("a writable folder");
+    let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+    run(kc.current_dir(folder.path()).args(["run", "wave.json", "-q", "--npy", "now=now.npy"]));
+    let bytes = std::fs::read(folder.path().join("now.npy")).expect("the result");
+    let numbers = bytes[bytes.len() - 4 * 200 * 200..].chunks_exact(4);
+    let now: Vec<f32> = numbers.map(|b| f32::from_le_bytes(b.try_into().expect("four bytes"))).collect();
+    let sum: f64 = now.iter().map(|&x| f64::from(x)).sum();
+    format!("sum {sum:.6}, in the middle {:.6}\n", now[100 * 200 + 100])
+}
+
+/// What the C and C++ examples print last.
+const OUT_OF_BOUNDS: &str =
+    "wave2d.py:42:28: index 199 is out of bounds for dimension 0 of `before`, which has extent 199, in thread 39800\n";
+
+#[test]
+fn the_examples_compute_what_kc_run_does() {
+    let (folder, first) = (wave(), expected());
+    let path = |name: &str| folder.path().join(name);
+    let example = |name: &str| Path::new(EXAMPLES).join(name);
+    let (object, program) = (path("wave2d.o"), path("program"));
+
+    let mut cpp = Command::new("c++");
+    run(cpp
+        .arg("-std=c++17")
+        .args(WARNINGS)
+        .arg("-I")
+        .arg(folder.path())
+        .arg(example("main.cpp"))
+        .arg(&object)
+        .args([Path::new("-pthread"), Path::new("-o"), &program]));
+    let gradient = "gradient 2.000000, -1.000000\n";
+    assert_eq!(run(&mut Command::new(&program)), format!("{first}{gradient}{OUT_OF_BOUNDS}"), "C++");
+
+    let mut c = Command::new("cc");
+    run(c
+        .args(["-std=c11", "-fopenmp"])
+        .args(WARNINGS)
+        .arg("-I")
+        .arg(folder.path())
+        .arg(example("main.c"))
+        .arg(&object)
+        .args([Path::new("-o"), &program]));
+    assert_eq!(run(&mut Command::new(&program)), format!("{first}{OUT_OF_BOUNDS}"), "C");
+
+    let mut rust = Command::new("rustc");
+    let link = format!("link-arg={}", object.display());
+    run(rust.args(["--edition", "2024", "-D", "warnings", "-C", &link, "-o"]).arg(&program).arg(example("main.rs")));
+    assert_eq!(run(&mut Command::new(&program)), first, "Rust");
+
+    let library = path("wave2d.so");
+    run(Command::new("cc").arg("-shared").arg(&object).arg("-lm").arg("-o").arg(&library));
+    let mut python = Command::new("python3");
+    assert_eq!(run(python.arg(example("main.py")).arg(&library).arg(path("wave2d.json"))), first, "ctypes");
+}
+
+/// The package is found beside the program, as `make dist` packs it, and compiles kernels again when their file changes.
+#[test]
+fn cmake_builds_the_example() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in ["prefix/bin", "prefix/lib/cmake/kc", "app"] {
+        std::fs::create_dir_all(path(name)).expect("a writable folder");
+    }
+    let copies = [
+        ("scripts/cmake/kcConfig.cmake", "prefix/lib/cmake/kc/kcConfig.cmake"),
+        ("examples/wave2d.py", "wave2d.py"),
+        ("examples/embed_native/main.cpp", "app/main.cpp"),
+        ("examples/embed_native/CMakeLists.txt", "app/CMakeLists.txt"),
+    ];
+    for (from, to) in copies {
+        std::fs::copy(root.join(from), path(to)).unwrap_or_else(|error| panic!("{from}: {error}"));
+    }
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kc"), path("prefix/bin/kc")).expect("a link");
+    let cmake = || Command::new(std::env::var("KC_CMAKE").unwrap_or_else(|_| "cmake".to_string()));
+    let prefix = format!("-DCMAKE_PREFIX_PATH={}", path("prefix").display());
+    run(cmake().arg("-S").arg(path("app")).arg("-B").arg(path("build")).arg(prefix));
+    run(cmake().arg("--build").arg(path("build")));
+    let said = run(&mut Command::new(path("build/wave")));
+    assert!(said.starts_with("sum 1.0000") && said.ends_with(OUT_OF_BOUNDS), "{said}");
+    let text = std::fs::read_to_string(path("wave2d.py")).expect("the kernels");
+    // Above the kernels, so that each line is one further down.
+    std::fs::write(path("wave2d.py"), format!("# changed\n{text}")).expect("a writable file");
+    run(cmake().arg("--build").arg(path("build")));
+    let said = run(&mut Command::new(path("build/wave")));
+    assert!(said.contains("wave2d.py:43:28: index 199"), "{said}");
+    // Without kc, the package says what is missing.
+    std::fs::remove_file(path("prefix/bin/kc")).expect("the link");
+    let mut lost = cmake();
+    lost.arg("-S").arg(path("app")).arg("-B").arg(path("lost")).arg("-DKC_PROGRAM=KC_PROGRAM-NOTFOUND");
+    lost.arg(format!("-Dkc_DIR={}", path("prefix/lib/cmake/kc").display())).env("PATH", "/usr/bin:/bin");
+    let output = lost.output().expect("cmake starts");
+    let said = String::from_utf8_lossy(&output.stderr).replace("\n  ", " ");
+    assert!(!output.status.success() && said.contains("the program kc was not found"), "{said}");
+}
+
+/// A file of kernels: one that prints, one whose sums round by the order of threads, one that neither.
+const KERNELS: &str = "import warp as wp
+
+@wp.kernel
+def shout(x: wp.array(dtype=int)):
+    print(x[wp.tid()])
+
+@wp.kernel
+def total(x: wp.array(dtype=float), sum: wp.array(dtype=float)):
+    wp.atomic_add(sum, 0, x[wp.tid()])
+
+@wp.kernel
+def count(x: wp.array4d(dtype=int)):
+    i, j, k, l = wp.tid()
+    x[i, j, k, l] = x[i, j, k, l] + 1
+    assert x[i, j, k, l] == 1, \"met \\\"once\\\" 100%\"
+";
+
+const USES: &str = r#"
+#include "k.h"
+#include <cstdlib>
+
+#define expect(condition) do { if (!(condition)) { std::printf("line %d: %s\n", __LINE__, #condition); std::exit(1); } } while (0)
+
+template <class Call> bool throws(Call call)
+{
+    try {
+        call();
+    } catch (const std::invalid_argument &) {
+        return true;
+    }
+    return false;
+}
+
+static unsigned called;
+
+/* In the other order, one after the other. */
+static void backwards(void *, uint64_t count, kc_piece piece, const kc_job *job)
+{
+    ++called;
+    while (count-- > 0) piece(job, count);
+}
+
+int main()
+{
+    int data[6] = {};
+    const int64_t shape[] = {2, 3}, negative[] = {2, -1}, none[] = {0, 3}, wide[] = {2, INT32_MAX}, long_one[] = {(int64_t)1 << 31};
+    kc_array x;
+    expect(kc_array_of(&x, data, sizeof *data, 2, shape) && x.ndim == 2 && x.strides[0] == 12 && x.strides[1] == 4 && x.data == data);
+    expect(!x.grad && x.shape[1] == 3 && x.shape[2] == 0 && x.flags == 0);
+    expect(!kc_array_of(&x, data, sizeof *data, 2, negative) && !x.data && x.shape[0] == 0);
+    expect(kc_array_of(&x, data, sizeof *data, 2, none) && x.strides[0] == 12);
+    expect(!kc_array_of(&x, data, sizeof *data, 2, wide) && !kc_array_of(&x, data, 1, 1, long_one));
+    expect(kc_array_of(&x, data, 1, 2, wide) && x.strides[0] == INT32_MAX);
+    expect(!kc_array_of(&x, data, 4, 0, shape) && !kc_array_of(&x, data, 4, 5, shape));
+    kc_launch_bounds b;
+    const int64_t most[] = {INT32_MAX, INT32_MAX, 2, 1}, more[] = {INT32_MAX, INT32_MAX, 2, 2}, zero[] = {INT32_MAX, INT32_MAX, INT32_MAX, 0};
+    expect(kc_launch_of(&b, 2, shape) && b.size == 6 && b.shape[2] == 1);
+    expect(kc_launch_of(&b, 4, most) && b.size == (uint64_t)INT32_MAX * INT32_MAX * 2);
+    const int64_t cube[] = {INT32_MAX, INT32_MAX, INT32_MAX};
+    expect(!kc_launch_of(&b, 3, cube) && b.size == 0);
+    expect(kc_launch_of(&b, 4, more) == (UINT64_C(4) * INT32_MAX * INT32_MAX <= INT64_MAX));
+    expect(!kc_launch_of(&b, 4, zero) && !kc_launch_of(&b, 1, negative + 1) && !kc_launch_of(&b, 0, shape));
+    expect(throws([&] { kc::array(data, {2, -3}); }) && throws([&] { kc::bounds({1, 1, 1, 1, 1}); }) && throws([&] { kc::bounds({}); }));
+    const int fixed[2] = {7, 8};
+    expect(kc::array(fixed, {2}).data == fixed);
+
+    expect(shout_cpu_grain == UINT64_MAX && total_cpu_grain >= 64 && total_cpu_grain <= 4096);
+
+    /* Each element is met once, whatever the launch and however many work. */
+    const int64_t shapes[][4] = {{1, 1, 1, 1}, {5, 1, 1, 1}, {4097, 1, 1, 1}, {1, 1, 1, 20011}, {17, 1, 31, 67}, {3, 5000, 1, 7}, {100000, 1, 1, 1}, {0, 4, 4, 4}};
+    for (auto &s : shapes) {
+        for (unsigned workers : {0u, 1u, 2u, 3u, 64u}) {
+            std::vector<int> met((size_t)(s[0] * s[1] * s[2] * s[3]));
+            count_args args = {kc::array(met.data(), {s[0], s[1], s[2], s[3]})};
+            kc_status status = {};
+            kc::launch(count_cpu_launch, {s[0], s[1], s[2], s[3]}, args, &status, workers);
+            kc::check(status, k_sites);
+            expect(kc_launch_of(&b, 4, s));
+            std::vector<int> again(met.size());
+            args.x = kc::array(again.data(), {s[0], s[1], s[2], s[3]});
+            unsigned before = called;
+            count_cpu_launch(&b, &args, &status, workers, backwards, nullptr);
+            expect((called > before) == (workers > 1 && b.size > count_cpu_grain));
+            for (size_t n = 0; n < met.size(); ++n) expect(met[n] == 1 && again[n] == 1);
+        }
+    }
+    std::vector<float> ones(100000, 1.0f);
+    float sum = 0.0f;
+    total_args args = {kc::array(ones.data(), {100000}), kc::array(&sum, {1})};
+    kc::launch(total_cpu_launch, {100000}, args, nullptr, 8);
+    expect(sum == 100000.0f);
+
+    /* What went wrong, in a buffer of any size. */
+    int twice[2] = {1, 0};
+    count_args other = {kc::array(twice, {2, 1, 1, 1})};
+    kc_status status = {};
+    kc::launch(count_cpu_launch, {2, 1, 1, 1}, other, &status, 1);
+    std::string said;
+    try {
+        kc::check(status, k_sites);
+    } catch (const std::runtime_error &error) {
+        said = error.what();
+    }
+    expect(said == "k.py:15:5: assertion failed: met \"once\" 100%, in thread 0");
+    char small[8];
+    expect(kc_status_text(small, sizeof small, &status, k_sites, 1000) == (int)said.size() && said.compare(0, 7, small) == 0);
+    status.site = 12345;
+    std::vector<char> big(200);
+    kc_status_text(big.data(), big.size(), &status, k_sites, sizeof k_sites / sizeof *k_sites);
+    expect(std::string(big.data()).find("unknown place") == 0);
+    std::puts("all as expected");
+    return 0;
+}
+"#;
+
+#[test]
+fn the_helpers_divide_launches_and_refuse_what_does_not_fit() {
+    let sources = tempfile::tempdir().expect("a temporary folder");
+    let kernels: PathBuf = sources.path().join("k.py");
+    std::fs::write(&kernels, KERNELS).expect("a writable folder");
+    let folder = compiled(&kernels, &["--checked"]);
+    let (source, program) = (folder.path().join("uses.cpp"), folder.path().join("uses"));
+    std::fs::write(&source, USES.replace("#include <cstdlib>", "#include <cstdlib>\n#include <string>"))
+        .expect("a file");
+    let mut cpp = Command::new("c++");
+    cpp.args(["-std=c++17", "-fsanitize=undefined", "-fno-sanitize-recover"])
+        .args(WARNINGS)
+        .arg("-Wno-unused-function");
+    run(cpp.arg("-pthread").arg(&source).arg(folder.path().join("k.o")).arg("-o").arg(&program));
+    assert_eq!(run(&mut Command::new(&program)), "all as expected\n");
+    let text = std::fs::read_to_string(folder.path().join("k.json")).expect("the description");
+    let description: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let host = |name: &str| {
+        let kernels = description["kernels"].as_array().expect("kernels");
+        let kernel = kernels.iter().find(|kernel| kernel["name"] == name).expect("the kernel");
+        let host = &kernel["entries"]["forward"]["host"];
+        (host["parallel"] == true, host["same_in_any_order"] == true)
+    };
+    assert_eq!([host("shout"), host("total"), host("count")], [(false, true), (true, false), (true, true)]);
+}
