@@ -2,7 +2,7 @@
 # Makes the machine ready, and changes nothing that is ready already.
 #   setup.sh build   the C++ linker and LLVM 22, for building kc
 #   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers and .env-data with
-#                    libraries that read data sets, for testing it
+#                    libraries that read data sets, for testing it, and what `site` makes
 #   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
 #                    with the distribution's PyTorch, and .env-warp with NVIDIA Warp
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
@@ -103,11 +103,15 @@ environment() {
 # The libraries that people load data sets with; used by tests only.
 DATA_PACKAGES=(pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datasets==5.2.0 mlcroissant==1.1.1)
 
+# What makes a site of the documentation.
+SITE_PACKAGES=(mkdocs==1.6.1)
+
 setup_test() {
     setup_build
     command -v cmake >/dev/null || install cmake
     environment .env-test "${PYTHON_PACKAGES[@]}" "${EDITOR_PACKAGES[@]}"
     environment .env-data "${DATA_PACKAGES[@]}"
+    environment .env-site "${SITE_PACKAGES[@]}"
 }
 
 # The builder of the Python package, and what its tests use.
@@ -129,8 +133,7 @@ case ${1-} in
     python) setup_python ;;
     test) setup_test ;;
     ray) environment .env-ray ray==2.60.0 ;;
-    # What makes a site of the documentation.
-    site) environment .env-site mkdocs==1.6.1 ;;
+    site) environment .env-site "${SITE_PACKAGES[@]}" ;;
     env) printf 'export LLVM_SYS_221_PREFIX=%q\n' "$(find_llvm)" ;;
     *) say "usage: setup.sh build|test|python|ray|site|env"; exit 2 ;;
 esac
