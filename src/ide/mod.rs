@@ -8,6 +8,7 @@
 //! - [`actions`]: what can be repaired; [`view`]: what a kernel becomes; [`words`]: what the compiler itself knows.
 
 pub mod actions;
+pub mod calls;
 pub mod complete;
 pub mod define;
 pub mod find;

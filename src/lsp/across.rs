@@ -1,4 +1,4 @@
-//! What is answered from several files: definitions, uses, renames, callers.
+//! What is answered from several files: definitions, uses, renames; `calls` answers who calls whom.
 
 use gen_lsp_types as lsp;
 use gen_lsp_types::Uri;
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use lsp_server::ErrorCode;
 
 use super::answer::{Answer, Context, error};
+use super::calls;
 use super::client::Client;
 use super::documents::{Files, uri_of};
 use crate::driver::{Analysis, Compiler};
@@ -31,11 +32,11 @@ impl<'a> Across<'a> {
     }
 
     /// Finds the files in which names are searched, for a question that is asked in one of them.
-    fn search(&mut self, asked: &Path) {
+    pub fn search(&mut self, asked: &Path) {
         self.project.paths = self.files.python(asked);
     }
 
-    fn uri(&self, path: &Path) -> Uri {
+    pub fn uri(&self, path: &Path) -> Uri {
         Uri(self.files.at(path).map_or_else(|| uri_of(path), |open| open.uri))
     }
 
@@ -47,8 +48,13 @@ impl<'a> Across<'a> {
 }
 
 /// The methods of [`answer`].
-pub const METHODS: &[&str] =
-    &["textDocument/definition", "textDocument/references", "textDocument/hover", "textDocument/rename"];
+pub const METHODS: &[&str] = &[
+    "textDocument/definition",
+    "textDocument/references",
+    "textDocument/hover",
+    "textDocument/rename",
+    "textDocument/prepareCallHierarchy",
+];
 
 /// Answers a request whose answer can lie in other files. None: this file alone answers it.
 pub fn answer(context: &Context, across: &mut Across, method: &str, params: &Value) -> Option<Answer> {
@@ -57,13 +63,14 @@ pub fn answer(context: &Context, across: &mut Across, method: &str, params: &Val
         "textDocument/references" => context.used_anywhere(across, params),
         "textDocument/hover" => context.hover_elsewhere(across, params),
         "textDocument/rename" => context.rename_anywhere(across, params),
+        "textDocument/prepareCallHierarchy" => calls::prepare(context, across, params),
         _ => None,
     }
 }
 
 impl Context<'_> {
     /// The entity at the place of a request.
-    fn entity(&self, across: &mut Across, params: &Value) -> Option<Entity> {
+    pub fn entity(&self, across: &mut Across, params: &Value) -> Option<Entity> {
         let occurrence = self.file.names.at(self.offset(params).ok()?)?;
         across.project.entity(self.file, &occurrence.symbol)
     }

@@ -121,6 +121,7 @@ pub fn capabilities(client: &Client) -> Value {
             "definitionProvider": true,
             "typeDefinitionProvider": true,
             "referencesProvider": true,
+            "callHierarchyProvider": true,
             "documentHighlightProvider": true,
             "documentSymbolProvider": true,
             "renameProvider": {"prepareProvider": true},

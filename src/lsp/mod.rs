@@ -8,6 +8,7 @@
 
 mod across;
 mod answer;
+mod calls;
 mod client;
 mod documents;
 mod findings;
@@ -232,7 +233,7 @@ impl Server {
                 Ok(Value::Null)
             }
             ("completionItem/resolve", Some(client)) => answer::resolve(&client, &request.params),
-            ("workspace/symbol", Some(client)) => {
+            ("workspace/symbol" | "callHierarchy/incomingCalls" | "callHierarchy/outgoingCalls", Some(client)) => {
                 return self.worker.ask_all(request, self.documents.files.clone(), client);
             }
             ("workspace/textDocumentContent", _) => return self.content(request),

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::across::{self, Across};
 use super::answer::{self, Answer, Context, error};
+use super::calls;
 use super::client::Client;
 use super::documents::{Files, Snapshot};
 use crate::driver::{self, Compiler, Reads};
@@ -345,7 +346,10 @@ impl<'a> Work<'a> {
             About::Document(snapshot) => snapshot,
             About::Workspace(files) => {
                 let mut across = Across::new(files, &self.compiler, &mut self.others);
-                return across::workspace_symbols(&mut across, client, &request.params);
+                return match request.method.as_str() {
+                    "workspace/symbol" => across::workspace_symbols(&mut across, client, &request.params),
+                    method => calls::answer(&mut across, client, method, &request.params),
+                };
             }
         };
         if !snapshot.concerns_us() {

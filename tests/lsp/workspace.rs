@@ -333,3 +333,60 @@ fn symbols_of_the_workspace() {
     assert_eq!(names(""), ["other", "Ball", "hälfte", "kernel_on_screen"]);
     f.client.end();
 }
+
+const CALLS: &str = "import warp as wp\nfrom helper import hälfte as h\n\n\n@wp.func\ndef zweimal(x: float):\n    return h(x, 1.0) + h(x, by=2.0)\n\n\n@wp.kernel\ndef start(x: wp.array(dtype=float)):\n    i = wp.tid()\n    x[i] = zweimal(h(x[i], 2.0)) + wp.sin(x[i])\n\n\ndef main(n):\n    wp.launch(start, dim=n)\n\n\nwp.launch(start, dim=3)\n";
+
+#[test]
+fn callers_and_what_is_called_are_told_across_files() {
+    let mut f = Folder::new(ALL);
+    f.write("calls.py", CALLS);
+    f.open("calls.py", 1, CALLS);
+    let shown = |answer: &Value, side: &str| -> Vec<String> {
+        let calls = answer.as_array().unwrap_or_else(|| panic!("{answer}")).iter();
+        let line = |call: &Value| {
+            let ranges = call["fromRanges"].as_array().expect("ranges").iter();
+            let places: Vec<String> =
+                ranges.map(|at| format!("{}:{}", at["start"]["line"], at["start"]["character"])).collect();
+            format!("{} {} {}", call[side]["detail"], call[side]["name"], places.join(" ")).replace('"', "")
+        };
+        calls.map(line).collect()
+    };
+    let params = f.at("calls.py", CALLS, "h(x, 1.0)");
+    let items = f.client.ask("textDocument/prepareCallHierarchy", params);
+    let half = &items[0];
+    assert_eq!((&items[1], &half["name"], &half["detail"]), (&Value::Null, &json!("hälfte"), &json!("helper.py")));
+    assert_eq!(half["selectionRange"]["start"], json!({"line": 11, "character": 4}));
+    assert_eq!(half["range"]["start"], json!({"line": 10, "character": 0}), "with its decorator");
+    let callers = f.client.ask("callHierarchy/incomingCalls", json!({"item": half}));
+    let all = ["alias.py other 6:18", "calls.py zweimal 6:11 6:23", "calls.py start 12:19", "main.py k 10:11 10:50"];
+    assert_eq!(shown(&callers, "from"), all);
+    let called = f.client.ask("callHierarchy/outgoingCalls", json!({"item": half}));
+    assert_eq!(called, json!([]));
+
+    // From a caller on, up to the launches.
+    let twice = &callers[1]["from"];
+    let called = f.client.ask("callHierarchy/outgoingCalls", json!({"item": twice}));
+    assert_eq!(shown(&called, "to"), ["helper.py hälfte 6:11 6:23"]);
+    let callers = f.client.ask("callHierarchy/incomingCalls", json!({"item": twice}));
+    assert_eq!(shown(&callers, "from"), ["calls.py start 12:11"]);
+    let kernel = &callers[0]["from"];
+    let called = f.client.ask("callHierarchy/outgoingCalls", json!({"item": kernel}));
+    assert_eq!(shown(&called, "to"), ["calls.py zweimal 12:11", "helper.py hälfte 12:19"]);
+    let callers = f.client.ask("callHierarchy/incomingCalls", json!({"item": kernel}));
+    assert_eq!(shown(&callers, "from"), ["calls.py calls.py 16:14 19:10"]);
+    for caller in callers.as_array().expect("callers") {
+        let answer = f.client.ask("callHierarchy/incomingCalls", json!({"item": caller["from"]}));
+        assert_eq!(answer, json!([]), "{caller}");
+    }
+
+    // Nothing to tell of a variable, a built-in and an empty place; an item of somebody else; a file that is gone.
+    for part in ["i = wp", "sin(", "\n\n\n@wp.func"] {
+        let params = f.at("calls.py", CALLS, part);
+        assert_eq!(f.client.ask("textDocument/prepareCallHierarchy", params), Value::Null, "{part}");
+    }
+    let answer = f.client.answer("callHierarchy/incomingCalls", json!({"item": {"name": "x"}}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    let gone = json!({"item": {"data": {"path": f.path("gone.py"), "function": "x"}}});
+    assert_eq!(f.client.ask("callHierarchy/outgoingCalls", gone), json!([]));
+    f.client.end();
+}
