@@ -63,7 +63,7 @@ pub fn answer(context: &Context, across: &mut Across, method: &str, params: &Val
         "textDocument/references" => context.used_anywhere(across, params),
         "textDocument/hover" => context.hover_elsewhere(across, params),
         "textDocument/rename" => context.rename_anywhere(across, params),
-        "textDocument/prepareCallHierarchy" => calls::prepare(context, across, params),
+        "textDocument/prepareCallHierarchy" => Some(calls::prepare(context, across, params)),
         _ => None,
     }
 }

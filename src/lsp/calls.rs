@@ -14,13 +14,12 @@ use crate::ide::calls::{self, Calls, Node};
 use crate::ide::project::Entity;
 use crate::source::Span;
 
-/// The functions that the name at a place stands for. None: it stands for no function.
-pub fn prepare(context: &Context, across: &mut Across, params: &Value) -> Option<Answer> {
-    let Entity::Item { path, name } = context.entity(across, params)? else { return None };
-    let file = across.project.file(&path)?;
-    let found = calls::nodes(&path, &file, &name);
+/// The functions that the name at a place stands for; null where it stands for none.
+pub fn prepare(context: &Context, across: &mut Across, params: &Value) -> Answer {
+    let Some(Entity::Item { path, name }) = context.entity(across, params) else { return Ok(Value::Null) };
+    let found = across.project.file(&path).map(|file| calls::nodes(&path, &file, &name)).unwrap_or_default();
     let items: Vec<Value> = found.iter().filter_map(|node| item(across, context.client, node)).collect();
-    Some(Ok(if items.is_empty() { Value::Null } else { json!(items) }))
+    Ok(if items.is_empty() { Value::Null } else { json!(items) })
 }
 
 /// Answers `callHierarchy/incomingCalls` and `callHierarchy/outgoingCalls`.
