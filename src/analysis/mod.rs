@@ -8,6 +8,7 @@
 //! | [`effects`] | what does a function do besides giving its results? |
 //! | [`grain`] | how many threads of a launch are worth handing to a worker? |
 //! | [`independence`] | in which arrays may threads meet so that their order shows? |
+//! | [`inside`] | does an index count from the end, if its access is inside the array at all? |
 //! | [`interval`] | which integers can an operation give? |
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
@@ -22,6 +23,7 @@ pub mod barriers;
 pub mod effects;
 pub mod grain;
 pub mod independence;
+pub mod inside;
 pub mod interval;
 pub mod order;
 pub mod privatization;

@@ -69,8 +69,13 @@ impl Bounds {
         Bounds { interval, from_start: self.from_start || interval.low >= 0 }
     }
 
+    /// Any number from `least` to the largest extent of an array.
+    pub fn at_least(least: i128) -> Bounds {
+        Interval { low: least, high: i32::MAX.into() }.into()
+    }
+
     /// Of a value of which both hold.
-    fn both(self, other: Bounds) -> Bounds {
+    pub fn both(self, other: Bounds) -> Bounds {
         let interval = self.interval.intersection(other.interval).unwrap_or(self.interval);
         Bounds { interval, from_start: self.from_start || other.from_start || interval.low >= 0 }
     }
@@ -128,6 +133,16 @@ impl Ranges {
     /// The bounds of a value where the instruction `at` reads it.
     pub fn bounds_at(&self, at: InstId, value: ValueId) -> Option<Bounds> {
         self.read.get(&(at, value)).copied().or_else(|| self.bounds(value))
+    }
+
+    /// The bounds of the result of an operation on scalars whose operands lie in such bounds.
+    pub fn of_operation(
+        function: &Function,
+        result: ValueId,
+        operand: &dyn Fn(ValueId) -> Option<Bounds>,
+    ) -> Option<Bounds> {
+        let analysis = Analysis { function, launch: None, known: Ranges::default(), depth: 0, narrowed: 0 };
+        analysis.simple(&function.def(result)?.op, function.ty(result).as_scalar()?, operand)
     }
 
     /// Whether a value is at least `least` where the instruction reads it.

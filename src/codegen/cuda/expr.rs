@@ -10,6 +10,7 @@ use super::prelude::ArrayMember;
 use super::scalar::{self, OperandFacts, is_half, typed};
 use super::tree::{Expr, Infix, Stmt};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
+use crate::analysis::inside;
 use crate::ir::{Access, AtomicOp, Const, FuncId, Inst, Op, Step, ValueDef, ValueId, ViewIndex};
 use crate::types::{ArrayType, Scalar, Type};
 
@@ -348,7 +349,11 @@ impl Translator<'_> {
     /// An element of an array, and its type.
     pub fn element(&mut self, inst: &Inst, access: &Access) -> Result<(Expr, Type), Fault> {
         let ty = self.function.ty(access.array);
-        let from_start: Vec<bool> = access.indices.iter().map(|&i| self.ranges.counts_from_start(self.at, i)).collect();
+        let from_start = access.indices.iter().map(|&i| {
+            self.ranges.counts_from_start(self.at, i)
+                || inside::counts_from_start(self.shared.module, self.function, &self.ranges, self.at, access.array, i)
+        });
+        let from_start: Vec<bool> = from_start.collect();
         let at = self.values(&access.indices)?;
         if let (Type::Array(array), Some(n)) = (ty, self.plain_array(access.array)) {
             let indices = (0..).zip(at.into_iter().zip(from_start));

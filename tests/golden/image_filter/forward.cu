@@ -9,9 +9,6 @@ struct launch_bounds {
 static __device__ size_t first_task() { return blockIdx.x * (size_t)blockDim.x + threadIdx.x; }
 static __device__ size_t task_step() { return (size_t)blockDim.x * gridDim.x; }
 
-// A negative index counts from the end.
-static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
-
 // Strides are in bytes.
 template <typename T> struct array2 {
     T *data, *grad;
@@ -20,16 +17,12 @@ template <typename T> struct array2 {
     __device__ T &operator()(int i, int j) const {
         return *(T *)((char *)data + (long long)i * strides[0] + (long long)j * strides[1]);
     }
-    // Negative indices count from the end.
-    __device__ T &at(int i, int j) const {
-        return (*this)(wrap(i, shape[0]), wrap(j, shape[1]));
-    }
 };
 
 static __device__ int clamp(int x, int low, int high) { return min(max(low, x), high); }
 
 static __device__ float clamped(array2<float> image, int i, int j) {
-    return image.at(clamp(i, 0, image.shape[0] - 1), clamp(j, 0, image.shape[1] - 1));
+    return image(clamp(i, 0, image.shape[0] - 1), clamp(j, 0, image.shape[1] - 1));
 }
 
 extern "C" __global__ void image_filter_cuda_kernel_forward(

@@ -44,7 +44,7 @@ template <typename T> struct array2 {
 static __device__ int clamp(int x, int low, int high) { return min(max(low, x), high); }
 
 static __device__ float clamped(array2<float> image, int i, int j) {
-    return image.at(clamp(i, 0, image.shape[0] - 1), clamp(j, 0, image.shape[1] - 1));
+    return image(clamp(i, 0, image.shape[0] - 1), clamp(j, 0, image.shape[1] - 1));
 }
 
 extern "C" __global__ void image_filter_cuda_kernel_forward(
