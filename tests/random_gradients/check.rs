@@ -57,6 +57,7 @@ pub struct Right {
 #[derive(Clone, Copy)]
 pub struct Extent {
     pub host: bool,
+    pub sim: bool,
     pub stores: bool,
 }
 

@@ -593,6 +593,7 @@ impl Generator {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
+#[derive(Default)]
 pub struct Random(pub u64);
 
 impl Random {

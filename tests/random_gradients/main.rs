@@ -1,11 +1,14 @@
 //! Gradients of random programs: kernels with loops, branches, overwrites, structs, matrices, local arrays, calls and
-//! atomics, and kernels of tiles, from Python text to numbers. Each gradient is right or refused, whatever the program.
+//! atomics, kernels of tiles, and launches whose threads meet, from Python text to numbers. Each gradient is right or refused,
+//! whatever the program.
 //!
 //! `KC_RANDOM_SEED=N` checks the kernels from seed N on, `KC_RANDOM_COUNT=N` so many of them, `KC_RANDOM_SHOW=1` prints the
-//! first one. `KC_RANDOM_HOST=N` compiles every Nth for the host too, which takes longest. [`generate`] and [`tiles`] make them; [`check`] says what is compared.
+//! first one. `KC_RANDOM_HOST=N` compiles every Nth for the host too, which takes longest. [`generate`], [`tiles`] and [`threads`] make
+//! them; [`check`] and [`threads`] say what is compared.
 
 mod check;
 mod generate;
+mod threads;
 mod tiles;
 
 use std::collections::BTreeMap;
@@ -23,8 +26,17 @@ const TILES: u64 = 60;
 /// Host code is compared for one kernel in so many.
 const HOST: u64 = 5;
 
+/// The same of launches whose threads meet.
+const THREADS: u64 = 150;
+
+/// The simulator runs one launch of threads that meet in so many.
+const SIM: u64 = 5;
+
 /// Of 100 kernels, so many at least have a gradient: refusing is no way to pass.
 const LEAST_ACCEPTED: u64 = 80;
+
+/// The same of launches whose threads meet: many of them do.
+const LEAST_APART: u64 = 25;
 
 fn variable(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
@@ -32,23 +44,41 @@ fn variable(name: &str) -> Option<u64> {
 
 #[test]
 fn gradients_are_right_or_refused() {
-    right_or_refused(&generate::kernel, COUNT);
+    right_or_refused(&|seed, extent| of_kernel(generate::kernel(seed), seed, extent), COUNT, LEAST_ACCEPTED);
 }
 
 #[test]
 fn gradients_of_tiles_are_right_or_refused() {
-    right_or_refused(&tiles::kernel, TILES);
+    right_or_refused(&|seed, extent| of_kernel(tiles::kernel(seed), seed, extent), TILES, LEAST_ACCEPTED);
 }
 
-fn right_or_refused(kernel: &(dyn Fn(u64) -> Kernel + Sync), count: u64) {
+#[test]
+fn gradients_of_threads_that_meet_are_right_or_refused() {
+    let checked = |seed, extent| {
+        let mut case = threads::case(seed);
+        Checked { outcome: threads::check(&mut case, extent), text: case.text, uses: case.uses }
+    };
+    right_or_refused(&checked, THREADS, LEAST_APART);
+}
+
+/// A program, and how its check ended.
+struct Checked {
+    outcome: Outcome,
+    text: String,
+    uses: Vec<&'static str>,
+}
+
+fn of_kernel(kernel: Kernel, seed: u64, extent: Extent) -> Checked {
+    Checked { outcome: check(&kernel.text, seed, extent), text: kernel.text, uses: kernel.uses }
+}
+
+fn right_or_refused(checked: &(dyn Fn(u64, Extent) -> Checked + Sync), count: u64, least: u64) {
     let clock = || std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_secs());
     let first = variable("KC_RANDOM_SEED").unwrap_or_else(|| clock() * 1_000_003 % 1_000_000_000);
     let count = variable("KC_RANDOM_COUNT").unwrap_or(count);
     let each = variable("KC_RANDOM_HOST").unwrap_or(HOST).max(1);
     println!("seed {first}, {count} kernels");
-    if variable("KC_RANDOM_SHOW").is_some() {
-        println!("{}", kernel(first).text);
-    }
+    let show = variable("KC_RANDOM_SHOW").is_some();
     let mut refused: BTreeMap<String, u64> = BTreeMap::new();
     let mut uses: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut wrong = Vec::new();
@@ -57,12 +87,14 @@ fn right_or_refused(kernel: &(dyn Fn(u64) -> Kernel + Sync), count: u64) {
     let outcomes: Vec<_> = (first..first + count)
         .into_par_iter()
         .map(|seed| {
-            let made = kernel(seed);
-            let extent = Extent { host: seed % each == 0, stores: true };
-            (seed, check(&made.text, seed, extent), made.uses)
+            let extent = Extent { host: seed % each == 0, sim: seed % SIM == 0, stores: true };
+            (seed, checked(seed, extent))
         })
         .collect();
-    for (seed, outcome, used) in outcomes {
+    for (seed, Checked { outcome, text, uses: used }) in outcomes {
+        if show && seed == first {
+            println!("{text}");
+        }
         let accepted = matches!(outcome, Outcome::Right(_));
         for what in used {
             let entry = uses.entry(what).or_default();
@@ -105,5 +137,5 @@ fn right_or_refused(kernel: &(dyn Fn(u64) -> Kernel + Sync), count: u64) {
         wrong.is_empty(),
         "wrong gradients; run again with KC_RANDOM_SEED=N KC_RANDOM_COUNT=1 KC_RANDOM_SHOW=1: {wrong:?}"
     );
-    assert!(count < 100 || right * 100 >= count * LEAST_ACCEPTED, "only {right} of {count} kernels have a gradient");
+    assert!(count < 100 || right * 100 >= count * least, "only {right} of {count} kernels have a gradient");
 }
