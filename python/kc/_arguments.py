@@ -17,7 +17,7 @@ def refuse(code: str, text: str, advice: str | None = None) -> ArgumentError:
 class Slot:
     """An array argument: a parameter, or a field of a struct (``"s.x"``)."""
 
-    __slots__ = ("name", "path", "about", "given", "array", "earlier")
+    __slots__ = ("name", "path", "about", "given", "array", "earlier", "floats", "writes")
 
     def __init__(self, name, path, about, given, array):
         self.name, self.path, self.about = name, path, about
@@ -25,24 +25,26 @@ class Slot:
         self.given, self.array = given, array
         #: The first slot with the same array, if that is another one.
         self.earlier = None
+        #: Whether its elements are floats, and whether the kernel writes to it by this name.
+        self.floats, self.writes = about["floats"], about["writes"]
 
     @property
     def first(self) -> Slot:
         return self.earlier or self
 
     @property
-    def floats(self) -> bool:
-        return self.about["floats"]
-
-    @property
-    def writes(self) -> bool:
-        return self.about["writes"]
-
-    @property
     def held(self):
         """The gradient that the caller's array has, as a NumPy array."""
         grad = self.given._grad if isinstance(self.given, _native.Array) else None
         return None if grad is None else as_numpy(grad)
+
+
+def parameters_of(kernel) -> list:
+    """Name and description of each parameter. They stay as they are once the kernel is compiled."""
+    known = kernel.__dict__.get("_known_parameters")
+    if known is None:
+        known = kernel.__dict__["_known_parameters"] = kernel._parameters()
+    return known
 
 
 class Arguments:
@@ -53,7 +55,7 @@ class Arguments:
         self.slots = []
         #: Name and description of each float that is given by value.
         self.floats = {}
-        parameters = kernel._parameters()
+        parameters = parameters_of(kernel)
         self.tree = [
             self._value((n,), name, about, value) for n, ((name, about), value) in enumerate(zip(parameters, values))
         ]
@@ -62,6 +64,8 @@ class Arguments:
         #: Pairs of slots that are only read, and share memory.
         self.shared = []
         self._compare()
+        #: The first slot of each array that the kernel writes to.
+        self.written = {slot.first for slot in self.slots if slot.writes}
 
     def _value(self, path, name, about, value):
         if "fields" in about:

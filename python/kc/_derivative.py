@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _native
-from ._arguments import Arguments, Slot, as_numpy, is_plain, refuse, zeros_like
+from ._arguments import Arguments, Slot, as_numpy, is_plain, parameters_of, refuse, zeros_like
 
 
 def grad(kernel, dim, arguments, named, grads, parameters) -> dict:
@@ -45,7 +45,7 @@ class Reverse:
         array = self.data[slot] = slot.array
         if not slot.floats:
             return
-        writes = any(other.writes for other in self.arguments.slots if other.first is slot)
+        writes = slot in self.arguments.written
         if not is_plain(array):
             # Its gradient has a place for every element.
             if writes:
@@ -104,7 +104,7 @@ def jvp(kernel, dim, arguments, named, tangents) -> dict:
         if slot.floats and slot.name in seeds:
             fill(slot.name, made[slot.first], seeds.pop(slot.name))
 
-    about = kernel._parameters()
+    about = parameters_of(kernel)
     along = [_tangent(name, kind, node, made, seeds) for (name, kind), node in zip(about, arguments.tree)]
     if seeds:
         unknown = ", ".join(f"`{name}`" for name in seeds)

@@ -241,7 +241,7 @@ class _Launch:
         # Values are taken over as they are now.
         arguments.tree = [_frozen(node) for node in arguments.tree]
         self.slots = arguments.slots
-        self.records, reads = _native.needs(kernel, arguments.same, [slot.path for slot in self.slots])
+        self.records, reads = _needs(kernel, arguments.same, [slot.path for slot in self.slots])
         self.reads = dict(zip(self.slots, reads))
         #: The contents of arrays that the derivative reads, by slot: before the launch if it overwrites them.
         self.versions, self.kept = {}, {}
@@ -250,7 +250,7 @@ class _Launch:
                 raise refuse("E1010", f"elements of argument `{slot.name}` of kernel `{kernel.__name__}` share memory")
 
     def writes(self, slot) -> bool:
-        return any(other.writes for other in self.slots if other.first is slot.first)
+        return slot.first in self.arguments.written
 
     def look(self):
         """Raises where the order of threads would show in the gradient."""
@@ -306,6 +306,15 @@ class _Launch:
             scatter(gradient, more)
 
 
+def _needs(kernel, same, paths):
+    """What the derivative of a launch needs. It follows from which arrays there are, and which are one."""
+    known = kernel.__dict__.setdefault("_known_needs", {})
+    key = (tuple(same), tuple(paths))
+    if key not in known:
+        known[key] = _native.needs(kernel, same, paths)
+    return known[key]
+
+
 class _Copy:
     """An array that was set to another one, or to numbers."""
 
@@ -352,9 +361,9 @@ class _Run:
 
     def view(self, array):
         """The gradient of an array. None: there is none."""
-        start = array.__array_interface__["data"][0]
         if array.size == 0:
             return np.zeros(array.shape, array.dtype)
+        start = array.__array_interface__["data"][0]
         for (low, high, number), memory in zip(self.blocks, self.memory):
             if low <= start < high:
                 if number != _number(array):

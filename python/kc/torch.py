@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from . import _native
-from ._arguments import Arguments, as_numpy, is_plain, refuse, zeros_like
+from ._arguments import Arguments, as_numpy, is_plain, parameters_of, refuse, zeros_like
 from ._derivative import by_value
 from ._errors import GradientError
 from ._kernel import Kernel
@@ -52,7 +52,7 @@ class _Function:
 
     def check(self):
         """Whether the kernel fits, once it is compiled."""
-        about = dict(self.kernel._parameters())
+        about = dict(parameters_of(self.kernel))
         for name in self.shapes:
             if "ndim" not in about.get(name, ()) or not about[name]["scalar"]:
                 known = ", ".join(f"`{name}`" for name, kind in about.items() if "ndim" in kind) or "none"
@@ -66,7 +66,7 @@ class _Function:
     def __call__(self, dim, arguments, named):
         if not self.checked:
             self.check()
-        about = self.kernel._parameters()
+        about = parameters_of(self.kernel)
         if isinstance(dim, torch.Size):
             dim = tuple(dim)
         inputs = [name for name, _ in about if name not in self.shapes]

@@ -12,7 +12,7 @@
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
 //! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
-//! | `random` | which C library does the package need? |
+//! | `system` | which libraries of the system does the package need? |
 //! | `error` | which exception is raised? |
 
 mod bind;
@@ -22,9 +22,9 @@ mod error;
 mod kernel;
 mod memory;
 mod module;
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-mod random;
 mod short;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+mod system;
 mod value;
 mod view;
 mod warp;

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use crate::ir::{BlockId, FuncId, Function, Module, Op, ValueId};
 
-/// Instructions that cost more than handing a piece out: some ten microseconds.
-const SMALLEST_WORK: u64 = 32 << 10;
+/// Instructions that cost more than handing a piece out, which takes a microsecond or two: ten times that where they run
+/// one by one, as much where sixteen lanes run at once.
+const SMALLEST_WORK: u64 = 128 << 10;
 
 /// Threads per piece are between these: few enough for the cheapest kernels, and several vectors of lanes.
-const SMALLEST_THREADS: (u64, u64) = (64, 4096);
+const SMALLEST_THREADS: (u64, u64) = (64, 16384);
 
 /// Iterations of a loop where nothing tells.
 const ITERATIONS: u64 = 16;
@@ -75,9 +76,9 @@ mod tests {
                 "  for %k: int32 = %zero to {end} step %one {{\n    %v: int32 = load %x[%k]\n    store %x[%i], %v\n    yield\n  }}\n"
             )
         };
-        assert_eq!(smallest_of("  store %x[%i], %i\n"), 4096);
+        assert_eq!(smallest_of("  store %x[%i], %i\n"), 16384);
         let open = smallest_of(&iterations("%n"));
-        assert!((64..2048).contains(&open), "{open}");
+        assert!((64..4096).contains(&open), "{open}");
         let long = smallest_of(&format!("  %many: int32 = const 1000000\n{}", iterations("%many")));
         assert_eq!(long, 64);
     }

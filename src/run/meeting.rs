@@ -93,7 +93,7 @@ impl Threads {
             ignored.extend(meetings.arranged);
         }
         let bytes: u64 = arguments.memory().iter().map(|&(_, bytes)| bytes).sum();
-        if bytes > memory::available() / 2 {
+        if !memory::allows(bytes, 2) {
             return Ok(Some(0));
         }
         let before = arguments.snapshot();

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from .. import _native, _tape
-from .._arguments import Arguments, as_numpy, is_plain, refuse, zeros_like
+from .._arguments import Arguments, as_numpy, is_plain, parameters_of, refuse, zeros_like
 from .._kernel import Kernel
 from ._devices import get_device
 
@@ -34,7 +34,7 @@ class Launch:
         self.params[index] = value
 
     def set_param_by_name(self, name, value):
-        self.params[[known for known, _ in self.kernel._parameters()].index(name)] = value
+        self.params[[known for known, _ in parameters_of(self.kernel)].index(name)] = value
 
     def set_params(self, values):
         self.params = list(values)

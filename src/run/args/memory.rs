@@ -165,6 +165,13 @@ impl Drop for Buffer {
     }
 }
 
+/// Whether so many bytes are at most this part of what is available. Only about what is not small the system is asked, which
+/// takes as long as a small launch.
+pub fn allows(bytes: u64, part: u64) -> bool {
+    const SMALL: u64 = 16 << 20;
+    bytes <= SMALL || bytes <= available() / part
+}
+
 /// Bytes that arrays may take: what the system says is free, or 64 GiB where it does not say. Allocation itself does
 /// not fail on Linux until the memory is written, when it is too late for a message.
 pub fn available() -> u64 {

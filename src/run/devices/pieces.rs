@@ -21,10 +21,10 @@ fn whole_rows(bounds: &LaunchBounds, piece: u64, rounded: impl Fn(u64, u64) -> u
     if row <= piece { rounded(piece, row) } else { piece }
 }
 
-/// The workers that a launch on the host is worth.
+/// The workers that a launch on the host is worth: more than one if there are two pieces.
 pub fn workers(bounds: &LaunchBounds, threads: usize, smallest: u64) -> usize {
     let workers = if threads == 0 { pool::cores() } else { threads };
-    if bounds.size <= chunk(bounds, workers, smallest) { 1 } else { workers }
+    if bounds.size < smallest.saturating_mul(2) { 1 } else { workers }
 }
 
 #[cfg(test)]
@@ -37,7 +37,7 @@ mod tests {
         assert_eq!(chunk(&bounds(&[1000, 100]), 2, 2048) % 100, 0);
         assert_eq!(chunk(&bounds(&[4096]), 2, 64), 256);
         assert_eq!(workers(&bounds(&[4096]), 2, 2048), 2);
-        assert_eq!(workers(&bounds(&[1024]), 2, 2048), 1);
+        assert_eq!(workers(&bounds(&[4095]), 2, 2048), 1);
         assert_eq!(workers(&bounds(&[1024]), 2, 128), 2);
         assert_eq!(part(&bounds(&[3, 10]), 2), 20);
     }

@@ -64,7 +64,7 @@ impl Copies {
         }
         let further = workers.saturating_sub(1);
         let all = bytes.checked_mul(further as u64)?;
-        if bytes > threads.saturating_mul(16) || all > memory::available() / 4 {
+        if bytes > threads.saturating_mul(16) || !memory::allows(all, 4) {
             return None;
         }
         let mut blocks = Vec::new();

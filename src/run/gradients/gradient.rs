@@ -171,7 +171,7 @@ fn reverse(
     let entry = &module.functions[backward];
     let logs: Vec<_> = logs.into_iter().filter(super::tape::Tape::is_log).collect();
     let open = entry.tape.iter().any(|t| t.role == TapeRole::State && t.slots.is_none());
-    let most = most_slots(entry, TapeRole::State, threads);
+    let most = if open { most_slots(entry, TapeRole::State, threads) } else { 0 };
     let kept = kept_gradients(&module.functions[forward], arguments)?;
     let before = (open || !kept.is_empty()).then(|| arguments.snapshot());
     let mut slots = FIRST_SLOTS.min(most);

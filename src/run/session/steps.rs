@@ -231,7 +231,7 @@ impl Session<'_> {
                         };
                         let overwritten: Vec<usize> = given.iter().filter_map(overwritten).collect();
                         sweep.kept += shared.bytes(overwritten.iter().copied());
-                        if sweep.kept > memory::available() / 2 {
+                        if !memory::allows(sweep.kept, 2) {
                             let message = format!(
                                 "{}: after {} launches, what the gradient needs of overwritten arrays takes {} bytes, more than half of the memory that is free",
                                 step.origin,
