@@ -75,6 +75,17 @@ def _loses_digits(difference: Float, size: Float, a: Float, b: Float, any: Float
     return abs(difference) <= half * abs(size) and abs(a + b) > rounding * (abs(a) + abs(b))
 
 
+@func
+@no_grad("a bound")
+def _apart(a: Float, b: Float, all: Vec[N, Float]) -> Float:
+    """How far two adjoints of values are apart; 0 if that is no more than half of the digits of the largest of `all`."""
+    difference = abs(a - b)
+    size = Float(0.0)
+    for i in range(N):
+        size = max(size, abs(all[i]))
+    return where(difference > _half_of_digits(size) * size, difference, Float(0.0))
+
+
 # ---- QR -----------------------------------------------------------------------------------------------------------------
 
 
@@ -240,7 +251,7 @@ def _eig_adjoint(
 def _degenerate_eig3(A: Mat[3, 3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3, Float]) -> bool:
     """two eigenvalues are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
     Q, d = _eig3(_wide(A))
-    return _eig_degenerate(Q, d, _wide(adj_Q))
+    return _eig_degenerate(Q, d, _wide(adj_Q), _wide(adj_d))
 
 
 @func
@@ -254,13 +265,15 @@ def _degenerate_eig3(
 
 @func
 @no_grad("a truth value")
-def _eig_degenerate(Q: Mat[3, 3, Float], d: Vec[3, Float], adj_Q: Mat[3, 3, Float]) -> bool:
+def _eig_degenerate(
+    Q: Mat[3, 3, Float], d: Vec[3, Float], adj_Q: Mat[3, 3, Float], adj_d: Vec[3, Float]
+) -> bool:
     w = transpose(Q) * adj_Q
     size = max(max(abs(d[0]), abs(d[1])), abs(d[2]))
     found = False
     for i in range(3):
         for j in range(i):
-            any = abs(w[i, j]) + abs(w[j, i])
+            any = abs(w[i, j]) + abs(w[j, i]) + _apart(adj_d[i], adj_d[j], adj_d)
             found = found or _loses_digits(d[j] - d[i], size, w[i, j], -w[j, i], any)
     return found
 
@@ -480,7 +493,7 @@ def _degenerate_svd2(
 ) -> bool:
     """two singular values are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
     U, sigma, V = _svd2(_wide(A))
-    return _svd_degenerate(U, sigma, V, _wide(adj_U), _wide(adj_V))
+    return _svd_degenerate(U, sigma, V, _wide(adj_U), _wide(adj_sigma), _wide(adj_V))
 
 
 @func
@@ -505,7 +518,7 @@ def _degenerate_svd3(
 ) -> bool:
     """two singular values are nearly equal: what would turn their vectors against each other has few digits, or is left out"""
     U, sigma, V = _svd3(_wide(A))
-    return _svd_degenerate(U, sigma, V, _wide(adj_U), _wide(adj_V))
+    return _svd_degenerate(U, sigma, V, _wide(adj_U), _wide(adj_sigma), _wide(adj_V))
 
 
 @func
@@ -526,7 +539,12 @@ def _degenerate_svd3(
 @func
 @no_grad("a truth value")
 def _svd_degenerate(
-    U: Mat[N, N, Float], sigma: Vec[N, Float], V: Mat[N, N, Float], adj_U: Mat[N, N, Float], adj_V: Mat[N, N, Float]
+    U: Mat[N, N, Float],
+    sigma: Vec[N, Float],
+    V: Mat[N, N, Float],
+    adj_U: Mat[N, N, Float],
+    adj_sigma: Vec[N, Float],
+    adj_V: Mat[N, N, Float],
 ) -> bool:
     p = transpose(U) * adj_U
     q = transpose(V) * adj_V
@@ -536,7 +554,10 @@ def _svd_degenerate(
             a = p[i, j] - p[j, i]
             b = q[i, j] - q[j, i]
             any = abs(p[i, j]) + abs(p[j, i]) + abs(q[i, j]) + abs(q[j, i])
-            equal = _loses_digits(sigma[j] - sigma[i], sigma[0], a, b, any)
-            opposite = _loses_digits(sigma[j] + sigma[i], sigma[0], a, -b, any)
+            # Of equal values that count differently, which is which is open; of values that are 0, the sign.
+            turned = any + _apart(adj_sigma[i], adj_sigma[j], adj_sigma)
+            mirrored = any + _apart(adj_sigma[i], -adj_sigma[j], adj_sigma)
+            equal = _loses_digits(sigma[j] - sigma[i], sigma[0], a, b, turned)
+            opposite = _loses_digits(sigma[j] + sigma[i], sigma[0], a, -b, mirrored)
             found = found or equal or opposite
     return found

@@ -280,9 +280,12 @@ def quat_to_axis_angle(quat: Quat[Float]) -> tuple[Vec[3, Float], Float]:
     """
     vec = Vec[3, Float](quat[0], quat[1], quat[2])
     axis = normalize(vec)
-    if quat[3] < Float(0.0):
+    w = quat[3]
+    # As `axis` turns and not as `abs` has it: at half a turn exactly, both go on as for the angles below it.
+    if w < Float(0.0):
         axis = -axis
-    return axis, Float(2.0) * atan2(length(vec), abs(quat[3]))
+        w = -w
+    return axis, Float(2.0) * atan2(length(vec), w)
 
 
 @func

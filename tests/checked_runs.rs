@@ -288,6 +288,21 @@ def values(d: wp.array(dtype=F), y: wp.array(dtype=F)):
 
 
 @wp.kernel
+def signs(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    U, s, V = wp.svd3(wp.diag(V3(F(1.0) + d[i], F(0.0), F(0.0))))
+    m = U * wp.diag(s) * wp.transpose(V)
+    y[i] = m[1, 1] + m[1, 2]
+
+
+@wp.kernel
+def first(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    Q, e = wp.eig3(wp.diag(V3(F(1.0) + d[i], F(1.0), F(0.5))))
+    y[i] = e[0] - F(2.0) * e[1] + F(3.0) * e[2]
+
+
+@wp.kernel
 def unused(d: wp.array(dtype=F), y: wp.array(dtype=F)):
     i = wp.tid()
     n = wp.normalize(V3(d[i], d[i], d[i]))
@@ -328,6 +343,9 @@ fn gradients_at_degenerate_points_are_noted() {
         // Right wherever the values differ by more than rounding; where they don't, it can't be told from another function.
         ("polar", 3, 1),
         ("values", 0, 0),
+        // Which of two equal values is the larger, and the sign of one that is 0.
+        ("first", 3, 1),
+        ("signs", 6, 6),
         ("unused", 0, 0),
     ];
     for (scalar, short) in [("float32", "f"), ("float64", "d")] {

@@ -420,7 +420,9 @@ def quaternions(random):
 
         # There and back again is the projection to unit quaternions with its scale; no rotation passes nothing through its
         # axis, which it does not have.
-        q = np.array([rotation(random.normal(size=3), distance) for distance in DISTANCES]).astype(dtype)
+        # The last ones are half a turn exactly.
+        half = [[0.6, 0.0, -0.8, 0.0], [1.0, 0.0, 0.0, 0.0]]
+        q = np.array([rotation(random.normal(size=3), distance) for distance in DISTANCES] + half).astype(dtype)
         w = random.normal(size=q.shape).astype(dtype)
         unit = lambda p: p / np.sqrt(p @ p)  # noqa: E731
         gradient = np.array([pulled_back(unit, x, y, h=1e-5) for x, y in zip(q.astype(real), w.astype(real))])
