@@ -194,11 +194,27 @@ class Dump:
                         self.line(1, f"{m.target.id} {expr(m.annotation)} {value}")
         elif k in ("Assign", "AnnAssign", "AugAssign") and s.value is not None:
             targets = s.targets if k == "Assign" else [s.target]
-            if not isinstance(targets[0], ast.Name):
+            if not isinstance(targets[0], (ast.Name, ast.Tuple, ast.List)):
                 return
+            value = "opaque" if k == "AugAssign" else self.host(s.value)
             for t in targets:
-                if isinstance(t, ast.Name):
-                    self.line(0, f"const {t.id} {'opaque' if k == 'AugAssign' else self.host(s.value)}")
+                self.bind(t, s.value, value)
+
+    def bind(self, target, node, text):
+        """The names of `target = node`; those of a tuple get their items."""
+        if isinstance(target, ast.Name):
+            self.line(0, f"const {target.id} {text}")
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, None, "opaque")
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            given = node.elts if isinstance(node, ast.Tuple) else []
+            given = [] if any(isinstance(e, ast.Starred) for e in given) else given
+            for n, t in enumerate(target.elts):
+                item = given[n] if n < len(given) else None
+                if text == "opaque":
+                    self.bind(t, item, text)
+                else:
+                    self.bind(t, item, expr(item) if item is not None else f"(at {text} {n})")
 
     def host(self, value):
         text = expr(value)
