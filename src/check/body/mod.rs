@@ -525,13 +525,14 @@ impl Checker<'_> {
     /// The name of an instance where it is free.
     pub fn wanted_name(&self, definition: &Definition, args: &[InstanceArg]) -> String {
         let source = &definition.ast.name.text;
-        let mut name = source.clone();
-        if definition.library()
-            && let Some(InstanceArg::Type(ty)) = args.first()
-        {
-            name = format!("{source}_{}", self.show(*ty));
+        let plain = |name: &str| -> String {
+            name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+        };
+        match args.first() {
+            Some(InstanceArg::Type(ty)) if definition.library() => {
+                plain(&format!("{source}_{}", self.show(*ty))).trim_end_matches('_').to_string()
+            }
+            _ => plain(source),
         }
-        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        name.trim_end_matches('_').to_string()
     }
 }
