@@ -367,7 +367,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut diagnostic =
             Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
         if self.c.knows_builtin(name) || crate::check::types::value::type_of_name(name).is_some() {
-            let text = self.c.qualified(name);
+            let text = format!("wp.{name}");
             diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
                 format!("use `{text}`"),
                 span,
