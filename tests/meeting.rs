@@ -150,6 +150,28 @@ fn threads_that_meet_are_told() {
     }
 }
 
+/// The derivative of a minimum or a maximum looks at what its element holds after the launch.
+#[test]
+fn extremes_are_not_changed_afterwards() {
+    let args = || {
+        let at = array("at", "int32", &[8], json!([0, 1, 2, 3, 4, 5, 6, 7]));
+        vec![floats("x", &[8]), floats("a", &[8]), at, floats("y", &[8])]
+    };
+    for (body, gradient) in [
+        ("x[i] = a[i]\nwp.atomic_min(x, i, 2.5)\nx[i] = x[i] + 1.0", Some("E0601")),
+        ("wp.atomic_min(x, at[i], a[i])\nx[i] = x[i] * 2.0", Some("E0601")),
+        ("x[i] = a[i]\nwp.atomic_min(x, at[i], 2.5)\nwp.atomic_add(x, at[i], 1.0)", Some("E0601")),
+        ("for k in range(3):\n    x[i] = x[i] * a[i]\n    wp.atomic_max(x, at[i], 2.5)", Some("E0601")),
+        ("x[i] = a[i]\nif i > 2:\n    wp.atomic_min(x, at[i], 2.5)\nif i > 3:\n    x[i] = x[i] + 1.0", Some("E0601")),
+        ("x[i] = a[i]\nwp.atomic_min(x, at[i], 2.5)\ny[i] = x[i] * 3.0", None),
+        ("x[i] = x[i] * a[i]\nwp.atomic_max(x, i, 2.5)", None),
+        ("x[i] = x[i] * a[i]\nwp.atomic_max(x, i, 2.5)\nwp.atomic_min(x, i, 6.5)\ny[i] = a[i]", None),
+        ("wp.atomic_max(x, 0, a[i])\nif i == 3:\n    x[1] = x[1] * 2.0", None),
+    ] {
+        expect(&Case { params: full("x: F, a: F, at: I, y: F"), body, dim: &[8], args: args() }, None, gradient);
+    }
+}
+
 /// Types in short.
 fn full(params: &str) -> &'static str {
     let long = params.replace(": F2", ": wp.array2d(dtype=float)").replace(": F", ": wp.array(dtype=float)");

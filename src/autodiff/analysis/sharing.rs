@@ -11,7 +11,7 @@ use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::privatization::{Sharing, private_arrays_among};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{Access, AtomicOp, Function, Op, ValueId};
+use crate::ir::{Access, AtomicOp, BlockId, Function, Inst, Op, ValueId};
 use crate::source::Span;
 use crate::types::Type;
 
@@ -24,9 +24,41 @@ struct Uses {
     stores: Vec<Span>,
     sum: Option<Span>,
     extreme: Option<Span>,
+    /// The first atomic of a value with a gradient.
+    active_update: Option<Span>,
     /// The elements of sums and of extremes, where all are constants.
     sums: Elements,
     extremes: Elements,
+    /// The first store that may come after an extreme, and the elements of them all.
+    later: Option<Span>,
+    laters: Elements,
+    /// Of the stores in the outermost loop that is walked: its number, the first, their elements.
+    looped: (usize, Option<Span>, Elements),
+}
+
+impl Uses {
+    /// A store, in an outermost loop or outside of all (0).
+    fn stored(&mut self, span: Span, turn: usize, function: &Function, array: ValueId, indices: &[ValueId]) {
+        if self.looped.0 != turn {
+            self.looped = (turn, None, Elements::default());
+        }
+        if turn != 0 {
+            self.looped.1.get_or_insert(span);
+            self.looped.2.add(function, array, indices);
+        }
+        if self.extreme.is_some() {
+            self.later.get_or_insert(span);
+            self.laters.add(function, array, indices);
+        }
+    }
+
+    /// An extreme: what the same loop stored before comes after it in the next iteration.
+    fn extreme_in(&mut self, turn: usize) {
+        if turn != 0 && self.looped.0 == turn {
+            self.later = self.later.or(self.looped.1);
+            self.laters.join(&self.looped.2);
+        }
+    }
 }
 
 /// Indices that are constants.
@@ -47,6 +79,11 @@ impl Elements {
         }
     }
 
+    fn join(&mut self, other: &Elements) {
+        self.known.extend(other.known.iter().cloned());
+        self.others |= other.others;
+    }
+
     fn may_meet(&self, other: &Elements) -> bool {
         self.others || other.others || self.known.intersection(&other.known).next().is_some()
     }
@@ -60,35 +97,42 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
     }
     let structs = &world.module.structs;
     let mut arrays: BTreeMap<Root, (ValueId, Uses)> = BTreeMap::new();
-    function.walk(function.entry, &mut |_, inst| {
-        let (array, kind) = match &inst.op {
-            Op::Load(Access { array, .. }) if facts.activity.any_result(inst) => (*array, None),
-            Op::Store { access: Access { array, .. }, value } if function.ty(*value).holds_floats(structs) => {
-                (*array, None)
-            }
-            Op::Atomic { op, access: Access { array, .. }, value } if facts.activity.is_active(*value) => {
-                (*array, Some(*op))
-            }
+    each_in_turn(function, &mut |inst, turn| {
+        let (access, kind) = match &inst.op {
+            Op::Load(access) if facts.activity.any_result(inst) => (access, None),
+            Op::Store { access, value } if function.ty(*value).holds_floats(structs) => (access, None),
+            // What has no gradient itself changes what others are compared with.
+            Op::Atomic { op, access, value } if function.ty(*value).holds_floats(structs) => (access, Some(*op)),
             _ => return,
         };
+        let Access { array, ref indices, .. } = *access;
         if !matches!(function.ty(array), Type::Array(_)) {
             return;
         }
         let uses = &mut arrays.entry(root(function, array)).or_insert_with(|| (array, Uses::default())).1;
         match (kind, &inst.op) {
-            (Some(kind), Op::Atomic { access: Access { indices, .. }, .. }) => {
-                let extreme = matches!(kind, AtomicOp::Min | AtomicOp::Max);
-                let (span, elements) = match extreme {
-                    true => (&mut uses.extreme, &mut uses.extremes),
-                    false => (&mut uses.sum, &mut uses.sums),
-                };
-                span.get_or_insert(inst.span);
-                elements.add(function, array, indices);
+            (Some(AtomicOp::Min | AtomicOp::Max), Op::Atomic { value, .. }) => {
+                if facts.activity.is_active(*value) {
+                    uses.active_update.get_or_insert(inst.span);
+                }
+                uses.extreme.get_or_insert(inst.span);
+                uses.extremes.add(function, array, indices);
+                uses.extreme_in(turn);
+            }
+            (Some(kind), Op::Atomic { value, .. }) => {
+                if facts.activity.is_active(*value) {
+                    uses.active_update.get_or_insert(inst.span);
+                } else if kind == AtomicOp::Exchange {
+                    return;
+                }
+                uses.sum.get_or_insert(inst.span);
+                uses.sums.add(function, array, indices);
             }
             (_, Op::Load(_)) => _ = uses.active_load.get_or_insert((inst.span, array)),
             _ => {
                 uses.store.get_or_insert((inst.span, array));
                 uses.stores.push(inst.span);
+                uses.stored(inst.span, turn, function, array, indices);
             }
         }
     });
@@ -115,7 +159,21 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             );
             continue;
         }
-        let written = uses.store.map(|(span, _)| span).or(uses.sum).or(uses.extreme);
+        // The derivative of an extreme looks at what is left in its element.
+        if let (Some((load, _)), Some(store), Some(extreme)) = (uses.active_load, uses.later, uses.extreme)
+            && uses.laters.may_meet(&uses.extremes)
+        {
+            let message = format!("AD-ORDER: {name} gets an extreme, is read, and is stored to in one launch");
+            found.push(
+                Diagnostic::new(Code::E0601, message)
+                    .label(store, "stored here: which value the extreme took is not known afterwards")
+                    .label(extreme, "an extreme")
+                    .label(load, "read here, with a gradient")
+                    .help("use two launches, or mark the kernel `enable_backward=False`"),
+            );
+            continue;
+        }
+        let written = uses.store.map(|(span, _)| span).or(uses.active_update);
         if let (Some((load, array)), Some(written)) = (uses.active_load, written) {
             let private = all.get_or_insert_with(|| {
                 private_arrays_among(function, structs, Sharing::Never, &facts.known, &|op| !matches!(op, Op::Call(..)))
@@ -170,4 +228,25 @@ fn name(function: &Function, array: ValueId) -> String {
             _ => return "an array".to_string(),
         }
     }
+}
+
+/// Visits the instructions of a function in order, each with the number of the outermost loop that it is in (0: none).
+fn each_in_turn(function: &Function, visit: &mut impl FnMut(&Inst, usize)) {
+    fn of_block(f: &Function, block: BlockId, turn: usize, loops: &mut usize, visit: &mut impl FnMut(&Inst, usize)) {
+        for &id in &f.blocks[block].insts {
+            let inst = &f.insts[id];
+            visit(inst, turn);
+            let inner = match inst.op {
+                Op::For { .. } | Op::While { .. } if turn == 0 => {
+                    *loops += 1;
+                    *loops
+                }
+                _ => turn,
+            };
+            for nested in inst.op.blocks() {
+                of_block(f, nested, inner, loops, visit);
+            }
+        }
+    }
+    of_block(function, function.entry, 0, &mut 0, visit);
 }

@@ -178,6 +178,8 @@ impl Body<'_, '_> {
         let ty = Type::Scalar(scalar);
         let mut values = Vec::new();
         for (operand, at) in operands {
+            let fraction =
+                matches!(&operand, Operand::Const(Constant { number: Number::Float(x), .. }) if x.fract() != 0.0);
             let value = match operand {
                 Operand::Const(c) if c.adapts_to(scalar) && scalar.is_int() => c.expr_as(scalar, at),
                 other => self.materialize(other, at)?,
@@ -190,7 +192,11 @@ impl Body<'_, '_> {
                     format!("`range` counts in integers, not `{found}`")
                 };
                 let mut diagnostic = Diagnostic::new(Code::E0305, message).label(at, format!("this is `{found}`"));
-                if value.ty.as_scalar().is_some_and(Scalar::is_float) {
+                if fraction {
+                    let text = self.c.sources.text(at);
+                    diagnostic =
+                        diagnostic.help(format!("loop over whole steps, and compute from them: `float(j) * {text}`"));
+                } else if value.ty.as_scalar().is_some_and(Scalar::is_float) {
                     diagnostic = self.suggest_cast(diagnostic, at, Scalar::I32, "it", Applicability::Maybe);
                 }
                 return Err(self.report(diagnostic));

@@ -384,7 +384,13 @@ impl<'c, 'a> Body<'c, 'a> {
                 Applicability::Maybe,
             );
         } else {
-            diagnostic = diagnostic.help(format!("assign `{name}` first, or pass it in: a parameter `{name}: float`"));
+            diagnostic = diagnostic.help(match name {
+                "math" | "numpy" | "warp" | "kc" => format!("import it first: `import {name}`"),
+                "np" => "import it first: `import numpy as np`".to_string(),
+                "wp" => "import it first: `import warp as wp`".to_string(),
+                _ if self.is_host() => format!("define or import `{name}` first"),
+                _ => format!("assign `{name}` first, or pass it in: a parameter `{name}: float`"),
+            });
         }
         // Once is enough.
         self.scope.insert(name.to_string(), Binding::Broken);
@@ -446,6 +452,12 @@ impl<'c, 'a> Body<'c, 'a> {
                     found.into_iter().for_each(|finding| self.c.diagnostics.push(finding));
                 }
                 Ok(constant.expr(span))
+            }
+            Operand::Shape(_) if self.c.sources.text(span).ends_with("shape") => {
+                let one = format!("{}[0]", self.c.sources.text(span));
+                let diagnostic = Diagnostic::new(Code::E0304, "a shape has an extent for each dimension")
+                    .label(span, "a tuple is not a value of its own");
+                Err(self.replaced(diagnostic, span, &one))
             }
             Operand::Tuple(_) | Operand::Shape(_) => {
                 self.error(Code::E0304, span, "a tuple is not a value of its own", "unpack it or take one of its items")

@@ -236,6 +236,15 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Says nothing more of a variable that is assigned.
+    pub fn forget(&mut self, name: &str) {
+        if let Some(Binding::Local(id)) = self.scope.get(name)
+            && id.index() >= self.parameters
+        {
+            self.break_bindings(*id);
+        }
+    }
+
     /// Says nothing more of a variable.
     fn break_bindings(&mut self, id: LocalId) {
         for binding in self.scope.values_mut() {
@@ -390,7 +399,20 @@ impl Body<'_, '_> {
                 return self.unsupported(span, &format!("the operator `{}`", op.symbol()), Some(help));
             }
             CompareOp::Is | CompareOp::IsNot => {
-                return self.unsupported(span, &format!("the operator `{}`", op.symbol()), None);
+                let truth = match &right {
+                    Operand::Const(Constant { number: Number::Bool(truth), .. }) => {
+                        Some(*truth == (op == CompareOp::Is))
+                    }
+                    _ => None,
+                };
+                let text = self.c.sources.text(at_left);
+                let help = match truth {
+                    Some(true) => format!("write the condition itself: `{text}`"),
+                    Some(false) => format!("write `not {text}`"),
+                    None if op == CompareOp::Is => "compare values: `a == b`".to_string(),
+                    None => "compare values: `a != b`".to_string(),
+                };
+                return self.unsupported(span, &format!("the operator `{}`", op.symbol()), Some(&help));
             }
         };
         // Types are compared at compile time: `x.dtype == wp.float64`.

@@ -516,7 +516,16 @@ impl Body<'_, '_> {
         span: Span,
         out: &mut Vec<Stmt>,
     ) -> Res<()> {
-        let right = self.expr(value)?;
+        let right = match self.expr(value) {
+            Ok(right) => right,
+            Err(Reported) => {
+                // What the variable would have become is not known.
+                if let ast::ExprKind::Name(name) = &target.kind {
+                    self.forget(name);
+                }
+                return Err(Reported);
+            }
+        };
         if self.update_tile(target, op, &right, (value.span, span))? {
             return Ok(());
         }

@@ -324,16 +324,20 @@ impl Body<'_, '_> {
             }
         };
         if rest.len() != rank + values {
-            return self.error(
-                Code::E0402,
-                span,
-                format!(
-                    "`{name}` takes the array, {rank} ind{} and {values} value{}",
-                    if rank == 1 { "ex" } else { "ices" },
-                    if values == 1 { "" } else { "s" }
-                ),
-                format!("{} arguments after the array", rest.len()),
+            let plural = |n: usize, one: &'static str, more: &'static str| if n == 1 { one } else { more };
+            let message = format!(
+                "`{name}` takes the array, {rank} ind{} and {values} value{}",
+                plural(rank, "ex", "ices"),
+                plural(values, "", "s")
             );
+            let array = self.c.sources.text(first.span);
+            let indices = ["i", "j", "k", "l"].get(..rank).unwrap_or_default().join(", ");
+            let wanted = if values == 1 { "value" } else { "compare, value" };
+            return Err(self.report(
+                Diagnostic::new(Code::E0402, message)
+                    .label(span, format!("{} argument{} after the array", rest.len(), plural(rest.len(), "", "s")))
+                    .help(format!("write `wp.{name}({array}, {indices}, {wanted})`")),
+            ));
         }
         if element.scalar_part().is_none_or(|s| s == Scalar::Bool) {
             let shown = self.show(element);

@@ -1,5 +1,6 @@
 //! Calls: which overload, with which arguments.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::check::body::Body;
@@ -484,8 +485,12 @@ impl Body<'_, '_> {
             let signature = self.c.signature(only)?;
             return self.explain(only, &signature, given, &text, span);
         }
-        let mut diagnostic = Diagnostic::new(Code::E0401, format!("no `{text}` takes ({})", types.join(", ")))
-            .label(span, "no overload fits these arguments");
+        let mut diagnostic = match self.takes(&candidates).filter(|(counts, _)| !counts.contains(&given.len())) {
+            Some((_, takes)) => Diagnostic::new(Code::E0402, format!("`{text}` takes {takes}, {} given", given.len()))
+                .label(span, "this call"),
+            None => Diagnostic::new(Code::E0401, format!("no `{text}` takes ({})", types.join(", ")))
+                .label(span, "no overload fits these arguments"),
+        };
         let scalars: Vec<(Scalar, Span)> = given
             .iter()
             .filter_map(|arg| match &arg.operand {
@@ -534,6 +539,24 @@ impl Body<'_, '_> {
             diagnostic = diagnostic.note(format!("and {} more", candidates.len() - 8));
         }
         Err(self.report(diagnostic))
+    }
+
+    /// How many arguments the functions of a name take, and that in words. None: it is not known.
+    fn takes(&mut self, candidates: &[Arc<Definition>]) -> Option<(BTreeSet<usize>, String)> {
+        let mut counts = BTreeSet::new();
+        for candidate in candidates {
+            let signature = self.c.signature(candidate).ok()?;
+            let required = signature.params.iter().filter(|param| param.default.is_none()).count();
+            counts.extend(required..=signature.params.len());
+        }
+        let listed: Vec<String> = counts.iter().map(usize::to_string).collect();
+        let (last, before) = listed.split_last()?;
+        let plural = if counts.len() == 1 && counts.contains(&1) { "" } else { "s" };
+        let takes = match before {
+            [] => format!("{last} argument{plural}"),
+            _ => format!("{} or {last} arguments", before.join(", ")),
+        };
+        Some((counts, takes))
     }
 
     /// Why the only function of a name does not take the arguments.

@@ -45,6 +45,7 @@ pub fn of_name(name: &str) -> Option<Habit> {
         "concatenate" | "stack" | "arange" | "linspace" | "ones_like" | "zeros_like" => {
             Say("a kernel works on single elements: make the array outside and pass it in")
         }
+        "thread_id" | "thread_index" | "global_id" | "get_global_id" | "program_id" => Name("tid"),
         // CUDA
         "atomicAdd" => Name("atomic_add"),
         "atomicSub" => Name("atomic_sub"),

@@ -464,6 +464,16 @@ impl Checker<'_> {
                 failed = true;
                 continue;
             }
+            if names_itself(annotation, &class.name.text) {
+                let message = format!("struct `{}` would hold itself", class.name.text);
+                self.report(
+                    Diagnostic::new(Code::E0310, message)
+                        .label(annotation.span, "of no size that ends")
+                        .help("keep the index of the other one in an array: `next: int`"),
+                );
+                failed = true;
+                continue;
+            }
             let ty = self.concrete_type(annotation, false);
             match ty.and_then(|ty| self.refuse_tile(ty, annotation.span, "a field").map(|()| ty)) {
                 Ok(ty) => fields.push(Field { name: member.name.text.clone(), ty }),
@@ -680,5 +690,14 @@ impl Checker<'_> {
     /// Whether the library has a built-in of this name that users may call.
     pub fn knows_builtin(&self, name: &str) -> bool {
         !name.starts_with('_') && Library::has(name)
+    }
+}
+
+/// Whether the annotation of a field is the struct's own name, in quotes too.
+fn names_itself(annotation: &ast::Expr, class: &str) -> bool {
+    match &annotation.kind {
+        ExprKind::Name(name) => name == class,
+        ExprKind::Str(text) => text.trim() == class,
+        _ => false,
     }
 }
