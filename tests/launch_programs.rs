@@ -57,6 +57,15 @@ def shift(a: wp.array(dtype=wp.float64), b: wp.array(dtype=wp.float64)):
 def meet(a: wp.array(dtype=wp.float64), b: wp.array(dtype=wp.float64)):
     i = wp.tid()
     b[0] = a[i]
+
+
+@wp.kernel
+def neighbour(n: wp.array(dtype=int), a: wp.array(dtype=wp.float64), b: wp.array(dtype=wp.float64)):
+    """Reads what another thread writes, in one of its launches."""
+    i = wp.tid()
+    b[i] = a[i] * a[i]
+    if n[0] == 1:
+        b[i] = b[i] + b[(i + 1) % 6]
 "#;
 
 struct Folder(TempDir);
@@ -137,6 +146,30 @@ fn near(found: &[f64], expected: &[f64], within: f64) {
     assert_eq!(found.len(), expected.len());
     for (a, b) in found.iter().zip(expected) {
         assert!((a - b).abs() <= within * b.abs().max(1.0), "{found:?} instead of {expected:?}");
+    }
+}
+
+/// Where threads meet only in the first or the last of its launches, a gradient is refused, too.
+#[test]
+fn repeated_launches_are_looked_at() {
+    // In the middle one they are not looked at.
+    for (start, refused) in [(1, true), (-1, true), (5, false)] {
+        let program = json!({
+            "format": 1, "id": "p", "source": "k.py",
+            "arrays": {
+                "n": {"shape": [1], "fill": [start]}, "a": {"shape": [6], "fill": [1, 2, 3, 4, 5, 6]}, "b": {"shape": [6]},
+                "loss": {"shape": [1]}
+            },
+            "steps": [
+                {"repeat": 3, "steps": [{"kernel": "neighbour", "dim": [6]}, {"kernel": "count", "dim": [1]}]},
+                {"kernel": "total", "dim": [6], "args": {"x": "b"}}
+            ],
+            "gradient_of": ["loss"]
+        });
+        for device in ["host", "interp"] {
+            let (code, _, err) = Folder::new().run(&program, &["--device", device]);
+            assert_eq!((code, err.contains("E1108")), (Some(i32::from(refused)), refused), "from {start}: {err}");
+        }
     }
 }
 

@@ -264,11 +264,15 @@ impl Session<'_> {
         finished: &mut Finished,
     ) -> Result<Vec<FloatParameter>> {
         let mut sums = zeros;
+        // Threads are looked at where a launch runs for the first and for the last time.
         let mut looked = HashSet::new();
+        let first: HashSet<usize> =
+            (ran.iter().enumerate()).filter(|(_, r)| looked.insert(r.step)).map(|(n, _)| n).collect();
+        looked.clear();
         // What kernels print was printed by the forward sweep.
         let printed = finished.printed.len();
-        for Ran { step, given, before } in ran.into_iter().rev() {
-            let look = self.options.checked && looked.insert(step);
+        for (n, Ran { step, given, before }) in ran.into_iter().enumerate().rev() {
+            let look = self.options.checked && (looked.insert(step) || first.contains(&n));
             let step = &prepared[step];
             shared.restore(&before);
             let parameters = self.launch(step, Direction::Gradient, look, shared, &given, finished)?;
