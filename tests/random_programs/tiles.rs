@@ -205,7 +205,7 @@ impl Generator {
             }
         };
         let scalar = if self.random.one_in(6) { self.other() } else { self.scalar };
-        let from = self.tile(&shape, scalar, 2);
+        let from = self.copy(&shape, scalar, 2);
         let name = format!("t{}", self.names);
         self.names += 1;
         self.tiles.push(Tile { name: name.clone(), shape, scalar, fixed: false, view: false });
@@ -254,7 +254,8 @@ impl Generator {
             0 if depth == 0 && self.names < 9 => vec![self.new_tile()],
             1 if depth == 0 && self.names < 9 => self.new_view().into_iter().collect(),
             2..=4 if !t.fixed => {
-                let e = self.settled(&t.shape, t.scalar, 3);
+                let own = t.scalar == self.scalar;
+                let e = if own { self.settled(&t.shape, t.scalar, 3) } else { self.copy(&t.shape, t.scalar, 3) };
                 vec![line(&format!("{} = {e}", t.name))]
             }
             5 => {
@@ -473,6 +474,12 @@ impl Generator {
         if scalar == self.scalar { format!("wp.tile_map(damp_{}, {e})", self.seed) } else { e }
     }
 
+    /// A tile of its own: a view of a variable would fix that.
+    fn copy(&mut self, shape: &[u32], scalar: Scalar, depth: usize) -> String {
+        let e = self.tile(shape, scalar, depth);
+        format!("{e} + {}", self.full(shape, scalar, zero(scalar)))
+    }
+
     fn leaf(&mut self, shape: &[u32], scalar: Scalar) -> String {
         let count: u32 = shape.iter().product();
         let same: Vec<String> =
@@ -671,7 +678,8 @@ impl Generator {
             20 if own => {
                 let s = self.scalar(scalar, below);
                 let a = self.tile(shape, scalar, below);
-                format!("shift_{}({a}, {s})", self.seed)
+                let zero = self.full(shape, scalar, zero(scalar));
+                format!("shift_{}({a} + {zero}, {s})", self.seed)
             }
             21 if shape.len() == 1 => {
                 let longer = self.random.pick(&LINES);
