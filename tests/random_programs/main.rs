@@ -48,7 +48,7 @@ use tree::{Program, file};
 const COUNT: u64 = 100;
 
 /// The same of tiles.
-const TILES: u64 = 40;
+const TILES: u64 = 20;
 
 /// The first program of a run that names none: the same in every run, and other ones in the runs of `tests/ledger.md`.
 const FIRST: u64 = 10_100;
