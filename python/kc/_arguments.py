@@ -71,7 +71,7 @@ class Arguments:
         if "fields" in about:
             fields = about["fields"].items()
             return {
-                field: self._value((*path, k), f"{name}.{field}", inner, _field(name, value, field))
+                field: self._value((*path, k), f"{name}.{field}", inner, field_of(name, value, field))
                 for k, (field, inner) in enumerate(fields)
             }
         if "ndim" not in about:
@@ -135,7 +135,7 @@ def _share(x, y) -> bool:
         return True
 
 
-def _field(owner, value, name):
+def field_of(owner, value, name):
     if isinstance(value, dict) and name in value:
         return value[name]
     if isinstance(value, np.void) and name in (value.dtype.names or ()):

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from . import _native
-from ._arguments import Arguments, as_numpy, is_plain, parameters_of, refuse, zeros_like
+from ._arguments import Arguments, as_numpy, field_of, is_plain, parameters_of, zeros_like
 from ._derivative import by_value
 from ._errors import GradientError
-from ._kernel import Kernel
+from ._function import Function
 from ._tape import _Version
 
 __all__ = ["function"]
@@ -29,84 +29,19 @@ def function(kernel, outputs):
 
     Numbers, vectors and matrices may be tensors, and have gradients then. Other arrays than the outputs are not written to.
     """
-    if not isinstance(kernel, Kernel):
-        raise TypeError(f"kc.torch.function takes a kernel, not a {type(kernel).__name__}")
-    shapes = dict(outputs) if isinstance(outputs, dict) else dict.fromkeys([outputs] if isinstance(outputs, str) else outputs)
-    if not shapes:
-        raise ValueError(f"kernel `{kernel.__name__}` gives nothing back: name its outputs")
-    made = _Function(kernel, shapes)
-
-    def call(dim, *arguments, **named):
-        return made(dim, arguments, named)
-
-    call.__name__ = call.__qualname__ = kernel.__name__
-    call.__doc__ = kernel.__doc__
-    call.kernel = kernel
-    return call
+    return _Function(kernel, outputs, "kc.torch.function").caller()
 
 
-class _Function:
-    def __init__(self, kernel, shapes):
-        self.kernel, self.shapes = kernel, shapes
-        self.checked = False
-
-    def check(self):
-        """Whether the kernel fits, once it is compiled."""
-        about = dict(parameters_of(self.kernel))
-        for name in self.shapes:
-            if "ndim" not in about.get(name, ()) or not about[name]["scalar"]:
-                known = ", ".join(f"`{name}`" for name, kind in about.items() if "ndim" in kind) or "none"
-                raise refuse("E1004", f"kernel `{self.kernel.__name__}` has no array of numbers `{name}` for an output; it has {known}")
-        for name, kind in _arrays(about):
-            if kind["writes"] and name not in self.shapes:
-                text = f"kernel `{self.kernel.__name__}` writes to `{name}`, which is no output"
-                raise refuse("E1010", text, "name it among the outputs, or write to an array of its own")
-        self.checked = True
-
+class _Function(Function):
     def __call__(self, dim, arguments, named):
-        if not self.checked:
-            self.check()
-        about = parameters_of(self.kernel)
         if isinstance(dim, torch.Size):
             dim = tuple(dim)
-        inputs = [name for name, _ in about if name not in self.shapes]
-        if len(arguments) > len(inputs):
-            raise refuse("E1004", f"kernel `{self.kernel.__name__}` takes {len(inputs)} arguments besides its outputs, and {len(arguments)} are given")
-        given = dict(zip(inputs, arguments))
-        for name in named:
-            if name in given or name in self.shapes:
-                raise refuse("E1004", f"`{name}` is given twice, or is an output")
-        given.update(named)
-        made = {name: self.output(kind, self.shapes[name], dim, given) for name, kind in about if name in self.shapes}
-        # In the order of the parameters, with the values that are left out.
-        dim, values = self.kernel._arguments(dim, **given, **made)
+        dim, values, made = self.bind(dim, arguments, named, lambda shape, scalar: torch.zeros(shape, dtype=getattr(torch, scalar)))
         call = _Call(self.kernel, dim, list(self.shapes), made)
         leaves = []
-        call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(about, values)]
+        call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(parameters_of(self.kernel), values)]
         found = _Launch.apply(call, *leaves)
         return found if len(self.shapes) > 1 else found[0]
-
-    def output(self, kind, shape, dim, given):
-        if callable(shape):
-            shape = shape(dim, **given)
-        if shape is None:
-            shape = dim
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        # A function may tell the shape with the components of its elements, as tensors have it.
-        inner = kind["inner"]
-        if inner and len(shape) == kind["ndim"] + len(inner) and shape[kind["ndim"] :] == inner:
-            shape = shape[: kind["ndim"]]
-        if len(shape) != kind["ndim"]:
-            raise refuse("E1009", f"an output of {kind['ndim']} dimensions is to have shape {shape}", "outputs={'name': shape}")
-        return torch.zeros((*shape, *inner), dtype=getattr(torch, kind["scalar"]))
-
-
-def _arrays(about, before=""):
-    for name, kind in about.items():
-        if "fields" in kind:
-            yield from _arrays(kind["fields"], f"{before}{name}.")
-        elif "ndim" in kind:
-            yield before + name, kind
 
 
 class _Leaf:
@@ -126,8 +61,8 @@ class _Call:
     def leaf(self, name, kind, value, leaves):
         """The argument with a place for each tensor."""
         if "fields" in kind:
-            get = value.get if isinstance(value, dict) else lambda field: getattr(value, field)
-            return {field: self.leaf(f"{name}.{field}", inner, get(field), leaves) for field, inner in kind["fields"].items()}
+            fields = kind["fields"].items()
+            return {field: self.leaf(f"{name}.{field}", inner, field_of(name, value, field), leaves) for field, inner in fields}
         if name in self.made:
             return name
         if isinstance(value, torch.Tensor):
@@ -221,6 +156,11 @@ class _Launch(torch.autograd.Function):
                 gradient = found.get(slot.name, seeds.get(slot.name))
                 # Arrays of NumPy have gradients that nobody asks for; theirs have the strides of the arrays.
                 given[slot.name] = _apart(slot) if gradient is None else gradient
+        if not records:
+            # The launch ran without a look at whether the order of its threads shows in the gradient.
+            fresh = {name: torch.zeros(shape, dtype=dtype) for name, (shape, dtype) in call.made.items()}
+            before = arguments.filled(lambda slot: fresh.get(slot.name, slot.array))
+            _native.gradient(call.kernel, call.dim, before, given, [], look=True)
         wanted = any(not leaf.is_array and ctx.needs_input_grad[1 + leaf.index] for leaf in leaves)
         data = arguments.filled(lambda slot: slot.array)
         values = _native.gradient(

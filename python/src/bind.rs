@@ -45,21 +45,23 @@ impl<'k, 'py> Binder<'k, 'py> {
 
     fn pack(&mut self, place: &Place, value: &Bound<'py, PyAny>) -> Done {
         match place.ty {
-            Type::Array(ty) => self.array(place, ty, value).map_err(|fault| self.named(place, fault)),
+            Type::Array(ty) => {
+                self.array(place, ty, value).map_err(|fault| named(place, self.signature, self.structs, fault))
+            }
             Type::Struct(id) => {
                 let fields = &self.structs[id].fields;
-                let read = reader(value).map_err(|fault| self.named(place, fault))?;
+                let read = reader(value).map_err(|fault| named(place, self.signature, self.structs, fault))?;
                 for (k, field) in fields.iter().enumerate() {
                     let Some(item) = read(&field.name)? else {
                         let (name, found) = (&self.structs[id].name, kind_of(value));
                         let what = format!("expected a `{name}`, and the {found} has no field `{}`", field.name);
-                        return Err(self.named(place, Refused::new("E1004", what).into()));
+                        return Err(named(place, self.signature, self.structs, Refused::new("E1004", what).into()));
                     };
                     self.pack(&place.field(k as u32, field.ty, self.structs), &item)?;
                 }
                 Ok(())
             }
-            ty => match value::pack(ty, value).map_err(|fault| self.named(place, fault))? {
+            ty => match value::pack(ty, value).map_err(|fault| named(place, self.signature, self.structs, fault))? {
                 Some(bytes) => {
                     self.laid.put(place.offset, &bytes);
                     Ok(())
@@ -67,7 +69,7 @@ impl<'k, 'py> Binder<'k, 'py> {
                 None => {
                     let wanted = expected(ty, self.structs);
                     let what = format!("expected {wanted}, found {}", found(value));
-                    Err(self.named(place, Refused::new("E1005", what).into()))
+                    Err(named(place, self.signature, self.structs, Refused::new("E1005", what).into()))
                 }
             },
         }
@@ -108,17 +110,17 @@ impl<'k, 'py> Binder<'k, 'py> {
         self.owners.extend(view.owner.take());
         Ok(())
     }
+}
 
-    /// An error that names its argument.
-    fn named(&self, place: &Place, fault: Fault) -> Fault {
-        let (kernel, name) = (self.signature.kernel(), self.signature.name(&place.path, self.structs));
-        match fault {
-            Fault::Refused(mut refused) => {
-                refused.message = format!("argument `{name}` of kernel `{kernel}`: {}", refused.message);
-                Fault::Refused(refused)
-            }
-            raised => raised,
+/// An error that names its argument.
+pub fn named(place: &Place, signature: &Signature, structs: &StructTable, fault: Fault) -> Fault {
+    match fault {
+        Fault::Refused(mut refused) => {
+            let (kernel, name) = (signature.kernel(), signature.name(&place.path, structs));
+            refused.message = format!("argument `{name}` of kernel `{kernel}`: {}", refused.message);
+            Fault::Refused(refused)
         }
+        raised => raised,
     }
 }
 
@@ -139,7 +141,7 @@ fn reader<'a, 'py>(value: &'a Bound<'py, PyAny>) -> Result<Reader<'a, 'py>, Faul
 }
 
 /// The descriptor of an array of this type, and the memory around it.
-fn describe(ty: ArrayType, view: &View<'_>, structs: &StructTable) -> Result<(ArrayDescriptor, Extent), Fault> {
+pub fn describe(ty: ArrayType, view: &View<'_>, structs: &StructTable) -> Result<(ArrayDescriptor, Extent), Fault> {
     let element = Type::from(ty.element);
     let layout = Layout::of_element(ty.element, structs);
     let inner = trailing(element);

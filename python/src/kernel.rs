@@ -156,6 +156,7 @@ fn about<'py>(
         }
         _ => {
             dict.set_item("float", ty.holds_floats(structs))?;
+            dict.set_item("scalar", ty.scalar_part().map(Scalar::name))?;
             dict.set_item("shape", PyTuple::new(py, bind::trailing(ty))?)?;
         }
     }

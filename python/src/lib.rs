@@ -12,6 +12,8 @@
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
 //! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
+//! | `xla` | how does XLA launch a kernel, as JAX compiles programs for it? |
+//! | `xla_ffi` | how does XLA call? |
 //! | `system` | which libraries of the system does the package need? |
 //! | `error` | which exception is raised? |
 
@@ -28,6 +30,8 @@ mod system;
 mod value;
 mod view;
 mod warp;
+mod xla;
+mod xla_ffi;
 
 use pyo3::prelude::*;
 
@@ -47,4 +51,8 @@ mod _native {
     use super::view::Array;
     #[pymodule_export]
     use super::warp::{layout, warp_counts, warp_raise, warp_take};
+    #[pymodule_export]
+    use super::xla::{xla_block, xla_plan};
+    #[pymodule_export]
+    use super::xla_ffi::xla_target;
 }

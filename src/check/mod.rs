@@ -124,6 +124,8 @@ pub fn check(
         facts: options.facts.then(facts::EditorFacts::default),
     };
     checker.collect(parsed);
+    let spelling = checker.spelling();
+    checker.diagnostics.spell(parsed.file, spelling);
     checker.take_types(&options.types);
     let mut written: Vec<Arc<Definition>> = checker.custom_written.iter().map(|c| c.definition().clone()).collect();
     checker.check_gradient_targets();

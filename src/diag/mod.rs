@@ -7,11 +7,13 @@ pub mod codes;
 pub mod explain;
 pub mod policy;
 pub mod render;
+mod spelling;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::source::Span;
+use crate::source::{FileId, Span};
 pub use codes::Code;
+pub use spelling::Spelling;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
@@ -111,6 +113,8 @@ pub struct Diagnostics {
     /// The codes and places of all of them, so that a new one is not compared with each. In order: what a compilation
     /// says of itself is the same every time.
     places: BTreeSet<(Code, Option<Span>)>,
+    /// Of files that name Warp otherwise than `wp`.
+    spellings: BTreeMap<FileId, Spelling>,
 }
 
 impl Diagnostics {
@@ -118,7 +122,16 @@ impl Diagnostics {
         Self::default()
     }
 
-    pub fn push(&mut self, diagnostic: Diagnostic) {
+    /// Says findings of a file in its own words, those so far too.
+    pub fn spell(&mut self, file: FileId, spelling: Spelling) {
+        self.list.iter_mut().filter(|d| d.span().is_some_and(|span| span.file == file)).for_each(|d| spelling.apply(d));
+        self.spellings.insert(file, spelling);
+    }
+
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        if let Some(spelling) = diagnostic.span().and_then(|span| self.spellings.get(&span.file)) {
+            spelling.apply(&mut diagnostic);
+        }
         // The same finding can be reached twice, for example by two instances of one generic function.
         let is_new_place = self.places.insert((diagnostic.code, diagnostic.span()));
         if is_new_place || !self.list.contains(&diagnostic) {

@@ -111,7 +111,8 @@ impl Bound {
         unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), bytes) }
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// The struct of arguments, with words that fill it up.
+    pub fn bytes(&self) -> &[u8] {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.words.len() * 8) }
     }

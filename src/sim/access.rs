@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use super::code::{Access, Atomic, Op, Order};
+use super::code::{Access, Atomic, Op, Order, Swap};
 use super::decode::added_flushed;
 use super::findings::{Other, Touched, What};
 use super::machine::{Machine, Shared, lanes};
@@ -24,6 +24,20 @@ enum Place {
     /// Of the kernel, of a call.
     Param(usize),
     Handed(usize),
+}
+
+impl Place {
+    /// That of a later byte of the access.
+    fn byte(self, k: u32) -> Place {
+        let k = k as usize;
+        match self {
+            Place::Global(at) => Place::Global(at + k),
+            Place::Shared(at) => Place::Shared(at + k),
+            Place::Local(at) => Place::Local(at + k),
+            Place::Param(at) => Place::Param(at + k),
+            Place::Handed(at) => Place::Handed(at + k),
+        }
+    }
 }
 
 impl Machine<'_> {
@@ -48,9 +62,16 @@ impl Machine<'_> {
         }
         for lane in lanes(active) {
             let touched = touched(access.space, addresses[lane], bytes, false);
-            let Some(place) = self.place(shared, warp, touched, lane, pc, access.swapped) else { continue };
-            let strong = access.order != Order::Weak || access.swapped;
-            self.look(shared, warp, place, touched, lane, pc, strong, false);
+            let swapped = access.swap != Swap::No;
+            let Some(place) = self.place(shared, warp, touched, lane, pc, swapped) else { continue };
+            match access.swap {
+                // The element was read before; if the rest of the word has changed, the compare-and-swap is tried again.
+                Swap::Part => self.look_for_unset(shared, warp, place, touched, lane, pc),
+                Swap::Whole | Swap::No => {
+                    let strong = access.order != Order::Weak || swapped;
+                    self.look(shared, warp, place, touched, lane, pc, strong, false);
+                }
+            }
             if access.order != Order::Weak {
                 self.acquire(shared.number, warp, touched);
             }
@@ -117,7 +138,7 @@ impl Machine<'_> {
         let mut any = false;
         for lane in lanes(active) {
             let touched = touched(atomic.space, addresses[lane], atomic.bytes, true);
-            let Some(place) = self.place(shared, warp, touched, lane, pc, atomic.swaps) else { continue };
+            let Some(place) = self.place(shared, warp, touched, lane, pc, atomic.swap != Swap::No) else { continue };
             let old = self.get(shared, warp, place, 0, atomic.bytes);
             let (a, b) = (warp.regs[atomic.a as usize][lane], warp.regs[atomic.b as usize][lane]);
             let new = match atomic.flushes && matches!(place, Place::Global(_)) {
@@ -128,7 +149,15 @@ impl Machine<'_> {
             if atomic.reads {
                 self.look_for_unset(shared, warp, place, Touched { writes: false, ..touched }, lane, pc);
             }
-            self.look(shared, warp, place, touched, lane, pc, true, new != old);
+            match atomic.swap {
+                Swap::Part => {
+                    for k in (0..atomic.bytes).filter(|k| (a ^ b) >> (8 * k) & 0xff != 0) {
+                        let byte = Touched { address: touched.address + u64::from(k), bytes: 1, ..touched };
+                        self.look(shared, warp, place.byte(k), byte, lane, pc, true, new != old);
+                    }
+                }
+                Swap::Whole | Swap::No => self.look(shared, warp, place, touched, lane, pc, true, new != old),
+            }
             self.acquire(shared.number, warp, touched);
             self.set(shared, warp, place, 0, atomic.bytes, new);
             self.release(shared.number, warp, touched, atomic.order);

@@ -191,9 +191,8 @@ pub struct Access {
     pub order: Order,
     /// A load through the read-only cache.
     pub constant: bool,
-    /// A load of what a compare-and-swap at the same address looks at again: it may be of any age. Those of halves and bytes
-    /// take the whole word.
-    pub swapped: bool,
+    /// A load of what a compare-and-swap at the same address looks at again: it may be of any age.
+    pub swap: Swap,
 }
 
 #[derive(Clone, Debug)]
@@ -213,9 +212,20 @@ pub struct Atomic {
     /// Flushes subnormals, in global memory.
     pub flushes: bool,
     /// Compares first.
-    pub swaps: bool,
+    pub swap: Swap,
     /// Something follows from the old value: all but an exchange, which may be the first to write.
     pub reads: bool,
+}
+
+/// What a compare-and-swap is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Swap {
+    /// It is none.
+    No,
+    /// The element that it compares.
+    Whole,
+    /// A half or a byte, where the hardware compares words: of the word around it, what it does not change belongs to others.
+    Part,
 }
 
 pub type Update = fn(old: u64, a: u64, b: u64) -> u64;

@@ -3,7 +3,7 @@
 //! ordinary is left to that, before anything is done.
 
 use super::access::interval;
-use super::code::{Access, Order};
+use super::code::{Access, Order, Swap};
 use super::findings::Touched;
 use super::machine::{Machine, Shared, lanes};
 use super::memory::{read, write};
@@ -36,7 +36,7 @@ impl Machine<'_> {
         pc: u32,
         active: u32,
     ) -> bool {
-        if access.order != Order::Weak || access.swapped || active == 0 {
+        if access.order != Order::Weak || access.swap != Swap::No || active == 0 {
             return false;
         }
         let bytes = access.bytes * access.values.len() as u32;

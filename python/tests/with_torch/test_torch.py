@@ -99,6 +99,29 @@ def test_double_backward_is_refused():
     assert not g.requires_grad
 
 
+def test_threads_that_meet():
+    """What the order of threads decides has no gradient that is right."""
+
+    @kc.kernel
+    def total(x: kc.array(dtype=float), s: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        kc.atomic_add(s, 0, x[i])
+        y[i] = s[0] * s[0]
+
+    @kc.kernel
+    def neighbour(x: kc.array(dtype=float), s: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        s[i] = x[i] * x[i]
+        if i > 0:
+            y[i] = s[i - 1]
+
+    for kernel in (total, neighbour):
+        x = torch.ones(4, requires_grad=True)
+        _, y = kc.torch.function(kernel, outputs={"s": 4, "y": 4})(4, x)
+        with pytest.raises(kc.GradientError, match="E1108"):
+            y.sum().backward()
+
+
 def test_changes_between_forward_and_backward():
     f = kc.torch.function(wave, outputs=["y"])
     x, w = leaf(5), double(5)

@@ -46,8 +46,7 @@ impl Body<'_, '_> {
                 let diagnostic =
                     Diagnostic::new(Code::E0502, "blocks and their threads have no meaning inside a kernel")
                         .label(expr.span, "the index of a thread, as CUDA computes it");
-                let tid = format!("{}()", self.c.qualified("tid"));
-                Some(self.replaced(diagnostic, expr.span, &tid))
+                Some(self.replaced(diagnostic, expr.span, "wp.tid()"))
             }
             _ => None,
         }
@@ -123,12 +122,12 @@ impl Body<'_, '_> {
                 let word = words(&to.value)?.last().copied()?;
                 let ty = match word {
                     "float" | "int" | "bool" => word.to_string(),
-                    word => self.c.qualified(foreign::short_type(word)?),
+                    word => format!("wp.{}", foreign::short_type(word)?),
                 };
                 format!("{ty}({value})")
             }
             (word, _) => {
-                let function = self.c.qualified(foreign::of_method(word)?);
+                let function = format!("wp.{}", foreign::of_method(word)?);
                 format!("{function}({})", std::iter::once(value).chain(shown).collect::<Vec<_>>().join(", "))
             }
         };
@@ -158,7 +157,7 @@ impl Body<'_, '_> {
         }
         let parts: Vec<&str> = items.iter().map(|item| self.c.sources.text(item.span)).collect();
         let whole = parts.iter().all(|part| part.trim_start_matches('-').bytes().all(|c| c.is_ascii_digit()));
-        let ty = self.c.qualified(&format!("vec{}{}", items.len(), if whole { "i" } else { "" }));
+        let ty = format!("wp.vec{}{}", items.len(), if whole { "i" } else { "" });
         Some(format!("{ty}({})", parts.join(", ")))
     }
 
@@ -198,12 +197,12 @@ impl Body<'_, '_> {
         match (foreign::of_path(path), call) {
             (_, Some((span, [value, to]))) if last == "cast" => {
                 let to = words(&to.value).and_then(|words| foreign::short_type(words.last()?));
-                let ty = self.c.qualified(to.unwrap_or("float32"));
+                let ty = format!("wp.{}", to.unwrap_or("float32"));
                 let text = format!("{ty}({})", source(value.value.span));
                 self.replaced(diagnostic, span, &text)
             }
             (Advice::Whole(name), Some((span, _))) => {
-                let text = format!("{}()", self.c.qualified(name));
+                let text = format!("wp.{name}()");
                 self.replaced(diagnostic, span, &text)
             }
             (Advice::Argument, Some((span, [arg, ..]))) => {
@@ -212,11 +211,11 @@ impl Body<'_, '_> {
             }
             // `ti.atomic_add(x[i], value)` names the array and the index apart here.
             (Advice::Name(name), Some((span, args))) if name.starts_with("atomic_") && element(args).is_some() => {
-                let text = format!("{}({})", self.c.qualified(name), element(args).unwrap_or_default());
+                let text = format!("wp.{name}({})", element(args).unwrap_or_default());
                 self.replaced(diagnostic, span, &text)
             }
             (Advice::Name(name) | Advice::Whole(name), _) => {
-                let text = self.c.qualified(name);
+                let text = format!("wp.{name}");
                 self.replaced(diagnostic, at.span, &text)
             }
             (Advice::Word(name), _) => self.replaced(diagnostic, at.span, name),

@@ -367,7 +367,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let mut diagnostic =
             Diagnostic::new(Code::E0201, format!("`{name}` is not defined")).label(span, "not known here");
         if self.c.knows_builtin(name) || crate::check::types::value::type_of_name(name).is_some() {
-            let text = self.c.qualified(name);
+            let text = format!("wp.{name}");
             diagnostic = diagnostic.help(format!("did you mean `{text}`?")).fix(
                 format!("use `{text}`"),
                 span,
@@ -525,13 +525,14 @@ impl Checker<'_> {
     /// The name of an instance where it is free.
     pub fn wanted_name(&self, definition: &Definition, args: &[InstanceArg]) -> String {
         let source = &definition.ast.name.text;
-        let mut name = source.clone();
-        if definition.library()
-            && let Some(InstanceArg::Type(ty)) = args.first()
-        {
-            name = format!("{source}_{}", self.show(*ty));
+        let plain = |name: &str| -> String {
+            name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
+        };
+        match args.first() {
+            Some(InstanceArg::Type(ty)) if definition.library() => {
+                plain(&format!("{source}_{}", self.show(*ty))).trim_end_matches('_').to_string()
+            }
+            _ => plain(source),
         }
-        let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-        name.trim_end_matches('_').to_string()
     }
 }

@@ -179,7 +179,7 @@ impl Body<'_, '_> {
                 if let (Ok(Operand::Function(FunctionName::Builtin(word))), false) = (&result, self.is_host())
                     && path.starts_with("numpy")
                 {
-                    let (text, ours) = (self.c.sources.text(span).to_string(), self.c.qualified(word));
+                    let (text, ours) = (self.c.sources.text(span).to_string(), format!("wp.{word}"));
                     self.c.diagnostics.push(
                         Diagnostic::new(Code::W1306, format!("`{text}` is taken as `{ours}`"))
                             .label(span, "nothing of NumPy runs in a kernel")
@@ -386,7 +386,7 @@ impl Body<'_, '_> {
             });
             let help = match items.len() {
                 n @ 2..=4 if numbers => {
-                    format!("a vector takes any index: make it with `{}(...)`", self.c.qualified(&format!("vec{n}")))
+                    format!("a vector takes any index: make it with `wp.vec{n}(...)`")
                 }
                 _ => "pass the values as an array, a parameter `x: wp.array(dtype=float)`".to_string(),
             };

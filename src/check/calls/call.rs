@@ -510,7 +510,7 @@ impl Body<'_, '_> {
         let source = |arg: &Given| self.c.sources.text(arg.span).to_string();
         match (text.as_str(), given) {
             ("min" | "max", [first, second, rest @ ..]) if !rest.is_empty() => {
-                let callee = self.c.qualified(&text);
+                let callee = format!("wp.{text}");
                 let pair = format!("{callee}({}, {})", source(first), source(second));
                 let nested = rest.iter().fold(pair, |inner, arg| format!("{callee}({inner}, {})", source(arg)));
                 diagnostic = diagnostic.help(format!("nest the calls: `{nested}`")).fix(
@@ -521,7 +521,7 @@ impl Body<'_, '_> {
                 );
             }
             ("min" | "max", [Given { operand: Operand::Value(Expr { ty: Type::Array(_), .. }), .. }]) => {
-                let step = format!("m = {}(m, x[j])", self.c.qualified(&text));
+                let step = format!("m = wp.{text}(m, x[j])");
                 diagnostic = diagnostic.help(format!("loop over the elements: `for j in range(x.shape[0]):` `{step}`"));
             }
             _ => {}

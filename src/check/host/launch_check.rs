@@ -45,8 +45,7 @@ impl Checker<'_> {
         let ExprKind::Call { callee, args } = &call.kind else { return None };
         if let Some((name, definition)) = self.kernel_called(callee) {
             let given: Vec<&str> = args.iter().map(|arg| self.sources.text(arg.value.span)).collect();
-            let launch = self.qualified("launch");
-            let written = format!("{launch}({name}, dim=..., inputs=[{}])", given.join(", "));
+            let written = format!("wp.launch({name}, dim=..., inputs=[{}])", given.join(", "));
             return Some(
                 Diagnostic::new(Code::W0409, format!("kernel `{name}` is called, not launched"))
                     .label(call.span, "Python cannot call a kernel")

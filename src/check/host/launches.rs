@@ -150,7 +150,8 @@ impl Checker<'_> {
 fn type_of(operand: &Operand) -> Option<Type> {
     match operand {
         Operand::Const(constant) => Some(constant.scalar().into()),
-        Operand::Value(expr) => Some(expr.ty),
+        // `np.zeros(10)` of host code is no local array of a kernel.
+        Operand::Value(expr) => Some(expr.ty).filter(|ty| !matches!(ty, Type::Local(_))),
         _ => None,
     }
 }

@@ -117,7 +117,7 @@ pub fn is_core(module: &str) -> bool {
 }
 
 /// kc's own package for Python names what the kernel language has: `kc.vec3`, `kc.types.vector`.
-fn is_kc(module: &str) -> bool {
+pub fn is_kc(module: &str) -> bool {
     matches!(module, "kc" | "kc.types" | "kc.warp" | "kc.warp.types")
 }
 

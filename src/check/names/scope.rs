@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::habits::Habit;
-use super::member::{builtin_word, is_core, is_warp};
+use super::member::{builtin_word, is_core, is_kc, is_warp};
 use crate::check::host::nest::{Maker, Unknown, Why};
 use crate::check::types::value::{FunctionName, Operand, Reported, Res, TypeWord, type_of_name};
 use crate::check::{Checker, Definition};
-use crate::diag::{Applicability, Code, Diagnostic};
+use crate::diag::{Applicability, Code, Diagnostic, Spelling};
 use crate::library::Library;
 use crate::limits::MAX_SCOPES;
 use crate::source::Span;
@@ -377,13 +377,12 @@ impl Checker<'_> {
             return;
         }
         let library = super::foreign::library_of(&path).unwrap_or("another library");
-        let kernel = self.qualified("kernel");
         let message = format!("this file has no kernels: `{name}` is one of {library}");
         self.diagnostics.push(
             Diagnostic::new(Code::W0907, message)
                 .label(span, format!("a decorator of {library}"))
-                .help(format!("decorate it with `@{kernel}`, and give each parameter its type"))
-                .fix(format!("write `@{kernel}`"), span, kernel, Applicability::Maybe),
+                .help("decorate it with `@wp.kernel`, and give each parameter its type")
+                .fix("write `@wp.kernel`", span, "wp.kernel", Applicability::Maybe),
         );
     }
 
@@ -478,7 +477,7 @@ impl Checker<'_> {
         function.decorators.iter().find_map(|d| self.decorator_role(d))
     }
 
-    /// `@wp.kernel`, `@wp.kernel(...)`, or `@kernel` after `from warp import kernel`.
+    /// `@wp.kernel`, `@wp.kernel(...)`, or `@kernel` after `from warp import kernel` or `*`.
     fn decorator_role(&mut self, decorator: &ast::Decorator) -> Option<Role> {
         let path = match &decorator.expr.kind {
             ExprKind::Call { callee, .. } => callee,
@@ -494,6 +493,7 @@ impl Checker<'_> {
             },
             ExprKind::Name(name) => match self.follow(name) {
                 Some((_, Global::Member { module, name })) if is_warp(&module) => name,
+                None if self.scopes[self.module_of(self.scope)].star_import => name.clone(),
                 _ => return None,
             },
             _ => return None,
@@ -551,7 +551,7 @@ impl Checker<'_> {
         } else {
             ("function", "func", "call it from kernels")
         };
-        let decorator = format!("@{}", self.qualified(decorator));
+        let decorator = format!("@wp.{decorator}");
         let diagnostic = Diagnostic::new(Code::E0203, format!("`{name}` is not a kernel {what}"))
             .label(span, "used inside a kernel")
             .label(place, "this is plain Python")
@@ -617,7 +617,7 @@ impl Checker<'_> {
     pub fn suggest(&self, diagnostic: Diagnostic, habit: Habit, span: Span) -> Diagnostic {
         match habit {
             Habit::Name(near) => {
-                let text = self.qualified(near);
+                let text = format!("wp.{near}");
                 diagnostic.help(format!("it is called `{text}` here")).fix(
                     format!("use `{text}`"),
                     span,
@@ -641,19 +641,25 @@ impl Checker<'_> {
         modules.map(|(name, _)| name.clone()).collect()
     }
 
-    /// A built-in by the name this file has for it: `wp.sin`.
-    pub fn qualified(&self, name: &str) -> String {
-        if self.scopes[MODULE].star_import {
-            return name.to_string();
+    /// How the checked file names what is Warp's.
+    pub fn spelling(&self) -> Spelling {
+        let main = &self.scopes[MODULE];
+        let mut spelling = Spelling { star: main.star_import, ..Spelling::default() };
+        let mut modules = Vec::new();
+        for (own, global) in &main.names {
+            match global {
+                // Other packages that have the kernel language's names come after Warp itself.
+                Global::Module(path) if path == "warp" || is_kc(path) => {
+                    modules.push((path != "warp", own != "wp", own))
+                }
+                Global::Member { module, name } if is_warp(module) => {
+                    spelling.members.insert(name.clone(), own.clone());
+                }
+                _ => {}
+            }
         }
-        let mut aliases: Vec<&String> = self.scopes[MODULE]
-            .names
-            .iter()
-            .filter(|(_, global)| matches!(global, Global::Module(path) if path == "warp"))
-            .map(|(alias, _)| alias)
-            .collect();
-        aliases.sort();
-        format!("{}.{name}", aliases.first().map_or("wp", |alias| alias.as_str()))
+        spelling.module = modules.into_iter().min().map(|(_, _, own)| own.clone());
+        spelling
     }
 
     /// A name that is neither local nor in the file: Python's and Warp's own words.

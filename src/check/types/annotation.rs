@@ -3,7 +3,6 @@
 use super::pattern::{Length, Part, Pattern};
 use super::value::{Family, Operand, Reported, Res, ScalarClass, TypeWord};
 use crate::check::Checker;
-use crate::check::names::scope::Global;
 use crate::check::tiles::tile_type;
 use crate::diag::{Code, Diagnostic};
 use crate::limits::{MAX_LENGTH, MAX_LOCAL_ELEMENTS, MAX_PARTS};
@@ -14,14 +13,8 @@ use crate::types::{ArrayType, MAX_DIMS, Type};
 impl Checker<'_> {
     /// What a parameter annotation accepts. `library` turns on the words of the library's signatures.
     pub fn annotation(&mut self, expr: &Expr, library: bool) -> Res<Pattern> {
-        // `FloatRef = wp.ref[float]`: a reference is no type of its own, and its alias no value.
-        if let ExprKind::Name(name) = &expr.kind
-            && !library
-            && let Some((scope, Global::Constant(value))) = self.lookup(name).map(|(at, global)| (at, global.clone()))
-            && let ExprKind::Subscript { base, .. } = &value.kind
-            && matches!(self.within(scope, |c| c.host_value(base)), Some(Operand::Type(TypeWord::Ref)))
-        {
-            return self.within(scope, |c| c.annotation(&value, library));
+        if !library && let Some(alias) = self.type_alias(expr) {
+            return alias;
         }
         if !library && let Some(reported) = self.foreign_annotation(expr) {
             return Err(reported);

@@ -67,7 +67,7 @@ impl Checker<'_> {
     fn foreign_type(&mut self, expr: &Expr, path: &str) -> Reported {
         match foreign::of_path(path) {
             Advice::Name(name) => {
-                let text = self.qualified(name);
+                let text = format!("wp.{name}");
                 self.instead_of(expr, &text)
             }
             Advice::Word(word) => self.instead_of(expr, word),
@@ -87,13 +87,13 @@ impl Checker<'_> {
     /// `wp.array2d(dtype=float)`
     fn array_text(&self, element: &str, ndim: usize) -> String {
         let word = if ndim <= 1 { "array".to_string() } else { format!("array{}d", ndim.min(4)) };
-        format!("{}(dtype={element})", self.qualified(&word))
+        format!("wp.{word}(dtype={element})")
     }
 
     fn element_text(&self, word: &str) -> Option<String> {
         match word {
             "float" | "int" | "bool" => Some(word.to_string()),
-            _ => foreign::short_type(word).map(|name| self.qualified(name)),
+            _ => foreign::short_type(word).map(|name| format!("wp.{name}")),
         }
     }
 

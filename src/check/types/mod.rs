@@ -1,6 +1,7 @@
 //! Which types are written, expected and found, and what can an expression denote?
 
 pub(super) mod advice;
+mod alias;
 mod annotation;
 mod double;
 mod foreign_type;

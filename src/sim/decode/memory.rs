@@ -1,13 +1,13 @@
 //! What do loads, stores and atomics do?
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use half::{bf16, f16};
 
 use super::modifiers::Modifiers;
 use super::{Decoder, unknown};
 use crate::ptx::{Error, Instruction, Kind, Operand, Result, Space, Type};
-use crate::sim::code::{Access, Atomic, Inst, Op, Order, Update};
+use crate::sim::code::{Access, Atomic, Inst, Op, Order, Swap, Update};
 use crate::sim::value::{Lane, flush};
 
 /// The lanes whose addresses are in a space.
@@ -100,7 +100,7 @@ impl<'t> Decoder<'_, 't> {
             return Err(Error::malformed(i.at, "a store to what can only be read"));
         }
         let values = regs.into();
-        let access = Access { space, base, offset, values, bytes: ty.bytes(), sign, order, constant, swapped: false };
+        let access = Access { space, base, offset, values, bytes: ty.bytes(), sign, order, constant, swap: Swap::No };
         Ok(if loads { Op::Load(Box::new(access)) } else { Op::Store(Box::new(access)) })
     }
 
@@ -146,23 +146,38 @@ impl<'t> Decoder<'_, 't> {
             order,
             of_block,
             flushes,
-            swaps: name == "cas",
+            swap: if name == "cas" { Swap::Whole } else { Swap::No },
             reads: name != "exch",
         };
         Ok(Op::Atomic(Box::new(atomic)))
     }
 }
 
-/// Marks loads whose value a compare-and-swap of the same function looks at again.
-pub fn mark_swapped(insts: &mut [Inst]) {
-    let swaps = insts.iter().filter_map(|inst| match &inst.op {
-        Op::Atomic(atomic) if atomic.swaps => Some((atomic.base, atomic.offset)),
-        _ => None,
-    });
-    let swaps: HashSet<(u32, i64)> = swaps.collect();
+/// Marks loads whose value a compare-and-swap of the same function looks at again, and those of words around smaller elements:
+/// at an address without its last two bits.
+pub fn mark_swapped(insts: &mut [Inst], instructions: &[Instruction]) {
+    let words: HashSet<u32> = insts
+        .iter()
+        .zip(instructions)
+        .filter_map(|(inst, written)| match (&inst.op, written.operands.get(2)) {
+            (Op::Alu { d, .. }, Some(Operand::Int(bits))) if written.opcode == "and" && *bits as u32 == !3 => Some(*d),
+            _ => None,
+        })
+        .collect();
+    let mut swaps = HashMap::new();
+    for inst in insts.iter_mut() {
+        if let Op::Atomic(atomic) = &mut inst.op
+            && atomic.swap == Swap::Whole
+        {
+            if atomic.bytes == 4 && atomic.offset == 0 && words.contains(&atomic.base) {
+                atomic.swap = Swap::Part;
+            }
+            swaps.insert((atomic.base, atomic.offset), atomic.swap);
+        }
+    }
     for inst in insts {
         if let Op::Load(access) = &mut inst.op {
-            access.swapped = swaps.contains(&(access.base, access.offset));
+            access.swap = swaps.get(&(access.base, access.offset)).copied().unwrap_or(Swap::No);
         }
     }
 }

@@ -61,7 +61,7 @@ pub fn decode(module: &Module, entry: &str) -> Result<Code> {
         let end = body.instructions.last().map_or(module.functions[f].at, |last| last.at);
         insts.push(Inst { op: Op::Return, guard: None, meet: NOWHERE, at: end, source: None, class: Class::Control });
         graph::find_meetings(&mut insts, start..next_start(&starts, start as u32, next) as usize);
-        memory::mark_swapped(&mut insts[start..]);
+        memory::mark_swapped(&mut insts[start..], &body.instructions);
     }
     let kernel = &module.functions[functions[0]];
     let constants = decoder.constant_list.iter().map(|&(reg, bits)| (reg, [bits; LANES] as Lanes)).collect();

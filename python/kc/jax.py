@@ -1,0 +1,185 @@
+"""Kernels as functions of JAX arrays, with gradients.
+
+    square = kc.jax.function(kernel, outputs=["y"])
+    jax.grad(lambda x: square(n, x).sum())(x)
+
+They work under ``jax.jit``, where XLA calls the kernel's code itself, without Python, and under ``jax.grad`` and ``jax.vmap``.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from . import _native
+from ._arguments import field_of, parameters_of, refuse
+from ._function import Function
+
+__all__ = ["function"]
+
+_TARGET = "kc_launch"
+
+if not hasattr(jax, "ffi"):
+    raise ImportError(f"kc.jax needs JAX 0.5 or newer, and this is {jax.__version__}")
+jax.ffi.register_ffi_target(_TARGET, _native.xla_target(), platform="cpu")
+
+
+def function(kernel, outputs):
+    """A function of arrays that launches ``kernel``, differentiable in reverse mode, for the CPU.
+
+    It is called as ``f(dim, *arguments)`` with the kernel's arguments but for ``outputs``, which it makes and gives back: zeros at
+    first. ``outputs`` lists their names, or maps each to its shape: ``{"loss": 1, "y": lambda dim, x: x.shape}``, a number,
+    a tuple, or a function of what the call is given. Without a shape it is that of the launch.
+
+    ``dim`` and shapes are Python's numbers. Numbers, vectors and matrices may be arrays of JAX, and have gradients then. Other
+    arrays than the outputs are not written to.
+    """
+    return _Function(kernel, outputs, "kc.jax.function").caller()
+
+
+class _Function(Function):
+    def __call__(self, dim, arguments, named):
+        dim, values, made = self.bind(dim, arguments, named, lambda shape, scalar: _Leaf((), shape, scalar, None))
+        walk = _Walk(self.kernel, made)
+        plain = [walk.value((n,), name, kind, value) for n, ((name, kind), value) in enumerate(zip(parameters_of(self.kernel), values))]
+        block = np.frombuffer(_native.xla_block(self.kernel, plain), np.uint8)
+        outputs = tuple(walk.outputs[name] for name in self.shapes)
+        call = _Call(self.kernel, tuple(dim), tuple(leaf.about for leaf in walk.leaves), outputs)
+        found = _compiled(call, block, *(leaf.array for leaf in walk.leaves))
+        return found if len(outputs) > 1 else found[0]
+
+
+class _Leaf:
+    """An array of JAX among the arguments: path (parameter, then fields), shape and type of its numbers."""
+
+    def __init__(self, path, shape, scalar, array):
+        self.about, self.array = (path, tuple(shape), scalar), array
+
+
+class _Walk:
+    """Takes the arrays of JAX out of the arguments."""
+
+    def __init__(self, kernel, made):
+        self.kernel, self.made = kernel.__name__, made
+        self.leaves, self.outputs = [], {}
+
+    def value(self, path, name, kind, value):
+        """What is left without them."""
+        if "fields" in kind:
+            fields = kind["fields"].items()
+            return {field: self.value((*path, k), f"{name}.{field}", inner, field_of(name, value, field)) for k, (field, inner) in enumerate(fields)}
+        if name in self.made:
+            _, shape, scalar = self.made[name].about
+            self.outputs[name] = (path, shape, scalar)
+        elif "ndim" in kind:
+            if value is not None:
+                array = self.array(name, kind, value)
+                self.leaves.append(_Leaf(path, array.shape, str(array.dtype), array))
+        elif isinstance(value, jax.Array):
+            array = self.number(name, kind, value)
+            self.leaves.append(_Leaf(path, array.shape, kind["scalar"], array))
+            return np.zeros(array.shape).tolist() if array.shape else kind["scalar"] == "bool" and False
+        else:
+            return value
+        return None
+
+    def array(self, name, kind, value):
+        if isinstance(value, jax.Array):
+            return value
+        given = np.asarray(value)
+        array = jnp.asarray(given)
+        if array.dtype != given.dtype:
+            text = f"argument `{name}` of kernel `{self.kernel}` is of {given.dtype}, of which JAX makes {array.dtype}"
+            raise refuse("E1005", text, 'jax.config.update("jax_enable_x64", True)')
+        return array
+
+    def number(self, name, kind, value):
+        """A value of the kernel's type. What is whole becomes a float where that is asked for, not the other way round."""
+        wanted, found = jnp.dtype(kind["scalar"]), value.dtype
+        if value.shape != kind["shape"]:
+            text = f"argument `{name}` of kernel `{self.kernel}`: expected `{kind['type']}`, found an array of shape {value.shape}"
+            raise refuse("E1005", text)
+        fits = wanted == found or jnp.issubdtype(wanted, jnp.floating) and not jnp.issubdtype(found, jnp.complexfloating)
+        fits = fits or jnp.issubdtype(wanted, jnp.integer) and jnp.issubdtype(found, jnp.integer)
+        if fits:
+            converted = value.astype(wanted)
+            if converted.dtype == wanted:
+                return converted
+        advice = 'jax.config.update("jax_enable_x64", True)' if fits else None
+        raise refuse("E1005", f"argument `{name}` of kernel `{self.kernel}`: expected `{kind['type']}`, found {found}", advice)
+
+
+class _Call:
+    """What a launch is but for the contents of its arrays. Equal ones are one for JAX."""
+
+    def __init__(self, kernel, dim, leaves, outputs):
+        self.kernel, self.dim, self.leaves, self.outputs = kernel, dim, leaves, outputs
+
+    def __eq__(self, other):
+        return isinstance(other, _Call) and self.kernel is other.kernel and self._form() == other._form()
+
+    def __hash__(self):
+        return hash(self._form())
+
+    def _form(self):
+        return self.dim, self.leaves, self.outputs
+
+    def planned(self, backward):
+        """The name of its plan."""
+        known = self.kernel.__dict__.setdefault("_known_plans", {})
+        key = (self, backward)
+        if key not in known:
+            known[key] = self._plan(backward)
+        return known[key]
+
+    def _plan(self, backward):
+        parameters = backward and any(_floats(leaf) and self.is_value(leaf) for leaf in self.leaves)
+        # The same in every process for the same code, and for no other.
+        form = (self.kernel.__name__, *self._form(), backward, parameters, _native.version())
+        name = hashlib.sha256(f"{self.kernel.ir}\n{form!r}".encode()).hexdigest()
+        leaves, outputs = list(self.leaves), list(self.outputs)
+        _native.xla_plan(name, self.kernel, self.dim, leaves, outputs, backward=backward, parameters=parameters)
+        return name
+
+    def is_value(self, leaf):
+        about = dict(enumerate(kind for _, kind in parameters_of(self.kernel)))
+        for step in leaf[0]:
+            kind = about[step]
+            about = dict(enumerate(kind.get("fields", {}).values()))
+        return "ndim" not in kind
+
+    def run(self, backward, results, operands):
+        types = tuple(jax.ShapeDtypeStruct(shape, jnp.dtype(scalar)) for _, shape, scalar in results)
+        return tuple(jax.ffi.ffi_call(_TARGET, types, vmap_method="sequential")(*operands, launch=self.planned(backward)))
+
+
+def _floats(leaf):
+    return jnp.issubdtype(jnp.dtype(leaf[2]), jnp.floating)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _launch(call, block, *arrays):
+    return call.run(False, call.outputs, [block, *arrays])
+
+
+def _forward(call, block, *arrays):
+    found = _launch(call, block, *arrays)
+    return found, (block, arrays, found)
+
+
+def _backward(call, kept, gradients):
+    block, arrays, found = kept
+    seeds = [gradient for output, gradient in zip(call.outputs, gradients) if _floats(output)]
+    wanted = [leaf for leaf in call.leaves if _floats(leaf)]
+    made = iter(call.run(True, wanted, [block, *arrays, *found, *seeds]) if wanted else ())
+    return (None, *(next(made) if _floats(leaf) else None for leaf in call.leaves))
+
+
+_launch.defvjp(_forward, _backward)
+
+#: What is called outside of compiled programs is compiled, too: once for each form.
+_compiled = jax.jit(_launch, static_argnums=0)

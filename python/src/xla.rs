@@ -1,0 +1,377 @@
+//! How does XLA launch a kernel of kc, as JAX compiles programs for it? As a custom call (`xla_ffi`).
+//!
+//! While JAX traces a program, the Python half (`kc/jax.py`) plans each launch: which operand is which argument, of which shape.
+//! The compiled program names the plan by a digest of all that it depends on, so that one which JAX kept on the disk finds the same plan,
+//! or none.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use kc::embed::{Bound as Laid, Dim, Extent, Form, Gradient, Part, Place, Signature};
+use kc::types::{ArrayType, Scalar, StructTable, Type};
+use kc::{Outcome, abi::ArrayDescriptor};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use smallvec::SmallVec;
+
+use crate::bind::{self, Binder};
+use crate::error;
+use crate::kernel::Kernel;
+use crate::view::{Kind, View};
+
+/// An argument whose contents come with the run.
+struct Leaf {
+    place: Place,
+    what: What,
+}
+
+enum What {
+    Array { ty: ArrayType, descriptor: ArrayDescriptor, bytes: usize },
+    Value { bytes: usize, name: String, scalar: Scalar },
+}
+
+impl Leaf {
+    fn bytes(&self) -> usize {
+        match &self.what {
+            What::Array { bytes, .. } | What::Value { bytes, .. } => *bytes,
+        }
+    }
+
+    fn floats(&self) -> bool {
+        match &self.what {
+            What::Array { ty, .. } => Type::from(ty.element).scalar_part().is_some_and(Scalar::is_float),
+            What::Value { scalar, .. } => scalar.is_float(),
+        }
+    }
+}
+
+/// A launch, or its derivative, for arguments of some shapes.
+struct Plan {
+    kernel: kc::Kernel,
+    /// None: it is the launch.
+    gradient: Option<Arc<Gradient>>,
+    dim: Dim,
+    /// Operands: a block of the values that do not change with the shapes, these, and for a gradient the outputs as the
+    /// launch left them and the gradients of those that are floats.
+    leaves: Vec<Leaf>,
+    /// Results of a launch. Those of a gradient are the gradients of the leaves that are floats.
+    outputs: Vec<Leaf>,
+}
+
+static PLANS: LazyLock<RwLock<HashMap<String, Arc<Plan>>>> = LazyLock::new(RwLock::default);
+
+/// Path (parameter, then fields), extents with those of the elements, and type of the numbers.
+type Given = (Vec<u32>, Vec<isize>, String);
+
+/// The values among the arguments as they lie in memory; None stands for what is an operand of its own.
+#[pyfunction]
+pub fn xla_block<'py>(kernel: &Bound<'py, Kernel>, values: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyBytes>> {
+    let py = kernel.py();
+    let ready = &kernel.get().ready(py)?.kernel;
+    let mut binder = Binder::new(ready.signature(), ready.structs());
+    for (n, value) in values.iter().enumerate() {
+        binder.bind(n, value).map_err(|fault| fault.raise(py))?;
+    }
+    Ok(PyBytes::new(py, binder.laid.bytes()))
+}
+
+/// Plans a launch, or with `backward` its derivative, under a name. `parameters`: some of the values have gradients.
+#[pyfunction]
+#[pyo3(signature = (name, kernel, dim, leaves, outputs, *, backward, parameters))]
+pub fn xla_plan(
+    name: String,
+    kernel: &Bound<'_, Kernel>,
+    dim: Vec<usize>,
+    leaves: Vec<Given>,
+    outputs: Vec<Given>,
+    backward: bool,
+    parameters: bool,
+) -> PyResult<()> {
+    let py = kernel.py();
+    if PLANS.read().unwrap_or_else(PoisonError::into_inner).contains_key(&name) {
+        return Ok(());
+    }
+    let ready = &kernel.get().ready(py)?.kernel;
+    let form = Form { parameters, same: Vec::new() };
+    let gradient = match backward {
+        true => Some(py.detach(|| ready.gradient_of(form)).map_err(|error| error::raise(py, &error))?),
+        false => None,
+    };
+    let (signature, structs) = match &gradient {
+        Some(gradient) => (gradient.signature(), gradient.structs()),
+        None => (ready.signature(), ready.structs()),
+    };
+    let read = |list: Vec<Given>| -> PyResult<Vec<Leaf>> {
+        list.into_iter().map(|given| leaf(py, given, signature, structs)).collect()
+    };
+    let (leaves, outputs) = (read(leaves)?, read(outputs)?);
+    let plan = Plan { kernel: ready.clone(), gradient, dim: Dim::from(&dim[..]), leaves, outputs };
+    PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(name, Arc::new(plan));
+    Ok(())
+}
+
+fn leaf(py: Python<'_>, given: Given, signature: &Signature, structs: &StructTable) -> PyResult<Leaf> {
+    let (path, extents, number) = given;
+    let unknown = || PyValueError::new_err("no such argument");
+    let mut steps = path.into_iter();
+    let n = steps.next().ok_or_else(unknown)? as usize;
+    let mut place = Place::of(n, signature.params().get(n).ok_or_else(unknown)?);
+    for field in steps {
+        let Type::Struct(id) = place.ty else { return Err(unknown()) };
+        let ty = structs[id].fields.get(field as usize).ok_or_else(unknown)?.ty;
+        place = place.field(field, ty, structs);
+    }
+    let scalar = Scalar::from_name(&number);
+    let what = match place.ty {
+        Type::Array(ty) => {
+            let scalar = scalar.ok_or_else(|| PyValueError::new_err(format!("kernels have no `{number}`")))?;
+            let mut step = scalar.size() as isize;
+            let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(0, extents.len());
+            for (stride, extent) in strides.iter_mut().zip(&extents).rev() {
+                *stride = step;
+                step *= (*extent).max(1);
+            }
+            // Only its form is looked at.
+            let data = std::ptr::without_provenance_mut(64);
+            let (shape, kind) = (SmallVec::from_vec(extents), Kind::Scalar(scalar));
+            let view = View { data, shape, strides, kind, writable: true, owner: None };
+            let (descriptor, extent) = bind::describe(ty, &view, structs)
+                .map_err(|fault| bind::named(&place, signature, structs, fault).raise(py))?;
+            What::Array { ty, descriptor, bytes: extent.bytes }
+        }
+        ty => {
+            let scalar = ty.scalar_part().ok_or_else(unknown)?;
+            let count = ty.scalar_count().unwrap_or(1) as usize;
+            let name = signature.name(&place.path, structs);
+            What::Value { bytes: count * scalar.size() as usize, name, scalar }
+        }
+    };
+    Ok(Leaf { place, what })
+}
+
+/// Bytes that a run needs for itself, aligned for every type.
+struct Scratch(Vec<u128>);
+
+impl Scratch {
+    fn zeros(bytes: usize) -> Scratch {
+        Scratch(vec![0; bytes.div_ceil(16)])
+    }
+
+    /// # Safety
+    /// So many bytes are there.
+    unsafe fn of(data: *const u8, bytes: usize) -> Scratch {
+        let mut made = Scratch::zeros(bytes);
+        // SAFETY: the caller's promise, and there is room for them.
+        unsafe { std::ptr::copy_nonoverlapping(data, made.start(), bytes) };
+        made
+    }
+
+    fn start(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
+/// Memory of an operand or a result.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    pub data: *mut u8,
+    pub bytes: usize,
+}
+
+/// Runs the plan of a name.
+///
+/// # Safety
+/// The operands can be read, and the results are written by nobody else.
+pub unsafe fn run(name: &str, operands: &[Memory], results: &[Memory]) -> Result<Outcome, String> {
+    let plan = PLANS.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+    let plan = plan.ok_or("this program was compiled in another process, and the launch is not known in this one")?;
+    // SAFETY: the caller's promise.
+    unsafe { plan.run(operands, results) }
+}
+
+impl Plan {
+    /// # Safety
+    /// The operands can be read, and the results are written by nobody else.
+    unsafe fn run(&self, operands: &[Memory], results: &[Memory]) -> Result<Outcome, String> {
+        let floats = self.outputs.iter().filter(|output| output.floats()).count();
+        let wanted = match self.gradient {
+            None => (1 + self.leaves.len(), self.outputs.len()),
+            Some(_) => {
+                let results = self.leaves.iter().filter(|leaf| leaf.floats()).count();
+                (1 + self.leaves.len() + self.outputs.len() + floats, results)
+            }
+        };
+        if (operands.len(), results.len()) != wanted {
+            return Err(format!(
+                "{} operands and {} results for a launch of {wanted:?}",
+                operands.len(),
+                results.len()
+            ));
+        }
+        let (block, operands) = operands.split_first().ok_or("no operands")?;
+        let (given, rest) = operands.split_at(self.leaves.len());
+        for result in results {
+            // SAFETY: as above.
+            unsafe { std::ptr::write_bytes(result.data, 0, result.bytes) };
+        }
+        match &self.gradient {
+            None => {
+                // SAFETY: as above.
+                let mut laid = unsafe { room(self.kernel.signature(), *block) }?;
+                for (leaf, memory) in self.leaves.iter().zip(given) {
+                    leaf.put(&mut laid, *memory, None, false)?;
+                }
+                for (leaf, memory) in self.outputs.iter().zip(results) {
+                    leaf.put(&mut laid, *memory, None, true)?;
+                }
+                // SAFETY: the arguments are laid out for this kernel, which writes to its outputs alone.
+                unsafe { self.kernel.launch_bound(&self.dim, &laid) }.map_err(|error| error.to_string())
+            }
+            // SAFETY: the caller's promise.
+            Some(gradient) => unsafe { self.backward(gradient, *block, given, rest, results) },
+        }
+    }
+
+    /// # Safety
+    /// As for `run`.
+    unsafe fn backward(
+        &self,
+        gradient: &Gradient,
+        block: Memory,
+        given: &[Memory],
+        rest: &[Memory],
+        results: &[Memory],
+    ) -> Result<Outcome, String> {
+        let (left, seeds) = rest.split_at(self.outputs.len());
+        let mut seeds = seeds.iter();
+        // A derivative changes the gradients that it starts from.
+        let mut seeds: Vec<Option<Scratch>> = (self.outputs.iter())
+            .map(|leaf| {
+                let seed = if leaf.floats() { seeds.next() } else { None };
+                // SAFETY: the caller's promise.
+                seed.map(|seed| unsafe { Scratch::of(seed.data, seed.bytes) })
+            })
+            .collect();
+        let part = if gradient.records() { Part::Both } else { Part::Backward };
+        let mut zeros: Vec<Scratch> = self.outputs.iter().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
+        // SAFETY: the caller's promise; the arguments are laid out for this gradient, and each array has memory of its own or
+        // is only read.
+        let (_, found) = unsafe {
+            let laid = self.laid_backward(gradient, block, given, results, &mut zeros, &mut seeds)?;
+            if part == Part::Both {
+                self.kernel.gradient_bound(gradient, &self.dim, &laid, part)
+            } else {
+                // Whether the order of threads shows is seen in the launch itself.
+                self.kernel.look(gradient, &self.dim, &laid).map_err(|error| error.to_string())?;
+                // What the launch left stays XLA's.
+                let outputs = self.outputs.iter().zip(left);
+                let mut own: Vec<Scratch> = outputs
+                    .map(|(leaf, memory)| match gradient.reads(&leaf.place.path) {
+                        true => Scratch::of(memory.data, memory.bytes),
+                        false => Scratch::zeros(leaf.bytes()),
+                    })
+                    .collect();
+                let laid = self.laid_backward(gradient, block, given, results, &mut own, &mut seeds)?;
+                self.kernel.gradient_bound(gradient, &self.dim, &laid, part)
+            }
+        }
+        .map_err(|error| error.to_string())?;
+        let floats = self.leaves.iter().filter(|leaf| leaf.floats());
+        for (leaf, result) in floats.zip(results) {
+            let What::Value { name, scalar, .. } = &leaf.what else { continue };
+            let sums = found.iter().find(|found| found.name == *name).map(|found| &found.sums[..]).unwrap_or_default();
+            if sums.len() * scalar.size() as usize != result.bytes {
+                return Err(format!("the argument `{name}` has no gradient"));
+            }
+            // SAFETY: the caller's promise; so many numbers fit.
+            unsafe { put_numbers(*scalar, sums, result.data) };
+        }
+        // What the launch prints was printed by the launch.
+        Ok(Outcome::default())
+    }
+
+    /// The arguments of a gradient run, with these outputs.
+    ///
+    /// # Safety
+    /// As for `run`.
+    unsafe fn laid_backward(
+        &self,
+        gradient: &Gradient,
+        block: Memory,
+        given: &[Memory],
+        results: &[Memory],
+        outputs: &mut [Scratch],
+        seeds: &mut [Option<Scratch>],
+    ) -> Result<Laid, String> {
+        // SAFETY: the caller's promise.
+        let mut laid = unsafe { room(gradient.signature(), block) }?;
+        let mut results = results.iter();
+        for (leaf, memory) in self.leaves.iter().zip(given) {
+            let result = if leaf.floats() { results.next() } else { None };
+            leaf.put(&mut laid, *memory, result.map(|result| result.data), false)?;
+        }
+        for ((leaf, own), seed) in self.outputs.iter().zip(outputs).zip(seeds) {
+            let memory = Memory { data: own.start(), bytes: leaf.bytes() };
+            leaf.put(&mut laid, memory, seed.as_mut().map(Scratch::start), true)?;
+        }
+        Ok(laid)
+    }
+}
+
+/// The struct of arguments with the values of a block.
+///
+/// # Safety
+/// The block can be read.
+unsafe fn room(signature: &Signature, block: Memory) -> Result<Laid, String> {
+    let mut laid = signature.room();
+    if block.bytes != laid.bytes().len() {
+        return Err(format!("a block of {} bytes for {}", block.bytes, laid.bytes().len()));
+    }
+    // SAFETY: the caller's promise.
+    laid.put(0, unsafe { std::slice::from_raw_parts(block.data, block.bytes) });
+    Ok(laid)
+}
+
+/// # Safety
+/// There is room for so many numbers.
+unsafe fn put_numbers(scalar: Scalar, numbers: &[f64], to: *mut u8) {
+    for (n, &number) in numbers.iter().enumerate() {
+        let bytes: SmallVec<[u8; 8]> = match scalar {
+            Scalar::F16 => SmallVec::from_slice(&half::f16::from_f64(number).to_ne_bytes()),
+            Scalar::BF16 => SmallVec::from_slice(&half::bf16::from_f64(number).to_ne_bytes()),
+            Scalar::F32 => SmallVec::from_slice(&(number as f32).to_ne_bytes()),
+            _ => SmallVec::from_slice(&number.to_ne_bytes()),
+        };
+        // SAFETY: the caller's promise.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(n * bytes.len()), bytes.len()) };
+    }
+}
+
+impl Leaf {
+    /// Puts memory in the argument's place; `gradient` is that of an array.
+    fn put(&self, laid: &mut Laid, memory: Memory, gradient: Option<*mut u8>, writable: bool) -> Result<(), String> {
+        if memory.bytes != self.bytes() {
+            return Err(format!("an operand of {} bytes for {}", memory.bytes, self.bytes()));
+        }
+        match &self.what {
+            // SAFETY: so many bytes are there.
+            What::Value { bytes, .. } => {
+                laid.put(self.place.offset, unsafe { std::slice::from_raw_parts(memory.data, *bytes) })
+            }
+            What::Array { ty, descriptor, bytes } => {
+                let mut descriptor = *descriptor;
+                if *bytes > 0 {
+                    descriptor.data = memory.data.expose_provenance() as u64;
+                    descriptor.grad = gradient.map_or(0, |gradient| gradient.expose_provenance() as u64);
+                    // Scalars are at most 8 bytes, and XLA's memory is aligned to 16 or more.
+                    if !descriptor.data.is_multiple_of(8) || !descriptor.grad.is_multiple_of(8) {
+                        return Err("an operand is not aligned".to_string());
+                    }
+                }
+                laid.put_array(&self.place, *ty, descriptor, Extent { below: 0, bytes: *bytes, writable });
+            }
+        }
+        Ok(())
+    }
+}

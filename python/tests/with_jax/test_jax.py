@@ -1,0 +1,244 @@
+"""Functions of JAX: its own check of gradients is the judge."""
+
+import subprocess
+import sys
+import threading
+
+import jax
+import jax.numpy as jnp
+import kc
+import kc.jax
+import numpy as np
+import pytest
+from jax.test_util import check_grads
+
+jax.config.update("jax_enable_x64", True)
+
+
+@kc.kernel
+def wave(a: kc.float64, x: kc.array(dtype=kc.float64), w: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] = kc.sin(a * x[i]) * w[i]
+
+
+@kc.kernel
+def energy(x: kc.array(dtype=kc.vec3d), pull: kc.vec3d, index: kc.array(dtype=int), out: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    d = x[index[i]] - pull
+    kc.atomic_add(out, 0, kc.dot(d, d) * kc.length(d))
+
+
+@kc.kernel
+def steps(x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] = x[i]
+    for _ in range(3):
+        y[i] = y[i] * y[i] + x[i]
+
+
+@kc.kernel
+def single(n: int, s: float, x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = x[(i + 1) % n] * s
+
+
+def double(*shape):
+    return jnp.asarray(np.random.default_rng(1).random(shape) + 0.5)
+
+
+def reverse(f, *arguments):
+    """The gradient of f, as it is called and compiled."""
+    check_grads(f, arguments, order=1, modes=["rev"])
+    check_grads(jax.jit(f), arguments, order=1, modes=["rev"])
+
+
+def test_gradients():
+    f = kc.jax.function(wave, outputs=["y"])
+    a, x, w = jnp.float64(1.5), double(6), double(6)
+    for g in (f, jax.jit(f, static_argnums=0)):
+        assert jnp.allclose(g(6, a, x, w), jnp.sin(a * x) * w)
+    reverse(lambda a, x, w: f(6, a, x, w), a, x, w)
+    # One array for two arguments, parts of arrays, and spread ones.
+    reverse(lambda x: f(6, 2.0, x, x), x)
+    reverse(lambda x: f(3, 2.0, x[::2], x[3:]), x)
+    reverse(lambda x: f(6, 2.0, jnp.broadcast_to(x, 6), x[0] * w), double(1))
+    # A number of Python and one that a program computes.
+    assert jnp.allclose(jax.jit(lambda x: f(6, x.sum(), x, w))(x), jnp.sin(x.sum() * x) * w)
+    assert jnp.allclose(jax.grad(lambda a: f(6, a, x, w).sum())(1.5), (x * jnp.cos(1.5 * x) * w).sum())
+
+
+def test_vectors_and_integers():
+    f = kc.jax.function(energy, outputs={"out": 1})
+    index = jnp.array([0, 2, 2, 1], jnp.int32)
+    reverse(lambda x, pull: f(4, x, pull, index), double(3, 3), double(3))
+    # Beside an array that has no gradient.
+    gradient = jax.grad(lambda x, index: f(4, x, jnp.zeros(3), index)[0], allow_int=True, argnums=(0, 1))
+    assert gradient(double(3, 3), index)[1].dtype == jax.dtypes.float0
+
+
+def test_kernels_that_overwrite_what_they_read():
+    f = kc.jax.function(steps, outputs="y")
+    reverse(lambda x: f(4, x), double(4))
+
+
+def test_matrices_and_booleans():
+    @kc.kernel
+    def turn(m: kc.mat22d, back: bool, x: kc.array(dtype=kc.vec2d), k: kc.int8, y: kc.array(dtype=kc.vec2d), n: kc.array(dtype=kc.int64)):
+        i = kc.tid()
+        if back:
+            y[i] = kc.transpose(m) * x[i]
+        else:
+            y[i] = m * x[i]
+        kc.atomic_add(n, 0, kc.int64(k))
+
+    f = kc.jax.function(turn, outputs={"n": 1, "y": None})
+    m, x = double(2, 2), double(5, 2)
+    for back in (False, True):
+        want = x @ (m if back else m.T)
+        for k in (3, jnp.int8(3)):
+            n, y = jax.jit(lambda m, back, x, k=k: f(5, m, back, x, k))(m, back, x)
+            assert jnp.allclose(y, want) and n.tolist() == [15]
+            assert jnp.allclose(f(5, m, back, x, k)[1], want)
+        reverse(lambda m, x, back=back: f(5, m, back, x, 1)[1], m, x)
+
+
+def test_structs():
+    @kc.struct
+    class Settings:
+        scale: kc.float64
+        weights: kc.array(dtype=kc.float64)
+        missing: kc.array(dtype=kc.float64)
+
+    @kc.kernel
+    def weigh(s: Settings, x: kc.array(dtype=kc.float64), y: kc.array(dtype=kc.float64)):
+        i = kc.tid()
+        y[i] = s.scale * s.weights[i] * x[i]
+        if s.missing:
+            y[i] = kc.float64(0.0)
+
+    f = kc.jax.function(weigh, outputs=["y"])
+    reverse(lambda s, w, x: f(3, {"scale": s, "weights": w, "missing": None}, x), jnp.float64(2.0), double(3), double(3))
+
+
+def test_loops_maps_and_threads():
+    f = kc.jax.function(single, outputs=["y"])
+    x = jnp.arange(1000, dtype=jnp.float32)
+
+    @jax.jit
+    def turned(x, times):
+        return jax.lax.fori_loop(0, times, lambda k, x: f(1000, 1000, 1.0, x), x)
+
+    assert jnp.array_equal(turned(x, 250), jnp.roll(x, -250))
+    many = jax.vmap(lambda s, x: f(8, 8, s, x))(jnp.arange(3, dtype=jnp.float32), jnp.ones((3, 8), jnp.float32))
+    assert many.tolist() == [[float(k)] * 8 for k in range(3)]
+    scanned = jax.grad(lambda x: jax.lax.scan(lambda x, _: (f(4, 4, 2.0, x), None), x, length=3)[0][1])
+    assert scanned(jnp.ones(4, jnp.float32)).tolist() == [8.0, 0.0, 0.0, 0.0]
+    found = {}
+
+    def run(k):
+        found[k] = turned(x + k, 10)
+
+    workers = [threading.Thread(target=run, args=(k,)) for k in range(8)]
+    [one.start() for one in workers]
+    [one.join() for one in workers]
+    assert all(jnp.array_equal(found[k], jnp.roll(x + k, -10)) for k in range(8))
+
+
+def test_nothing_and_no_threads():
+    f = kc.jax.function(wave, outputs=["y"])
+    nothing = jnp.zeros(0)
+    assert f(0, 1.0, nothing, nothing).shape == (0,)
+    assert jax.grad(lambda x: f(0, 1.0, x, x).sum())(nothing).shape == (0,)
+
+
+def test_what_a_kernel_prints(capfd):
+    @kc.kernel
+    def says(x: kc.array(dtype=int), y: kc.array(dtype=int)):
+        print(x[0])
+        y[0] = x[0]
+
+    f = kc.jax.function(says, outputs=["y"])
+    jax.jit(lambda x: f(1, x))(jnp.array([41], jnp.int32)).block_until_ready()
+    assert "41" in capfd.readouterr().out
+
+
+def test_what_does_not_fit():
+    f = kc.jax.function(wave, outputs=["y"])
+    x = double(4)
+    with pytest.raises(kc.ArgumentError, match="`x` of kernel `wave`: expected `array.dtype=float64.`.*float32"):
+        f(4, 1.0, x.astype(jnp.float32), x)
+    with pytest.raises(kc.ArgumentError, match="1 dimension.*shape"):
+        jax.jit(lambda x: f(4, 1.0, x.reshape(2, 2), x))(x)
+    with pytest.raises(kc.ArgumentError, match="`a` of kernel `wave`: expected `float64`, found an array of shape"):
+        f(4, x, x, x)
+    with pytest.raises(kc.ArgumentError, match="`n` of kernel `single`: expected `int32`, found float32"):
+        kc.jax.function(single, outputs="y")(4, jnp.float32(4), 1.0, x.astype(jnp.float32))
+    with pytest.raises(kc.ArgumentError, match="3 arguments besides its outputs"):
+        f(4, 1.0, x, x, x)
+    with pytest.raises(kc.ArgumentError, match="writes to `y`, which is no output"):
+        kc.jax.function(steps, outputs=["x"])(4, x)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="(?s)E1101.*index 4 is out of bounds.*`x`"):
+        f(5, 1.0, x, double(5)).block_until_ready()
+    # What failed leaves the next launch alone.
+    assert f(4, 1.0, x, x).shape == (4,)
+
+
+def test_gradients_that_would_be_wrong_are_refused():
+    @kc.kernel
+    def total(x: kc.array(dtype=float), s: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        kc.atomic_add(s, 0, x[i])
+        y[i] = s[0] * s[0]
+
+    @kc.kernel
+    def neighbour(x: kc.array(dtype=float), s: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        s[i] = x[i] * x[i]
+        if i > 0:
+            y[i] = s[i - 1]
+
+    for kernel in (total, neighbour):
+        f = kc.jax.function(kernel, outputs={"s": 4, "y": 4})
+        gradient = jax.grad(lambda x, f=f: f(4, x)[1].sum())
+        for g in (gradient, jax.jit(gradient)):
+            with pytest.raises(jax.errors.JaxRuntimeError, match="E1108"):
+                g(jnp.ones(4, jnp.float32)).block_until_ready()
+    # Second derivatives are none of kc's.
+    g = kc.jax.function(wave, outputs=["y"])
+    with pytest.raises(Exception, match="ifferentia|JVP"):
+        jax.grad(jax.grad(lambda x: g(1, x, double(1), double(1))[0]))(1.0)
+
+
+PROGRAM = """
+import sys
+import jax
+jax.config.update("jax_compilation_cache_dir", sys.argv[1])
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+import jax.numpy as jnp
+import kc, kc.jax
+
+@kc.kernel
+def first(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    y[kc.tid()] = x[kc.tid()] + 1.0
+
+@kc.kernel
+def second(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    y[kc.tid()] = x[kc.tid()] + 2.0
+
+for kernel in {"a": [first, second], "b": [second, first]}[sys.argv[2]]:
+    f = kc.jax.function(kernel, outputs="y")
+    print(jax.jit(lambda x: f(2, x))(jnp.zeros(2)).tolist())
+"""
+
+
+def test_programs_that_jax_kept(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    found = []
+    for order in "aab":
+        done = subprocess.run([sys.executable, program, tmp_path / "cache", order], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        found.append(done.stdout.split("\n")[:2])
+    assert any((tmp_path / "cache").iterdir())
+    assert found[0] == found[1] == ["[1.0, 1.0]", "[2.0, 2.0]"] == found[2][::-1]
