@@ -1,6 +1,6 @@
 """Checks every kernel of an installed warp-lang with `kc check` and prints which pass, and why others do not.
 
-    python3 benches/warp_kernels.py PATH/TO/site-packages/warp [--kc target/release/kc] [--out table.csv] [--list CODE]
+    python3 benches/warp_kernels.py PATH/TO/site-packages/warp [--kc target/release/kc] [--out table.csv] [--list CODE] [--kind tile] [--files examples]
 
 Left out, by what they and the functions they reach name: kernels with tiles, with Warp's run-time engine (meshes, BVHs,
 hash grids, volumes, textures), with Omniverse Fabric arrays, and with parts of the FEM module that Warp builds while
@@ -8,6 +8,9 @@ Python runs (fields, domains, geometries, integrands). Counted apart: kernels th
 (they stand in a `with assertRaises...` block or are launched in one) and that kc refuses, too. A kernel passes when neither it nor any function, struct or constant of its file that it reaches
 has an error. One that kc can check only in part, because it needs what only Python knows (W0504), has no concrete types
 (W0505) or calls CUDA text (W0506), is counted as `unresolved`: it has no error and no entry. Needs Python 3.10+, not Warp itself.
+
+`--kind tile` is about the kernels with tiles instead, of which those count as Warp's engine that ask a mesh or a BVH; `--files PART` is a row for
+each file whose path has that part.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 
 ENGINE = ("bvh_", "mesh_", "hash_grid_", "volume_", "texture_")
+TILE_ENGINE = ("tile_bvh_", "tile_mesh_", "tile_query_")
 ENGINE_TYPES = {"Mesh", "Bvh", "HashGrid", "Volume", "Texture1D", "Texture2D", "Texture3D", "BvhQuery", "MeshQueryAABB",
                 "HashGridQuery", "BvhQueryTiled", "MeshQueryPoint", "MeshQueryRay", "tex1d", "tex2d", "tex3d", "intersect_tri_tri",
                 "TextureAddressMode", "TextureFilterMode"}
@@ -102,9 +106,10 @@ def reached(kernel: Definition, by_name: dict[str, list[Definition]]) -> list[De
 
 def need(parts: list[Definition], imported: set[str], fem_file: bool) -> str:
     names = set().union(*(p.names for p in parts if p.kind != "constant"))
-    if any(n.startswith("tile_") or n in ("tile", "untile") for n in names):
+    tiles = any(n.startswith("tile_") or n in ("tile", "untile") for n in names)
+    if tiles and not any(n.startswith(TILE_ENGINE + ENGINE) for n in names):
         return "tile"
-    if any(n.startswith(ENGINE) for n in names if not n.endswith("_index")) or names & (ENGINE_TYPES | ENGINE_INDEX):
+    if tiles or any(n.startswith(ENGINE) for n in names if not n.endswith("_index")) or names & (ENGINE_TYPES | ENGINE_INDEX):
         return "engine"
     if names & FABRIC:
         return "fabric"
@@ -161,6 +166,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", help="a CSV with one row a kernel")
     parser.add_argument("--list", default="", help="show the kernels that fail with one of these codes (comma separated, or all)")
+    parser.add_argument("--kind", default="core", choices=["core", "tile"], help="the kernels that the tables are about")
+    parser.add_argument("--files", metavar="PART", help="a row for each file with this part in its path")
     args = parser.parse_args()
     files = sorted(os.path.join(folder, name) for folder, _, names in os.walk(args.package) for name in names if name.endswith(".py"))
     work = []
@@ -199,7 +206,7 @@ def main():
                     first = first or f"{short}:{finding['spans'][0]['start']['line']}: {finding['code']} {finding['message']}"
             if crash:
                 codes, first = ["CRASH"], crash
-            if kind == "core" and codes and codes[0] != "E0408" and any(name == kernel.name and kernel.first <= line <= kernel.last for name, line in expected):
+            if kind == args.kind and codes and codes[0] != "E0408" and any(name == kernel.name and kernel.first <= line <= kernel.last for name, line in expected):
                 kind = "refused"
             part = next((code for line, code in unresolved.items() if kernel.first <= line <= kernel.last), "")
             group = next((g for g in ("examples", "tests", "fem") if g in short.split(os.sep)), "library")
@@ -211,8 +218,8 @@ def main():
             writer.writerows(rows)
     kinds = Counter(r[4] for r in rows)
     print(f"{len(rows)} kernels in {len(work)} files: " + ", ".join(f"{n} {k}" for k, n in kinds.most_common()))
-    core = [r for r in rows if r[4] == "core"]
-    print(f"\n{'core kernels':<12} {'pass':>6} {'of':>6} {'%':>7}   of those unresolved: W0504  W0505  W0506")
+    core = [r for r in rows if r[4] == args.kind]
+    print(f"\n{args.kind + ' kernels':<12} {'pass':>6} {'of':>6} {'%':>7}   of those unresolved: W0504  W0505  W0506")
     for group in ("examples", "tests", "fem", "library", "all"):
         part = [r for r in core if group in (r[3], "all")]
         good = sum(not r[5] for r in part)
@@ -225,9 +232,15 @@ def main():
         print(f"{code:<8} {n:>5}  {message[:100]}")
     print("\nrefused by Warp, too: " + ", ".join(f"{n} {code}" for code, n in Counter(r[5] for r in rows if r[4] == "refused").most_common()))
     wanted = set(args.list.split(",")) - {""}
-    for row in [r for r in rows if r[4] in ("core", "refused")]:
+    for row in [r for r in rows if r[4] in (args.kind, "refused")]:
         if row[5] and wanted & {row[5], "all"}:
             print(f"{row[1]:<40} {row[4]:<8} {row[6]}")
+    if args.files:
+        print(f"\n{'file':<60} {'pass':>6} {'of':>6}   not")
+        for file in sorted({r[0] for r in core if args.files in r[0]}):
+            part = [r for r in core if r[0] == file]
+            rest = ", ".join(f"{r[1]} {r[5]}" for r in part if r[5]) or ", ".join(f"{r[1]} unresolved {r[7]}" for r in part if r[7])
+            print(f"{file:<60} {sum(not r[5] for r in part):>6} {len(part):>6}   {rest}")
     for line in crashed:
         print("CRASH", line)
 

@@ -32,6 +32,7 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use crate::analysis::effects::EffectTable;
+use crate::autodiff::analysis::bits::BitFunctions;
 use crate::autodiff::analysis::facts::ForwardFacts;
 use crate::autodiff::analysis::finite::Sizes;
 use crate::autodiff::analysis::world::World;
@@ -102,6 +103,7 @@ pub fn differentiate(module: &mut Module, options: &Options, known: &Adjoints, d
         remembers: false,
         missing: IdSet::default(),
         losses: IdMap::default(),
+        bit_functions: None,
         parameters: false,
         found: Vec::new(),
     };
@@ -165,6 +167,8 @@ struct Work<'a> {
     missing: IdSet<FuncId>,
     /// The functions that were looked through for lost gradients, and whether one must not be lost there.
     losses: IdMap<FuncId, bool>,
+    /// What functions do with the bits of floats, once it is asked for.
+    bit_functions: Option<BitFunctions>,
     /// The kernel at hand is differentiated by its parameters too.
     parameters: bool,
     found: Vec<Diagnostic>,
@@ -368,7 +372,8 @@ impl Work<'_> {
         if silent {
             return false;
         }
-        let found = analysis::lossy::findings(self.module, &self.effects, function, self.parameters);
+        let bits = self.bit_functions.get_or_insert_with(|| BitFunctions::of(self.module));
+        let found = analysis::lossy::findings(self.module, &self.effects, bits, function, self.parameters);
         let mut refused = found.iter().any(|finding| finding.level == Level::Error);
         self.found.extend(found);
         for callee in self.module.functions.callees(id) {

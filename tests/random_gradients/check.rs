@@ -412,6 +412,7 @@ fn argument(name: &str, ty: Type) -> Argument {
             ArgumentKind::Array(ArrayArgument {
                 ndim: Some(array.ndim.into()),
                 shape: Some(match (name.starts_with("tile"), array.ndim) {
+                    (false, 2) if name == "wide" => vec![40 * THREADS, 4],
                     (true, 2) => vec![4 * THREADS, 4],
                     (true, _) => vec![4 * THREADS],
                     (false, 2) => vec![THREADS, 3],

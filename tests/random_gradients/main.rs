@@ -21,7 +21,7 @@ use rayon::prelude::*;
 const COUNT: u64 = 500;
 
 /// The same of tiles.
-const TILES: u64 = 60;
+const TILES: u64 = 40;
 
 /// Host code is compared for one kernel in so many.
 const HOST: u64 = 5;

@@ -37,7 +37,7 @@ def normal(t: Any):
 @wp.kernel
 def k(tile_x: wp.array(dtype=wp.float64), tile_y: wp.array(dtype=wp.float64), tile_out: wp.array(dtype=wp.float64), \
 tile_m: wp.array2d(dtype=wp.float64), tile_outm: wp.array2d(dtype=wp.float64), acc: wp.array(dtype=wp.float64), \
-idx: wp.array(dtype=int), c: wp.float64, n: int):
+wide: wp.array2d(dtype=wp.float64), idx: wp.array(dtype=int), c: wp.float64, n: int):
     i = wp.tid()
     picked = wp.tile_load(idx, shape=4)
     t0 = wp.tile_load(tile_x, shape=4, offset=i * 4)
@@ -45,6 +45,7 @@ idx: wp.array(dtype=int), c: wp.float64, n: int):
     t2 = wp.tile_full(shape=4, value=c, dtype=wp.float64)
     m0 = wp.tile_load(tile_m, shape=(4, 4), offset=(i * 4, 0))
     m1 = wp.tile_broadcast(t0, shape=(4, 4)) + m0
+    w = wp.tile_load(wide, shape=(40, 4), offset=(i * 40, 0))
     q = t0[1]
 ";
 
@@ -219,7 +220,17 @@ impl Generator {
     }
 
     fn scalar(&mut self) -> String {
-        match self.random.below(8) {
+        match self.random.below(10) {
+            8 => {
+                // Longer than the chains of a sum.
+                self.note("chains");
+                match self.random.below(4) {
+                    0 => format!("wp.tile_sum({})[0] * 0.02", self.wide()),
+                    1 => format!("wp.tile_min({})[0]", self.wide()),
+                    2 => format!("wp.tile_reduce(wp.max, {})[0]", self.wide()),
+                    _ => format!("wp.tile_dot({}, w)[0] * 0.02", self.wide()),
+                }
+            }
             0 => format!("0.{}", self.random.below(9) + 1),
             1 => "c".to_string(),
             2 => "q".to_string(),
@@ -238,6 +249,16 @@ impl Generator {
         }
     }
 
+    /// A tile of forty by four.
+    fn wide(&mut self) -> String {
+        let t = self.vector(0);
+        match self.random.below(3) {
+            0 => format!("(wp.tile_broadcast({t}, shape=(40, 4)) * w)"),
+            1 => format!("wp.tile_map(mix, w, wp.tile_broadcast({t}, shape=(40, 4)))"),
+            _ => format!("wp.tile_map(mix, w, {})", self.name("t", 3) + "[2]"),
+        }
+    }
+
     /// A tile of four.
     fn vector(&mut self, depth: u32) -> String {
         if depth == 0 {
@@ -247,7 +268,16 @@ impl Generator {
             };
         }
         let t = self.vector(depth - 1);
-        match self.random.below(16) {
+        match self.random.below(18) {
+            16 => {
+                self.note("chains of rows");
+                let rows = format!("wp.tile_reshape({} + w, shape=(4, 40))", self.wide());
+                match self.random.below(3) {
+                    0 => format!("wp.tile_reduce(wp.max, {rows}, axis=1)"),
+                    _ => format!("(wp.tile_sum({rows}, axis=1) * 0.05)"),
+                }
+            }
+            17 => format!("(wp.tile_sum({}, axis=0) * 0.05)", self.wide()),
             0 => format!("({t} + {})", self.vector(depth - 1)),
             1 => format!("({t} - {})", self.vector(depth - 1)),
             2 => format!("({t} * {})", self.vector(depth - 1)),

@@ -18,8 +18,7 @@ use kc::types::Type;
 
 use crate::arguments::Arguments;
 use crate::cpp;
-use crate::generate::EXTENTS;
-use crate::numbers::number;
+use crate::numbers::{number, ordinary};
 use crate::random::Random;
 use crate::tree::{Program, file};
 
@@ -205,7 +204,8 @@ pub fn arguments(program: &Program, module: &Module, kernel: FuncId) -> Argument
     let function = &module.functions[kernel];
     let types: Vec<Type> = function.params().iter().map(|&p| function.ty(p)).collect();
     let mut random = Random::new(program.seed ^ 0xA11C_E5ED);
-    Arguments::new(module, &types, EXTENTS, &mut |scalar| number(&mut random, scalar))
+    let numbers = if program.mild { ordinary } else { number };
+    Arguments::new(module, &types, program.extents, &mut |scalar| numbers(&mut random, scalar))
 }
 
 fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
@@ -219,7 +219,10 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
     let kernels: Vec<FuncId> = alive.iter().map(|run| run.kernel).collect();
     let fail = |mut alive: Vec<&mut Run>, message: String| {
         if let [run] = &mut alive[..] {
-            run.verdict = Verdict::Wrong(Some(way), message);
+            // A block has so much memory.
+            let refused = message.contains(": E0822 ");
+            run.verdict =
+                if refused { Verdict::Refused("E0822".to_string()) } else { Verdict::Wrong(Some(way), message) };
             return;
         }
         // Each alone tells who it is.
@@ -272,8 +275,8 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         Err(error) => return fail(alive, format!("{way:?}: {} {}", error.code.name(), error.message)),
     };
     for (run, code) in alive.into_iter().zip(codes) {
-        let bounds = run.bounds;
-        run.compare(way, module, &mut |arguments| on_simulator(module, &code, &bounds, arguments));
+        let (bounds, block_dim) = (run.bounds, run.program.block_dim);
+        run.compare(way, module, &mut |arguments| on_simulator(module, &code, &bounds, block_dim, arguments));
     }
 }
 
@@ -300,6 +303,7 @@ fn on_simulator(
     module: &Module,
     code: &Kernel,
     bounds: &LaunchBounds,
+    block_dim: u32,
     arguments: &mut Arguments,
 ) -> Result<(), String> {
     let memory: Vec<(u64, u64)> = arguments
@@ -307,7 +311,7 @@ fn on_simulator(
         .iter()
         .map(|m| (m.words.as_ptr().expose_provenance() as u64, m.words.len() as u64 * 8))
         .collect();
-    let job = Job { block_dim: 16, memory: &memory, ..Job::new(*bounds, arguments.block.as_ptr().cast(), 1) };
+    let job = Job { block_dim, memory: &memory, ..Job::new(*bounds, arguments.block.as_ptr().cast(), 1) };
     // SAFETY: the block describes memory that `arguments` own.
     let report = unsafe { code.run(module, &job) }.map_err(|e| format!("{} {}", e.code.name(), e.message))?;
     match (report.trap, report.findings.first()) {

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | [`table`] | which built-ins are there, and for which types? |
 //! | [`generate`], [`statements`], [`expressions`] | what is a random program? |
+//! | [`tiles`] | what is a random kernel of tiles? |
 //! | [`numbers`] | what does it work on? |
 //! | [`tree`] | how is it kept and printed? |
 //! | [`check`] | does it give the same bits everywhere? |
@@ -31,6 +32,7 @@ mod random;
 mod shrink;
 mod statements;
 mod table;
+mod tiles;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,6 +46,9 @@ use tree::{Program, file};
 
 /// Programs of one run.
 const COUNT: u64 = 100;
+
+/// The same of tiles.
+const TILES: u64 = 20;
 
 /// The first program of a run that names none: the same in every run, and other ones in the runs of `tests/ledger.md`.
 const FIRST: u64 = 10_100;
@@ -70,8 +75,17 @@ fn ways() -> Vec<Way> {
 
 #[test]
 fn programs_give_the_same_bits_everywhere() {
+    same_bits(program, COUNT);
+}
+
+#[test]
+fn tiles_give_the_same_bits_everywhere() {
+    same_bits(tiles::program, TILES);
+}
+
+fn same_bits(program: fn(u64) -> Program, count: u64) {
     let first = variable("KC_PROGRAMS_SEED").unwrap_or(FIRST);
-    let count = variable("KC_PROGRAMS_COUNT").unwrap_or(COUNT);
+    let count = variable("KC_PROGRAMS_COUNT").unwrap_or(count);
     println!("seed {first}, {count} programs");
     if variable("KC_PROGRAMS_SHOW").is_some() {
         println!("{}", file(&[&program(first)]));

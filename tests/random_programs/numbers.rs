@@ -15,20 +15,30 @@ pub fn number(random: &mut Random, s: Scalar) -> u64 {
     if random.one_in(12) {
         return draw & (u64::MAX >> (64 - s.bits()));
     }
-    let constant = match (s.is_float(), edge) {
-        (true, true) => return edge_of(random, s),
-        (true, false) => Const::float(s, (draw % 8001) as f64 / 1000.0 - 4.0),
+    match (s.is_float(), edge) {
+        (true, true) => edge_of(random, s),
         (false, true) => {
             let (low, high) = limits(s);
-            Const::int(
-                s,
-                random.pick(&[low, low + 1, high, high - 1, high / 2, 0, 1, 2, if low < 0 { -1 } else { high }]),
-            )
+            let edges = [low, low + 1, high, high - 1, high / 2, 0, 1, 2, if low < 0 { -1 } else { high }];
+            Const::int(s, random.pick(&edges)).bits
         }
-        (false, false) if s.is_signed_int() => Const::int(s, i128::from(draw % 41) - 20),
-        (false, false) => Const::int(s, i128::from(draw % 21)),
-    };
-    constant.bits
+        (_, false) => among_small(s, draw),
+    }
+}
+
+/// The bits of a number of this type that is no edge.
+pub fn ordinary(random: &mut Random, s: Scalar) -> u64 {
+    among_small(s, random.bits())
+}
+
+fn among_small(s: Scalar, draw: u64) -> u64 {
+    match s {
+        Scalar::Bool => Const::bool(draw.is_multiple_of(2)),
+        _ if s.is_float() => Const::float(s, (draw % 8001) as f64 / 1000.0 - 4.0),
+        _ if s.is_signed_int() => Const::int(s, i128::from(draw % 41) - 20),
+        _ => Const::int(s, i128::from(draw % 21)),
+    }
+    .bits
 }
 
 fn limits(s: Scalar) -> (i128, i128) {

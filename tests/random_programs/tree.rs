@@ -58,6 +58,12 @@ pub struct Program {
     pub kernel: Function,
     /// Of a launch: one or two extents.
     pub dims: Vec<u32>,
+    /// Of all its arrays, by dimension.
+    pub extents: [i32; 4],
+    /// Threads of a block on the simulator.
+    pub block_dim: u32,
+    /// It works on ordinary numbers alone.
+    pub mild: bool,
     /// It does only what every C++ compiler does alike: no function of a mathematics library, no conversion that overflows.
     pub exact: bool,
     /// Names of the library that it calls.
@@ -153,7 +159,7 @@ impl Program {
 
 /// The text of a file with programs.
 pub fn file(programs: &[&Program]) -> String {
-    let mut out = "import warp as wp\n\n".to_string();
+    let mut out = "from typing import Any\n\nimport warp as wp\n\n".to_string();
     let bodies: String = programs.iter().map(|program| program.text()).collect();
     // A name for each composite type that they use, such as `vec3_float16`.
     for (name, definition) in aliases() {

@@ -1,7 +1,8 @@
 //! Where does a gradient end although the value goes on? Conversions of active floats to integers, functions that are flat
 //! almost everywhere, and floats made of other floats' bits. Looked for in the code as written, before functions are inlined.
 
-use super::activity::{Activity, writing_calls, yields};
+use super::activity::{Activity, writing_calls};
+use super::bits::BitFunctions;
 use super::refuse;
 use crate::analysis::effects::EffectTable;
 use crate::diag::{Code, Diagnostic};
@@ -12,7 +13,13 @@ use crate::ir::{Access, Function, Inst, Module, Op, UnaryOp, ValueDef, ValueId};
 /// error AD-DROP.
 ///
 /// `parameters`: as for [`Activity::of`].
-pub fn findings(module: &Module, effects: &EffectTable, function: &Function, parameters: bool) -> Vec<Diagnostic> {
+pub fn findings(
+    module: &Module,
+    effects: &EffectTable,
+    bit_functions: &BitFunctions,
+    function: &Function,
+    parameters: bool,
+) -> Vec<Diagnostic> {
     let mut found: Vec<Diagnostic> = Vec::new();
     if function.library {
         return found;
@@ -20,6 +27,7 @@ pub fn findings(module: &Module, effects: &EffectTable, function: &Function, par
     let is_suspect = |inst: &Inst| match inst.op {
         Op::Cast(a) | Op::Bitcast(a) => function.ty(a).scalar_part().is_some_and(|s| s.is_float()),
         Op::Unary(op, _) => is_flat(op),
+        Op::Call(callee, _) => bit_functions.casts(callee),
         _ => false,
     };
     if !function.has(is_suspect) {
@@ -27,13 +35,22 @@ pub fn findings(module: &Module, effects: &EffectTable, function: &Function, par
     }
     let activity = Activity::of(module, &writing_calls(module, effects, function), function, parameters);
     let is_float = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_float());
-    let bits = of_bits(function, &activity);
+    let bits = bit_functions.spread(function, IdSet::default(), |v| activity.varies(v));
     let mut refused = false;
     function.walk(function.entry, &mut |_, inst| {
-        if let Op::Bitcast(a) = &inst.op
-            && (bits.contains(a) || is_float(*a) && activity.varies(*a))
-            && inst.results.iter().any(|&r| is_float(r) && activity.is_useful(r))
-        {
+        let made = match &inst.op {
+            Op::Bitcast(a) => {
+                (bits.contains(a) || is_float(*a) && activity.varies(*a))
+                    && inst.results.iter().any(|&r| is_float(r) && activity.is_useful(r))
+            }
+            Op::Call(callee, args) => {
+                bit_functions.takes(*callee)
+                    && args.iter().any(|a| bits.contains(a))
+                    && (inst.results.iter().any(|&r| activity.is_useful(r)) || effects[*callee].stores_any)
+            }
+            _ => false,
+        };
+        if made {
             refused = true;
             found.push(refuse::no_gradient("wp.cast", "a float is made of the bits of another one", inst.span));
         }
@@ -70,45 +87,6 @@ fn before_steps(function: &Function, value: ValueId) -> ValueId {
     match function.def(value).map(|inst| &inst.op) {
         Some(Op::Unary(op, a)) if is_flat(*op) => before_steps(function, *a),
         _ => value,
-    }
-}
-
-/// The values without a gradient that depend on the bits of floats that vary.
-fn of_bits(function: &Function, activity: &Activity) -> IdSet<ValueId> {
-    let is_float = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_float());
-    let mut found: IdSet<ValueId> = IdSet::default();
-    loop {
-        let before = found.len();
-        function.walk(function.entry, &mut |_, inst| match &inst.op {
-            Op::Bitcast(a) if is_float(*a) && activity.varies(*a) => found.extend(inst.results.iter().copied()),
-            Op::If { then, otherwise, .. } => {
-                for block in [then, otherwise] {
-                    let pairs = inst.results.iter().zip(yields(function, *block));
-                    let more: Vec<ValueId> = pairs.filter(|(_, v)| found.contains(*v)).map(|(&r, _)| r).collect();
-                    found.extend(more);
-                }
-            }
-            Op::For { init, body, .. } | Op::While { init, body, .. } => {
-                let first = usize::from(matches!(inst.op, Op::For { .. }));
-                for (n, start) in init.iter().enumerate() {
-                    let next = yields(function, *body).get(n);
-                    if found.contains(start) || next.is_some_and(|v| found.contains(v)) {
-                        found.extend([inst.results[n], function.blocks[*body].params[first + n]]);
-                    }
-                }
-            }
-            Op::Load(_) | Op::Store { .. } | Op::Compare(..) => {}
-            op => {
-                let mut carries = false;
-                op.for_each_operand(|v| carries |= found.contains(&v));
-                if carries {
-                    found.extend(inst.results.iter().copied().filter(|&r| !is_float(r)));
-                }
-            }
-        });
-        if found.len() == before {
-            return found;
-        }
     }
 }
 

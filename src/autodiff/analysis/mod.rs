@@ -2,6 +2,7 @@
 
 pub mod accumulate;
 pub mod activity;
+pub mod bits;
 pub mod facts;
 pub mod fills;
 pub mod finite;
