@@ -246,3 +246,43 @@ fn a_half_is_no_neighbour_of_its_word() {
         }
     }
 }
+
+/// The derivative of a maximum finds it by its bits: nothing fuses in one entry and not in the other.
+#[test]
+fn extremes_are_found_where_operations_fuse() {
+    let source = "import warp as wp\n\nF = wp.array(dtype=float)\n\n@wp.kernel\ndef k(a: F, b: F, c: F, x: F):\n    i = wp.tid()\n    \
+        s = a[i] * b[i] + c[i]\n    t = float(0.5)\n    for k in range(3):\n        \
+        t = t * (t + s) + (0.75 * b[i] + b[i])\n        \
+        s = s * 0.5 + ((a[i] + 1.3) * (1.69 + a[(i + 1) % 64]) + (b[i] + a[i]))\n    \
+        wp.atomic_max(x, i % 8, (b[i] * a[(i + 1) % 64] + 1.3) * (t * 0.75 + 1.3) + (t * 0.75 + b[i]))\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.py"), source).expect("a source");
+    for seed in 1..12 {
+        let args =
+            [format!("a=random:{seed}:64"), format!("b=random:{}:64", seed + 20), format!("c=random:{}:64", seed + 40)];
+        let mut found = Vec::new();
+        for device in ["interp", "sim"] {
+            let file = format!("{device}.npy");
+            let mut flags = vec![
+                "run",
+                "k.py",
+                "--device",
+                device,
+                "--fmad",
+                "on",
+                "--gradient",
+                "--dim",
+                "64",
+                "--arg",
+                "x=zeros:8",
+            ];
+            args.iter().for_each(|arg| flags.extend(["--arg", arg]));
+            let stored = format!("b.grad={file}");
+            flags.extend(["--npy", &stored]);
+            let (text, status) = kc(folder.path(), &flags);
+            assert_eq!(status, Some(0), "{text}");
+            found.push(std::fs::read(folder.path().join(file)).expect("a gradient"));
+        }
+        assert!(found[0] == found[1], "seed {seed}: the simulator has another gradient");
+    }
+}

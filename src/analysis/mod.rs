@@ -13,6 +13,7 @@
 //! | [`order`] | does the order of threads show in what a kernel leaves? |
 //! | [`privatization`] | which arrays does each thread use for itself? |
 //! | [`ranges`] | between which bounds does an integer lie? |
+//! | [`rounding`] | which functions have to round each operation as it is written? |
 //! | [`strides`] | by how much does an integer grow from a thread to the next one? |
 //! | [`uniformity`] | in which threads do values differ? |
 //! | [`value_numbering`] | which values are equal? |
@@ -28,6 +29,7 @@ pub mod interval;
 pub mod order;
 pub mod privatization;
 pub mod ranges;
+pub mod rounding;
 pub mod strides;
 #[cfg(test)]
 mod tests;

@@ -39,6 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::analysis::rounding;
 use crate::codegen::blocks;
 use crate::diag::{Code, Diagnostic};
 use crate::ids::IdMap;
@@ -204,6 +205,12 @@ impl<'a> Printer<'a> {
         out.push_str(".\n");
         if options.abi == Abi::Plain {
             out.push_str(plain::PROMISE);
+        }
+        let as_written = rounding::as_written(self.module);
+        let compares = |&&id: &&FuncId| as_written.contains(&id) && self.module.functions[id].phase == Phase::Backward;
+        if let Some(&id) = kernels.iter().find(compares) {
+            let name = &self.module.functions[id].source_name;
+            let _ = writeln!(out, "// Compile with -fmad=false: the gradient of {name} finds extremes by their bits.");
         }
         out.push('\n');
         prelude.write(&mut out, &self.module.structs);

@@ -100,6 +100,9 @@ pub struct ModuleState<'a, 'ctx> {
     pub shadows: &'a Shadows,
     /// Where instructions come from, if that is asked for.
     pub locations: Option<DebugLocations<'a, 'ctx>>,
+    /// Functions in which no multiplication fuses with an addition, though others let them.
+    pub as_written: IdSet<FuncId>,
+    contract: bool,
 }
 
 impl<'a, 'ctx> ModuleState<'a, 'ctx> {
@@ -126,11 +129,14 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             library: None,
             shadows,
             locations: None,
+            as_written: IdSet::default(),
+            contract: ll.contract.get(),
         }
     }
 
     /// The instructions from here on are those of an LLVM function made for `id`.
     pub fn enter(&self, function: Func<'ctx>, id: FuncId) {
+        self.ll.contract.set(self.contract && !self.as_written.contains(&id));
         if let Some(locations) = &self.locations {
             locations.enter(function, self.ir.functions[id].span);
         }

@@ -20,6 +20,7 @@ use super::machine::{LEAN, Lease, Machine};
 use super::param_names::name_parameters;
 use super::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use crate::abi::{self, LaunchBounds};
+use crate::analysis::rounding;
 use crate::codegen::blocks;
 use crate::codegen::shadow::{self, Shadows};
 use crate::diag::Code;
@@ -185,6 +186,9 @@ impl Ready<'_> {
         let ll = empty_module(context, &machine, options, names);
         let mut state =
             ModuleState::new(&self.module, &self.shadows, &ll, Target::Nvptx { checked: options.checked }, true, names);
+        if options.fmad {
+            state.as_written = rounding::as_written(&self.module);
+        }
         state.locations = places.source().map(|source| DebugLocations::new(&ll, source));
         state.library = (options.opt != Opt::Full)
             .then(|| Library::new(&self.module, options.fmad, Target::Nvptx { checked: options.checked }));
