@@ -34,6 +34,11 @@ fn again(name: &str, of: &str, shape: &[u32]) -> Value {
     array
 }
 
+fn vectors(name: &str) -> Value {
+    let dtype = json!({"class": "vec", "shape": [3], "scalar": "float32"});
+    json!({"name": name, "kind": "array", "dtype": dtype, "ndim": 1, "shape": [8], "fill": "range"})
+}
+
 fn int(name: &str, value: i64) -> Value {
     json!({"name": name, "kind": "value", "dtype": {"class": "scalar", "scalar": "int32"}, "value": value})
 }
@@ -172,9 +177,202 @@ fn extremes_are_not_changed_afterwards() {
     }
 }
 
+/// What shows an assumption of docs/gradients.md: the codes of `kc check`, of a checked forward run, and of one with gradient.
+struct Shown {
+    row: &'static str,
+    case: Case,
+    check: &'static str,
+    forward: Option<&'static str>,
+    gradient: Option<&'static str>,
+}
+
+/// Each row of the table of assumptions has programs for all codes that it names, and names all that they get.
+#[test]
+fn the_table_of_assumptions_is_true() {
+    let (x, y, s) = (|| floats("x", &[8]), || floats("y", &[8]), || floats("s", &[1]));
+    let to = || array("to", "int32", &[8], json!([3, 3, 1, 0, 7, 6, 5, 4]));
+    let counter = || array("n", "int32", &[1], json!([0]));
+    let mut wide = y();
+    wide["strides"] = json!([0]);
+    let shown = |row, params: &str, body, args, check, forward, gradient| Shown {
+        row,
+        case: Case { params: full(params), body, dim: &[8], args },
+        check,
+        forward,
+        gradient,
+    };
+    let three = || vec![x(), s(), y()];
+    let cases = [
+        shown(
+            "no thread reads an",
+            "x: F, s: F, y: F",
+            "wp.atomic_add(s, 0, x[i])\ny[i] = s[0]",
+            three(),
+            "W0602",
+            MEETS,
+            MEETS,
+        ),
+        shown(
+            "no two threads store different",
+            "x: F, to: I, y: F",
+            "y[to[i]] = x[i]",
+            vec![x(), to(), y()],
+            "W0606",
+            MEETS,
+            MEETS,
+        ),
+        shown("no two threads store different", "x: F, s: F", "s[0] = x[i]", vec![x(), s()], "W0701", MEETS, MEETS),
+        shown(
+            "no two threads store the same",
+            "x: F, s: F, to: I",
+            "if x[i] > -1.0:\n    s[to[0] - 3] = x[0]",
+            vec![x(), s(), to()],
+            "W0606",
+            None,
+            MEETS,
+        ),
+        shown(
+            "an element gets atomic updates",
+            "x: F, s: F",
+            "wp.atomic_add(s, 0, x[i])\nwp.atomic_max(s, 0, x[i])",
+            vec![x(), s()],
+            "E0601",
+            MEETS,
+            Some("E0601"),
+        ),
+        shown(
+            "an element with an extreme",
+            "x: F",
+            "wp.atomic_max(x, i, 2.5)\nx[i] = x[i] + 1.0",
+            vec![x()],
+            "E0601",
+            None,
+            Some("E0601"),
+        ),
+        shown(
+            "a value computed again",
+            "x: F, y: F",
+            "wp.atomic_max(y, i, x[i] * x[i] + 1.0)",
+            vec![x(), y()],
+            "",
+            None,
+            None,
+        ),
+        shown(
+            "an index that overflows",
+            "x: F, s: F",
+            "if i % 4 == 0:\n    s[i * 1073741824] = x[i]",
+            vec![x(), s()],
+            "",
+            MEETS,
+            MEETS,
+        ),
+        shown(
+            "an index that overflows",
+            "x: F, y: F",
+            "y[i + 2147483647] = x[i]",
+            vec![x(), y()],
+            "",
+            Some("E1101"),
+            Some("E1101"),
+        ),
+        shown(
+            "old values of atomics",
+            "x: F, s: F, y: F",
+            "y[i] = wp.atomic_add(s, 0, x[i])",
+            three(),
+            "E0601",
+            None,
+            Some("E0601"),
+        ),
+        shown(
+            "what a thread does after",
+            "x: F, s: F, n: I, y: F",
+            "wp.atomic_add(s, 0, x[i])\nk = wp.atomic_add(n, 0, 1)\nif k == 7:\n    y[0] = s[0]",
+            vec![x(), s(), counter(), y()],
+            "",
+            None,
+            MEETS,
+        ),
+        shown(
+            "a read that only spares",
+            "x: F, s: F",
+            "if x[i] > s[0]:\n    wp.atomic_max(s, 0, x[i])",
+            vec![x(), s()],
+            "",
+            None,
+            None,
+        ),
+        shown(
+            "different parameters",
+            "x: F, y: F",
+            "y[i] = x[i] * x[i]",
+            vec![x(), again("y", "x", &[8])],
+            "",
+            None,
+            None,
+        ),
+        shown("no two elements of one array", "x: F, y: F", "y[i] = x[i]", vec![x(), wide], "", MEETS, MEETS),
+        shown(
+            "indices are in bounds",
+            "x: F, y: F",
+            "y[i] = x[i + 1]",
+            vec![x(), y()],
+            "",
+            Some("E1101"),
+            Some("E1101"),
+        ),
+        shown(
+            "components are there",
+            "x: F, v: V, to: I",
+            "x[i] = v[i][to[i]]",
+            vec![x(), vectors("v"), to()],
+            "",
+            Some("E1101"),
+            Some("E1101"),
+        ),
+    ];
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/gradients.md")).expect("the page");
+    let table = page.split_once("| assumption | compile |").expect("the table").1;
+    let rows: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 12, "{} rows", rows.len());
+    let mut left: Vec<(&str, String)> = Vec::new();
+    for row in &rows {
+        for word in row.split(|c: char| !c.is_ascii_alphanumeric()) {
+            if word.len() == 5 && word.starts_with(['E', 'W']) && word[1..].bytes().all(|byte| byte.is_ascii_digit()) {
+                left.push((row, word.to_string()));
+            }
+        }
+    }
+    for Shown { row, case, check, forward, gradient } in cases {
+        let row =
+            *rows.iter().find(|line| line.starts_with(&format!("| {row}"))).unwrap_or_else(|| panic!("no row `{row}`"));
+        let folder = Folder::new(&case, "forward");
+        let said = text(&folder.kc(&["check", "k.py"]));
+        let mut codes = vec![check.to_string()];
+        assert!(said.contains(check), "{row}\n{said}");
+        for (direction, code) in [("forward", forward), ("gradient", gradient)] {
+            let (status, said) = Folder::new(&case, direction).run(&["--device", "interp"]);
+            assert_eq!(status["code"].as_str(), code, "{direction} of {}\n{row}\n{said}", case.body);
+            codes.extend(code.map(str::to_string));
+        }
+        for code in codes.iter().filter(|code| !code.is_empty()) {
+            assert!(row.contains(code.as_str()), "{code} is not in {row}");
+        }
+        left.retain(|(line, code)| *line != row || !codes.contains(code));
+    }
+    // What other tests and pages have: constants, two gradients for one array, degenerate points.
+    let elsewhere = ["W0703", "E0306", "E1010", "W1120"];
+    left.retain(|(_, code)| !elsewhere.contains(&code.as_str()));
+    assert!(left.is_empty(), "no program for {left:?}");
+}
+
 /// Types in short.
 fn full(params: &str) -> &'static str {
-    let long = params.replace(": F2", ": wp.array2d(dtype=float)").replace(": F", ": wp.array(dtype=float)");
+    let long = params
+        .replace(": V", ": wp.array(dtype=wp.vec3)")
+        .replace(": F2", ": wp.array2d(dtype=float)")
+        .replace(": F", ": wp.array(dtype=float)");
     long.replace(": I", ": wp.array(dtype=int)").leak()
 }
 
