@@ -214,6 +214,15 @@ fn races_of_kernels_name_their_lines() {
     for word in ["E1113", "`x[", "k.py:7", "x[i] = x[i] * 2.0", "thread (", "wp.atomic_add"] {
         assert!(text.contains(word), "no `{word}` in:\n{text}");
     }
+    // A checked run says first that the result depends on the order, and then where.
+    let mut checked: Vec<&str> = flags.into_iter().filter(|flag| *flag != "--unchecked").collect();
+    checked.extend(["--out-dir", "out"]);
+    let (text, status) = kc(folder.path(), &checked);
+    assert_eq!(status, Some(1), "{text}");
+    let order = text.find("E1108").zip(text.find("E1113"));
+    assert!(order.is_some_and(|(meets, race)| meets < race), "{text}");
+    let written = std::fs::read_to_string(folder.path().join("out/smear.json")).expect("a result file");
+    assert!(written.contains("E1108") && written.contains("E1113"), "{written}");
 }
 
 /// Hardware compares and swaps words: of the halves in one, each belongs to its own threads.

@@ -256,7 +256,12 @@ impl<'a> Session<'a> {
         }
         if look {
             let looked = Looked { program: &program, direction: launch.direction, bounds: &bounds };
-            finished.looked_at = Threads::of(module, id).check(&looked, arguments)?;
+            match Threads::of(module, id).check(&looked, arguments) {
+                Ok(threads) => finished.looked_at = threads,
+                // It tells where in the machine's code that is.
+                Err(error) if self.options.device.finds_races() => finished.errors.push(*error),
+                Err(error) => return Err(error),
+            }
         }
         let options = self.options.clone();
         let memory = arguments.memory();
@@ -332,7 +337,8 @@ impl<'a> Session<'a> {
         // The status comes last: where it stands, the arrays stand too.
         let first = finished.errors.first();
         let message = first.map(|e| finished.message(e));
-        let found = finished.findings.iter().map(|finding| {
+        let others = finished.errors.iter().skip(1);
+        let found = finished.findings.iter().chain(others).map(|finding| {
             let at = finding.span().zip(finished.program.as_ref()).map(|(span, program)| {
                 let at = program.sources.file(span.file).line_column(span.start);
                 (at.line, at.column)

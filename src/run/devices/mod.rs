@@ -78,6 +78,11 @@ pub trait Device: Send + Sync {
         false
     }
 
+    /// Does it tell where in its code the accesses are that nothing orders?
+    fn finds_races(&self) -> bool {
+        false
+    }
+
     /// Is it right by definition, so that others are compared with it?
     fn is_reference(&self) -> bool {
         false

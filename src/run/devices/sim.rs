@@ -57,6 +57,10 @@ impl Device for Sim {
     fn counts(&self) -> bool {
         true
     }
+
+    fn finds_races(&self) -> bool {
+        true
+    }
 }
 
 /// What PTX is made for.
