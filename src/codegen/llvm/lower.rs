@@ -641,12 +641,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         self.several_results(callee, made, &flat)
     }
 
-    /// The results of a call that gives a struct of their numbers.
+    /// The results of a call that gives a struct of their numbers, or nothing.
     fn several_results(&self, callee: FuncId, made: Func<'ctx>, args: &[Val<'ctx>]) -> Vec<Scalars<'ctx>> {
-        let aggregate = match self.target {
-            Target::Nvptx { .. } => self.ll.call(made, args),
-            Target::Host { .. } => self.ll.call_several_results(made, args),
-        };
+        let aggregate = self.ll.call_several_results(made, args);
         let mut next = 0;
         self.ir.functions[callee]
             .results
@@ -654,7 +651,9 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             .map(|r| {
                 let count = flatten::leaf_count(r.ty, &self.ir.structs) as u32;
                 next += count;
-                (next - count..next).map(|n| self.ll.extract_field(aggregate, n)).collect()
+                // Without any number there is no struct.
+                let numbers = (next - count..next).zip(std::iter::repeat(aggregate));
+                numbers.filter_map(|(n, whole)| Some(self.ll.extract_field(whole?, n))).collect()
             })
             .collect()
     }
