@@ -135,9 +135,15 @@ def asin(x: Float) -> Float:
 
 @func_grad(asin)
 def _(x: Float, adj_ret: Float):
-    # Infinite at -1 and 1, and no gradient beyond.
-    if abs(x) <= Float(1.0):
+    # Infinite as -1 and 1 are approached. There, as beyond, it is constant on one side: 0, so that the angle between vectors
+    # that rounding makes parallel does not turn all gradients into NaN.
+    if abs(x) < Float(1.0):
         adjoint[x] += adj_ret / sqrt((Float(1.0) - x) * (Float(1.0) + x))
+
+
+@func
+def _degenerate_asin(x: Float, adj_ret: Float) -> bool:
+    return abs(x) == Float(1.0) and adj_ret != Float(0.0)
 
 
 @func
@@ -155,9 +161,14 @@ def acos(x: Float) -> Float:
 
 @func_grad(acos)
 def _(x: Float, adj_ret: Float):
-    # Infinite at -1 and 1, and no gradient beyond.
-    if abs(x) <= Float(1.0):
+    # As of `asin`.
+    if abs(x) < Float(1.0):
         adjoint[x] -= adj_ret / sqrt((Float(1.0) - x) * (Float(1.0) + x))
+
+
+@func
+def _degenerate_acos(x: Float, adj_ret: Float) -> bool:
+    return abs(x) == Float(1.0) and adj_ret != Float(0.0)
 
 
 @func

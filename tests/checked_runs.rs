@@ -272,6 +272,12 @@ def qr3(d: wp.array(dtype=F), y: wp.array(dtype=F)):
 
 
 @wp.kernel
+def arcs(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.acos(F(1.0) - d[i]) + wp.asin(d[i] - F(1.0))
+
+
+@wp.kernel
 def polar(d: wp.array(dtype=F), y: wp.array(dtype=F)):
     i = wp.tid()
     U, s, V = wp.svd3(wp.diag(V3(F(1.0) + d[i], F(1.0), F(0.5))))
@@ -333,6 +339,7 @@ fn gradients_at_degenerate_points_are_noted() {
         ("normalize", 1, 1),
         ("normalize_quat", 1, 1),
         ("atan2", 1, 1),
+        ("arcs", 1, 1),
         ("inverse", 1, 1),
         ("axis_angle", 1, 1),
         ("slerp", 1, 1),

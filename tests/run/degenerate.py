@@ -512,7 +512,7 @@ def scalars(random):
         x = np.concatenate([1 - away, away - 1, [1.5, -1.5]]).astype(dtype)
         exact = x.astype(real)
         with np.errstate(divide="ignore", invalid="ignore"):
-            slope = np.where(np.abs(exact) > 1, 0, 1 / np.sqrt((1 - exact) * (1 + exact)))
+            slope = np.where(np.abs(exact) >= 1, 0, 1 / np.sqrt((1 - exact) * (1 + exact)))
         args = {"x": x, "c": np.zeros_like(x), "s": np.zeros_like(x)}
         for result, side in [("c", -1), ("s", 1)]:
             seeds = {f"{result}.grad": 3 * np.ones_like(x)}
