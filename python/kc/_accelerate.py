@@ -44,19 +44,26 @@ def accelerate() -> bool:
     from warp._src import context
 
     from . import _warp_launch as _launch
+    from . import _warp_modules as _modules
 
-    lookup = context.ModuleExec.get_kernel_hooks
+    def telling(lookup):
+        @functools.wraps(lookup)
+        def get_kernel_hooks(self, kernel):
+            hooks = lookup(self, kernel)
+            if self.device.is_cpu and self.block_dim == 1:
+                if not hasattr(hooks, "_kc"):
+                    known = context.KernelHooks(hooks.forward, hooks.backward)
+                    hooks._kc = taken = _Taken(kernel, _modules.Own(lambda: known, hooks.backward is not None), hooks.det_launch_meta)
+                    if taken.place is not None:
+                        hooks.forward, hooks.backward = taken.forward, taken.backward
+                _launch.shorten(kernel, self, hooks._kc)
+            return hooks
 
-    @functools.wraps(lookup)
-    def get_kernel_hooks(self, kernel):
-        hooks = lookup(self, kernel)
-        if self.device.is_cpu and self.block_dim == 1:
-            if not hasattr(hooks, "_kc"):
-                hooks._kc = _Taken(kernel, hooks)
-            _launch.shorten(kernel, self, hooks._kc)
-        return hooks
+        return get_kernel_hooks
 
-    context.ModuleExec.get_kernel_hooks = get_kernel_hooks
+    for kind in (context.ModuleExec, _modules.Later):
+        kind.get_kernel_hooks = telling(kind.get_kernel_hooks)
+    _modules.install(_Taken)
     # Errors of kernels are raised where Warp's launch, or graph, comes back to Python.
     context.invoke = _telling(context.invoke)
     context.launch = warp.launch = _launch.short(context, _telling(context.launch))
@@ -78,19 +85,22 @@ def _telling(function):
 class _Taken:
     """A kernel of Warp, and what kc made of it."""
 
-    def __init__(self, kernel, hooks):
+    def __init__(self, kernel, own, deterministic=None):
         self.module, self.name = kernel.module.name, kernel.key
         self.place = self.why = self.why_backward = self.short = None
+        #: What Warp calls in place of its own functions.
+        self.forward = self.backward = None
         _kernels.append(self)
         try:
-            self._take(kernel, hooks)
+            self._take(kernel, own, deterministic)
         except Exception as error:
             # Whatever it was, Warp has the kernel.
+            self.place = None
             first = error.message if isinstance(error, Error) else str(error) or type(error).__name__
             code = f"{error.code}: " if isinstance(error, Error) else ""
             self.why = f"{code}{first.splitlines()[0]}"
 
-    def _take(self, kernel, hooks):
+    def _take(self, kernel, own, deterministic):
         import warp
 
         from . import _warp_launch as _launch
@@ -100,7 +110,7 @@ class _Taken:
             raise ValueError("its module is loaded as it was compiled once (strip_hash)")
         if (kernel.module.resolved_options.get(1) or {}).get("verify_fp", warp.config.verify_fp):
             raise ValueError("Warp reports what is not finite (verify_fp)")
-        if hooks.det_launch_meta is not None and hooks.det_launch_meta.needs_deterministic:
+        if deterministic is not None and deterministic.needs_deterministic:
             raise ValueError("deterministic launches are Warp's")
         text, name = text_of(kernel)
         native = _native.compile(f"<kernel {kernel.key} of {kernel.module.name}>", text, [])
@@ -108,9 +118,7 @@ class _Taken:
             raise ValueError(f"it needs a value that is not known: {native.warnings}")
         made = Kernel(lambda: (native, name, {}), name)
         _compare_layout(kernel, _native.layout(made))
-        own = hooks.forward, hooks.backward
-        addresses = [ctypes.cast(function, ctypes.c_void_p).value or 0 if function else 0 for function in own]
-        if addresses[1]:
+        if own.has_backward:
             try:
                 records, _ = _native.needs(made, [], [])
             except Error as error:
@@ -119,15 +127,13 @@ class _Taken:
                 self.why_backward = self.why_backward or "the launch overwrites what its gradient reads"
             elif _prints(text):
                 self.why_backward = "Warp prints adjoints where a kernel prints"
-        backward = 0 if self.why_backward else addresses[1]
-        place, forward, backward = _native.warp_take(made, kernel.adj.kernel_dim, (addresses[0], backward))
-        # Warp's own functions live as long as what holds them.
-        self.held, self.kernel, self.place = own, made, place
+        place, forward, backward = _native.warp_take(
+            made, kernel.adj.kernel_dim, own, own.has_backward, self.why_backward is None
+        )
+        self.kernel, self.place = made, place
         self.short = _launch.short_way(kernel, place, _native.layout(made))
         function = ctypes.CFUNCTYPE(None)
-        hooks.forward = function(forward)
-        if backward:
-            hooks.backward = function(backward)
+        self.forward, self.backward = function(forward), function(backward) if backward else None
 
     def facts(self) -> dict:
         found = {"module": self.module, "kernel": self.name, "by": "warp" if self.place is None else "kc"}
@@ -135,7 +141,10 @@ class _Taken:
             found["reason"] = self.why
             return found
         names = ("launches", "launches_by_warp", "gradients", "gradients_by_warp")
-        found.update(zip(names, _native.warp_counts(self.place)))
+        counts, fault = _native.warp_counts(self.place)
+        found.update(zip(names, counts))
+        if fault:
+            found["reason"] = fault
         if self.why_backward:
             found["gradient_reason"] = self.why_backward
         return found
@@ -194,7 +203,7 @@ def report_text(form: str = "text") -> str:
             continue
         more = f", {kernel['gradients']} gradients" if kernel["gradients"] else ""
         if kernel["launches_by_warp"]:
-            more += f", {kernel['launches_by_warp']} launches by Warp: more dimensions than wp.tid() gives"
+            more += f", {kernel['launches_by_warp']} launches by Warp: {kernel.get('reason', 'more dimensions than wp.tid() gives')}"
         if "gradient_reason" in kernel:
             more += f"; gradients by Warp: {kernel['gradient_reason']}"
         elif kernel["gradients_by_warp"]:

@@ -10,6 +10,7 @@ import ast
 import builtins
 import enum
 import itertools
+import re
 import types
 import typing
 
@@ -19,6 +20,8 @@ from warp._src import codegen, context
 from warp._src import types as warp_types
 
 _PLAIN = {int: "wp.int32", float: "wp.float32", bool: "wp.bool"}
+#: Turns of a loop that is written out for its static expressions.
+_WRITTEN_OUT = 256
 #: What a kernel may use of Python by its own name.
 _PYTHON = frozenset("range len min max abs print int float bool type round isinstance tuple None True False".split())
 
@@ -70,6 +73,8 @@ class _Text:
             if not warp_types.matches_array_class(t, warp_types.array):
                 raise Refused(f"an argument is a {warp_types.concrete_array_type(t).__name__}")
             return f"wp.array(dtype={self.type(t.dtype)}, ndim={t.ndim})"
+        if warp_types.is_tile(t):
+            return f"wp.tile(dtype={self.type(t.dtype)}, shape=({', '.join(map(str, t.shape))},))"
         if not isinstance(t, (type, typing.TypeVar)):
             raise Refused(f"the type {t!r}")
         for known, word in (("Scalar", "Scalar"), ("Float", "Float"), ("Int", "Int")):
@@ -155,7 +160,10 @@ class _Text:
                 continue
             seen.add(id(overload.adj))
             if overload.native_snippet is not None:
-                raise Refused(f"`{f.key}` is a native snippet")
+                if not all(map(_is_silent, (overload.native_snippet, overload.adj_native_snippet or ""))):
+                    raise Refused(f"`{f.key}` is a native snippet")
+                self.parts.append(self.definition(overload.adj, "@wp.func", name, body=[ast.Pass()]))
+                continue
             self.parts.append(self.definition(overload.adj, "@wp.func", name))
             for custom, word in ((overload.custom_grad_func, "grad"), (overload.custom_replay_func, "replay")):
                 if custom is not None:
@@ -163,9 +171,10 @@ class _Text:
                     self.parts.append(self.definition(custom.adj, f"@wp.func_{word}({name})", inner))
         return name
 
-    def definition(self, adj, decorator, name) -> str:
+    def definition(self, adj, decorator, name, body=None) -> str:
         tree = _copied(adj.tree.body[0])
         tree.name, tree.decorator_list, tree.returns = name, [], None
+        tree.body = body or tree.body
         first = tree.body[0]
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             tree.body = tree.body[1:] or [ast.Pass()]
@@ -176,8 +185,16 @@ class _Text:
             if kind is typing.Callable or "Callable" in str(typing.get_origin(kind) or ""):
                 raise Refused(f"the argument `{argument.arg}` is a function")
             argument.annotation = _parsed(self.type(kind))
-        stored = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        tree = _Names(self, adj, {argument.arg for argument in arguments} | stored).visit(tree)
+        stored = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+        names = _Names(self, adj, {argument.arg for argument in arguments} | set(stored))
+        for part in ast.walk(tree):
+            # Names of constants.
+            if isinstance(part, ast.Assign) and [type(target) for target in part.targets] == [ast.Name]:
+                name, value = part.targets[0].id, part.value
+                value = value.value if isinstance(value, ast.Constant) else names.static(value)
+                if stored.count(name) == 1 and name not in kinds and type(value) in (int, float, bool):
+                    names.values[name] = value
+        tree = names.visit(tree)
         return f"{decorator}\n{ast.unparse(ast.fix_missing_locations(tree))}"
 
 
@@ -186,6 +203,8 @@ class _Names(ast.NodeTransformer):
 
     def __init__(self, text, adj, local):
         self.text, self.adj, self.local = text, adj, local
+        #: Of local names of constants, and of the variables of loops that are written out.
+        self.values = {}
 
     def visit_Constant(self, node):
         plain = node.value is None or node.value is Ellipsis or type(node.value) in (str, int, float, bool, bytes)
@@ -199,6 +218,65 @@ class _Names(ast.NodeTransformer):
             return self.generic_visit(node)
         calls = any(isinstance(part, ast.Call) for part in ast.walk(node.test))
         return ast.Expr(self.visit(node.test)) if calls else ast.Pass()
+
+    # Static expressions that Warp evaluates later than the others: with what the kernel captured, and the values of a loop that
+    # is written out for them.
+
+    def visit_Call(self, node):
+        value = self.static(node)
+        found = None if value is None else self.meaning(value)
+        return self.generic_visit(node) if found is None else found
+
+    def static(self, node):
+        """The value of a static expression; None: it is none, or names what only the kernel knows."""
+        if not (isinstance(node, ast.Call) and len(node.args) == 1 and self.is_static(node.func)):
+            return None
+        names = {n.id for n in ast.walk(node.args[0]) if isinstance(n, ast.Name)}
+        values = {**self.adj.get_static_evaluation_context(), **self.values}
+        if names & (self.local - self.values.keys()):
+            return None
+        try:
+            return eval(compile(ast.Expression(node.args[0]), "<static>", "eval"), values)
+        except Exception:
+            return None
+
+    def is_static(self, func):
+        if not isinstance(func, (ast.Name, ast.Attribute)) or {n.id for n in ast.walk(func) if isinstance(n, ast.Name)} & self.local:
+            return False
+        try:
+            found, _ = self.adj.resolve_static_expression(func, eval_types=False)
+        except Exception:
+            return False
+        return found is not None and self.adj.is_static_expression(found)
+
+    def visit_For(self, node):
+        turns = self.turns(node)
+        if turns is None:
+            return self.generic_visit(node)
+        name, before = node.target.id, self.values
+        written = []
+        for turn in turns:
+            self.values = {**before, name: turn}
+            written += [ast.Assign([ast.Name(name, ast.Store())], _signed(turn)), *map(self.visit, _copied(node.body))]
+        self.values = before
+        return written or ast.Pass()
+
+    def turns(self, node):
+        """The numbers that a loop counts, if static expressions in it name them."""
+        call = node.iter
+        if not (isinstance(node.target, ast.Name) and isinstance(call, ast.Call) and getattr(call.func, "id", None) == "range"):
+            return None
+        inside = [part for statement in node.body for part in ast.walk(statement)]
+        if any(isinstance(part, (ast.Break, ast.Continue)) for part in inside) or node.orelse:
+            return None
+        named = (ast.walk(part.args[0]) for part in inside if isinstance(part, ast.Call) and part.args and self.is_static(part.func))
+        if not any(isinstance(n, ast.Name) and n.id == node.target.id for tree in named for n in tree):
+            return None
+        ends = [end.value if isinstance(end, ast.Constant) else self.static(end) for end in call.args]
+        if not all(isinstance(end, int) for end in ends):
+            return None
+        turns = range(*ends)
+        return turns if len(turns) <= _WRITTEN_OUT else None
 
     def visit_Name(self, node):
         if hasattr(node, "warp_func"):
@@ -264,6 +342,26 @@ class _Names(ast.NodeTransformer):
         return self.text.value(value)
 
 
+def _is_silent(snippet) -> bool:
+    """Whether C++ code does nothing on a CPU whose blocks have one thread: it is for GPUs alone, or a barrier."""
+    lines, on = [], [True]
+    for line in re.sub(r"//[^\n]*|/\*.*?\*/", "", snippet, flags=re.S).splitlines():
+        line = line.strip()
+        if line.startswith("#"):
+            words = re.fullmatch(r"#\s*(?:if\s+defined\s*\(?\s*|ifdef\s+)(?:__CUDA_ARCH__|__CUDACC__)\s*\)?", line)
+            if words:
+                on.append(False)
+            elif re.fullmatch(r"#\s*else", line) and len(on) > 1:
+                on[-1] = not on[-1]
+            elif re.fullmatch(r"#\s*endif", line) and len(on) > 1:
+                on.pop()
+            else:
+                return False
+        elif all(on):
+            lines.append(line)
+    return re.sub(r"WP_TILE_SYNC\s*\(\s*\)|[;\s]", "", " ".join(lines)) == ""
+
+
 def _has_parts(value) -> bool:
     """Whether attributes of it are looked up now, and not by the kernel."""
     if isinstance(value, context.Function) or hasattr(type(value), "_wp_scalar_type_"):
@@ -273,9 +371,6 @@ def _has_parts(value) -> bool:
 
 def _of_warp(*path):
     """A name of Warp's own."""
-    # How a launch is cut into blocks is Warp's to say.
-    if path and path[0].startswith("tile"):
-        raise Refused(f"it uses tiles (`{path[0]}`)")
     return ".".join(["wp", *path])
 
 

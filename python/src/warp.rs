@@ -1,6 +1,6 @@
 //! How does Warp launch a kernel of kc? Its CPU launches call C functions with the bounds of the launch and structs of
 //! arguments, which lie in memory as kc's do. Each kernel gets a pair of such functions out of a fixed number; where a launch is
-//! not for kc, they call Warp's own.
+//! not for kc, they call Warp's own, which Warp may have to compile first.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -24,10 +24,39 @@ struct Taken {
     kernel: kc::Kernel,
     /// The dimensions of its bounds.
     dims: usize,
-    forward: Forward,
-    /// None: it has no gradient in Warp.
-    backward: Option<Backward>,
+    own: Own,
+    /// Whether gradients are for kc.
+    differentiated: bool,
     counts: [AtomicU64; 4],
+    /// Why kc could not compile it.
+    fault: OnceLock<String>,
+}
+
+/// Warp's functions of a kernel.
+struct Own {
+    /// Called once: gives the addresses; 0: there is none.
+    ask: Py<PyAny>,
+    /// None: it failed.
+    found: OnceLock<Option<(Forward, Option<Backward>)>>,
+}
+
+impl Own {
+    /// Not with the interpreter held: another thread may be asking.
+    fn functions(&self) -> Option<(Forward, Option<Backward>)> {
+        let ask = |py: Python<'_>| self.ask.bind(py).call0()?.extract::<(usize, usize)>();
+        *self.found.get_or_init(|| match Python::attach(ask) {
+            // SAFETY: addresses of functions of this form, which live as long as what was asked.
+            Ok((forward, backward)) => unsafe {
+                let pointer = |at: usize| std::ptr::with_exposed_provenance::<c_void>(at);
+                let backward = std::mem::transmute::<*const c_void, Option<Backward>>(pointer(backward));
+                std::mem::transmute::<*const c_void, Option<Forward>>(pointer(forward)).map(|forward| (forward, backward))
+            },
+            Err(error) => {
+                failed(Failure::Python(error));
+                None
+            }
+        })
+    }
 }
 
 /// What is counted: launches and gradients, by whom.
@@ -57,14 +86,31 @@ impl Taken {
         self.counts[what as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Runs the kernel.
+    /// Runs the kernel; Warp's, if kc cannot compile it.
     ///
     /// # Safety
     /// A struct of arguments of this kernel.
     unsafe fn launch(&self, bounds: LaunchBounds, args: *const u8) {
+        if let Err(error) = self.kernel.prepare(&bounds) {
+            self.fault.get_or_init(|| error.to_string().lines().next().unwrap_or_default().to_string());
+            // SAFETY: the caller's promise.
+            return unsafe { self.launch_own(warp_bounds(&bounds, self.dims).as_ptr().cast(), args) };
+        }
         self.count(Count::Forward);
         // SAFETY: the caller's promise.
         conclude(unsafe { self.kernel.launch_block(bounds, self.dims, args.cast::<c_void>()) });
+    }
+
+    /// Runs Warp's function.
+    ///
+    /// # Safety
+    /// What Warp hands over for this kernel.
+    unsafe fn launch_own(&self, launch: *const u8, args: *const u8) {
+        self.count(Count::ForwardByWarp);
+        if let Some((forward, _)) = self.own.functions() {
+            // SAFETY: the caller's promise.
+            unsafe { forward(launch, args) };
+        }
     }
 }
 
@@ -103,6 +149,22 @@ unsafe fn bounds(from: *const u8, dims: usize) -> Option<LaunchBounds> {
     (bounds.size == size && repeats == 1).then_some(bounds)
 }
 
+/// The same for Warp.
+fn warp_bounds(bounds: &LaunchBounds, dims: usize) -> [u64; 4] {
+    let mut words = [0u64; 4];
+    for (k, &extent) in bounds.shape[..dims].iter().enumerate() {
+        words[k / 2] |= u64::from(extent) << (32 * (k % 2));
+    }
+    let rest = dims.div_ceil(2);
+    words[rest] = bounds.size;
+    words[rest + 1] = 1;
+    words
+}
+
+fn failed(failure: Failure) {
+    FAILED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+}
+
 /// What a launch printed, and its error.
 fn conclude(outcome: Result<kc::Outcome, kc::Error>) {
     use std::io::Write;
@@ -120,7 +182,7 @@ fn conclude(outcome: Result<kc::Outcome, kc::Error>) {
         (None, Err(error)) => Failure::Kernel(Box::new(error)),
         (None, Ok(_)) => return,
     };
-    FAILED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+    failed(failure);
 }
 
 unsafe extern "C" fn forward<const N: usize>(launch: *const u8, args: *const u8) {
@@ -129,19 +191,17 @@ unsafe extern "C" fn forward<const N: usize>(launch: *const u8, args: *const u8)
     match unsafe { bounds(launch, taken.dims) } {
         // SAFETY: as above; the layouts were compared.
         Some(bounds) => unsafe { taken.launch(bounds, args) },
-        None => {
-            taken.count(Count::ForwardByWarp);
-            // SAFETY: as above.
-            unsafe { (taken.forward)(launch, args) };
-        }
+        // SAFETY: as above.
+        None => unsafe { taken.launch_own(launch, args) },
     }
 }
 
 unsafe extern "C" fn backward<const N: usize>(launch: *const u8, args: *const u8, adjoints: *const u8) {
     let Some(taken) = TAKEN[N].get() else { return };
-    let Some(own) = taken.backward else { return };
     // SAFETY: Warp calls this as its own function of the kernel.
-    let ran = unsafe { bounds(launch, taken.dims).and_then(|bounds| gradient(taken, &bounds, args, adjoints)) };
+    let bounds = taken.differentiated.then(|| unsafe { bounds(launch, taken.dims) }).flatten();
+    // SAFETY: Warp calls this as its own function of the kernel.
+    let ran = bounds.and_then(|bounds| unsafe { gradient(taken, &bounds, args, adjoints) });
     match ran {
         Some(outcome) => {
             taken.count(Count::Backward);
@@ -149,8 +209,10 @@ unsafe extern "C" fn backward<const N: usize>(launch: *const u8, args: *const u8
         }
         None => {
             taken.count(Count::BackwardByWarp);
-            // SAFETY: as above.
-            unsafe { own(launch, args, adjoints) };
+            if let Some((_, Some(own))) = taken.own.functions() {
+                // SAFETY: as above.
+                unsafe { own(launch, args, adjoints) };
+            }
         }
     }
 }
@@ -321,37 +383,38 @@ macro_rules! all {
 static FORWARD: [[Forward; 16]; PLACES / 16] = all!(forward, Forward);
 static BACKWARD: [[Backward; 16]; PLACES / 16] = all!(backward, Backward);
 
-/// Takes over a kernel of Warp, whose own functions are at these addresses (0: none). Gives the addresses of kc's.
+/// Takes over a kernel of Warp. `own` gives the addresses of Warp's functions (0: none) when they are needed; of its gradients kc
+/// runs those of one that is `differentiated`. Gives the number of the kernel, and the addresses of kc's functions.
 #[pyfunction]
-pub fn warp_take(kernel: &Bound<'_, Kernel>, dims: usize, own: (usize, usize)) -> PyResult<(usize, usize, usize)> {
-    let py = kernel.py();
-    let ready = &kernel.get().ready(py)?.kernel;
-    if own.0 == 0 || !(1..=4).contains(&dims) {
-        return Err(PyRuntimeError::new_err("a kernel of Warp has a function and 1 to 4 dimensions"));
+pub fn warp_take(
+    kernel: &Bound<'_, Kernel>,
+    dims: usize,
+    own: Py<PyAny>,
+    has_backward: bool,
+    differentiated: bool,
+) -> PyResult<(usize, usize, usize)> {
+    let ready = &kernel.get().ready(kernel.py())?.kernel;
+    if !(1..=4).contains(&dims) {
+        return Err(PyRuntimeError::new_err("a kernel of Warp has 1 to 4 dimensions"));
     }
     let n = USED.fetch_add(1, Ordering::Relaxed);
     let Some(place) = TAKEN.get(n) else {
         USED.store(PLACES, Ordering::Relaxed);
         return Err(PyRuntimeError::new_err(format!("kc runs at most {PLACES} kernels of Warp in a process")));
     };
-    // SAFETY: addresses of functions of this form, which live as long as what calls ours.
-    let (forward, backward) = unsafe {
-        let pointer = |at: usize| std::ptr::with_exposed_provenance::<c_void>(at);
-        let backward = std::mem::transmute::<*const c_void, Option<Backward>>(pointer(own.1));
-        (std::mem::transmute::<*const c_void, Forward>(pointer(own.0)), backward)
-    };
-    let has_backward = backward.is_some();
-    let taken = Taken { kernel: ready.clone(), dims, forward, backward, counts: Default::default() };
-    place.get_or_init(|| taken);
+    let own = Own { ask: own, found: OnceLock::new() };
+    let (counts, fault) = (Default::default(), OnceLock::new());
+    place.get_or_init(|| Taken { kernel: ready.clone(), dims, own, differentiated, counts, fault });
     let backward = if has_backward { BACKWARD[n / 16][n % 16] as usize } else { 0 };
     Ok((n, FORWARD[n / 16][n % 16] as usize, backward))
 }
 
-/// How often a kernel that was taken over ran: launches by kc and by Warp, then gradients.
+/// How often a kernel that was taken over ran: launches by kc and by Warp, then gradients; and why kc could not compile it.
 #[pyfunction]
-pub fn warp_counts(n: usize) -> Option<[u64; 4]> {
+pub fn warp_counts(n: usize) -> Option<([u64; 4], Option<String>)> {
     let taken = TAKEN.get(n)?.get()?;
-    Some(std::array::from_fn(|k| taken.counts[k].load(Ordering::Relaxed)))
+    let counts = std::array::from_fn(|k| taken.counts[k].load(Ordering::Relaxed));
+    Some((counts, taken.fault.get().cloned()))
 }
 
 /// Raises the first error of launches since it was asked last.

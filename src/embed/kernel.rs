@@ -210,6 +210,17 @@ impl Kernel {
         self.conclude(program, shared.forward, &bounds, dims, ran)
     }
 
+    /// Compiles what a launch of this size runs, if that was not done yet.
+    ///
+    /// # Errors
+    /// It cannot be compiled.
+    #[doc(hidden)]
+    pub fn prepare(&self, bounds: &LaunchBounds) -> std::result::Result<(), Error> {
+        let (shared, program) = (&*self.shared, self.shared.module.program());
+        let job = Job::new(*bounds, std::ptr::null(), self.threads);
+        ready(&shared.entry, &program.module, &job).map(drop).map_err(|error| self.error(error, program))
+    }
+
     /// What a launch that ran is for its caller.
     pub(super) fn conclude(
         &self,

@@ -82,6 +82,48 @@ def tiled(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
     wp.tile_store(y, wp.tile_sum(t), offset=i)
 
 
+@wp.func_native("""
+#if defined(__CUDA_ARCH__)
+__syncthreads(); // the others, too
+#endif
+""")
+def barrier(): ...
+
+
+def times(n):
+    @wp.func
+    def scaled(a: float):
+        return a * n
+
+    return scaled
+
+
+def one_of_each(functions, weights):
+    @wp.kernel
+    def chosen(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+        i = wp.tid()
+        SIZE = wp.static(len(weights))
+        for k in range(wp.static(len(functions))):
+            weight = wp.static(weights[k])
+            if x[i] > float(k):
+                y[i] += weight * wp.static(functions[k])(x[i])
+            barrier()
+        y[i] += wp.static(functions[SIZE - 1])(x[i])
+
+    return chosen
+
+
+@wp.func
+def total(t: wp.tile(dtype=float, shape=(4,))):
+    return wp.tile_sum(t)[0]
+
+
+@wp.kernel
+def tiled_total(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = total(wp.tile_load(x[i], shape=4))
+
+
 @wp.kernel
 def loss_of(x: wp.array(dtype=float), target: float, loss: wp.array(dtype=float)):
     i = wp.tid()
@@ -139,6 +181,17 @@ def main():
     y = wp.zeros(2, dtype=float)
     wp.launch_tiled(tiled, dim=2, inputs=[wp.array(np.arange(8.0).reshape(2, 4), dtype=float), y], block_dim=1)
     out["tiled"] = y.numpy()
+    x = wp.array(np.arange(8.0).reshape(2, 4), dtype=float, requires_grad=True)
+    y = wp.zeros(2, dtype=float, requires_grad=True)
+    with wp.Tape() as tape:
+        wp.launch_tiled(tiled_total, dim=2, inputs=[x, y], block_dim=64)
+    tape.backward(grads={y: wp.array([1.0, 2.0], dtype=float)})
+    out["tiled_total"], out["tiled_total.grad"] = y.numpy(), x.grad.numpy()
+    functions = [times(n) for n in (2.0, 3.0, 5.0)]
+    y = wp.zeros(4, dtype=float)
+    chosen = one_of_each(functions, (0.5, 0.25, 0.125))
+    wp.launch(chosen, dim=4, inputs=[wp.array([0.5, 1.5, 2.5, -1.0], dtype=float), y])
+    out["chosen"] = y.numpy()
 
     # Views, empty arrays, recorded launches.
     view = wp.array(np.arange(6.0), dtype=float)

@@ -43,7 +43,10 @@ def test_who_ran_what(runs):
         assert by[name] == {"kc"}, (name, kernels[name])
     assert any(kernel["by"] == "kc" for name, found in kernels.items() if "closure" in name for kernel in found)
     assert by["indexed"] == {"warp"} and "indexedarray" in kernels["indexed"][0]["reason"]
-    assert by["tiled"] == {"warp"}
+    for name in ("tiled", "tiled_total"):
+        assert by[name] == {"kc"} and kernels[name][0]["launches"] == 1, kernels[name]
+    assert kernels["tiled_total"][0]["gradients"] == 1
+    assert any(kernel["by"] == "kc" for name, found in kernels.items() if "chosen" in name for kernel in found)
     assert kernels["forces"][0]["launches"] == 1
     # 3 types, a view, 2 of a command, 2 while captured or replayed, 4 replayed.
     assert sum(kernel["launches"] for kernel in kernels["generic"]) >= 3 + 1 + 2 + 4
@@ -52,6 +55,81 @@ def test_who_ran_what(runs):
     # One array twice is one gradient; a gradient that is another's array is Warp's.
     assert kernels["add"][0]["gradients"] == 1 and kernels["add"][0]["gradients_by_warp"] == 1
     assert "overwrites" in kernels["square_in_place"][0]["gradient_reason"]
+
+
+def test_results_are_the_same_before_warp_has_compiled_anything(runs, tmp_path):
+    cold = tmp_path / "cold.npz"
+    environment = {**os.environ, "WARP_CACHE_PATH": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "kc", "run", PROGRAM, str(cold)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900, env=environment)
+    assert done.returncode == 0, done.stderr
+    found = dict(np.load(cold))
+    for name, expected in runs[0].items():
+        np.testing.assert_allclose(found[name], expected, rtol=2e-6, atol=1e-6, err_msg=name)
+
+
+LATER = """
+import glob, sys, kc, warp as wp, numpy as np
+wp.config.log_level = wp.LOG_WARNING
+wp.config.kernel_cache_dir = sys.argv[1]
+kc.accelerate()
+
+def compiled():
+    return len(glob.glob(sys.argv[1] + "/**/*.o", recursive=True))
+
+@wp.kernel
+def square(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = x[i] * x[i]
+
+x = wp.array([1.0, 2.0, 3.0], dtype=float, device="cpu", requires_grad=True)
+y = wp.zeros_like(x)
+with wp.Tape() as tape:
+    wp.launch(square, dim=3, inputs=[x, y], device="cpu")
+tape.backward(grads={y: wp.array([1.0, 1.0, 1.0], dtype=float, device="cpu")})
+command = wp.launch(square, dim=3, inputs=[x, y], device="cpu", record_cmd=True)
+print(x.grad.numpy(), y.numpy(), compiled())
+
+@wp.kernel(module="unique")
+def in_place(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = x[i] * x[i]
+
+x = wp.array([1.0, 2.0, 3.0], dtype=float, device="cpu", requires_grad=True)
+with wp.Tape() as tape:
+    wp.launch(in_place, dim=3, inputs=[x], device="cpu")
+print(compiled())
+x.grad.fill_(1.0)
+tape.backward()
+print(x.grad.numpy().size, compiled())
+# More dimensions than the kernel asks for.
+wp.launch(square, dim=(3, 2), inputs=[x, y], device="cpu")
+print(y.numpy(), compiled())
+y.zero_()
+command.launch()
+print(y.numpy())
+
+@wp.kernel(module="unique")
+def wrong(x: wp.array(dtype=float)):
+    x[0] = wp.vec3(1.0, 2.0, 3.0)
+
+for n in range(2):
+    try:
+        wp.launch(wrong, dim=1, inputs=[x], device="cpu")
+    except Exception as error:
+        print(type(error).__name__)
+facts = {kernel["kernel"]: kernel for kernel in kc.report()["kernels"]}
+print(facts["square"]["launches"], facts["square"]["launches_by_warp"], facts["in_place"]["gradients_by_warp"])
+"""
+
+
+def test_warp_compiles_what_only_warp_runs(tmp_path):
+    (tmp_path / "later.py").write_text(LATER)
+    out = python("later.py", str(tmp_path / "cache"), cwd=tmp_path).stdout.splitlines()
+    assert out[0] == "[2. 4. 6.] [1. 4. 9.] 0", out
+    assert out[1:4] == ["0", "3 1", "[ 1. 16. 81.] 2"], out
+    assert out[4] == "[1. 4. 9.]" and out[5] == out[6] != "", out
+    assert out[7] == "2 1 1", out
 
 
 ERRORS = """
