@@ -121,7 +121,7 @@ def arrays_of(value, path="", seen=None, depth=0, found=None):
     seen.add(id(value))
     if isinstance(value, (wp.array, np.ndarray)):
         data = value.numpy() if isinstance(value, wp.array) else value
-        if data.dtype.kind in "fiu" and data.size:
+        if data.dtype.kind == "f" and data.size:
             found[path] = data
         if getattr(value, "grad", None) is not None:
             arrays_of(value.grad, f"{path}.grad", seen, depth, found)
@@ -192,15 +192,12 @@ def difference(left, right):
             x, y = a[key], b[key]
             if x.shape != y.shape:
                 return float("inf"), key
-            if x.dtype.kind != "f":
-                found = float((x != y).mean())
-            else:
-                x, y = x.astype(float), y.astype(float)
-                known = np.isfinite(x) & np.isfinite(y)
-                if (np.isfinite(x) != np.isfinite(y)).any():
-                    return float("inf"), key
-                size = np.abs(x[known]).max(initial=0.0)
-                found = np.abs(x[known] - y[known]).max(initial=0.0) / (size or 1.0)
+            x, y = x.astype(float), y.astype(float)
+            known = np.isfinite(x) & np.isfinite(y)
+            if (np.isfinite(x) != np.isfinite(y)).any():
+                return float("inf"), key
+            size = np.abs(x[known]).max(initial=0.0)
+            found = np.abs(x[known] - y[known]).max(initial=0.0) / (size or 1.0)
             if found > worst:
                 worst, where = float(found), key
     return (worst, where) if names else None
