@@ -76,3 +76,47 @@ fn values_of_single_threads_are_refused() {
         assert!(!output.status.success() && said.contains("E0822") && said.contains("each of them"), "{said}");
     }
 }
+
+/// Rows of a row, of a matrix, and of more; vectors; beside text and numbers.
+const PRINTS: &str = r#"import warp as wp
+
+@wp.kernel
+def prints(x: wp.array2d(dtype=float), v: wp.array(dtype=wp.vec3)):
+    t = wp.tile_load(x, shape=(2, 3))
+    print(t * 2.0)
+    print("row 100%", t[1], 7, wp.tile_sum(t)[0])
+    print(wp.tile_reshape(wp.tile_arange(8, dtype=int), shape=(2, 2, 2)))
+    print(wp.tile_load(v, shape=2))
+    print(wp.tile_ones(shape=(1, 1, 1, 1), dtype=wp.uint64))
+"#;
+
+const PRINTED: &str = "[[2 2 2]
+ [2 2 2]] = tile(shape=(2,3))
+row 100% [1 1 1] = tile(shape=(3)) 7 6
+[[[0 1]
+  [2 3]]
+
+ [[4 5]
+  [6 7]]] = tile(shape=(2,2,2))
+[(1 1 1) (1 1 1)] = tile(shape=(2))
+[[[[1]]]] = tile(shape=(1,1,1,1))
+";
+
+#[test]
+fn a_block_prints_its_tiles_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("prints.py");
+    std::fs::write(&file, PRINTS).expect("the folder is writable");
+    for (device, dim) in [("host", "1"), ("interp", "1"), ("sim", "1"), ("sim", "1x7"), ("sim", "1x70")] {
+        let mut kc = Command::new(env!("CARGO_BIN_EXE_kc"));
+        kc.arg("run").arg(&file).args(["--device", device, "--dim", dim]);
+        kc.args(["--arg", "x=ones:2x3", "--arg", "v=ones:2"]);
+        if let Some((_, block)) = dim.split_once('x') {
+            kc.args(["--block-dim", block]);
+        }
+        let output = kc.output().expect("kc starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let printed = said.rsplit_once("prints: ok").map(|(printed, _)| printed);
+        assert_eq!(printed, Some(PRINTED), "{device} {dim}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}

@@ -111,7 +111,12 @@ fn meaning(operand: &Operand) -> Option<Meaning> {
         Operand::LocalResult(_, ty) => Meaning::Value(*ty),
         Operand::Tile(elements) => Meaning::Value(Type::Local(elements.ty)),
         Operand::Enum(class) => Meaning::Enum(class.name.clone()),
-        Operand::Tuple(_) | Operand::Shape(_) | Operand::Adjoint | Operand::Gradient(_) | Operand::Type(_) => {
+        Operand::Tuple(_)
+        | Operand::Slice(_)
+        | Operand::Shape(_)
+        | Operand::Adjoint
+        | Operand::Gradient(_)
+        | Operand::Type(_) => {
             return None;
         }
     })

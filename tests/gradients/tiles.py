@@ -108,6 +108,33 @@ def spectrum(x: wp.array2d(dtype=wp.vec2), out: wp.array2d(dtype=wp.vec2)):
     wp.tile_store(out, wp.tile_map(wp.cw_mul, t, t), offset=(i, 0))
 
 
+@wp.func
+def squared(t: wp.tile[float, 3, 2]):
+    t[1, 1] = t[0, 0] * t[1, 1]
+    wp.tile_assign(t, t * t)
+    return wp.tile_sum(t)[0]
+
+
+@wp.kernel
+def passed_views(x: wp.array2d(dtype=float), out: wp.array2d(dtype=float), n: int):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=(2, 3), offset=(i * 2, 0))
+    columns = wp.tile_transpose(t)
+    for k in range(n % 3):
+        total = squared(columns)
+        columns[2, 0] = total * columns[1, 1]
+    wp.tile_store(out, t, offset=(i * 2, 0))
+
+
+@wp.kernel
+def printed(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x, shape=3, offset=i * 3)
+    u = t * t
+    print(u)
+    wp.tile_store(out, u * t, offset=i * 3)
+
+
 @wp.kernel
 def lanes(x: wp.array(dtype=wp.vec3), y: wp.array(dtype=float), out: wp.array(dtype=wp.vec3)):
     i = wp.tid()

@@ -163,6 +163,45 @@ def products(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array
     wp.tile_store(square, z)
 
 
+@wp.func
+def set_corner(t: Any, value: float):
+    t[0, 1] = value
+    return t[1, 0]
+
+
+@wp.func
+def doubled(t: Any):
+    wp.tile_assign(t, t * 2.0)
+
+
+@wp.func
+def both(t: Any, value: float):
+    # Passed on to a function that changes it.
+    old = set_corner(t, value)
+    return old, wp.tile_sum(t)[0]
+
+
+@wp.kernel
+def written_views(x: wp.array3d(dtype=float), out: wp.array3d(dtype=float), got: wp.array2d(dtype=float), at: int):
+    i = wp.tid()
+    t = wp.tile_load(x[i], shape=(4, 6))
+    columns = wp.tile_transpose(t)
+    columns[5, 0] = 50.0
+    columns[-1, -1] += 1.0
+    columns[at] = columns[0] * 3.0
+    part = wp.tile_view(t, offset=(at, at), shape=(2, 3))
+    part[1, 2] = 60.0
+    got[i, 0] = set_corner(columns, 70.0)
+    got[i, 1] = set_corner(t[2:4, ::2], 80.0) + columns[2, 3]
+    doubled(t[:, 4])
+    doubled(wp.tile_reshape(wp.tile_view(t, offset=(slice(0, 2), slice(None, None, 4))), shape=4))
+    a, b = both(columns[3:5, slice(2)], 90.0)
+    got[i, 2] = a
+    got[i, 3] = b
+    got[i, 4] = wp.tile_sum(wp.tile_view(t, offset=(-1, slice(-2, None))))[0]
+    wp.tile_store(out[i], t)
+
+
 def tiled(kernel, dim, args, expect, **more):
     """One launch as wp.launch does it with blocks of one thread; `gemm` as wp.launch_tiled, with blocks of 32."""
     block_dim = more.pop("block_dim", 1)
@@ -283,3 +322,20 @@ def cases():
         dict(c=a.astype(np.float64) @ b, square=z @ z.T + z),
         rtol=1e-5,
     )
+
+    x = rng.integers(1, 9, size=(2, 4, 6)).astype(np.float32)
+    out, got = x.copy(), np.zeros((2, 5), dtype=np.float32)
+    for t, g in zip(out, got):
+        t[0, 5] = 50.0
+        t[3, 5] += 1.0
+        t[:, 1] = t[:, 0] * 3.0
+        t[2, 3] = 60.0
+        g[0], t[1, 0] = t[0, 1], 70.0
+        g[1], t[2, 2] = t[3, 0], 80.0
+        g[1] += t[3, 2]
+        t[:, 4] *= 2.0
+        t[:2, ::4] *= 2.0
+        g[2], t[1, 3] = t[0, 4], 90.0
+        g[3] = t[:2, 3:5].sum()
+        g[4] = t[3, 4:].sum()
+    yield tiled("written_views", 2, dict(x=x, out=np.zeros((2, 4, 6)), got=np.zeros((2, 5)), at=1), dict(out=out, got=got))

@@ -87,7 +87,10 @@ impl Body<'_, '_> {
             ast::ExprKind::Conditional { condition, then, otherwise } => {
                 self.conditional(condition, then, otherwise, expr)
             }
-            ast::ExprKind::Call { callee, args } => self.call(callee, args, span),
+            ast::ExprKind::Call { callee, args } => match self.slice_object(expr)? {
+                Some(range) => Ok(Operand::Slice(Box::new(range))),
+                None => self.call(callee, args, span),
+            },
             ast::ExprKind::Subscript { base, indices } => self.subscript(base, indices, span),
             ast::ExprKind::Slice { .. } => self.unsupported(span, "slices outside an index", None),
             ast::ExprKind::Tuple(items) => {

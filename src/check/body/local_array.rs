@@ -12,10 +12,10 @@ use crate::types::{BOOL, I32, LocalArrayType, MAX_DIMS, Scalar, Type};
 
 /// A slice of one dimension: `count` elements from `start` in steps of `step`.
 #[derive(Clone, Copy)]
-struct Cut {
-    start: i128,
-    step: i128,
-    count: i128,
+pub(in crate::check) struct Cut {
+    pub start: i128,
+    pub step: i128,
+    pub count: i128,
 }
 
 impl Body<'_, '_> {
@@ -94,18 +94,13 @@ impl Body<'_, '_> {
     }
 
     /// A slice of a slice.
-    fn cut_again(&mut self, range: ViewIndex, cut: Cut, span: Span) -> Res<Cut> {
+    pub(in crate::check) fn cut_again(&mut self, range: ViewIndex, cut: Cut, span: Span) -> Res<Cut> {
         let ViewIndex::Range { start, stop, step } = range else { return Ok(cut) };
         let mut bound = |bound: Option<Expr>| -> Res<Option<i128>> {
             let Some(bound) = bound else { return Ok(None) };
             match self.number(&bound) {
                 Some(Number::Int(n)) => Ok(Some(n)),
-                _ => self.error(
-                    Code::E0305,
-                    bound.span,
-                    "the bounds of a local array's slice are constants",
-                    "not a constant",
-                ),
+                _ => self.error(Code::E0305, bound.span, "the bounds of a slice are constants here", "not a constant"),
             }
         };
         let (start, stop, step) = (bound(start)?, bound(stop)?, bound(step)?.unwrap_or(1));
@@ -168,8 +163,9 @@ impl Body<'_, '_> {
     /// `return a`, where `a` is a local array: its elements go to the hidden last parameter.
     pub fn return_local(&mut self, array: Expr, ty: LocalArrayType, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
         if self.is_local_view(&array) {
+            let what = if ty.block { "tile" } else { "local array" };
             return Err(self.report(
-                Diagnostic::new(Code::E0316, "a part of a local array cannot leave its function")
+                Diagnostic::new(Code::E0316, format!("a part of a {what} cannot leave its function"))
                     .label(span, "returned here")
                     .help("return the whole array, or copy the part to an array of its own"),
             ));

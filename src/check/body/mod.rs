@@ -4,7 +4,7 @@ mod expr;
 mod foreign;
 mod indexed;
 pub(super) mod known;
-mod local_array;
+pub(in crate::check) mod local_array;
 mod loop_habits;
 mod loops;
 mod operator;
@@ -461,6 +461,9 @@ impl<'c, 'a> Body<'c, 'a> {
             }
             Operand::Tuple(_) | Operand::Shape(_) => {
                 self.error(Code::E0304, span, "a tuple is not a value of its own", "unpack it or take one of its items")
+            }
+            Operand::Slice(_) => {
+                self.error(Code::E0304, span, "a slice is not a value of its own", "it names a part: `t[slice(0, 4)]`")
             }
             Operand::Results(call, types) if types.is_empty() => {
                 let message = format!("`{}` returns nothing", self.c.functions[call.callee].source_name);

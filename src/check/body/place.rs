@@ -350,6 +350,7 @@ impl Body<'_, '_> {
                 extents.resize(MAX_DIMS, past);
                 self.tuple_item(&extents, indices, span)
             }
+            Operand::Tile(view) if view.is_view => self.index_view(view, indices, span),
             operand => {
                 let expr = self.materialize(operand, base.span)?;
                 match expr.ty {
@@ -432,7 +433,7 @@ impl Body<'_, '_> {
             };
             return Err(self.report(diagnostic));
         }
-        if let Some(picked) = self.tile_gather(&array, indices, span)? {
+        if let Some(picked) = self.tile_gather(&Operand::Value(array.clone()), indices, span)? {
             return Ok(picked);
         }
         let mut dims = Vec::new();
@@ -469,23 +470,54 @@ impl Body<'_, '_> {
         Ok(Expr::new(ExprKind::View { array: Box::new(array), index: dims }, Type::Array(ty), span))
     }
 
-    fn view_index(&mut self, index: &ast::Expr) -> Res<ViewIndex> {
+    pub fn view_index(&mut self, index: &ast::Expr) -> Res<ViewIndex> {
         if matches!(index.kind, ast::ExprKind::None) {
             let diagnostic = Diagnostic::new(Code::E0305, "an index is an integer, not `None`")
                 .label(index.span, "an array always has a dimension here");
             return Err(self.replaced(diagnostic, index.span, "0"));
         }
         if let ast::ExprKind::Slice { lower, upper, step } = &index.kind {
-            let mut bound = |e: &Option<Box<ast::Expr>>| -> Res<Option<Expr>> {
-                match e {
-                    Some(e) => self.int_value(e).map(Some),
-                    None => Ok(None),
-                }
-            };
-            let (start, stop, step) = (bound(lower)?, bound(upper)?, bound(step)?);
-            return Ok(ViewIndex::Range { start, stop, step });
+            return self.range_between([lower, upper, step].map(|bound| bound.as_deref()));
         }
-        Ok(ViewIndex::At(self.int_value(index)?))
+        match self.slice_object(index)? {
+            Some(range) => Ok(range),
+            None => Ok(ViewIndex::At(self.int_value(index)?)),
+        }
+    }
+
+    fn range_between(&mut self, bounds: [Option<&ast::Expr>; 3]) -> Res<ViewIndex> {
+        let mut bound = |e: Option<&ast::Expr>| e.map(|e| self.int_value(e)).transpose();
+        let [start, stop, step] = bounds;
+        Ok(ViewIndex::Range { start: bound(start)?, stop: bound(stop)?, step: bound(step)? })
+    }
+
+    /// `slice(stop)`, `slice(start, stop)` or `slice(start, stop, step)`, where `None` is a bound that is not given; None for
+    /// everything else.
+    pub fn slice_object(&mut self, expr: &ast::Expr) -> Res<Option<ViewIndex>> {
+        let ast::ExprKind::Call { callee, args } = &expr.kind else { return Ok(None) };
+        if !matches!(&callee.kind, ast::ExprKind::Name(name) if name == "slice" && !self.scope.contains_key(name)) {
+            return Ok(None);
+        }
+        if self.c.lookup("slice").is_some() {
+            return Ok(None);
+        }
+        let given: Vec<Option<&ast::Expr>> = args
+            .iter()
+            .map(|arg| Some(&arg.value).filter(|bound| !matches!(bound.kind, ast::ExprKind::None)))
+            .collect();
+        if args.iter().any(|arg| arg.name.is_some()) {
+            return self.error(Code::E0403, expr.span, "`slice` has no keywords", "given here");
+        }
+        let bounds = match given[..] {
+            [stop] => [None, stop, None],
+            [start, stop] => [start, stop, None],
+            [start, stop, step] => [start, stop, step],
+            _ => {
+                let message = format!("`slice` takes 1 to 3 bounds, {} given", given.len());
+                return self.error(Code::E0402, expr.span, message, "this call");
+            }
+        };
+        self.range_between(bounds).map(Some)
     }
 
     /// An expression of an integer type.

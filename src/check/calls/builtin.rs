@@ -3,7 +3,7 @@
 
 use super::call::Given;
 use crate::check::body::Body;
-use crate::check::tree::{Expr, ExprKind, LocalId, StmtKind, ViewIndex};
+use crate::check::tree::{Expr, ExprKind, LocalId, Stmt, StmtKind, ViewIndex};
 use crate::check::types::value::cast_to;
 use crate::check::types::value::{Constant, Family, Number, Operand, Reported, Res, TypeWord};
 use crate::diag::{Applicability, Code, Diagnostic};
@@ -474,6 +474,17 @@ impl Body<'_, '_> {
                 pieces.push(text.replace('%', "%%"));
                 continue;
             }
+            if self.is_tile(&operand) {
+                // What stands before it is written first; what follows it begins with a space.
+                let tile = self.print_tile(&operand, at)?;
+                if !pieces.is_empty() {
+                    let before = self.print_of(std::mem::take(&mut pieces), " ", &mut lets, &mut values);
+                    self.pending.push(Stmt { kind: before, span });
+                }
+                self.pending.extend(tile);
+                pieces.push(String::new());
+                continue;
+            }
             let value = self.materialize(operand, at)?;
             if value.ty.scalar_part().is_none() {
                 let shown = self.show(value.ty);
@@ -486,16 +497,34 @@ impl Body<'_, '_> {
             }
             let ty = value.ty;
             let value = if ty.is_composite() { self.shared(value, &mut lets) } else { value };
-            let mut parts = Vec::new();
-            self.all_scalars(value, at, &mut parts);
-            pieces.push(parts.iter().map(|p| conversion(p.ty.as_scalar())).collect::<Vec<_>>().join(" "));
+            let (format, parts) = self.print_parts(value, at);
+            pieces.push(format);
             values.extend(parts);
         }
+        Ok(self.print_of(pieces, "\n", &mut lets, &mut values))
+    }
+
+    fn print_of(
+        &self,
+        pieces: Vec<String>,
+        end: &str,
+        lets: &mut Vec<(LocalId, Expr)>,
+        values: &mut Vec<Expr>,
+    ) -> StmtKind {
+        let (lets, mut args) = (std::mem::take(lets), std::mem::take(values));
         // The shared values are evaluated with the first scalar.
-        if let Some(first) = values.first_mut() {
+        if let Some(first) = args.first_mut() {
             *first = self.wrap(lets, first.clone());
         }
-        Ok(StmtKind::Print { format: pieces.join(" ") + "\n", args: values })
+        StmtKind::Print { format: pieces.join(" ") + end, args }
+    }
+
+    /// The format and the scalars of a value that `print` writes.
+    pub fn print_parts(&self, value: Expr, at: Span) -> (String, Vec<Expr>) {
+        let mut parts = Vec::new();
+        self.all_scalars(value, at, &mut parts);
+        let format: Vec<&str> = parts.iter().map(|p| conversion(p.ty.as_scalar())).collect();
+        (format.join(" "), parts)
     }
 
     fn all_scalars(&self, value: Expr, at: Span, out: &mut Vec<Expr>) {

@@ -133,13 +133,9 @@ impl Body<'_, '_> {
                 {
                     return result;
                 }
-                for arg in &mut given {
-                    if let Operand::Tile(_) = arg.operand {
-                        let tile = std::mem::replace(&mut arg.operand, Operand::Tuple(Vec::new()));
-                        arg.operand = Operand::Value(self.materialize(tile, arg.span)?);
-                    }
-                }
-                self.call_function(&name, given, span)
+                let lent = self.lend_tiles(&mut given)?;
+                let result = self.call_function(&name, given, span)?;
+                self.take_back(result, lent, span)
             }
             Operand::Gradient(name) => self.call_gradient(&name, given, span),
             Operand::Type(word) => self.construct(word, &given, span),
@@ -453,12 +449,12 @@ impl Body<'_, '_> {
                 }
             }
             if self.is_local_view(&expr) {
-                return self.error(
-                    Code::E0305,
-                    at,
-                    "a part of a local array cannot be passed",
-                    "pass the whole array and the indices",
-                );
+                let (what, help) = match self.is_tile(&Operand::Value(expr)) {
+                    true => ("tile", "copy it first: `wp.tile_assign(copy, part)`"),
+                    false => ("local array", "pass the whole array and the indices"),
+                };
+                let message = format!("a part of a {what} cannot be passed");
+                return self.error(Code::E0305, at, message, help);
             }
             key.push(InstanceArg::Type(expr.ty));
             values.push(expr);

@@ -259,7 +259,18 @@ impl Body<'_, '_> {
                 diagnostic.label(a.span, format!("the shape is {left}")).label(b.span, format!("the shape is {right}"))
             }
         };
-        Err(self.report(diagnostic.help("`wp.tile_broadcast(t, shape=...)` repeats a tile along a dimension")))
+        let diagnostic = diagnostic.help("`wp.tile_broadcast(t, shape=...)` repeats a tile along a dimension");
+        Err(self.report(self.blocks_of_one(diagnostic)))
+    }
+
+    /// Where values of single threads were made tiles, a dimension may stand for the threads of a block.
+    pub(super) fn blocks_of_one(&self, diagnostic: Diagnostic) -> Diagnostic {
+        match self.by_lane {
+            false => diagnostic,
+            true => diagnostic
+                .note("kc runs kernels with `wp.tile(x)` in blocks of one thread: the dimension of threads is 1")
+                .help("make the constant for the threads of a block 1, and launch with `block_dim=1`"),
+        }
     }
 
     /// A tile in a variable of its own that the program does not name, zero at first.

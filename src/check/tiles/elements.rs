@@ -29,6 +29,8 @@ pub struct Elements {
     pub(in crate::check) cheap: bool,
     /// It names elements of one variable in another order: what is written there shows here.
     pub(in crate::check) is_view: bool,
+    /// A view that has one element of the variable several times.
+    pub(in crate::check) repeats: bool,
     /// The variable that was made for it, and has no name.
     pub(in crate::check) result: Option<LocalId>,
     /// Variables of type `bool`: where they all hold, no element needs to ask whether it is inside its array.
@@ -60,6 +62,7 @@ impl Elements {
             memory: false,
             cheap: true,
             is_view: false,
+            repeats: false,
             result: None,
             checks: Vec::new(),
         }
@@ -215,7 +218,7 @@ impl Body<'_, '_> {
             }),
             false => Rc::new(move |_, index, _| Ok(load(expr.clone(), element, index, span))),
         };
-        Some(Elements { ty, span, at, reads, memory: false, cheap: true, is_view, result: None, checks: Vec::new() })
+        Some(Elements { reads, is_view, ..Elements::free(ty, span, at) })
     }
 
     /// The elements of a variable without a name that was made for them.

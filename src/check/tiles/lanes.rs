@@ -61,11 +61,9 @@ impl Body<'_, '_> {
         if extents.last() != Some(&BLOCK_DIM) {
             let message =
                 format!("`untile` takes a tile whose last dimension is `block_dim`, not {}", shape_text(&tile.ty));
-            return Err(self.report(
-                Diagnostic::new(Code::E0319, message)
-                    .label(tile.span, format!("the last dimension is {}", extents.last().copied().unwrap_or(0)))
-                    .help("kc runs kernels with `wp.tile` and `wp.untile` in blocks of one thread"),
-            ));
+            let label = format!("the last dimension is {}", extents.last().copied().unwrap_or(0));
+            let diagnostic = Diagnostic::new(Code::E0319, message).label(tile.span, label);
+            return Err(self.report(self.blocks_of_one(diagnostic)));
         }
         let tile = self.cheap(tile, span)?;
         let parts = &extents[..extents.len() - 1];

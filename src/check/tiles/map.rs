@@ -85,6 +85,7 @@ impl Body<'_, '_> {
             memory: tiles.iter().any(|tile| tile.memory),
             cheap: false,
             is_view: false,
+            repeats: false,
             result: None,
             checks,
         })

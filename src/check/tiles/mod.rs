@@ -22,12 +22,15 @@
 //! | `memory` | tiles from arrays and to arrays |
 //! | `map` | functions and operators, element by element |
 //! | `shape` | views: the same elements under other indices; parts |
+//! | `part` | parts of views that are no plain parts of a variable |
+//! | `pass` | what does a function get of a view? |
 //! | `fold` | in which order does one value come of many elements? |
 //! | `reduce` | sums, extrema, scans |
 //! | `matmul` | products of matrices |
 //! | `solve` | sorting, factors, systems of equations |
 //! | `fourier` | Fourier transforms |
 //! | `random` | random numbers |
+//! | `print` | how is a tile written for people? |
 //! | `lanes` | what threads of a block have each for themselves |
 //! | `assign` | variables of tiles |
 //! | `homes` | where the arrays of variables stand |
@@ -43,6 +46,9 @@ mod lanes;
 mod map;
 mod matmul;
 mod memory;
+mod part;
+mod pass;
+mod print;
 mod random;
 mod reduce;
 mod shape;

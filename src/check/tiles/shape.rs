@@ -22,6 +22,17 @@ impl Body<'_, '_> {
         let tile = self.tile_argument(&args, "t")?;
         let whole = tile.ty.extents().to_vec();
         let Some(offset) = args.get("offset") else { return Err(Reported) };
+        let slices = match &offset.operand {
+            Operand::Tuple(items) => items.iter().any(|item| matches!(item, Operand::Slice(_))),
+            one => matches!(one, Operand::Slice(_)),
+        };
+        if slices {
+            if let Some(shape) = args.get("shape") {
+                let message = "`shape` stands beside a slice, which says how many elements there are";
+                return self.error(Code::E0319, shape.span, message, "leave it away");
+            }
+            return self.view_by_slices(args.get("t"), &tile, offset, span);
+        }
         let Some(shape) = args.get("shape") else {
             let named = match &offset.operand {
                 Operand::Tuple(items) => items.len(),
@@ -158,11 +169,13 @@ impl Body<'_, '_> {
             let message = format!("{} cannot be repeated to this shape", shape_text(&tile.ty));
             return self.error(Code::E0319, shape.span, message, "a dimension of more than 1 stays as it is");
         };
+        let repeats = extents != old;
         let to = move |_: &mut Body, index: &[Expr]| {
             let kept = index[added..].iter().zip(&old);
             kept.map(|(i, &n)| if n == 1 { number(0, span) } else { i.clone() }).collect()
         };
-        Ok(Operand::Tile(tile.reindexed(&extents, span, to)))
+        let view = tile.reindexed(&extents, span, to);
+        Ok(Operand::Tile(Elements { repeats: view.repeats || repeats, ..view }))
     }
 
     pub(super) fn tile_assign(&mut self, given: &[Given], span: Span) -> Res<Operand> {
@@ -190,8 +203,8 @@ impl Body<'_, '_> {
     }
 
     /// `t[indices, :]`: the elements along an axis that a tile of indices names, as a new tile; None where no index is a tile.
-    pub fn tile_gather(&mut self, array: &Expr, indices: &[ast::Expr], span: Span) -> Res<Option<Operand>> {
-        if !self.is_tile(&Operand::Value(array.clone())) {
+    pub fn tile_gather(&mut self, base: &Operand, indices: &[ast::Expr], span: Span) -> Res<Option<Operand>> {
+        if !self.is_tile(base) {
             return Ok(None);
         }
         let mut found = None;
@@ -226,7 +239,7 @@ impl Body<'_, '_> {
             let message = "the indices are a tile of integers of one dimension";
             return self.error(Code::E0319, picked.span, message, format!("this is `{shown}`"));
         }
-        let Some(tile) = self.tile_elements(&Operand::Value(array.clone())) else { return Err(Reported) };
+        let Some(tile) = self.tile_elements(base) else { return Err(Reported) };
         let picked = self.cheap(picked, span)?;
         let mut extents = tile.ty.extents().to_vec();
         let whole = std::mem::replace(&mut extents[axis], picked.ty.shape[0]);

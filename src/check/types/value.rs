@@ -30,6 +30,8 @@ pub enum Operand {
     LocalResult(Call, Type),
     /// A tile that is not kept anywhere yet.
     Tile(crate::check::tiles::Elements),
+    /// `slice(0, 4)`
+    Slice(Box<crate::check::tree::ViewIndex>),
     /// `a.shape`
     Shape(Expr),
     /// `a.grad` and the like: named so that the use can be explained.

@@ -1,0 +1,160 @@
+//! What does a function get of a view? A copy of its elements, which go back behind the call where the function changes them.
+
+use super::elements::{Elements, variable};
+use crate::check::body::Body;
+use crate::check::calls::call::Given;
+use crate::check::tree::{Call, Expr, ExprKind, FnId, LocalId, Place, Root, Stmt, StmtKind};
+use crate::check::types::value::{Operand, Reported, Res};
+use crate::check::visit;
+use crate::diag::{Code, Diagnostic};
+use crate::ids::Id;
+use crate::source::Span;
+use crate::types::Type;
+
+/// A view that a call gets as a copy.
+pub(in crate::check) struct Lent {
+    copy: LocalId,
+    view: Elements,
+}
+
+impl Body<'_, '_> {
+    /// Puts tiles that are in no variable of their own into one.
+    pub(in crate::check) fn lend_tiles(&mut self, given: &mut [Given]) -> Res<Vec<Lent>> {
+        let mut lent = Vec::new();
+        for arg in given {
+            let span = arg.span;
+            let operand = match std::mem::replace(&mut arg.operand, Operand::Tuple(Vec::new())) {
+                // Its indices are evaluated once.
+                Operand::Value(view) if self.is_local_view(&view) && self.is_tile(&Operand::Value(view.clone())) => {
+                    let mut before = Vec::new();
+                    let view = self.freeze_view(view, &mut before);
+                    self.pending.append(&mut before);
+                    Operand::Value(view)
+                }
+                other => other,
+            };
+            arg.operand = match self.tile_elements(&operand) {
+                Some(view) if view.is_view => {
+                    let kept = self.kept(view.clone(), span)?;
+                    let copy = kept.result.ok_or(Reported)?;
+                    lent.push(Lent { copy, view: Elements { span, ..view } });
+                    Operand::Value(variable(copy, self.locals[copy].ty, span))
+                }
+                Some(_) => Operand::Value(self.materialize(operand, span)?),
+                None => operand,
+            };
+        }
+        Ok(lent)
+    }
+
+    /// What a call gives that got copies: what it changed of them is changed in the views.
+    pub(in crate::check) fn take_back(&mut self, result: Operand, lent: Vec<Lent>, span: Span) -> Res<Operand> {
+        if lent.is_empty() {
+            return Ok(result);
+        }
+        let call = match &result {
+            Operand::Value(Expr { kind: ExprKind::Call(call), .. })
+            | Operand::Results(call, _)
+            | Operand::LocalResult(call, _) => Some(call.clone()),
+            _ => self.pending.last().and_then(|stmt| match &stmt.kind {
+                StmtKind::Call(call) => Some(call.clone()),
+                _ => None,
+            }),
+        };
+        let Some(call) = call else { return Ok(result) };
+        let changed = |this: &Self, tile: LocalId| {
+            let given = |arg: &Expr| matches!(arg.kind, ExprKind::Local(id) if id == tile);
+            (0..call.args.len()).any(|n| given(&call.args[n]) && this.changes(call.callee, LocalId::new(n)))
+        };
+        for (n, Lent { copy, view }) in lent.iter().enumerate() {
+            // Another argument may name the same elements: then the copy is not what the function would see.
+            let twin = lent.iter().enumerate().find(|(m, other)| {
+                *m != n
+                    && other.view.reads.iter().any(|read| view.reads(read.tile))
+                    && (changed(self, *copy) || changed(self, other.copy))
+            });
+            let whole = call.args.iter().find(|arg| match arg.kind {
+                ExprKind::Local(id) => view.reads(id) && (changed(self, *copy) || changed(self, id)),
+                _ => false,
+            });
+            if let Some(at) = twin.map(|(_, other)| other.view.span).or(whole.map(|arg| arg.span)) {
+                return Err(self.report(
+                    Diagnostic::new(Code::E0407, "a function that changes a tile gets its elements under two names")
+                        .label(view.span, "a view of a tile")
+                        .label(at, "the same tile")
+                        .help("copy one of them to a variable of its own first"),
+                ));
+            }
+        }
+        let lent: Vec<Lent> = lent.into_iter().filter(|lent| changed(self, lent.copy)).collect();
+        if lent.is_empty() {
+            return Ok(result);
+        }
+        if let Some(Lent { view, .. }) = lent.iter().find(|lent| lent.view.repeats) {
+            let message = "a function changes a view that has elements several times";
+            return self.error(Code::E0407, view.span, message, "repeated by `wp.tile_broadcast`");
+        }
+        let result = match result {
+            Operand::Value(value) => Operand::Value(self.hidden(value)),
+            Operand::Results(call, types) if types.is_empty() => {
+                self.pending.push(Stmt { kind: StmtKind::Call(call), span });
+                Operand::Tuple(Vec::new())
+            }
+            Operand::Results(call, types) => {
+                let ids: Vec<LocalId> = types.iter().map(|&ty| self.new_local("", ty, span)).collect();
+                let targets = ids.iter().copied().map(Some).collect();
+                self.pending.push(Stmt { kind: StmtKind::AssignCall { targets, call }, span });
+                Operand::Tuple(ids.iter().zip(types).map(|(&id, ty)| Operand::Value(variable(id, ty, span))).collect())
+            }
+            Operand::LocalResult(..) => {
+                let message = "a function that returns a local array changes a view of a tile";
+                return self.error(Code::E0407, span, message, "copy the view to a variable first");
+            }
+            other => other,
+        };
+        for Lent { copy, view } in lent {
+            let from = self.tile_elements(&Operand::Value(variable(copy, self.locals[copy].ty, span)));
+            self.assign_elements(view, from.ok_or(Reported)?, span)?;
+        }
+        Ok(result)
+    }
+
+    /// Whether a function changes elements of an array that it is given.
+    fn changes(&self, function: FnId, param: LocalId) -> bool {
+        let function = &self.c.functions[function];
+        if function.native.is_some() {
+            return true;
+        }
+        let names = |expr: &Expr| {
+            let mut found = false;
+            visit::walk(expr, &mut |part| {
+                found |= matches!((&part.kind, part.ty), (ExprKind::Local(id), Type::Local(_)) if *id == param);
+            });
+            found
+        };
+        let place = |place: &Place| matches!(&place.root, Root::Element { array, .. } if names(array));
+        let passed = |call: &Call| {
+            let args = call.args.iter().enumerate();
+            call.by_ref.iter().any(place)
+                || args
+                    .filter(|(_, arg)| names(arg) && matches!(arg.ty, Type::Local(_)))
+                    .any(|(n, _)| self.changes(call.callee, LocalId::new(n)))
+        };
+        let mut found = false;
+        visit::each_statement(&function.body, &mut |stmt| {
+            found |= match &stmt.kind {
+                StmtKind::Assign(to, _) | StmtKind::AtomicUpdate { place: to, .. } => place(to),
+                StmtKind::AssignCall { call, .. } | StmtKind::Call(call) | StmtKind::ReturnCall(call) => passed(call),
+                _ => false,
+            };
+        });
+        visit::each_expression(&function.body, &mut |expr| {
+            found |= match &expr.kind {
+                ExprKind::Call(call) => passed(call),
+                ExprKind::Atomic { place: to, .. } | ExprKind::AtomicCas { place: to, .. } => place(to),
+                _ => false,
+            };
+        });
+        found
+    }
+}
