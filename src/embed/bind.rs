@@ -10,6 +10,7 @@ use crate::analysis::written::Touched;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Const, Function};
 use crate::run::args::{Arguments, Lent, literal};
+use crate::run::launch::dim_by_block;
 use crate::run::{Fail, Result, fail};
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, ArrayType, Layout, MAX_DIMS, StructTable, Type};
 
@@ -141,10 +142,18 @@ impl Bound {
     }
 }
 
-/// The bounds of a launch.
-pub(super) fn bounds(dim: &Dim) -> Result<LaunchBounds> {
+/// The bounds of a launch of a kernel in blocks of so many threads; None: as the device likes it.
+pub(super) fn bounds(dim: &Dim, kernel: &Function, block: Option<u32>) -> Result<LaunchBounds> {
+    if let Some(block) = block.filter(|block| !(1..=1024).contains(block)) {
+        return Err(fail(Code::E1006, format!("a block has 1 to 1024 threads, and not {block}")));
+    }
+    let whole = |extents: &SmallVec<[u32; MAX_DIMS]>| {
+        let block = block.filter(|_| kernel.by_block).unwrap_or(1);
+        dim_by_block(kernel, extents, block).map(|dim| LaunchBounds::new(&dim))
+    };
     let extents: Option<SmallVec<[u32; MAX_DIMS]>> = dim.0.iter().map(|&n| u32::try_from(n).ok()).collect();
-    extents.filter(|extents| !extents.is_empty()).and_then(|extents| LaunchBounds::new(&extents)).ok_or_else(|| {
+    let known = extents.filter(|extents| !extents.is_empty() && extents.len() <= MAX_DIMS);
+    known.as_ref().map(whole).transpose()?.flatten().ok_or_else(|| {
         let message = format!(
             "a launch has 1 to {MAX_DIMS} dimensions of at most {} threads, 2^63 in all, and not {:?}",
             i32::MAX,

@@ -121,7 +121,7 @@ impl Gradient {
     /// and share none but those of [`Form::same`] and those that are only read.
     pub(super) unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound, part: Part) -> Result<Ran> {
         let module = &self.program.module;
-        let bounds = bind::bounds(dim)?;
+        let bounds = bind::bounds(dim, &module.functions[self.forward], kernel.block_dim)?;
         session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
         // SAFETY: the caller's promise, and `arguments` goes before the run ends.
         let mut arguments =
@@ -133,7 +133,7 @@ impl Gradient {
         let memory = arguments.memory();
         let mut run = |id: FuncId, block, more: &[(u64, u64)]| {
             let memory = [&memory, more].concat();
-            let job = Job { memory: &memory, ..Job::new(bounds, block, kernel.threads) };
+            let job = Job { memory: &memory, ..kernel.job(bounds, block) };
             // SAFETY: `block` was made for this entry; its arrays are the caller's, as promised.
             unsafe { ready(&self.entry(id, kernel.device()), module, &job)?.run(module, &job) }
         };
@@ -157,9 +157,9 @@ impl Gradient {
     ///
     /// # Safety
     /// As for [`Gradient::run`].
-    unsafe fn look(&self, dim: &Dim, bound: &Bound) -> Result<()> {
+    unsafe fn look(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<()> {
         let module = &self.program.module;
-        let bounds = bind::bounds(dim)?;
+        let bounds = bind::bounds(dim, &module.functions[self.forward], kernel.block_dim)?;
         session::counts_once(&module.functions[self.forward], &bounds.shape[..dim.extents().len()])?;
         // SAFETY: as above.
         let mut arguments =
@@ -200,7 +200,7 @@ impl Tangents {
 
     unsafe fn run(&self, kernel: &Kernel, dim: &Dim, bound: &Bound) -> Result<(LaunchBounds, Report)> {
         let module = &self.program.module;
-        let bounds = bind::bounds(dim)?;
+        let bounds = bind::bounds(dim, &module.functions[self.kernel], kernel.block_dim)?;
         if let Some(threads) = &self.threads {
             // SAFETY: the caller's promise, and the arguments go before the run ends.
             let mut arguments =
@@ -209,7 +209,12 @@ impl Tangents {
             threads.check(&looked, &mut arguments)?;
         }
         let workers = if self.threads.is_some() { kernel.threads } else { 1 };
-        let job = Job { memory: &bound.memory, constant: &bound.constant, ..Job::new(bounds, bound.block(), workers) };
+        let job = Job {
+            memory: &bound.memory,
+            constant: &bound.constant,
+            threads: workers,
+            ..kernel.job(bounds, bound.block())
+        };
         // SAFETY: the caller's promise.
         let report = unsafe { ready(&self.entry, module, &job)?.run(module, &job) }?;
         Ok((bounds, report))
@@ -258,7 +263,7 @@ impl Kernel {
     /// As for [`Kernel::gradient_bound`].
     pub unsafe fn look(&self, gradient: &Gradient, dim: &Dim, bound: &Bound) -> std::result::Result<(), Error> {
         // SAFETY: the caller's promise.
-        unsafe { gradient.look(dim, bound) }.map_err(|error| self.error(error, &gradient.program))
+        unsafe { gradient.look(self, dim, bound) }.map_err(|error| self.error(error, &gradient.program))
     }
 
     /// What its forward mode takes: the arguments, then a tangent for each. A null array stands for tangents of zero.

@@ -24,6 +24,8 @@ use crate::types::StructTable;
 pub struct Kernel {
     shared: Arc<Shared>,
     pub(super) threads: usize,
+    /// None: as the device likes it.
+    pub(super) block_dim: Option<u32>,
 }
 
 /// What came of a launch besides the contents of its arrays.
@@ -62,7 +64,7 @@ impl Kernel {
         let entry = Entry::new(&program.module, forward, device, HOW);
         let gradients = Mutex::default();
         let shared = Shared { forward, signature, entry, gradients, tangents: OnceLock::new(), device, module };
-        Ok(Kernel { shared: Arc::new(shared), threads: 0 })
+        Ok(Kernel { shared: Arc::new(shared), threads: 0, block_dim: None })
     }
 
     /// Its name in the source.
@@ -78,12 +80,31 @@ impl Kernel {
     pub fn on(&self, device: &str) -> std::result::Result<Kernel, Error> {
         let device = devices::named(device).map_err(|error| Error::plain(*error))?;
         let kernel = Kernel::on_device(self.shared.module.clone(), self.name(), device)?;
-        Ok(Kernel { threads: self.threads, ..kernel })
+        Ok(Kernel { threads: self.threads, block_dim: self.block_dim, ..kernel })
     }
 
     /// The same kernel, launched on this many threads of the host at most; 0, the default, is one per core.
     pub fn threads(&self, threads: usize) -> Kernel {
-        Kernel { shared: self.shared.clone(), threads }
+        Kernel { threads, ..self.clone() }
+    }
+
+    /// The same kernel, launched in blocks of 1 to 1024 threads.
+    ///
+    /// A kernel with tiles computes once for each block: a launch of `[M, N, 64]` in blocks of 64 is one of `M * N` blocks, as
+    /// `wp.launch_tiled(k, dim=[M, N], block_dim=64)`. Without this its dimensions are those of the blocks. To other kernels it makes no
+    /// difference but on a GPU.
+    pub fn block_dim(&self, threads: u32) -> Kernel {
+        Kernel { block_dim: Some(threads), ..self.clone() }
+    }
+
+    /// A job on the device, in these blocks.
+    pub(super) fn job(&self, bounds: LaunchBounds, block: *const std::ffi::c_void) -> Job<'static> {
+        Job { block_dim: self.block_dim.unwrap_or(Job::BLOCK_DIM), ..Job::new(bounds, block, self.threads) }
+    }
+
+    fn bounds(&self, dim: &Dim) -> Result<LaunchBounds> {
+        let shared = &*self.shared;
+        bind::bounds(dim, &shared.module.program().module.functions[shared.forward], self.block_dim)
     }
 
     /// Runs the kernel for every thread of `dim`.
@@ -102,7 +123,7 @@ impl Kernel {
     }
 
     fn forward(&self, dim: &Dim, args: &[Arg]) -> Result<(LaunchBounds, usize, Report)> {
-        let bounds = bind::bounds(dim)?;
+        let bounds = self.bounds(dim)?;
         let bound = self.shared.signature.bind(args, &self.shared.module.program().module.structs)?;
         self.run(bounds, dim, &bound)
     }
@@ -110,8 +131,7 @@ impl Kernel {
     fn run(&self, bounds: LaunchBounds, dim: &Dim, bound: &Bound) -> Result<(LaunchBounds, usize, Report)> {
         let shared = &*self.shared;
         let module = &shared.module.program().module;
-        let job =
-            Job { memory: &bound.memory, constant: &bound.constant, ..Job::new(bounds, bound.block(), self.threads) };
+        let job = Job { memory: &bound.memory, constant: &bound.constant, ..self.job(bounds, bound.block()) };
         // SAFETY: the arguments fit the kernel, and their arrays are borrowed for the launch: those that it writes exclusively.
         let report = unsafe { ready(&shared.entry, module, &job)?.run(module, &job) }?;
         Ok((bounds, dim.0.len(), report))
@@ -184,7 +204,7 @@ impl Kernel {
     #[doc(hidden)]
     pub unsafe fn launch_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
         let program = self.shared.module.program();
-        bind::bounds(dim)
+        self.bounds(dim)
             .and_then(|bounds| self.run(bounds, dim, bound))
             .map_err(|error| self.error(error, program))
             .and_then(|(bounds, dims, report)| self.conclude(program, self.shared.forward, &bounds, dims, report))
@@ -202,7 +222,7 @@ impl Kernel {
         block: *const std::ffi::c_void,
     ) -> std::result::Result<Outcome, Error> {
         let (shared, program) = (&*self.shared, self.shared.module.program());
-        let job = Job::new(bounds, block, self.threads);
+        let job = self.job(bounds, block);
         // SAFETY: the caller's promise.
         let ran = ready(&shared.entry, &program.module, &job)
             .and_then(|code| unsafe { code.run(&program.module, &job) })

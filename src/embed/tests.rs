@@ -434,3 +434,62 @@ fn kernels_of_texts_that_are_given() {
     let error = compile(&lib.replace("2.0", "2")).expect_err("an error in the library").to_string();
     assert!(error.contains("<lib>:4") && !error.contains("nowhere/lib"), "{error}");
 }
+
+const ROWS: &str = "
+@wp.kernel
+def rows(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    t = wp.tile_load(x[i], shape=4)
+    y[i] += wp.tile_sum(t * t)[0]
+
+@wp.kernel
+def by_thread(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i, lane = wp.tid()
+    y[i] = wp.tile_sum(wp.tile_load(x, shape=4))[0]
+";
+
+#[test]
+fn a_kernel_with_tiles_runs_once_for_each_block() {
+    let k = kernel(ROWS, "rows");
+    let x: Vec<f32> = (0..12).map(|n| n as f32).collect();
+    let sums = [14.0, 126.0, 366.0];
+    for device in ["host", "interp", "sim"] {
+        let k = k.on(device).expect("a device");
+        for (k, dim) in [(k.clone(), Dim::from(3)), (k.block_dim(32), [3, 32].into()), (k.block_dim(7), [3, 7].into())]
+        {
+            let mut y = [0.0f32; 3];
+            let args = &mut [Arg::read(&x).shape([3, 4]), Arg::write(&mut y)];
+            k.launch(dim.clone(), args).unwrap_or_else(|error| panic!("{device} {dim:?}: {error}"));
+            assert_eq!(y, sums, "{device} {dim:?}");
+        }
+    }
+    let (mut y, mut up, mut down) = ([0.0f32; 3], [0.0f32; 12], [1.0f32; 3]);
+    let args = &mut [Arg::read(&x).shape([3, 4]).grad(&mut up), Arg::write(&mut y).grad(&mut down)];
+    k.block_dim(64).gradient([3, 64], args).expect("a gradient");
+    let twice: Vec<f32> = x.iter().map(|x| 2.0 * x).collect();
+    assert_eq!((y, &up[..]), (sums, &twice[..]));
+}
+
+#[test]
+fn blocks_that_do_not_fit_are_refused() {
+    let (rows, by_thread) = (kernel(ROWS, "rows"), kernel(ROWS, "by_thread"));
+    let (x, mut y) = ([1.0f32; 12], [0.0f32; 3]);
+    let cases: [(Kernel, Dim, &str); 5] = [
+        (rows.block_dim(32), [3, 33].into(), "no multiple of block_dim, which is 32"),
+        (rows.block_dim(32), 96.into(), "differ in the coordinates"),
+        (rows.block_dim(0), 3.into(), "1 to 1024 threads, and not 0"),
+        (rows.block_dim(1025), 3.into(), "1 to 1024 threads, and not 1025"),
+        (by_thread.block_dim(32), [3, 32].into(), "differ in the coordinates"),
+    ];
+    for (kernel, dim, said) in cases {
+        let x = if kernel.name() == "rows" { Arg::read(&x).shape([3, 4]) } else { Arg::read(&x) };
+        let error = kernel.launch(dim, &mut [x, Arg::write(&mut y)]).expect_err(said);
+        assert!(error.code() == "E1006" && error.to_string().contains(said), "{error}");
+    }
+    assert_eq!(y, [0.0; 3]);
+    // Blocks are no matter of what has no tiles.
+    let copy = kernel(COPY, "copy");
+    let mut z = [0.0f32; 12];
+    copy.block_dim(32).launch(12, &mut [Arg::read(&x), Arg::write(&mut z)]).expect("a launch");
+    assert_eq!(z, x);
+}

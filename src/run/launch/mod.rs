@@ -72,38 +72,40 @@ impl Launch {
     /// The threads that run where a block is one thread. A kernel with tiles computes once for each block, however many threads
     /// that has elsewhere: the last dimension of its launches is that of the threads of a block.
     pub fn dim_by_block(&self, function: &Function) -> Result<Vec<u32>> {
-        let mut dim = self.dim.clone();
-        let FunctionKind::Kernel { rank } = function.kind else { return Ok(dim) };
-        if !function.by_block || self.block_dim == 1 {
-            return Ok(dim);
-        }
-        let (name, block) = (&function.source_name, self.block_dim);
-        let refuse = |message: String, help: &str| {
-            let error = fail(Code::E1006, message)
-                .label(function.span, "it works on tiles, which belong to a block of threads");
-            Err(Box::new(error.help(help)))
-        };
-        if function.by_lane {
-            let message =
-                format!("kernel `{name}` uses what the threads of a block of {block} have each for themselves");
-            return refuse(message, "here it runs with a `block_dim` of 1");
-        }
-        if dim.len() <= usize::from(rank) {
-            let message = format!(
-                "the threads of a block of {block} differ in the coordinates of kernel `{name}`, which has tiles"
-            );
-            return refuse(message, "give the launch one dimension more, of `block_dim`, or a `block_dim` of 1");
-        }
-        match dim.last_mut() {
-            Some(last) if *last % block == 0 => *last /= block,
-            _ => {
-                let message =
-                    format!("the last dimension of {:?} is no multiple of block_dim, which is {block}", self.dim);
-                return refuse(message, "a kernel with tiles needs whole blocks");
-            }
-        }
-        Ok(dim)
+        dim_by_block(function, &self.dim, self.block_dim)
     }
+}
+
+/// [`Launch::dim_by_block`] for dimensions and blocks that come from elsewhere.
+pub fn dim_by_block(function: &Function, given: &[u32], block: u32) -> Result<Vec<u32>> {
+    let mut dim = given.to_vec();
+    let FunctionKind::Kernel { rank } = function.kind else { return Ok(dim) };
+    if !function.by_block || block == 1 {
+        return Ok(dim);
+    }
+    let name = &function.source_name;
+    let refuse = |message: String, help: &str| {
+        let error =
+            fail(Code::E1006, message).label(function.span, "it works on tiles, which belong to a block of threads");
+        Err(Box::new(error.help(help)))
+    };
+    if function.by_lane {
+        let message = format!("kernel `{name}` uses what the threads of a block of {block} have each for themselves");
+        return refuse(message, "here it runs with a `block_dim` of 1");
+    }
+    if dim.len() <= usize::from(rank) {
+        let message =
+            format!("the threads of a block of {block} differ in the coordinates of kernel `{name}`, which has tiles");
+        return refuse(message, "give the launch one dimension more, of `block_dim`, or a `block_dim` of 1");
+    }
+    match dim.last_mut() {
+        Some(last) if *last % block == 0 => *last /= block,
+        _ => {
+            let message = format!("the last dimension of {given:?} is no multiple of block_dim, which is {block}");
+            return refuse(message, "a kernel with tiles needs whole blocks");
+        }
+    }
+    Ok(dim)
 }
 
 /// An argument of the kernel or a field of a struct argument.
