@@ -16,6 +16,7 @@ class Kernel(_native.Kernel):
     """A kernel: ``k(dim, *arguments)`` runs it for every thread of ``dim``, on all cores.
 
     It is compiled when it is first needed. Arguments may be given by name; arrays stay where they are.
+    A kernel with tiles runs for every block; with ``block_dim=64`` the last of its dimensions counts threads, in blocks of 64.
     """
 
     def __new__(cls, load, name, origin=None):

@@ -163,6 +163,9 @@ fn about<'py>(
     Ok(dict)
 }
 
+/// The argument of a call that says how many threads a block has.
+const BLOCK_DIM: &str = "block_dim";
+
 /// The dimensions of a call, and its arguments in the order of the parameters.
 fn given<'py>(
     ready: &Ready,
@@ -175,9 +178,21 @@ fn given<'py>(
     if count == 0 {
         return Err(PyTypeError::new_err("the first argument of a launch is the number of threads"));
     }
-    let dim = dim(&args.get_item(0)?).map_err(|refused| refused.raise(py))?;
+    let mut dim = dim(&args.get_item(0)?).map_err(|refused| refused.raise(py))?;
     let mut given: Given = args.iter().skip(1).take(params.len()).collect();
-    let named_count = named.map_or(0, |named| named.len());
+    let mut named_count = named.map_or(0, |named| named.len());
+    // A parameter of this name goes before.
+    let is_option = params.iter().all(|param| param.name != BLOCK_DIM);
+    let block_dim = named.filter(|_| is_option).map(|named| named.get_item(BLOCK_DIM)).transpose()?.flatten();
+    if let Some(threads) = block_dim {
+        named_count -= 1;
+        let refuse = || {
+            let shown = threads.repr().map_or_else(|_| "this".to_string(), |text| text.to_string());
+            Refused::new("E1006", format!("a block has 1 to 1024 threads, and not {shown}")).raise(py)
+        };
+        let threads = threads.extract::<u32>().map_err(|_| refuse())?;
+        dim = ready.kernel.dim_of_blocks(&dim, threads).map_err(|error| error::raise(py, &error))?;
+    }
     if count - 1 == params.len() && named_count == 0 {
         return Ok((dim, given));
     }
@@ -210,6 +225,7 @@ fn given<'py>(
         let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
         let unknown: Vec<String> =
             unknown.into_iter().filter(|name| params.iter().all(|p| format!("`{}`", p.name) != *name)).collect();
+        let unknown: Vec<String> = unknown.into_iter().filter(|name| !is_option || name != "`block_dim`").collect();
         return refuse(format!(", and no {}", unknown.join(", ")));
     }
     Ok((dim, given))

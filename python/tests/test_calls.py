@@ -305,3 +305,43 @@ def test_no_references_are_lost():
         saxpy(4, 1.0, Packed(x, False), y)
         saxpy.grad(4, 1.0, x, y, grads={"y": 1.0})
     assert (sys.getrefcount(x), sys.getrefcount(y)) == before
+
+
+@kc.kernel
+def rows(x: kc.array2d(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    t = kc.tile_load(x[i], shape=4)
+    y[i] = kc.tile_sum(t * t)[0]
+
+
+@kc.kernel
+def own_block(x: kc.array(dtype=float), block_dim: float):
+    i = kc.tid()
+    x[i] = block_dim
+
+
+def test_tiles_in_blocks(rng):
+    x = rng.random((3, 4), np.float32)
+    for dim, more in [(3, {}), ((3, 32), {"block_dim": 32}), ([3, 7], {"block_dim": 7}), (3, {"block_dim": 1})]:
+        y = np.zeros(3, np.float32)
+        rows(dim, x, y=y, **more)
+        np.testing.assert_allclose(y, (x * x).sum(axis=1), rtol=1e-6)
+        found = rows.grad(dim, x, y, grads={"y": 1.0}, **more)
+        np.testing.assert_allclose(found["x"], 2 * x, rtol=1e-6)
+        along = rows.jvp(dim, x, y, tangents={"x": np.ones_like(x)}, **more)
+        np.testing.assert_allclose(along["y"], 2 * x.sum(axis=1), rtol=1e-6)
+
+
+def test_blocks_that_do_not_fit(rng):
+    x, y = rng.random((3, 4), np.float32), np.zeros(3, np.float32)
+    for dim, block, said in [((3, 33), 32, "no multiple"), (3, 32, "differ in the coordinates"), (3, 0, "and not 0"), (3, 2.5, "2.5"), (3, -1, "-1")]:
+        with pytest.raises(kc.ArgumentError, match=said) as refused:
+            rows(dim, x, y, block_dim=block)
+        assert refused.value.code == "E1006"
+    with pytest.raises(kc.ArgumentError, match="and no `block`"):
+        rows(3, x, y, block=32)
+    # What has no tiles runs for every thread, and a parameter may have this name.
+    z = np.zeros(5, np.float32)
+    own_block(5, z, block_dim=2.0)
+    assert (z == 2.0).all()
+    saxpy(3, 1.0, y, y.copy(), block_dim=128)

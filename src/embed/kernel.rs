@@ -97,6 +97,18 @@ impl Kernel {
         Kernel { block_dim: Some(threads), ..self.clone() }
     }
 
+    /// The dimensions of the blocks, where `dim` is that of threads in blocks of so many.
+    ///
+    /// # Errors
+    /// The blocks do not fit (`E1006`).
+    #[doc(hidden)]
+    pub fn dim_of_blocks(&self, dim: &Dim, threads: u32) -> std::result::Result<Dim, Error> {
+        let bounds =
+            self.block_dim(threads).bounds(dim).map_err(|error| self.error(error, self.shared.module.program()))?;
+        let extents: Vec<usize> = bounds.shape[..dim.extents().len()].iter().map(|&n| n as usize).collect();
+        Ok(Dim::from(&extents[..]))
+    }
+
     /// A job on the device, in these blocks.
     pub(super) fn job(&self, bounds: LaunchBounds, block: *const std::ffi::c_void) -> Job<'static> {
         Job { block_dim: self.block_dim.unwrap_or(Job::BLOCK_DIM), ..Job::new(bounds, block, self.threads) }
